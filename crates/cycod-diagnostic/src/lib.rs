@@ -1,0 +1,15 @@
+//! What is wrong in a user's file, exactly where, and how to mend it.
+//!
+//! A [`Diagnostic`] is about text that a person wrote; errors about the world (a vanished file, a failed
+//! spawn) are ordinary Rust errors and live where they happen. This crate reads no file and prints nothing:
+//! it turns a [`SourceFile`] and its diagnostics into text or JSON.
+
+mod diagnostic;
+mod render;
+mod source;
+mod suggest;
+
+pub use diagnostic::{Code, Diagnostic, Edit, Fix, Label, Severity};
+pub use render::{Report, Style};
+pub use source::{Position, SourceFile, Span};
+pub use suggest::closest;

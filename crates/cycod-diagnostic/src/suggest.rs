@@ -1,0 +1,15 @@
+/// Returns the candidate a person most likely meant by `word`, or nothing when none is near.
+///
+/// Case and `-`/`_` count as equal; otherwise the Damerau–Levenshtein distance may be at most a third of the
+/// word's length (at least one).
+pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let fold = |text: &str| text.to_lowercase().replace('_', "-");
+    let word = fold(word);
+    let limit = (word.chars().count() / 3).max(1);
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&word, &fold(candidate)), candidate))
+        .filter(|(distance, _)| *distance <= limit)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}

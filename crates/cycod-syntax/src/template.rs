@@ -1,0 +1,155 @@
+//! Command templates: author text with `{placeholders}`.
+//!
+//! A template is parsed exactly once, and a value is never scanned for placeholders again. Which brace
+//! tokens are placeholders depends on the names known where the template stands, because jq, awk, JSON and
+//! the shells use braces too.
+
+use cycod_diagnostic::Span;
+
+use crate::condition::Expr;
+
+/// Text with placeholders, in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Template {
+    /// The parts; adjacent texts are joined.
+    pub segments: Vec<Segment>,
+}
+
+/// A part of a template.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Segment {
+    /// What the author wrote, with `\{NAME}` already reduced to `{NAME}`.
+    Text(String),
+    /// A place for a value.
+    Hole(Hole),
+}
+
+/// A placeholder such as `{NAME:uppercase}`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hole {
+    /// The whole token with its braces, in the file.
+    pub span: Span,
+    /// `{RAW:name}`: the author asks for the value as program text.
+    pub raw: bool,
+    /// What is put here.
+    pub value: HoleValue,
+}
+
+/// What a placeholder stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HoleValue {
+    /// `{name:transform:…:format(…)}`.
+    Reference {
+        /// Whose value.
+        of: Reference,
+        /// Inline transforms, left to right.
+        transforms: Vec<String>,
+        /// The inline `format(…)` pattern, applied last.
+        format: Option<String>,
+    },
+    /// `{condition ? 'a' : 'b'}`.
+    Choice {
+        /// Decides.
+        condition: Expr,
+        /// When true.
+        then: Branch,
+        /// When false.
+        otherwise: Branch,
+    },
+}
+
+/// One side of a ternary.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Branch {
+    /// A quoted string or a number: author text.
+    Text(String),
+    /// The value of a name.
+    Reference(Reference),
+}
+
+/// A name that a template or condition refers to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Reference {
+    /// A declared parameter (or `value` inside a parameter's `format`).
+    Parameter(String),
+    /// A predefined variable such as `WORKSPACE`.
+    Predefined(Predefined),
+    /// `step.attribute`.
+    Step {
+        /// The step's name.
+        step: String,
+        /// Which of its results.
+        attribute: StepAttribute,
+    },
+    /// An unresolved upper-case name: the environment, else an error that names it.
+    Environment(String),
+}
+
+/// The variables every template may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each is named in `NAMES` and documented in the reference")]
+pub enum Predefined {
+    ToolName,
+    Workspace,
+    Temp,
+    Home,
+    Os,
+    Date,
+    Time,
+    Timestamp,
+}
+
+impl Predefined {
+    /// Every variable with the name it has in a template.
+    pub const NAMES: [(&'static str, Self); 8] = [
+        ("TOOL_NAME", Self::ToolName),
+        ("WORKSPACE", Self::Workspace),
+        ("TEMP", Self::Temp),
+        ("HOME", Self::Home),
+        ("OS", Self::Os),
+        ("DATE", Self::Date),
+        ("TIME", Self::Time),
+        ("TIMESTAMP", Self::Timestamp),
+    ];
+}
+
+/// What can be asked of a finished step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each is named in `NAMES` and documented in the reference")]
+pub enum StepAttribute {
+    Output,
+    Error,
+    ExitCode,
+    Duration,
+    StartTime,
+    EndTime,
+    Skipped,
+    Attempts,
+    TimedOut,
+    Status,
+}
+
+impl StepAttribute {
+    /// Every attribute with the name it has after the dot.
+    pub const NAMES: [(&'static str, Self); 10] = [
+        ("output", Self::Output),
+        ("error", Self::Error),
+        ("exit-code", Self::ExitCode),
+        ("duration", Self::Duration),
+        ("start-time", Self::StartTime),
+        ("end-time", Self::EndTime),
+        ("skipped", Self::Skipped),
+        ("attempts", Self::Attempts),
+        ("timed-out", Self::TimedOut),
+        ("status", Self::Status),
+    ];
+}
+
+/// The names known where a template or condition stands.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// Declared parameters; they win over predefined variables.
+    pub parameters: Vec<String>,
+    /// Steps of the tool; empty for a tool without steps.
+    pub steps: Vec<String>,
+}

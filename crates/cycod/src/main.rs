@@ -1,0 +1,2 @@
+//! The `cycod` program.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Chores of the project: `cargo xtask tidy|fuzz|generate`.
+fn main() {}
