@@ -1,1 +1,31 @@
-//! 
+//! What a tool says about itself: the types of a definition, and the way from a file's text to them.
+//!
+//! [`load`] reads one source and returns the tool together with everything that is wrong with the file; no
+//! file is opened, no process started and no other tool looked at here.
+
+mod command;
+mod file_paths;
+mod level;
+mod parameter;
+mod platform;
+mod security;
+mod settings;
+mod step;
+mod test_case;
+mod tool;
+mod value;
+
+pub use command::{Command, CommandText, Interpreter, PlatformCommands, PlatformKey, ProgramTemplate};
+pub use file_paths::FilePaths;
+pub use level::Level;
+pub use parameter::{Format, NamedTransform, Parameter, ParameterType, Shape, Transform, Validation};
+pub use platform::Platform;
+pub use security::{Access, Isolation, Permission, Privilege, Security};
+pub use settings::{
+    Change, Cleanup, Container, Deprecation, Environment, FunctionCalling, Interactive, Metadata, Requires,
+    Resources,
+};
+pub use step::{Backoff, Output, OutputMode, Retry, Step, StepAction, StreamTarget, ToolUse};
+pub use test_case::{Expected, TestCase};
+pub use tool::{Body, Tool, ToolName};
+pub use value::{Literal, Value};

@@ -1,0 +1,155 @@
+use cycod_syntax::template::Template;
+use regex::Regex;
+
+use crate::{Deprecation, Literal, Value};
+
+/// An input of a tool.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// The name used in templates.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// What it accepts.
+    pub kind: ParameterType,
+    /// Whether a call must give it (a default satisfies).
+    pub required: bool,
+    /// Its value when a call gives none.
+    pub default: Option<Literal>,
+    /// Rules for its value.
+    pub validation: Validation,
+    /// Applied before inline transforms.
+    pub transform: Option<Transform>,
+    /// How it appears in a command: author text around `{value}`.
+    pub format: Option<Format>,
+    /// Sample values for people and models.
+    pub examples: Vec<Value>,
+    /// A longer description.
+    pub detailed_help: Option<String>,
+    /// `security.escape-shell`; absent means that an unquoted value may hold several words.
+    pub escape_shell: Option<bool>,
+    /// Between the elements of a list in a quoted place.
+    pub delimiter: String,
+    /// Whether it is a path, subject to `file-paths.normalize`.
+    pub path: bool,
+    /// Whether its value is masked everywhere.
+    pub sensitive: bool,
+    /// Present when it should no longer be used.
+    pub deprecated: Option<Deprecation>,
+}
+
+/// What a parameter accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names of the schema")]
+pub enum ParameterType {
+    String,
+    Number,
+    Integer,
+    Boolean,
+    Array,
+    Object,
+    Any,
+}
+
+impl ParameterType {
+    /// Every type with the names it has in a file; the first of a type is the one we write.
+    pub const NAMES: [(&'static str, Self); 14] = [
+        ("string", Self::String),
+        ("number", Self::Number),
+        ("integer", Self::Integer),
+        ("boolean", Self::Boolean),
+        ("array", Self::Array),
+        ("object", Self::Object),
+        ("any", Self::Any),
+        ("numeric", Self::Number),
+        ("double", Self::Number),
+        ("character", Self::Array),
+        ("logical", Self::Boolean),
+        ("list", Self::Object),
+        ("bool", Self::Boolean),
+        ("int", Self::Integer),
+    ];
+
+    /// The name we write.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, kind)| *kind == self).map_or("any", |(name, _)| name)
+    }
+}
+
+/// `validation`, with the JSON Schema keywords we honour.
+#[derive(Clone, Debug, Default)]
+#[expect(missing_docs, reason = "the names of JSON Schema")]
+pub struct Validation {
+    pub min_length: Option<u64>,
+    pub max_length: Option<u64>,
+    pub pattern: Option<Regex>,
+    pub minimum: Option<String>,
+    pub maximum: Option<String>,
+    pub exclusive_minimum: Option<String>,
+    pub exclusive_maximum: Option<String>,
+    pub multiple_of: Option<String>,
+    pub allowed: Option<Vec<Value>>,
+    pub min_items: Option<u64>,
+    pub max_items: Option<u64>,
+    pub unique_items: bool,
+    pub items: Option<Box<Shape>>,
+    pub properties: Vec<(String, Shape)>,
+    pub required_properties: Vec<String>,
+}
+
+/// The type and rules of a list's elements or of an object's property.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// What it accepts.
+    pub kind: ParameterType,
+    /// Rules.
+    pub validation: Validation,
+    /// What it is for.
+    pub description: Option<String>,
+}
+
+/// `transform`: predefined or JavaScript over `value`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transform {
+    /// One of the predefined ones.
+    Named(NamedTransform),
+    /// An expression in which `value` is the value.
+    Script(String),
+}
+
+/// The predefined transforms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is named in `NAMES` and documented in the reference")]
+pub enum NamedTransform {
+    Lowercase,
+    Uppercase,
+    Trim,
+    Base64Encode,
+    Base64Decode,
+    UrlEncode,
+    UrlDecode,
+    JsonEscaped,
+    ShellEscaped,
+}
+
+impl NamedTransform {
+    /// Every transform with its name.
+    pub const NAMES: [(&'static str, Self); 9] = [
+        ("lowercase", Self::Lowercase),
+        ("uppercase", Self::Uppercase),
+        ("trim", Self::Trim),
+        ("base64encode", Self::Base64Encode),
+        ("base64decode", Self::Base64Decode),
+        ("urlencode", Self::UrlEncode),
+        ("urldecode", Self::UrlDecode),
+        ("jsonescaped", Self::JsonEscaped),
+        ("shellescaped", Self::ShellEscaped),
+    ];
+}
+
+/// `format`: a template over `value`, or a number pattern such as `0000`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Format {
+    /// Author text around `{value}`.
+    pub template: Template,
+}

@@ -1,0 +1,156 @@
+use std::time::Duration;
+
+use cycod_syntax::{condition::Expr, template::Template};
+
+use crate::{Command, Environment, Literal};
+
+/// A step of a workflow.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Unique within the tool; `{name.output}` refers to it.
+    pub name: String,
+    /// What it does.
+    pub action: StepAction,
+    /// The steps that must have ended before this one starts, by index: from `wait-for`, from references in its
+    /// templates and condition, and from the barrier rule. Acyclic.
+    pub after: Vec<usize>,
+    /// Whether its author asked to run it beside others.
+    pub parallel: bool,
+    /// Runs only when true.
+    pub condition: Option<(Expr, String)>,
+    /// Whether the workflow goes on when it fails; absent means the tool's `ignore-errors`.
+    pub continue_on_error: Option<bool>,
+    /// How often and how fast to try again.
+    pub retry: Option<Retry>,
+    /// Run in the step's shell when all tries failed; its result replaces the step's.
+    pub fallback: Option<Command>,
+    /// What happens to its output.
+    pub output: Output,
+    /// The limit of one attempt.
+    pub timeout: Option<Duration>,
+    /// Where it runs.
+    pub working_directory: Option<Template>,
+    /// What it reads from standard input.
+    pub input: Option<Template>,
+    /// Added to the tool's environment.
+    pub environment: Environment,
+}
+
+impl Step {
+    /// The tool this step calls, if it calls one.
+    pub fn used_tool(&self) -> Option<&str> {
+        match &self.action {
+            StepAction::Command(_) => None,
+            StepAction::Use(tool_use) => Some(&tool_use.tool),
+        }
+    }
+}
+
+/// What a step does.
+#[derive(Clone, Debug)]
+pub enum StepAction {
+    /// Runs a command.
+    Command(Command),
+    /// Calls another tool.
+    Use(ToolUse),
+}
+
+/// `use-tool` with its arguments.
+#[derive(Clone, Debug)]
+pub struct ToolUse {
+    /// The tool's name.
+    pub tool: String,
+    /// The arguments.
+    pub with: Vec<(String, Literal)>,
+}
+
+/// `error-handling.retry`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retry {
+    /// How many times to try again after the first run.
+    pub attempts: u32,
+    /// The first pause.
+    pub delay: Duration,
+    /// How the pause grows.
+    pub backoff: Backoff,
+}
+
+/// How the pause between attempts grows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backoff {
+    /// Doubles, at most 30 s.
+    #[default]
+    Exponential,
+    /// Grows by `delay` each time, at most 30 s.
+    Linear,
+    /// Stays.
+    Fixed,
+}
+
+impl Retry {
+    /// The pause before retry number `retry` (1 for the first).
+    pub fn pause(&self, retry: u32) -> Duration {
+        const CAP: Duration = Duration::from_secs(30);
+        match self.backoff {
+            Backoff::Fixed => self.delay,
+            Backoff::Linear => self.delay.saturating_mul(retry).min(CAP.max(self.delay)),
+            Backoff::Exponential => {
+                self.delay.saturating_mul(2_u32.saturating_pow(retry.saturating_sub(1))).min(CAP.max(self.delay))
+            }
+        }
+    }
+}
+
+/// `output` of a step.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// Keep or pass on.
+    pub mode: OutputMode,
+    /// How many bytes are kept.
+    pub buffer_limit: u64,
+    /// Beyond the limit: cut with a marker (true) or fail the step (false).
+    pub truncation: bool,
+    /// Where a stream goes.
+    pub stream_callback: StreamTarget,
+    /// Texts that are masked in the output.
+    pub masked_values: Vec<Template>,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self {
+            mode: OutputMode::Buffer,
+            buffer_limit: Self::DEFAULT_LIMIT,
+            truncation: true,
+            stream_callback: StreamTarget::Console,
+            masked_values: Vec::new(),
+        }
+    }
+}
+
+impl Output {
+    /// The default of `buffer-limit`: 10 MB, 1024-based.
+    pub const DEFAULT_LIMIT: u64 = 10 << 20;
+}
+
+/// `output.mode`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OutputMode {
+    /// Kept until the step ends.
+    #[default]
+    Buffer,
+    /// Passed on as it comes, and kept up to the limit.
+    Stream,
+}
+
+/// `output.stream-callback`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum StreamTarget {
+    /// The terminal.
+    #[default]
+    Console,
+    /// `stream-file`.
+    File(Template),
+    /// The program that embeds the engine.
+    Function,
+}

@@ -1,0 +1,135 @@
+use std::{collections::BTreeSet, fmt, time::Duration};
+
+use cycod_syntax::template::Template;
+
+use crate::{
+    Change, Command, Deprecation, Environment, FilePaths, FunctionCalling, Interactive, Level, Literal, Metadata,
+    Parameter, Platform, Requires, Resources, Security, Step, TestCase, ToolUse,
+};
+
+/// The name of a tool: `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`, compared without regard to case.
+#[derive(Clone, Debug)]
+pub struct ToolName(String);
+
+impl ToolName {
+    /// Returns the name, or nothing when `text` is not of the required form.
+    pub fn new(text: &str) -> Option<Self> {
+        let mut bytes = text.bytes();
+        let starts_well = bytes.next().is_some_and(|first| first.is_ascii_alphanumeric());
+        let goes_on_well = bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
+        (starts_well && goes_on_well && text.len() <= 64).then(|| Self(text.to_owned()))
+    }
+
+    /// The name as its author wrote it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The form in which names are compared.
+    pub fn key(&self) -> String {
+        self.0.to_ascii_lowercase()
+    }
+}
+
+impl fmt::Display for ToolName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl PartialEq for ToolName {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.eq_ignore_ascii_case(&other.0)
+    }
+}
+
+impl Eq for ToolName {}
+
+/// A tool, as one file defines it.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    /// What it is called.
+    pub name: ToolName,
+    /// What it is for, in its author's words. An alias without one takes its base's.
+    pub description: Option<String>,
+    /// Its own version.
+    pub version: Option<String>,
+    /// The oldest version of this program that can run it.
+    pub min_cycod_version: Option<semver::Version>,
+    /// What it does.
+    pub body: Body,
+    /// What it takes, in source order.
+    pub parameters: Vec<Parameter>,
+    /// How its function-calling schema is made.
+    pub function_calling: FunctionCalling,
+    /// What it may do and how it is fenced in.
+    pub security: Security,
+    /// The environment of its processes.
+    pub environment: Environment,
+    /// Where it works and how paths are written.
+    pub file_paths: FilePaths,
+    /// Where it is found in lists.
+    pub metadata: Metadata,
+    /// How it is tested.
+    pub tests: Vec<TestCase>,
+    /// The smaller of `timeout` and `resources.timeout`; 60 s when neither is given.
+    pub timeout: Duration,
+    /// Where it works; empty means everywhere.
+    pub platforms: BTreeSet<Platform>,
+    /// Its top-level tags: the only ones with a security meaning.
+    pub tags: Vec<String>,
+    /// The default of `continue-on-error` for every step, and whether a failing single command counts as success.
+    pub ignore_errors: bool,
+    /// What the first step reads from standard input.
+    pub input: Option<Template>,
+    /// Present when the tool talks with a person.
+    pub interactive: Option<Interactive>,
+    /// Limits and cleanup.
+    pub resources: Resources,
+    /// What must be there for it to run.
+    pub requires: Requires,
+    /// Present when it should no longer be used.
+    pub deprecated: Option<Deprecation>,
+    /// Its history.
+    pub changelog: Vec<Change>,
+    /// A lower bound of the level by `risky` and `riskLevel`; never lowers it.
+    pub declared_risk: Option<Level>,
+}
+
+/// What a tool does when it is called.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// Runs one command.
+    Command(Command),
+    /// Runs steps along their dependencies.
+    Steps(Vec<Step>),
+    /// Calls another tool.
+    Use(ToolUse),
+    /// Is another tool with other defaults.
+    Alias {
+        /// The tool behind it.
+        base: String,
+        /// Defaults that replace the base's.
+        defaults: Vec<(String, Literal)>,
+    },
+}
+
+impl Tool {
+    /// The default of `timeout`.
+    pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+    /// The parameter called `name`.
+    pub fn parameter(&self, name: &str) -> Option<&Parameter> {
+        self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+
+    /// The tools this one calls or stands for, by name.
+    pub fn uses(&self) -> Vec<&str> {
+        match &self.body {
+            Body::Command(_) => Vec::new(),
+            Body::Use(tool_use) => vec![&tool_use.tool],
+            Body::Alias { base, .. } => vec![base],
+            Body::Steps(steps) => steps.iter().filter_map(Step::used_tool).collect(),
+        }
+    }
+}
