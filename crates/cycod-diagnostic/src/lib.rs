@@ -4,12 +4,20 @@
 //! spawn) are ordinary Rust errors and live where they happen. This crate reads no file and prints nothing:
 //! it turns a [`SourceFile`] and its diagnostics into text or JSON.
 
+mod count;
 mod diagnostic;
+mod fixes;
+mod json;
 mod render;
 mod source;
 mod suggest;
+mod visible;
 
+pub use count::count;
 pub use diagnostic::{Code, Diagnostic, Edit, Fix, Label, Severity};
-pub use render::{Report, Style};
+pub use fixes::apply_fixes;
+pub use json::to_json;
+pub use render::{Report, Style, render_text};
 pub use source::{Position, SourceFile, Span};
 pub use suggest::closest;
+pub use visible::visible;

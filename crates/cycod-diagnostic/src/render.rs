@@ -24,3 +24,13 @@ impl Report {
         self.diagnostics.iter().any(|d| d.severity == Severity::Error)
     }
 }
+
+/// Returns every diagnostic of a report as text for a terminal, in source order.
+pub fn render_text(report: &Report, _style: Style) -> String {
+    let mut text = String::new();
+    for diagnostic in &report.diagnostics {
+        text.push_str(&diagnostic.message);
+        text.push('\n');
+    }
+    text
+}

@@ -4,5 +4,7 @@
 //! what a tool is.
 
 pub mod condition;
+pub mod edit;
+pub mod emit;
 pub mod template;
 pub mod yaml;
