@@ -5,6 +5,7 @@
 
 mod command;
 mod file_paths;
+mod host;
 mod level;
 mod parameter;
 mod platform;
@@ -17,6 +18,7 @@ mod value;
 
 pub use command::{Command, CommandText, Interpreter, PlatformCommands, PlatformKey, ProgramTemplate};
 pub use file_paths::FilePaths;
+pub use host::Host;
 pub use level::Level;
 pub use parameter::{Format, NamedTransform, Parameter, ParameterType, Shape, Transform, Validation};
 pub use platform::Platform;
