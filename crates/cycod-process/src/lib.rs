@@ -1,1 +1,24 @@
-//! 
+//! Starts one program under limits, and always knows how it ended.
+//!
+//! The only home of `unsafe` and of `Command` in the project.
+#![allow(unsafe_code, reason = "processes, signals and descriptors are raw system interfaces; every other crate builds on this one instead")]
+#![deny(clippy::undocumented_unsafe_blocks)]
+
+mod ended;
+mod error;
+#[cfg(unix)]
+mod interrupts;
+mod portable;
+mod program;
+mod session;
+mod spec;
+mod stop;
+
+pub use ended::{Ended, Ending, Leftovers, MemoryEnforcement};
+pub use error::StartError;
+#[cfg(unix)]
+pub use interrupts::{HostInterrupts, host_interrupts};
+pub use program::{Program, ProgramNotFound, find_program};
+pub use session::Session;
+pub use spec::{Input, Limits, SCRIPT_PATH, Spec, Stream, Terminal};
+pub use stop::{Stop, Urgency};

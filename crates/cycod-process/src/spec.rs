@@ -1,0 +1,88 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::Program;
+
+/// Where a program finds the text given as [`Spec::script`].
+pub const SCRIPT_PATH: &str = "/dev/fd/3";
+
+/// One program and the terms under which it runs.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// What to start.
+    pub program: Program,
+    /// What it reads on standard input.
+    pub input: Input,
+    /// Text it finds at [`SCRIPT_PATH`]: of any size, unlike an argument. Not offered on Windows.
+    pub script: Option<Arc<[u8]>>,
+    /// Whether it may see our terminal.
+    pub terminal: Terminal,
+    /// What it may use.
+    pub limits: Limits,
+    /// When it must have ended; from then on its whole process tree is asked to stop.
+    pub deadline: Option<Instant>,
+    /// How long a tree that was asked to stop has until it is killed.
+    pub grace: Duration,
+    /// How long to keep reading, once the program has ended, what its children still write. What the program itself
+    /// wrote is always read to the end.
+    pub linger: Duration,
+}
+
+impl Spec {
+    /// Returns the plainest terms: no input, no terminal, no limits, two seconds of grace.
+    pub fn new(program: Program) -> Spec {
+        Spec {
+            program,
+            input: Input::Closed,
+            script: None,
+            terminal: Terminal::Detached,
+            limits: Limits::default(),
+            deadline: None,
+            grace: Duration::from_secs(2),
+            linger: Duration::from_millis(100),
+        }
+    }
+}
+
+/// What a program reads on standard input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Nothing: end of file at once.
+    Closed,
+    /// These bytes, then end of file. A program that does not read them is not at fault.
+    Bytes(Arc<[u8]>),
+    /// Our own standard input.
+    Inherit,
+}
+
+/// Whether a program may see our terminal. Its output is captured in both cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Terminal {
+    /// It has a session of its own and no terminal: `/dev/tty` does not open, Ctrl-C does not reach it.
+    Detached,
+    /// It stays in our session and our foreground process group, so that it can ask for a password on `/dev/tty` and
+    /// Ctrl-C reaches it directly.
+    Inherit,
+}
+
+/// What a program and all it starts may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of memory, over the whole process tree. [`Ended::memory`](crate::Ended::memory) says how well this was enforced.
+    pub memory: Option<u64>,
+    /// Bytes that any one file it writes may grow to.
+    pub file_size: Option<u64>,
+    /// File descriptors that any one process may have open.
+    pub open_files: Option<u64>,
+    /// Seconds of processor time that any one process may use.
+    pub cpu_seconds: Option<u64>,
+}
+
+/// One of the two output streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}

@@ -1,0 +1,137 @@
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// A request to stop, shared by everyone who may make it and every run that must heed it.
+///
+/// It only ever rises: running, asked, killed.
+#[derive(Clone, Debug)]
+pub struct Stop(pub(crate) Arc<Inner>);
+
+/// How urgently a [`Stop`] has been raised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// Nobody asked to stop.
+    None,
+    /// Asked to stop: the tree gets its grace period.
+    Ask,
+    /// To be killed now.
+    Kill,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    urgency: AtomicU8,
+    #[cfg(unix)]
+    asked: Bell,
+    #[cfg(unix)]
+    killed: Bell,
+}
+
+impl Stop {
+    /// Makes a token that nobody has raised yet.
+    pub fn new() -> io::Result<Stop> {
+        Ok(Stop(Arc::new(Inner {
+            urgency: AtomicU8::new(0),
+            #[cfg(unix)]
+            asked: Bell::new()?,
+            #[cfg(unix)]
+            killed: Bell::new()?,
+        })))
+    }
+
+    /// Asks for a stop: the process tree is told to end, and killed if it has not after its grace period.
+    pub fn ask(&self) {
+        self.0.raise(Urgency::Ask);
+    }
+
+    /// Kills at once.
+    pub fn kill(&self) {
+        self.0.raise(Urgency::Kill);
+    }
+
+    /// Returns how urgently the token has been raised.
+    pub fn urgency(&self) -> Urgency {
+        self.0.urgency()
+    }
+
+    /// Returns whether anyone asked to stop.
+    pub fn is_raised(&self) -> bool {
+        self.urgency() > Urgency::None
+    }
+}
+
+impl Inner {
+    /// Raises the urgency. Async-signal-safe: an atomic and `write`.
+    pub(crate) fn raise(&self, urgency: Urgency) {
+        self.urgency.fetch_max(urgency as u8, Ordering::SeqCst);
+        #[cfg(unix)]
+        {
+            self.asked.ring();
+            if urgency == Urgency::Kill {
+                self.killed.ring();
+            }
+        }
+    }
+
+    pub(crate) fn urgency(&self) -> Urgency {
+        match self.urgency.load(Ordering::SeqCst) {
+            0 => Urgency::None,
+            1 => Urgency::Ask,
+            _ => Urgency::Kill,
+        }
+    }
+
+    /// The descriptor that becomes readable when the urgency rises above `seen`; none when it cannot rise further.
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    pub(crate) fn beyond(&self, seen: Urgency) -> Option<std::os::fd::RawFd> {
+        use std::os::fd::AsRawFd;
+        match seen {
+            Urgency::None => Some(self.asked.read.as_raw_fd()),
+            Urgency::Ask => Some(self.killed.read.as_raw_fd()),
+            Urgency::Kill => None,
+        }
+    }
+}
+
+/// A descriptor that turns readable once and stays so; nobody reads it, so any number of pollers see it.
+#[cfg(unix)]
+#[derive(Debug)]
+struct Bell {
+    #[cfg_attr(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))), expect(dead_code, reason = "kept open so that ringing cannot fail"))]
+    read: std::os::fd::OwnedFd,
+    #[cfg(not(target_os = "linux"))]
+    write: std::os::fd::OwnedFd,
+}
+
+#[cfg(unix)]
+impl Bell {
+    #[cfg(target_os = "linux")]
+    fn new() -> io::Result<Bell> {
+        use std::os::fd::{FromRawFd, OwnedFd};
+        // SAFETY: plain call without pointers.
+        let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: `fd` was just opened and nobody else owns it.
+        Ok(Bell { read: unsafe { OwnedFd::from_raw_fd(fd) } })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn new() -> io::Result<Bell> {
+        let (read, write) = io::pipe()?;
+        Ok(Bell { read: read.into(), write: write.into() })
+    }
+
+    fn ring(&self) {
+        use std::os::fd::AsRawFd;
+        #[cfg(target_os = "linux")]
+        let fd = self.read.as_raw_fd();
+        #[cfg(not(target_os = "linux"))]
+        let fd = self.write.as_raw_fd();
+        let one = 1_u64.to_ne_bytes();
+        // SAFETY: eight readable bytes; a failure (counter full, pipe full) means that it rings already.
+        unsafe { libc::write(fd, one.as_ptr().cast(), one.len()) };
+    }
+}
