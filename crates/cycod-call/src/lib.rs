@@ -1,1 +1,28 @@
-//! 
+//! One tool with one set of arguments: coerced, validated, transformed, defaults resolved.
+//!
+//! [`bind`] turns what a caller gave into a [`Call`], or tells everything that is wrong with it at once. A call
+//! then answers what each template of its tool means: pieces for a shell, text elsewhere, values for `with`.
+//!
+//! Invariant: this crate starts no process, opens no file, asks no clock and reads no environment. The machine
+//! comes in as a `Host`, the results of steps through [`Steps`], JavaScript through [`Scripts`].
+
+pub mod json;
+
+mod bind;
+mod call;
+mod coerce;
+mod decimal;
+mod piece;
+mod predefined;
+mod problem;
+mod resolve;
+mod steps;
+mod transform;
+mod validate;
+
+pub use bind::{Given, Scripts, bind};
+pub use call::{Bound, Call, Origin, RunContext, normalize_path};
+pub use piece::{OwnedPiece, OwnedValue, OwnedWords};
+pub use problem::{ArgumentProblem, code};
+pub use resolve::ResolveError;
+pub use steps::{NoSteps, StepValue, Steps};

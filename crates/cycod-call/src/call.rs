@@ -1,0 +1,184 @@
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use cycod_definition::{FilePaths, Host, Literal, Platform, Tool, Value};
+use cycod_syntax::{condition::Expr, template::Template};
+
+use crate::{OwnedPiece, ResolveError, Steps, json, resolve::Scope, transform};
+
+/// A tool with its arguments: every parameter has its final value or none.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The tool.
+    pub tool: Arc<Tool>,
+    /// The machine and the moment.
+    pub host: Arc<Host>,
+    /// The run this call is made for.
+    pub run: RunContext,
+    /// One entry for each parameter of the tool, in its order.
+    pub values: Vec<Bound>,
+    /// What the caller should know, such as the use of a deprecated parameter.
+    pub warnings: Vec<String>,
+}
+
+/// What a call knows of the run it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunContext {
+    /// The run's own temporary directory: `{TEMP}`.
+    pub temp: PathBuf,
+    /// The tool's name as it was called, which is an alias's own: `{TOOL_NAME}`.
+    pub tool_name: String,
+}
+
+/// A parameter and its value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    /// The parameter's name.
+    pub name: String,
+    /// Its value, validated and transformed.
+    pub value: Option<Value>,
+    /// Where the value comes from.
+    pub origin: Origin,
+    /// Whether the value is masked everywhere.
+    pub sensitive: bool,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The caller gave it.
+    Given,
+    /// It is the parameter's default, or an alias's.
+    Default,
+    /// There is none.
+    Absent,
+}
+
+impl Call {
+    /// Resolves a command for a shell: the author's text and the values to place in it.
+    pub fn pieces(&self, template: &Template, steps: &dyn Steps) -> Result<Vec<OwnedPiece>, ResolveError> {
+        self.scope(steps).pieces(template)
+    }
+
+    /// Resolves a template outside of commands: environment values, paths, standard input, expected texts.
+    ///
+    /// A parameter's `format` says how it appears in a command, so it is not applied here; inline formats are.
+    pub fn text(&self, template: &Template, steps: &dyn Steps) -> Result<String, ResolveError> {
+        self.scope(steps).text(template)
+    }
+
+    /// Resolves a value of `with`; a template that is exactly one placeholder keeps the value's type.
+    pub fn literal(&self, literal: &Literal, steps: &dyn Steps) -> Result<Value, ResolveError> {
+        self.scope(steps).literal(literal)
+    }
+
+    /// Decides a `run-condition`.
+    pub fn condition(&self, condition: &Expr, steps: &dyn Steps) -> Result<bool, ResolveError> {
+        self.scope(steps).condition(condition)
+    }
+
+    /// The value of the parameter called `name`.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.values.iter().find(|bound| bound.name == name)?.value.as_ref()
+    }
+
+    /// The texts that must never be shown, longest first so that one which contains another is masked whole.
+    ///
+    /// They are the values of sensitive parameters, of names listed in `environment.secrets` and of environment
+    /// variables whose name speaks of a secret. Texts of fewer than four characters are left out: masking them
+    /// would only garble what is shown.
+    pub fn secrets(&self) -> Vec<String> {
+        let mut secrets = Vec::new();
+        for bound in self.values.iter().filter(|bound| bound.sensitive) {
+            bound.value.iter().for_each(|value| collect_texts(value, &mut secrets));
+        }
+        for (name, template) in &self.tool.environment.variables {
+            if speaks_of_secret(name) || self.is_listed_secret(name) {
+                secrets.extend(self.text(template, &crate::NoSteps).ok());
+            }
+        }
+        for (name, value) in &self.host.environment {
+            let (Some(name), Some(value)) = (name.to_str(), value.to_str()) else { continue };
+            if speaks_of_secret(name) || self.is_listed_secret(name) {
+                secrets.push(value.to_owned());
+            }
+        }
+        secrets.retain(|secret| secret.chars().nth(3).is_some() && !matches!(secret.as_str(), "true" | "false"));
+        secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        secrets.dedup();
+        secrets
+    }
+
+    /// The values as environment variables `CYCOD_PARAM_<NAME>`, for programs into which nothing is placed.
+    ///
+    /// Lists and objects are JSON. A value that is too large for an environment is left out: the program finds
+    /// it in the file that `CYCOD_PARAMS` names, whose contents are [`Call::arguments_json`].
+    pub fn environment(&self) -> Vec<(String, String)> {
+        const LARGEST_VALUE: usize = 64 << 10;
+        const LARGEST_SUM: usize = 512 << 10;
+        let mut sum = 0;
+        let mut variables: Vec<(String, String)> = Vec::new();
+        for bound in &self.values {
+            let Some(value) = &bound.value else { continue };
+            let name = environment_name(&bound.name);
+            let text = transform::plain_text(value);
+            let fits = text.len() <= LARGEST_VALUE && sum + text.len() <= LARGEST_SUM;
+            if fits && variables.iter().all(|(other, _)| *other != name) {
+                sum += text.len();
+                variables.push((name, text));
+            }
+        }
+        variables
+    }
+
+    /// All values that are there as one JSON object: the contents of the file that `CYCOD_PARAMS` names.
+    pub fn arguments_json(&self) -> String {
+        json::write_object(
+            self.values.iter().filter_map(|bound| Some((bound.name.as_str(), bound.value.as_ref()?))),
+        )
+    }
+
+    fn scope<'a>(&'a self, steps: &'a dyn Steps) -> Scope<'a> {
+        Scope { tool: &self.tool, values: &self.values, host: &self.host, run: &self.run, steps }
+    }
+
+    fn is_listed_secret(&self, name: &str) -> bool {
+        self.tool.environment.secrets.iter().any(|secret| secret == name)
+    }
+}
+
+/// Returns `path` with the separator that `file-paths` names for the platform, when it asks for that.
+pub fn normalize_path(paths: &FilePaths, platform: Platform, path: &str) -> String {
+    if !paths.normalize {
+        return path.to_owned();
+    }
+    let separator = if platform == Platform::Windows { paths.windows_separator } else { paths.unix_separator };
+    path.chars().map(|character| if matches!(character, '/' | '\\') { separator } else { character }).collect()
+}
+
+/// Whether a variable's name says that its value is a secret.
+pub(crate) fn speaks_of_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["TOKEN", "KEY", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word))
+}
+
+/// Returns the directory as text, or nothing when it is not Unicode.
+pub(crate) fn path_text(path: &Path) -> Option<&str> {
+    path.to_str()
+}
+
+fn environment_name(parameter: &str) -> String {
+    let letters = parameter.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' });
+    "CYCOD_PARAM_".chars().chain(letters).collect()
+}
+
+fn collect_texts(value: &Value, into: &mut Vec<String>) {
+    match value {
+        Value::Null | Value::Bool(_) => {}
+        Value::Number(text) | Value::Text(text) => into.push(text.clone()),
+        Value::List(items) => items.iter().for_each(|item| collect_texts(item, into)),
+        Value::Object(entries) => entries.iter().for_each(|(_, value)| collect_texts(value, into)),
+    }
+}

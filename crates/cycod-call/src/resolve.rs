@@ -1,0 +1,549 @@
+//! What a template means, once the values are known.
+//!
+//! One walk serves every place. It hands author text and values to a [`Sink`] one after another, and the sink
+//! decides what they become: pieces that a shell's grammar is still to be tracked for, or plain text. A value is
+//! never looked at for placeholders again.
+
+use std::{borrow::Cow, cell::Cell};
+
+use cycod_definition::{Host, Literal, NamedTransform, Parameter, ParameterType, Tool, Value};
+use cycod_shell::{Kind, Mode};
+use cycod_syntax::{
+    condition::{self, EvalError, Expr},
+    template::{
+        Branch, Hole, HoleValue, Names, Reference, Segment, StepAttribute, Template,
+        number_format::{self, FormatError},
+    },
+};
+
+use crate::{
+    Bound, OwnedPiece, OwnedValue, OwnedWords, RunContext, StepValue, Steps,
+    call::speaks_of_secret,
+    json, predefined,
+    problem::code,
+    transform,
+};
+
+/// Why a template has no meaning for these values.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ResolveError {
+    /// An environment variable is not set.
+    #[error("`{{{name}}}` is neither a parameter nor a variable that is set in the environment")]
+    Unset {
+        /// The variable.
+        name: String,
+    },
+    /// An environment variable or a path is not Unicode.
+    #[error("the value of `{{{name}}}` is not Unicode text")]
+    NotUnicode {
+        /// The variable.
+        name: String,
+    },
+    /// A step has no such result.
+    #[error("`{{{name}}}` has no value: the step did not get that far")]
+    NoResult {
+        /// `step.attribute`.
+        name: String,
+    },
+    /// The result of a step is not known before it ran.
+    #[error("`{{{name}}}` is known only when the step has run")]
+    Later {
+        /// `step.attribute`.
+        name: String,
+    },
+    /// A transform is not one of ours, or does not fit the value.
+    #[error("transform `{transform}` fails on `{{{name}}}`: {reason}")]
+    Transform {
+        /// The placeholder's name.
+        name: String,
+        /// The transform.
+        transform: String,
+        /// Why.
+        reason: String,
+    },
+    /// A number format does not fit the value.
+    #[error("`{{{name}}}`: {reason}")]
+    Format {
+        /// The placeholder's name.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+    /// A condition has no answer.
+    #[error(transparent)]
+    Condition(#[from] EvalError),
+}
+
+impl ResolveError {
+    /// The slug of the page that explains it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unset { .. } | Self::NotUnicode { .. } => code::UNSET,
+            Self::NoResult { .. } | Self::Later { .. } => code::NO_RESULT,
+            Self::Transform { .. } => code::TRANSFORM,
+            Self::Format { .. } => code::FORMAT,
+            Self::Condition(_) => code::CONDITION,
+        }
+    }
+}
+
+/// Everything a name can refer to.
+pub(crate) struct Scope<'a> {
+    pub(crate) tool: &'a Tool,
+    pub(crate) values: &'a [Bound],
+    pub(crate) host: &'a Host,
+    pub(crate) run: &'a RunContext,
+    pub(crate) steps: &'a dyn Steps,
+}
+
+/// A value on its way into a template; [`Value::Null`] is no value.
+#[derive(Clone)]
+struct Operand<'a> {
+    name: Cow<'a, str>,
+    value: Cow<'a, Value>,
+    parameter: Option<&'a Parameter>,
+    mode: Mode,
+    kind: Kind,
+    delimiter: &'a str,
+    sensitive: bool,
+}
+
+trait Sink {
+    /// Takes author text.
+    fn author(&mut self, text: &str);
+    /// Takes a value.
+    fn value(&mut self, operand: Operand<'_>);
+    /// Whether the place is a command, in which a parameter's `format` applies.
+    fn is_command(&self) -> bool;
+}
+
+impl<'a> Scope<'a> {
+    pub(crate) fn pieces(&self, template: &Template) -> Result<Vec<OwnedPiece>, ResolveError> {
+        let mut pieces: Vec<OwnedPiece> = Vec::with_capacity(template.segments.len());
+        self.expand(template, None, &mut pieces)?;
+        Ok(pieces)
+    }
+
+    pub(crate) fn text(&self, template: &Template) -> Result<String, ResolveError> {
+        let mut text = String::new();
+        self.expand(template, None, &mut text)?;
+        Ok(text)
+    }
+
+    pub(crate) fn literal(&self, literal: &Literal) -> Result<Value, ResolveError> {
+        Ok(match literal {
+            Literal::Null => Value::Null,
+            Literal::Bool(value) => Value::Bool(*value),
+            Literal::Number(text) => Value::Number(text.clone()),
+            Literal::Text(template) => match self.sole_value(template)? {
+                Some(value) => value,
+                None => Value::Text(self.text(template)?),
+            },
+            Literal::List(items) => {
+                Value::List(items.iter().map(|item| self.literal(item)).collect::<Result<_, _>>()?)
+            }
+            Literal::Object(entries) => Value::Object(
+                entries
+                    .iter()
+                    .map(|(key, item)| Ok((key.clone(), self.literal(item)?)))
+                    .collect::<Result<_, ResolveError>>()?,
+            ),
+        })
+    }
+
+    pub(crate) fn condition(&self, condition: &Expr) -> Result<bool, ResolveError> {
+        self.decide(condition, None)
+    }
+
+    /// The value of a template that is exactly one reference, with its type.
+    fn sole_value(&self, template: &Template) -> Result<Option<Value>, ResolveError> {
+        let [Segment::Hole(hole)] = template.segments.as_slice() else { return Ok(None) };
+        let reference = match &hole.value {
+            HoleValue::Reference { of, transforms, format: None } if transforms.is_empty() => of,
+            HoleValue::Reference { .. } => return Ok(None),
+            HoleValue::Choice { condition, then, otherwise } => {
+                let decided = match self.decide(condition, None) {
+                    Err(ResolveError::Later { .. }) => return Ok(None),
+                    decided => decided?,
+                };
+                match if decided { then } else { otherwise } {
+                    Branch::Text(_) => return Ok(None),
+                    Branch::Reference(reference) => reference,
+                }
+            }
+        };
+        Ok(self.look_up(reference, None)?.map(|operand| operand.value.into_owned()))
+    }
+
+    /// Walks a template; `inside` is the value whose `format` it is.
+    fn expand(
+        &self,
+        template: &Template,
+        inside: Option<&Operand<'a>>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), ResolveError> {
+        for segment in &template.segments {
+            match segment {
+                Segment::Text(text) => sink.author(text),
+                Segment::Hole(hole) => self.fill(hole, inside, sink)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn fill(&self, hole: &Hole, inside: Option<&Operand<'a>>, sink: &mut dyn Sink) -> Result<(), ResolveError> {
+        match &hole.value {
+            HoleValue::Reference { of, transforms, format } => {
+                let Some(operand) = self.look_up(of, inside)? else {
+                    sink.author(&self.source(hole));
+                    return Ok(());
+                };
+                let is_inner = inside.is_some() && is_inner_value(of);
+                self.put(operand, is_inner, hole.raw, transforms, format.as_deref(), sink)
+            }
+            HoleValue::Choice { condition, then, otherwise } => {
+                let decided = match self.decide(condition, inside) {
+                    Err(ResolveError::Later { .. }) => {
+                        sink.author(&self.source(hole));
+                        return Ok(());
+                    }
+                    decided => decided?,
+                };
+                match if decided { then } else { otherwise } {
+                    Branch::Text(text) => {
+                        sink.author(text);
+                        Ok(())
+                    }
+                    Branch::Reference(reference) => match self.look_up(reference, inside)? {
+                        Some(operand) => {
+                            let is_inner = inside.is_some() && is_inner_value(reference);
+                            self.put(operand, is_inner, hole.raw, &[], None, sink)
+                        }
+                        None => {
+                            sink.author(&self.source(hole));
+                            Ok(())
+                        }
+                    },
+                }
+            }
+        }
+    }
+
+    fn put(
+        &self,
+        mut operand: Operand<'a>,
+        is_inner: bool,
+        raw: bool,
+        transforms: &[String],
+        format: Option<&str>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), ResolveError> {
+        for name in transforms {
+            operand.transform(name)?;
+        }
+        if raw {
+            operand.mode = Mode::Raw;
+        }
+        if let Some(pattern) = format {
+            operand.format(pattern)?;
+        } else if sink.is_command()
+            && !is_inner
+            && let Some(format) = operand.parameter.and_then(|parameter| parameter.format.as_ref())
+        {
+            if matches!(*operand.value, Value::Null) {
+                return Ok(());
+            }
+            match format.template.as_text() {
+                Some(pattern) if number_format::check(pattern).is_ok() => operand.format(pattern)?,
+                _ => return self.expand(&format.template, Some(&operand), sink),
+            }
+        }
+        sink.value(operand);
+        Ok(())
+    }
+
+    /// Finds what a name stands for; nothing when it is known only later.
+    fn look_up(
+        &self,
+        reference: &Reference,
+        inside: Option<&Operand<'a>>,
+    ) -> Result<Option<Operand<'a>>, ResolveError> {
+        match reference {
+            Reference::Parameter(name) => {
+                if let Some(operand) = inside.filter(|_| is_inner_value(reference)) {
+                    return Ok(Some(operand.clone()));
+                }
+                let position = self.tool.parameters.iter().position(|parameter| parameter.name == *name);
+                let found = position.and_then(|at| Some((&self.tool.parameters[at], self.values.get(at)?)));
+                match found {
+                    Some((parameter, bound)) => Ok(Some(Operand::of_parameter(parameter, bound))),
+                    None => Err(ResolveError::Unset { name: name.clone() }),
+                }
+            }
+            Reference::Predefined(variable) => {
+                let name = predefined::name(*variable);
+                let value = predefined::value(*variable, self.host, self.run)
+                    .ok_or_else(|| ResolveError::NotUnicode { name: name.to_owned() })?;
+                let kind = predefined::kind(*variable);
+                Ok(Some(Operand::new(Cow::Borrowed(name), Value::Text(value), Mode::Word, kind)))
+            }
+            Reference::Environment(name) => {
+                let value = environment(self.host, name).ok_or_else(|| ResolveError::Unset { name: name.clone() })?;
+                let value = value.to_str().ok_or_else(|| ResolveError::NotUnicode { name: name.clone() })?;
+                let value = Value::Text(value.to_owned());
+                let mut operand = Operand::new(Cow::Owned(name.clone()), value, Mode::Word, Kind::Text);
+                operand.sensitive =
+                    speaks_of_secret(name) || self.tool.environment.secrets.iter().any(|secret| secret == name);
+                Ok(Some(operand))
+            }
+            Reference::Step { step, attribute } => match self.steps.value(step, *attribute) {
+                StepValue::Known(value) => {
+                    let name = Cow::Owned(step_name(step, *attribute));
+                    let (mode, kind) = placing_of(*attribute);
+                    Ok(Some(Operand::new(name, value, mode, kind)))
+                }
+                StepValue::Later => Ok(None),
+                StepValue::Missing => Err(ResolveError::NoResult { name: step_name(step, *attribute) }),
+            },
+        }
+    }
+
+    fn decide(&self, condition: &Expr, inside: Option<&Operand<'a>>) -> Result<bool, ResolveError> {
+        let failure = Cell::new(None);
+        let look_up = |reference: &Reference| match self.look_up(reference, inside) {
+            Ok(Some(operand)) => Some(condition_value(&operand.value)),
+            Ok(None) => {
+                failure.set(Some(ResolveError::Later { name: reference_name(reference) }));
+                None
+            }
+            Err(error) => {
+                failure.set(Some(error));
+                None
+            }
+        };
+        let decided = condition::eval(condition, &look_up);
+        match failure.take() {
+            Some(error) => Err(error),
+            None => Ok(decided?),
+        }
+    }
+
+    /// The placeholder as its author wrote it.
+    fn source(&self, hole: &Hole) -> String {
+        let names = Names {
+            parameters: self.tool.parameters.iter().map(|parameter| parameter.name.clone()).collect(),
+            steps: match &self.tool.body {
+                cycod_definition::Body::Steps(steps) => steps.iter().map(|step| step.name.clone()).collect(),
+                _ => Vec::new(),
+            },
+        };
+        Template { segments: vec![Segment::Hole(hole.clone())] }.source(&names)
+    }
+}
+
+impl<'a> Operand<'a> {
+    fn new(name: Cow<'a, str>, value: Value, mode: Mode, kind: Kind) -> Self {
+        Self { name, value: Cow::Owned(value), parameter: None, mode, kind, delimiter: " ", sensitive: false }
+    }
+
+    fn of_parameter(parameter: &'a Parameter, bound: &'a Bound) -> Self {
+        const NULL: &Value = &Value::Null;
+        let value = bound.value.as_ref().unwrap_or(NULL);
+        let declared = declared_kind(parameter);
+        let is_fragment = parameter.transform
+            == Some(cycod_definition::Transform::Named(NamedTransform::ShellEscaped));
+        let mode = match parameter.escape_shell {
+            Some(false) => Mode::Raw,
+            _ if is_fragment => Mode::Fragment,
+            Some(true) => Mode::Word,
+            None if matches!(value, Value::Text(_)) => Mode::Arguments,
+            None => Mode::Word,
+        };
+        Self {
+            name: Cow::Borrowed(&parameter.name),
+            kind: if parameter.transform.is_some() { kind_after(declared, value) } else { declared },
+            value: Cow::Borrowed(value),
+            parameter: Some(parameter),
+            mode,
+            delimiter: &parameter.delimiter,
+            sensitive: bound.sensitive,
+        }
+    }
+
+    fn transform(&mut self, name: &str) -> Result<(), ResolveError> {
+        let fail = |reason: String| ResolveError::Transform {
+            name: self.name.clone().into_owned(),
+            transform: name.to_owned(),
+            reason,
+        };
+        let transform = transform::named(name).ok_or_else(|| fail("there is no such transform".to_owned()))?;
+        let value = transform::apply(transform, &self.value).map_err(fail)?;
+        self.kind = kind_after(self.kind, &value);
+        self.mode = match (self.mode, transform) {
+            (Mode::Raw, _) => Mode::Raw,
+            (_, NamedTransform::ShellEscaped) => Mode::Fragment,
+            (Mode::Fragment, _) => Mode::Word,
+            (mode, _) => mode,
+        };
+        self.value = Cow::Owned(value);
+        Ok(())
+    }
+
+    fn format(&mut self, pattern: &str) -> Result<(), ResolveError> {
+        fn apply(pattern: &str, value: &Value) -> Result<Value, FormatError> {
+            Ok(match value {
+                Value::Null => Value::Null,
+                Value::List(items) => {
+                    Value::List(items.iter().map(|item| apply(pattern, item)).collect::<Result<_, _>>()?)
+                }
+                _ => Value::Text(number_format::apply(pattern, &transform::plain_text(value))?),
+            })
+        }
+        let value = apply(pattern, &self.value).map_err(|error| ResolveError::Format {
+            name: self.name.clone().into_owned(),
+            reason: if self.sensitive { format!("the value does not fit `{pattern}`") } else { error.to_string() },
+        })?;
+        self.kind = kind_after(self.kind, &value);
+        self.value = Cow::Owned(value);
+        Ok(())
+    }
+
+    /// The value as one text.
+    fn joined(&self, delimiter: &str) -> String {
+        match &*self.value {
+            Value::List(items) => items.iter().map(transform::plain_text).collect::<Vec<_>>().join(delimiter),
+            value => transform::plain_text(value),
+        }
+    }
+}
+
+impl Sink for Vec<OwnedPiece> {
+    fn author(&mut self, text: &str) {
+        match self.last_mut() {
+            Some(OwnedPiece::Text(before)) => before.push_str(text),
+            _ if text.is_empty() => {}
+            _ => self.push(OwnedPiece::Text(text.to_owned())),
+        }
+    }
+
+    fn value(&mut self, operand: Operand<'_>) {
+        let (words, mode) = match (&*operand.value, operand.mode) {
+            // No value is no word where it stands alone, and nothing where it does not.
+            (Value::Null, _) => (OwnedWords::One(String::new()), Mode::Arguments),
+            (Value::List(_), Mode::Raw) => (OwnedWords::One(operand.joined(operand.delimiter)), Mode::Raw),
+            (Value::List(_), Mode::Fragment) => (OwnedWords::One(operand.joined(" ")), Mode::Fragment),
+            (Value::List(items), mode) => {
+                let items = items.iter().map(transform::plain_text).collect();
+                (OwnedWords::List { items, delimiter: operand.delimiter.to_owned() }, mode)
+            }
+            (value, mode) => (OwnedWords::One(transform::plain_text(value)), mode),
+        };
+        self.push(OwnedPiece::Value(OwnedValue {
+            name: operand.name.into_owned(),
+            words,
+            mode,
+            kind: operand.kind,
+            sensitive: operand.sensitive,
+        }));
+    }
+
+    fn is_command(&self) -> bool {
+        true
+    }
+}
+
+impl Sink for String {
+    fn author(&mut self, text: &str) {
+        self.push_str(text);
+    }
+
+    fn value(&mut self, operand: Operand<'_>) {
+        self.push_str(&operand.joined(operand.delimiter));
+    }
+
+    fn is_command(&self) -> bool {
+        false
+    }
+}
+
+/// Whether a name inside a parameter's `format` stands for the value being formatted.
+fn is_inner_value(reference: &Reference) -> bool {
+    matches!(reference, Reference::Parameter(name) if name == "value")
+}
+
+fn declared_kind(parameter: &Parameter) -> Kind {
+    match parameter.kind {
+        ParameterType::Number | ParameterType::Integer => Kind::Number,
+        ParameterType::Boolean => Kind::Boolean,
+        ParameterType::String | ParameterType::Any if parameter.validation.allowed.is_some() => Kind::Enum,
+        _ => Kind::Text,
+    }
+}
+
+/// What is still known about a value of kind `before` after the author's transforms and formats made it `value`.
+///
+/// What became of a boolean or of one of the author's texts is one of finitely many results of the author's own.
+/// What became of a number stays one when it still reads as one, and is harmless when it holds only letters,
+/// digits and the signs that numbers, base64 and URLs use.
+fn kind_after(before: Kind, value: &Value) -> Kind {
+    match (before, value) {
+        (_, Value::Number(_)) => Kind::Number,
+        (_, Value::Bool(_)) => Kind::Boolean,
+        (Kind::Text, _) => Kind::Text,
+        (kind, Value::Null) => kind,
+        (Kind::Number, Value::Text(text)) if is_decimal(text) => Kind::Number,
+        (Kind::Number, Value::Text(text)) if text.bytes().all(is_harmless) => Kind::Enum,
+        (Kind::Boolean | Kind::Enum, Value::Text(_)) => Kind::Enum,
+        _ => Kind::Text,
+    }
+}
+
+/// A number as arithmetic reads it everywhere: `007` would be octal there.
+fn is_decimal(text: &str) -> bool {
+    json::is_number(text)
+}
+
+fn is_harmless(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b',' | b'+' | b'-' | b'%' | b'=' | b'/')
+}
+
+fn placing_of(attribute: StepAttribute) -> (Mode, Kind) {
+    match attribute {
+        StepAttribute::Output | StepAttribute::Error => (Mode::Output, Kind::Text),
+        StepAttribute::ExitCode | StepAttribute::Duration | StepAttribute::Attempts => (Mode::Word, Kind::Number),
+        StepAttribute::Skipped | StepAttribute::TimedOut => (Mode::Word, Kind::Boolean),
+        StepAttribute::StartTime | StepAttribute::EndTime | StepAttribute::Status => (Mode::Word, Kind::Enum),
+    }
+}
+
+fn environment<'a>(host: &'a Host, name: &str) -> Option<&'a std::ffi::OsString> {
+    let exact = host.environment.get(std::ffi::OsStr::new(name));
+    if exact.is_some() || host.platform != cycod_definition::Platform::Windows {
+        return exact;
+    }
+    host.environment.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+}
+
+fn step_name(step: &str, attribute: StepAttribute) -> String {
+    let attribute = StepAttribute::NAMES.iter().find(|(_, known)| *known == attribute).map_or("", |(name, _)| name);
+    format!("{step}.{attribute}")
+}
+
+fn reference_name(reference: &Reference) -> String {
+    match reference {
+        Reference::Parameter(name) | Reference::Environment(name) => name.clone(),
+        Reference::Predefined(variable) => predefined::name(*variable).to_owned(),
+        Reference::Step { step, attribute } => step_name(step, *attribute),
+    }
+}
+
+fn condition_value(value: &Value) -> condition::Value {
+    match value {
+        Value::Null => condition::Value::Null,
+        Value::Bool(value) => condition::Value::Bool(*value),
+        Value::Number(text) => condition::Value::Number(text.parse().unwrap_or(f64::NAN), text.clone()),
+        Value::Text(text) => condition::Value::Text(text.clone()),
+        Value::List(items) => condition::Value::List(items.iter().map(condition_value).collect()),
+        Value::Object(_) => condition::Value::Text(json::write(value)),
+    }
+}
