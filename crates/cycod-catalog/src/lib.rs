@@ -1,1 +1,27 @@
-//! 
+//! Which tools exist here, from which scope, which one wins, and whether it can run on this machine.
+//!
+//! [`Scopes::discover`] finds the directories, [`Catalog::open`] looks what is in them now, and a
+//! writer changes one of them so that no reader ever sees half a file. Nothing is run here.
+//!
+//! A catalog is a snapshot: it says what was there when it was opened. [`Entry::load`] reads the file again
+//! and refuses when it has become another tool, so that what is run is what is in the file now.
+
+mod availability;
+mod catalog;
+mod codes;
+mod entry;
+mod lowering;
+mod problem;
+mod read;
+mod scope;
+mod scopes;
+mod shelf;
+mod summary;
+
+pub use availability::{Availability, Reason};
+pub use catalog::Catalog;
+pub use entry::{Entry, LoadError, Opened, State};
+pub use problem::Problem;
+pub use scope::{Scope, ScopeFilter};
+pub use scopes::{Overrides, Scopes, Style, ToolDirectory};
+pub use summary::{Kind, Program, Summary};

@@ -1,0 +1,148 @@
+use std::path::PathBuf;
+
+use cycod_definition::{Level, Tool};
+use cycod_diagnostic::{Diagnostic, Severity, SourceFile};
+
+use crate::{Availability, Problem, Scope, Style, Summary, codes, read};
+
+/// A tool file of the catalog, whether it can be used or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The effective name: the one in the file, else the file's own.
+    pub name: String,
+    /// The file.
+    pub path: PathBuf,
+    /// How far it reaches.
+    pub scope: Scope,
+    /// Whose layout it lies in; only files of our own are written.
+    pub style: Style,
+    /// What a list says about it; empty for one that is broken.
+    pub summary: Summary,
+    /// How dangerous it is, the tools it uses included; a broken one counts as the highest.
+    pub level: Level,
+    /// Whether its name leads to it.
+    pub state: State,
+    /// Whether it can run on this machine.
+    pub availability: Availability,
+}
+
+/// Whether a tool's name leads to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It does.
+    Active,
+    /// A tool of an earlier scope has the name.
+    Shadowed {
+        /// Its file.
+        by: PathBuf,
+    },
+    /// Other files of the same scope hold the same name: none of them can be used.
+    Duplicate {
+        /// The other files.
+        with: Vec<PathBuf>,
+    },
+    /// The file is not a tool that can be used. Its name stays taken.
+    Broken {
+        /// The first thing that is wrong; [`Entry::diagnostics`] has everything.
+        problem: Problem,
+    },
+}
+
+/// A tool with the text it was read from.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// The tool.
+    pub tool: Tool,
+    /// The text of its file.
+    pub source: SourceFile,
+    /// The warnings.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Why a tool cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file is wrong, cannot be read, or shares its name with another of its scope.
+    #[error("tool `{name}` in `{}` cannot be used", source_file.name)]
+    Broken {
+        /// The tool's name.
+        name: String,
+        /// The text, empty when it could not be read.
+        source_file: SourceFile,
+        /// What is wrong.
+        diagnostics: Vec<Diagnostic>,
+    },
+    /// The file holds another tool than when the catalog was opened.
+    #[error("`{}` no longer holds the tool `{was}` but `{is}`", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// The name it had.
+        was: String,
+        /// The name it has.
+        is: String,
+    },
+}
+
+impl Entry {
+    /// Whether the tool can be called: its name leads to it, also when another machine would be needed to run it.
+    pub fn is_active(&self) -> bool {
+        self.state == State::Active
+    }
+
+    /// Reads the file as it is now and returns the tool.
+    ///
+    /// A shadowed tool loads, so that it can be looked at; a duplicate does not.
+    pub fn load(&self) -> Result<Opened, LoadError> {
+        let mut checked = read::check(&self.path);
+        self.add_problems_of_the_directory(&mut checked);
+        let is_broken = checked.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        match checked.tool {
+            Some(tool) if !is_broken => {
+                if tool.name.key() != self.name.to_ascii_lowercase() {
+                    let (was, is) = (self.name.clone(), tool.name.as_str().to_owned());
+                    return Err(LoadError::Changed { path: self.path.clone(), was, is });
+                }
+                Ok(Opened { tool, source: checked.source, diagnostics: checked.diagnostics })
+            }
+            _ => Err(LoadError::Broken {
+                name: self.name.clone(),
+                source_file: checked.source,
+                diagnostics: checked.diagnostics,
+            }),
+        }
+    }
+
+    /// Reads the file as it is now and returns its text with everything that is wrong with it.
+    pub fn diagnostics(&self) -> (SourceFile, Vec<Diagnostic>) {
+        let mut checked = read::check(&self.path);
+        self.add_problems_of_the_directory(&mut checked);
+        (checked.source, checked.diagnostics)
+    }
+
+    /// Says what the file alone cannot know: that its name is taken.
+    fn add_problems_of_the_directory(&self, checked: &mut read::Checked) {
+        let at = checked.name_span.or_else(|| read::declared_name(&checked.source).map(|(_, span)| span));
+        let whole_file = |mut diagnostic: Diagnostic| {
+            if at.is_none() {
+                diagnostic.labels.clear();
+            }
+            diagnostic
+        };
+        match &self.state {
+            State::Duplicate { with } => {
+                let message = format!("the name `{}` is used twice in the {} scope", self.name, self.scope);
+                let diagnostic = Diagnostic::error(codes::DUPLICATE_NAME, at.unwrap_or_default(), message);
+                let diagnostic = with.iter().fold(whole_file(diagnostic), |diagnostic, other| {
+                    diagnostic.note(format!("`{}` has it too", other.display()))
+                });
+                checked.diagnostics.push(diagnostic.help("rename one of the tools, or remove one of the files"));
+            }
+            State::Broken { problem } if problem.code == codes::RESERVED_NAME.0 => {
+                let diagnostic = Diagnostic::error(codes::RESERVED_NAME, at.unwrap_or_default(), &problem.message);
+                checked.diagnostics.push(whole_file(diagnostic).help("give the tool another name"));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,40 @@
+use std::fmt;
+
+use cycod_diagnostic::{Diagnostic, Severity, SourceFile};
+
+/// Why a file is not a tool that can be used: the first error, short enough for a line of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Which kind, as in the page `docs/errors/<code>.md`.
+    pub code: String,
+    /// What is wrong: a lowercase fragment.
+    pub message: String,
+    /// The line it is on, from 1; absent when the whole file is meant.
+    pub line: Option<u32>,
+}
+
+impl Problem {
+    pub(crate) fn new(code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), message: message.into(), line: None }
+    }
+
+    /// The first error among `diagnostics`.
+    pub(crate) fn first(source: &SourceFile, diagnostics: &[Diagnostic]) -> Option<Self> {
+        let error = diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error)?;
+        let line = error.span().map(|span| source.position(span.start).line);
+        Some(Self {
+            code: error.code.0.to_owned(),
+            message: error.message.clone(),
+            line: line.and_then(|line| u32::try_from(line).ok()),
+        })
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}

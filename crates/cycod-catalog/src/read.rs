@@ -1,0 +1,196 @@
+//! From one path to what its file says, whatever stands there: never blocked, never surprised by size.
+
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+};
+
+use cycod_definition::{Level, Tool, ToolName};
+use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
+use cycod_syntax::yaml;
+
+use crate::{
+    Problem, Summary, codes,
+    lowering::{level, load},
+};
+
+/// The largest file that is read. The longest known tool has 30 KB; a script of this size belongs beside its tool.
+pub(crate) const LARGEST: u64 = 4 << 20;
+
+/// What a file says, as far as a list wants to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// The effective name.
+    pub(crate) name: String,
+    /// Whether it is a tool.
+    pub(crate) outcome: Outcome,
+}
+
+/// Whether a file is a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It is.
+    Tool(Box<Summary>),
+    /// It should be, and is not. Its name stays taken, lest a typing error runs a tool of another scope.
+    Broken(Problem),
+    /// Something with the name of a tool file that can never be one: a directory, a pipe. It takes no name.
+    Foreign(Problem),
+    /// It does not want to be one: Markdown without front matter.
+    Prose,
+}
+
+/// A file, read and lowered.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    /// The text and the name to show for it; an empty text when the file could not be read.
+    pub(crate) source: SourceFile,
+    /// The effective name.
+    pub(crate) name: String,
+    /// Where the file says its name, if it does.
+    pub(crate) name_span: Option<Span>,
+    /// The tool, when there is no error.
+    pub(crate) tool: Option<Tool>,
+    /// Everything that is wrong.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads the file and says everything about it.
+pub(crate) fn check(path: &Path) -> Checked {
+    let shown = path.display().to_string();
+    match read_text(path) {
+        Ok(text) => check_text(SourceFile::new(shown, text), path),
+        Err(unreadable) => {
+            let mut diagnostic = Diagnostic::error(unreadable.code, Span::default(), unreadable.message);
+            diagnostic.labels.clear();
+            let (source, name) = (SourceFile::new(shown, ""), stem(path).into_owned());
+            Checked { source, name, name_span: None, tool: None, diagnostics: vec![diagnostic] }
+        }
+    }
+}
+
+/// Lowers `source` as the text of the file at `path`.
+pub(crate) fn check_text(source: SourceFile, path: &Path) -> Checked {
+    let loaded = load(&source, path.file_stem().and_then(|stem| stem.to_str()));
+    let is_whole = loaded.diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error);
+    let tool = loaded.tool.filter(|_| is_whole);
+    let (name, name_span) = match &tool {
+        Some(tool) => (tool.name.as_str().to_owned(), None),
+        None => match declared_name(&source) {
+            Some((name, span)) => (name, Some(span)),
+            None => (stem(path).into_owned(), None),
+        },
+    };
+    Checked { source, name, name_span, tool, diagnostics: loaded.diagnostics }
+}
+
+/// The name that a text gives itself, also when it is no tool otherwise.
+pub(crate) fn declared_name(source: &SourceFile) -> Option<(String, Span)> {
+    let (tree, _) = yaml::parse(source);
+    let yaml::NodeKind::Mapping(entries) = tree?.kind else { return None };
+    let name = entries.into_iter().find(|entry| entry.key == "name")?.value;
+    let yaml::NodeKind::Scalar(scalar) = name.kind else { return None };
+    ToolName::new(&scalar.text).map(|valid| (valid.as_str().to_owned(), name.span))
+}
+
+/// Reads the file for a list.
+pub(crate) fn read(path: &Path) -> Reading {
+    let text = match read_text(path) {
+        Ok(text) => text,
+        Err(unreadable) => return unreadable.reading(path),
+    };
+    reading_of(text, path)
+}
+
+fn reading_of(text: String, path: &Path) -> Reading {
+    let is_markdown = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
+    if is_markdown && !starts_with_front_matter(&text) {
+        return Reading { name: stem(path).into_owned(), outcome: Outcome::Prose };
+    }
+    let checked = check_text(SourceFile::new(path.display().to_string(), text), path);
+    let outcome = match &checked.tool {
+        Some(tool) => {
+            // The tools it uses are looked at when the whole catalog is known.
+            let own = level(tool, &|_| Some(Level::Read));
+            Outcome::Tool(Box::new(Summary::of(tool, own, checked.diagnostics.len())))
+        }
+        None => Outcome::Broken(
+            Problem::first(&checked.source, &checked.diagnostics)
+                .unwrap_or_else(|| Problem::new(codes::UNREADABLE_FILE.0, "the file holds no tool")),
+        ),
+    };
+    Reading { name: checked.name, outcome }
+}
+
+fn starts_with_front_matter(text: &str) -> bool {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    text.lines().next().is_some_and(|line| line.trim_end() == "---")
+}
+
+/// The name that the file's own name gives to its tool.
+pub(crate) fn stem(path: &Path) -> std::borrow::Cow<'_, str> {
+    path.file_stem().unwrap_or_default().to_string_lossy()
+}
+
+/// Why a file has no text.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    pub(crate) code: Code,
+    pub(crate) message: String,
+}
+
+impl Unreadable {
+    fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
+    fn io(error: &io::Error) -> Self {
+        Self::new(codes::UNREADABLE_FILE, format!("cannot read the file: {error}"))
+    }
+
+    pub(crate) fn reading(self, path: &Path) -> Reading {
+        let problem = Problem::new(self.code.0, self.message);
+        let outcome =
+            if self.code == codes::NOT_A_FILE { Outcome::Foreign(problem) } else { Outcome::Broken(problem) };
+        Reading { name: stem(path).into_owned(), outcome }
+    }
+}
+
+/// Reads a text, or says why there is none; a pipe or device is neither waited for nor touched.
+pub(crate) fn read_text(path: &Path) -> Result<String, Unreadable> {
+    let file = open(path).map_err(|error| Unreadable::io(&error))?;
+    let metadata = file.metadata().map_err(|error| Unreadable::io(&error))?;
+    if !metadata.is_file() {
+        let what = if metadata.is_dir() { "a directory" } else { "a pipe, socket or device" };
+        return Err(Unreadable::new(codes::NOT_A_FILE, format!("this is {what}, not a file")));
+    }
+    let too_large = || {
+        let message = format!("the file is larger than {} MB, the most a tool may have", LARGEST >> 20);
+        Err(Unreadable::new(codes::FILE_TOO_LARGE, message))
+    };
+    if metadata.len() > LARGEST {
+        return too_large();
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| Unreadable::io(&error))?;
+    if bytes.len() as u64 > LARGEST {
+        return too_large();
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Unreadable::new(codes::NOT_UTF8, format!("byte {} is not UTF-8", at + 1))
+    })
+}
+
+#[cfg(unix)]
+fn open(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    // A pipe without a writer would block an ordinary open; a terminal must not become ours.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}

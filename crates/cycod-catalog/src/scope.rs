@@ -1,0 +1,51 @@
+use std::fmt;
+
+/// How far a tool reaches; an earlier scope wins over a later one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// The project: the nearest ancestor of the working directory that holds `.cycod`.
+    Local,
+    /// The person: `~/.cycod`.
+    User,
+    /// The machine: `/etc/cycod` and its like.
+    Global,
+}
+
+impl Scope {
+    /// Every scope, the winning one first.
+    pub const ALL: [Self; 3] = [Self::Local, Self::User, Self::Global];
+
+    /// Every name a scope goes by; the first of a scope is the one we write.
+    pub const NAMES: [(&'static str, Self); 5] = [
+        ("local", Self::Local),
+        ("user", Self::User),
+        ("global", Self::Global),
+        ("project", Self::Local),
+        ("personal", Self::User),
+    ];
+
+    /// The name we write.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::User => "user",
+            Self::Global => "global",
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Which scopes a question is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScopeFilter {
+    /// All of them.
+    #[default]
+    Any,
+    /// One of them.
+    Only(Scope),
+}

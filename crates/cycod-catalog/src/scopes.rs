@@ -1,0 +1,228 @@
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::{OsStr, OsString},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use cycod_definition::{Host, Platform, ToolName};
+
+use crate::{Scope, ScopeFilter};
+
+/// Directories that tests and packagers put in the place of the usual ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// In place of `~/.cycod`.
+    pub user: Option<PathBuf>,
+    /// In place of `/etc/cycod` and `/usr/local/share/cycod`.
+    pub global: Option<PathBuf>,
+}
+
+impl Overrides {
+    /// Returns what `CYCOD_HOME` and `CYCOD_GLOBAL_DIR` say; an empty value says nothing.
+    pub fn from_environment(environment: &BTreeMap<OsString, OsString>) -> Self {
+        let directory = |name: &str| {
+            environment.get(OsStr::new(name)).filter(|value| !value.is_empty()).map(PathBuf::from)
+        };
+        Self { user: directory("CYCOD_HOME"), global: directory("CYCOD_GLOBAL_DIR") }
+    }
+}
+
+/// Whose directory layout it is, and so which files in it are tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Style {
+    /// `.cycod/tools`: every format; the only one that is written.
+    Cycod,
+    /// `.cassidy/tools`: Markdown.
+    Cassidy,
+    /// `.mimir/tools`: YAML with code.
+    Mimir,
+}
+
+impl Style {
+    /// Whether a file of this name may be a tool. Hidden files never are: editors and we keep temporary ones.
+    pub(crate) fn admits(self, file_name: &[u8]) -> bool {
+        let Some(dot) = file_name.iter().rposition(|&byte| byte == b'.') else { return false };
+        if dot == 0 || file_name[0] == b'.' {
+            return false;
+        }
+        let is = |extension: &str| file_name[dot + 1..].eq_ignore_ascii_case(extension.as_bytes());
+        match self {
+            Self::Cycod => is("yaml") || is("yml") || is("json") || is("md"),
+            Self::Cassidy => is("md"),
+            Self::Mimir => is("yml"),
+        }
+    }
+}
+
+/// A directory whose files are tools. It need not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolDirectory {
+    /// The directory itself, as in `/home/ada/.cycod/tools`.
+    pub path: PathBuf,
+    /// How far its tools reach.
+    pub scope: Scope,
+    /// Whose layout it is.
+    pub style: Style,
+}
+
+/// The directories in which tools are looked for, in the order in which they win.
+#[derive(Clone, Debug)]
+pub struct Scopes {
+    directories: Vec<ToolDirectory>,
+    workspace: PathBuf,
+    local: PathBuf,
+    user: PathBuf,
+    local_is_user: bool,
+    reserved: BTreeSet<String>,
+}
+
+impl Scopes {
+    /// Finds the directories for someone who stands in the host's working directory.
+    ///
+    /// The local scope belongs to the nearest ancestor that holds a `.cycod` directory. The search ends at the
+    /// root of a repository and at the home directory, whose `.cycod` is the user scope; only for someone who
+    /// stands right in it is it the local one too, and then its tools are listed once, as the user's.
+    /// When nothing is found the local scope is `.cycod` in the working directory, which need not exist.
+    pub fn discover(host: &Host, overrides: &Overrides) -> Self {
+        let user = overrides.user.clone().unwrap_or_else(|| host.home.join(".cycod"));
+        let found = owner(host, ".cycod", &user);
+        let workspace = found.unwrap_or_else(|| host.working_directory.clone());
+        let local = workspace.join(".cycod");
+
+        let mut directories = Vec::new();
+        let mut push = |scope, style, path: PathBuf| directories.push(ToolDirectory { path, scope, style });
+        push(Scope::Local, Style::Cycod, local.join("tools"));
+        for (marker, style) in [(".cassidy", Style::Cassidy), (".mimir", Style::Mimir)] {
+            if let Some(owner) = owner(host, marker, &host.home.join(marker)) {
+                push(Scope::Local, style, owner.join(marker).join("tools"));
+            }
+        }
+        push(Scope::User, Style::Cycod, user.join("tools"));
+        push(Scope::User, Style::Cassidy, host.home.join(".cassidy/tools"));
+        push(Scope::User, Style::Mimir, host.home.join(".mimir/tools"));
+        for global in global_directories(host, overrides) {
+            push(Scope::Global, Style::Cycod, global.join("tools"));
+        }
+        let local_is_user = same_place(&local, &user);
+        Self { directories: once_each(directories), workspace, local, user, local_is_user, reserved: BTreeSet::new() }
+    }
+
+    /// Takes `names` away from files: they belong to built-in tools.
+    #[must_use]
+    pub fn reserving<'a>(mut self, names: impl IntoIterator<Item = &'a ToolName>) -> Self {
+        self.reserved.extend(names.into_iter().map(ToolName::key));
+        self
+    }
+
+    /// The directories, the winning one first, each once.
+    pub fn directories(&self) -> &[ToolDirectory] {
+        &self.directories
+    }
+
+    /// The directory that owns the local scope, else the working directory.
+    pub fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// The user's own directory, `~/.cycod` unless overridden: settings and caches live in it.
+    pub fn user_directory(&self) -> &Path {
+        &self.user
+    }
+
+    /// The directory into which new tools of `scope` are written.
+    pub fn written(&self, scope: Scope) -> PathBuf {
+        match scope {
+            Scope::Local => self.local.join("tools"),
+            Scope::User => self.user.join("tools"),
+            Scope::Global => {
+                let first = self.directories.iter().find(|directory| directory.scope == Scope::Global);
+                first.map_or_else(|| PathBuf::from("/etc/cycod/tools"), |directory| directory.path.clone())
+            }
+        }
+    }
+
+    /// Whether a tool of `scope` is among those asked for.
+    pub fn admits(&self, filter: ScopeFilter, scope: Scope) -> bool {
+        match filter {
+            ScopeFilter::Any => true,
+            ScopeFilter::Only(wanted) => wanted == scope || (self.effective(wanted) == scope),
+        }
+    }
+
+    /// The scope under which tools of `scope` are listed: the user's, when the local one is the same directory.
+    pub(crate) fn effective(&self, scope: Scope) -> Scope {
+        if scope == Scope::Local && self.local_is_user { Scope::User } else { scope }
+    }
+
+    pub(crate) fn is_reserved(&self, key: &str) -> bool {
+        self.reserved.contains(key)
+    }
+}
+
+/// The nearest ancestor that holds a directory called `marker`.
+///
+/// `of_user` is the one in the home directory or in its place; someone below it is not in a project because of it.
+fn owner(host: &Host, marker: &str, of_user: &Path) -> Option<PathBuf> {
+    for (height, directory) in host.working_directory.ancestors().enumerate() {
+        let held = directory.join(marker);
+        let is_home = same_place(directory, &host.home);
+        let is_only_the_users = height > 0 && (is_home || same_place(&held, of_user));
+        if held.is_dir() && !is_only_the_users {
+            return Some(directory.to_owned());
+        }
+        let is_repository =
+            [".git", ".hg", ".jj", ".svn"].iter().any(|name| fs::symlink_metadata(directory.join(name)).is_ok());
+        if is_repository || is_home {
+            return None;
+        }
+    }
+    None
+}
+
+fn global_directories(host: &Host, overrides: &Overrides) -> Vec<PathBuf> {
+    if let Some(directory) = &overrides.global {
+        return vec![directory.clone()];
+    }
+    match host.platform {
+        Platform::Windows => {
+            let data = host.environment.iter().find(|(name, _)| name.eq_ignore_ascii_case("ProgramData"));
+            let data = data.map_or_else(|| PathBuf::from(r"C:\ProgramData"), |(_, value)| PathBuf::from(value));
+            vec![data.join("cycod")]
+        }
+        Platform::Linux | Platform::Macos => {
+            vec![PathBuf::from("/etc/cycod"), PathBuf::from("/usr/local/share/cycod")]
+        }
+    }
+}
+
+/// Keeps the first of several paths to one directory, but the user's rather than a local one.
+fn once_each(directories: Vec<ToolDirectory>) -> Vec<ToolDirectory> {
+    let places: Vec<PathBuf> = directories.iter().map(|directory| place(&directory.path)).collect();
+    let is_dropped = |index: usize| {
+        let user_has_it = directories.iter().zip(&places).any(|(other, there)| {
+            other.scope == Scope::User && directories[index].scope == Scope::Local && *there == places[index]
+        });
+        user_has_it
+            || directories.iter().zip(&places).take(index).any(|(other, there)| {
+                *there == places[index] && !(other.scope == Scope::Local && directories[index].scope == Scope::User)
+            })
+    };
+    let kept: Vec<bool> = (0..directories.len()).map(|index| !is_dropped(index)).collect();
+    directories.into_iter().zip(kept).filter_map(|(directory, keep)| keep.then_some(directory)).collect()
+}
+
+fn same_place(one: &Path, other: &Path) -> bool {
+    one == other || place(one) == place(other)
+}
+
+/// The path with links followed as far as it exists.
+pub(crate) fn place(path: &Path) -> PathBuf {
+    if let Ok(real) = fs::canonicalize(path) {
+        return real;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) if !parent.as_os_str().is_empty() => place(parent).join(name),
+        _ => path.to_owned(),
+    }
+}

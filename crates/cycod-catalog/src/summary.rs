@@ -1,0 +1,173 @@
+use std::collections::BTreeSet;
+
+use cycod_definition::{
+    Body, Cleanup, Command, Deprecation, Interpreter, Isolation, Level, Platform, Privilege, Requires, StepAction, Tool,
+};
+
+/// What a list says about a tool: a function of its file alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// What it is for; an alias may have none of its own.
+    pub description: Option<String>,
+    /// Its own version.
+    pub version: Option<String>,
+    /// How it does its work.
+    pub kind: Kind,
+    /// Top-level tags, the ones with a security meaning.
+    pub tags: Vec<String>,
+    /// `metadata.tags`.
+    pub metadata_tags: Vec<String>,
+    /// `metadata.category`.
+    pub category: Option<String>,
+    /// `metadata.subcategory`.
+    pub subcategory: Option<String>,
+    /// `metadata.search-keywords`.
+    pub keywords: Vec<String>,
+    /// How dangerous the file makes it, before the tools that it uses are looked at.
+    pub own_level: Option<Level>,
+    /// The tools it uses or stands for, by name.
+    pub uses: Vec<String>,
+    /// Where it works; empty means everywhere.
+    pub platforms: BTreeSet<Platform>,
+    /// Where one of its commands has no text.
+    pub speechless: BTreeSet<Platform>,
+    /// The programs that read its commands.
+    pub programs: Vec<Program>,
+    /// `requires.commands`.
+    pub required_commands: Vec<String>,
+    /// `requires.env`.
+    pub required_variables: Vec<String>,
+    /// The oldest version of this program that can run it.
+    pub min_cycod_version: Option<semver::Version>,
+    /// Present when it should no longer be used.
+    pub deprecated: Option<Deprecation>,
+    /// How many parameters it takes.
+    pub parameters: u32,
+    /// How many tests it brings.
+    pub tests: u32,
+    /// Whether it asks for more rights than its user has.
+    pub elevated: bool,
+    /// Whether it asks for a container.
+    pub container: bool,
+    /// How many warnings its file has.
+    pub warnings: u32,
+}
+
+/// How a tool does its work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// One command.
+    #[default]
+    Command,
+    /// Steps.
+    Steps,
+    /// A call of another tool.
+    Use,
+    /// Another tool with other defaults.
+    Alias,
+}
+
+/// A program that reads a command, and where it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Its name or path.
+    pub name: String,
+    /// The platforms on which it is needed.
+    pub platforms: BTreeSet<Platform>,
+}
+
+impl Summary {
+    /// Returns what a list says about `tool`.
+    pub(crate) fn of(tool: &Tool, own_level: Level, warnings: usize) -> Self {
+        let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+        let (kind, commands) = commands(tool);
+        let Requires { commands: required_commands, env: required_variables, platforms: required_platforms } =
+            tool.requires.clone();
+        let mut platforms = tool.platforms.clone();
+        if platforms.is_empty() {
+            platforms = required_platforms;
+        } else if !required_platforms.is_empty() {
+            platforms.retain(|platform| required_platforms.contains(platform));
+        }
+        Self {
+            description: tool.description.clone(),
+            version: tool.version.clone(),
+            kind,
+            tags: tool.tags.clone(),
+            metadata_tags: tool.metadata.tags.clone(),
+            category: tool.metadata.category.clone(),
+            subcategory: tool.metadata.subcategory.clone(),
+            keywords: tool.metadata.search_keywords.clone(),
+            own_level: Some(own_level),
+            uses: tool.uses().into_iter().map(str::to_owned).collect(),
+            platforms,
+            speechless: platforms_without_text(&commands),
+            programs: programs(&commands),
+            required_commands,
+            required_variables,
+            min_cycod_version: tool.min_cycod_version.clone(),
+            deprecated: tool.deprecated.clone(),
+            parameters: count(tool.parameters.len()),
+            tests: count(tool.tests.len()),
+            elevated: tool.security.privilege == Privilege::Elevated,
+            container: tool.security.isolation == Isolation::Container,
+            warnings: count(warnings),
+        }
+    }
+}
+
+/// The commands a call starts whatever happens: not those of fallbacks and tests.
+fn commands(tool: &Tool) -> (Kind, Vec<&Command>) {
+    let (kind, mut commands) = match &tool.body {
+        Body::Command(command) => (Kind::Command, vec![command]),
+        Body::Steps(steps) => {
+            let commands = steps.iter().filter_map(|step| match &step.action {
+                StepAction::Command(command) => Some(command),
+                StepAction::Use(_) => None,
+            });
+            (Kind::Steps, commands.collect())
+        }
+        Body::Use(_) => (Kind::Use, Vec::new()),
+        Body::Alias { .. } => (Kind::Alias, Vec::new()),
+    };
+    commands.extend(tool.resources.cleanup.iter().filter_map(|cleanup| match cleanup {
+        Cleanup::Command(command) => Some(command),
+        Cleanup::DeleteTempFiles => None,
+    }));
+    (kind, commands)
+}
+
+fn platforms_without_text(commands: &[&Command]) -> BTreeSet<Platform> {
+    let lacks = |platform: &Platform| commands.iter().any(|command| command.for_platform(*platform).is_none());
+    Platform::NAMES.into_iter().map(|(_, platform)| platform).filter(lacks).collect()
+}
+
+fn programs(commands: &[&Command]) -> Vec<Program> {
+    let mut programs: Vec<Program> = Vec::new();
+    for (_, platform) in Platform::NAMES {
+        for text in commands.iter().filter_map(|command| command.for_platform(platform)) {
+            let Some(name) = program(&text.interpreter, platform) else { continue };
+            match programs.iter_mut().find(|program| program.name == name) {
+                Some(program) => _ = program.platforms.insert(platform),
+                None => programs.push(Program { name: name.to_owned(), platforms: BTreeSet::from([platform]) }),
+            }
+        }
+    }
+    programs
+}
+
+/// The program that must be there; a command without a shell may name any, known only when it is called.
+fn program(interpreter: &Interpreter, platform: Platform) -> Option<&str> {
+    match interpreter {
+        Interpreter::Bash => Some("bash"),
+        Interpreter::Sh => Some("sh"),
+        Interpreter::Zsh => Some("zsh"),
+        Interpreter::PowerShell => Some("pwsh"),
+        Interpreter::Cmd => Some("cmd"),
+        Interpreter::Argv => None,
+        Interpreter::PlatformDefault => Some(if platform.is_unix() { "sh" } else { "cmd" }),
+        Interpreter::Program(template) => {
+            template.words.first().map(String::as_str).filter(|word| !word.contains('{'))
+        }
+    }
+}
