@@ -2,9 +2,12 @@
 //!
 //! They are parsed when the tool loads and evaluated over typed operands; text is never pasted into them.
 
-use cycod_diagnostic::{Diagnostic, Span};
+use cycod_diagnostic::Span;
 
-use crate::template::{Names, Reference};
+use crate::template::Reference;
+
+mod eval;
+mod parse;
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,22 +106,9 @@ pub enum EvalError {
     },
 }
 
-/// Reads a condition; `None` when it could not be understood, which the diagnostics explain.
-pub fn parse(
-    text: &str,
-    origin: impl Fn(usize) -> u32,
-    names: &Names,
-    position: Position,
-) -> (Option<Expr>, Vec<Diagnostic>) {
-    let _ = (text, &origin, names, position);
-    (None, Vec::new())
-}
-
-/// Decides a condition; `lookup` gives the value of a name, or nothing when it has none.
-pub fn eval(expression: &Expr, lookup: &dyn Fn(&Reference) -> Option<Value>) -> Result<bool, EvalError> {
-    let _ = (expression, lookup);
-    Ok(true)
-}
+pub use eval::eval;
+pub use parse::parse;
+pub(crate) use parse::{Failure, Parser, write_quoted};
 
 impl Value {
     /// Whether the value counts as true: not false, 0, empty or null. The string `"false"` is true.
@@ -136,6 +126,34 @@ impl Value {
 impl Expr {
     /// Every name the expression refers to, in order and with repetitions.
     pub fn references(&self) -> Vec<(&Reference, Span)> {
-        Vec::new()
+        let mut found = Vec::new();
+        self.visit(&mut found);
+        found
+    }
+
+    fn visit<'a>(&'a self, found: &mut Vec<(&'a Reference, Span)>) {
+        match self {
+            Self::Literal(_) => {}
+            Self::Reference(reference, span) => found.push((reference, *span)),
+            Self::Not(inner) => inner.visit(found),
+            Self::And(a, b) | Self::Or(a, b) | Self::Compare(_, a, b) | Self::Contains(a, b) | Self::Matches(a, b) => {
+                a.visit(found);
+                b.visit(found);
+            }
+        }
+    }
+}
+
+impl Comparison {
+    /// Returns the operator as it is written.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+        }
     }
 }

@@ -4,11 +4,16 @@
 //! tokens are placeholders depends on the names known where the template stands, because jq, awk, JSON and
 //! the shells use braces too.
 
-use cycod_diagnostic::{Diagnostic, Span};
+use cycod_diagnostic::Span;
 
 use crate::condition::Expr;
 
+mod names;
 pub mod number_format;
+mod parse;
+
+pub(crate) use names::{Resolution, is_name_start, name_len};
+pub(crate) use parse::unresolved;
 
 /// Text with placeholders, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -156,14 +161,7 @@ pub struct Names {
     pub steps: Vec<String>,
 }
 
-/// Reads a template.
-///
-/// `origin` tells where in the file a byte of `text` was written, so that spans are right inside quoted and
-/// block scalars.
-pub fn parse(text: &str, origin: impl Fn(usize) -> u32, names: &Names) -> (Template, Vec<Diagnostic>) {
-    let _ = (&origin, names);
-    (Template::text(text), Vec::new())
-}
+pub use parse::parse;
 
 impl Template {
     /// Returns a template of `text` alone, in which no brace means anything.
@@ -191,12 +189,79 @@ impl Template {
 
     /// Every name the template refers to, with its place, in order and with repetitions.
     pub fn references(&self) -> impl Iterator<Item = (&Reference, Span)> {
-        std::iter::empty()
+        self.holes().flat_map(|hole| match &hole.value {
+            HoleValue::Reference { of, .. } => vec![(of, hole.span)],
+            HoleValue::Choice { condition, then, otherwise } => {
+                let branches = [then, otherwise].into_iter().filter_map(|branch| match branch {
+                    Branch::Reference(of) => Some((of, hole.span)),
+                    Branch::Text(_) => None,
+                });
+                condition.references().into_iter().chain(branches).collect()
+            }
+        })
     }
 
     /// Returns a text that reads back as this template under the same names.
     pub fn source(&self, names: &Names) -> String {
-        let _ = names;
-        String::new()
+        let mut source = String::new();
+        for segment in &self.segments {
+            match segment {
+                Segment::Text(text) => parse::escape(text, names, &mut source),
+                Segment::Hole(hole) => source.push_str(&hole.to_string()),
+            }
+        }
+        source
+    }
+}
+
+impl std::fmt::Display for Hole {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.raw { "{RAW:" } else { "{" })?;
+        match &self.value {
+            HoleValue::Reference { of, transforms, format } => {
+                write!(f, "{of}")?;
+                for transform in transforms {
+                    write!(f, ":{transform}")?;
+                }
+                if let Some(format) = format {
+                    write!(f, ":format({format})")?;
+                }
+            }
+            HoleValue::Choice { condition, then, otherwise } => write!(f, "{condition} ? {then} : {otherwise}")?,
+        }
+        f.write_str("}")
+    }
+}
+
+impl std::fmt::Display for Branch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(text) => crate::condition::write_quoted(text, f),
+            Self::Reference(reference) => write!(f, "{reference}"),
+        }
+    }
+}
+
+impl std::fmt::Display for Reference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Parameter(name) | Self::Environment(name) => f.write_str(name),
+            Self::Predefined(variable) => f.write_str(variable.name()),
+            Self::Step { step, attribute } => write!(f, "{step}.{}", attribute.name()),
+        }
+    }
+}
+
+impl Predefined {
+    /// Returns the name the variable has in a template.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, variable)| *variable == self).map_or("", |(name, _)| name)
+    }
+}
+
+impl StepAttribute {
+    /// Returns the name the attribute has after the dot.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, attribute)| *attribute == self).map_or("", |(name, _)| name)
     }
 }

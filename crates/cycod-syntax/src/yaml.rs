@@ -2,6 +2,15 @@
 
 use cycod_diagnostic::{Diagnostic, SourceFile, Span};
 
+mod origin;
+mod places;
+mod read;
+mod repair;
+mod resolve;
+mod syntax_error;
+
+use places::Places;
+
 /// A node of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
@@ -74,18 +83,58 @@ pub enum Resolved {
     Text,
 }
 
+/// The longest text that is read; real tool files are a hundredth of it.
+pub const MAX_BYTES: usize = 1 << 20;
+
+/// The deepest nesting that is read.
+pub const MAX_DEPTH: usize = 64;
+
+/// The most values a document may have once its aliases are copied out.
+pub const MAX_NODES: usize = 100_000;
+
+/// The keys whose values are commands, where people forget that YAML gives `: ` and ` #` a meaning.
+pub const COMMAND_KEYS: [&str; 8] =
+    ["bash", "cmd", "pwsh", "run", "script", "python", "fallback", "final-command"];
+
 /// Reads a document into a tree, with everything that is wrong with it as YAML.
 ///
-/// The tree is present whenever no error was found; with errors it may be absent or partial.
+/// Without a tree there is always an error; with an error there may still be a tree, in which what is wrong
+/// was left out. An alias is replaced by a copy of what it names; inside of the copy the spans are those of
+/// the original, which is where a mistake would have to be mended.
 pub fn parse(source: &SourceFile) -> (Option<Node>, Vec<Diagnostic>) {
-    let _ = source;
-    (None, Vec::new())
+    let text = &*source.text;
+    if text.len() > MAX_BYTES {
+        let message = format!("the file has {} bytes; at most {MAX_BYTES} are read", text.len());
+        return (None, vec![Diagnostic::error(read::LIMIT, Span::default(), message)]);
+    }
+    let (tree, mut diagnostics) = match read::read(text, &Places::same()) {
+        Ok(read) => read,
+        Err(syntax) => match repair::repair(text) {
+            Some(repaired) => match read::read(&repaired.text, &repaired.places) {
+                Ok((tree, mut diagnostics)) => {
+                    diagnostics.extend(repaired.warnings);
+                    (tree, diagnostics)
+                }
+                Err(_) => return (None, syntax),
+            },
+            None => return (None, syntax),
+        },
+    };
+    if let Some(tree) = &tree {
+        repair::find_comments(text, tree, &mut diagnostics);
+    }
+    diagnostics.sort_by_key(|diagnostic| diagnostic.span().unwrap_or_default());
+    (tree, diagnostics)
 }
 
 impl Scalar {
     /// Returns what the scalar means; only plain scalars can be anything but text.
     pub fn resolve(&self) -> Resolved {
-        Resolved::Text
+        if self.style == ScalarStyle::Plain && !self.tagged_text {
+            resolve::resolve(&self.text)
+        } else {
+            Resolved::Text
+        }
     }
 
     /// Returns where in the source the byte at `offset` of `text` was written.

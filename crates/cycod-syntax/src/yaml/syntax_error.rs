@@ -1,0 +1,112 @@
+//! What the YAML parser complains about, in the words of a person who wants to mend it.
+
+use cycod_diagnostic::{Code, Diagnostic, Span};
+use granit_parser::{ErrorKind, ScanError};
+
+use super::{MAX_DEPTH, Places, read::LIMIT};
+
+pub(super) const SYNTAX: Code = Code("yaml-syntax");
+
+/// Returns the diagnostic for an error of the parser; `base` is where the parsed text starts in `source`.
+pub(super) fn diagnostic(error: &ScanError, source: &str, base: usize, last: usize, places: &Places) -> Diagnostic {
+    use ErrorKind as E;
+    let at = (base + error.marker().byte_offset().unwrap_or(0)).min(source.len());
+    let rest = source.get(at..).unwrap_or_default();
+    // One character, or the end of the line before when the text simply stops.
+    let (start, end) = match rest.chars().next() {
+        Some(character) if !matches!(character, '\n' | '\r') => (at, at + character.len_utf8()),
+        _ => {
+            let kept = source.get(..at).unwrap_or_default().trim_end().len();
+            (kept, kept)
+        }
+    };
+    let at_end = rest.trim().is_empty();
+    let says = |message: &str| Diagnostic::error(SYNTAX, places.span(start, end), message);
+    match error.kind() {
+        E::RecursionLimitExceeded => {
+            let message = format!("nested more than {MAX_DEPTH} levels deep");
+            Diagnostic::error(LIMIT, places.span(start, end), message)
+        }
+        E::MappingValueNotAllowed | E::InvalidColonPlacement => says("this `:` starts a second value on the same line")
+            .label("a plain value cannot hold `: `")
+            .help("put the whole value in quotes, or write it as a block after `|`"),
+        E::SimpleKeyExpected | E::ExpectedBlockMappingKey | E::InvalidSimpleKey => {
+            let line = rest.find('\n').map_or(rest, |newline| &rest[..newline]).trim_end();
+            Diagnostic::error(SYNTAX, places.span(at, at + line.len().max(1).min(rest.len())), "expected `key: value` here")
+                .help("check the indentation, and that a space follows the `:`")
+        }
+        E::TabInBlockIndentation | E::TabInIndentation | E::TabNotAllowed | E::TabAtBlockScalarStart
+        | E::TabInPlainScalar => says("a tab where YAML allows only spaces").help("indent with spaces"),
+        E::UnclosedFlowCollection { open } => {
+            let close = if *open == '[' { ']' } else { '}' };
+            says(&format!("this `{open}` is never closed")).help(format!("add the missing `{close}`, or quote the value"))
+        }
+        E::MismatchedFlowCollectionEnd { open, close } => says(&format!("`{close}` closes what `{open}` opened")),
+        E::MisplacedFlowCollectionEnd => says("a closing bracket with nothing to close")
+            .help("put the value in quotes if the bracket belongs to it"),
+        E::UnexpectedEofFlowSequence | E::UnexpectedEofFlowMapping | E::UnexpectedEofImplicitFlowMapping => {
+            says("the text ends inside brackets")
+        }
+        E::ExpectedFlowMappingSeparator => says("expected `,` or `}` here"),
+        E::ExpectedFlowSequenceSeparator => says("expected `,` or `]` here"),
+        E::UnclosedQuotedScalar => unclosed_quote(source, last, at, places),
+        E::InvalidQuotedScalarIndent | E::DocumentIndicatorInQuotedScalar if at_end => {
+            unclosed_quote(source, last, at, places)
+        }
+        E::InvalidQuotedScalarIndent => unclosed_quote(source, last, at, places)
+            .note("a quoted text may go on over several lines when each is indented deeper than its key"),
+        E::InvalidTrailingSingleQuotedScalar | E::InvalidTrailingDoubleQuotedScalar => {
+            says("text after the closing quote")
+                .help("put the whole value in quotes of the other kind, or write it as a block after `|`")
+        }
+        E::UnknownQuotedScalarEscape => says("unknown escape in a double-quoted text")
+            .help("write `\\\\` for a backslash, or use single quotes, where a backslash is itself"),
+        E::InvalidQuotedScalarHexEscape | E::InvalidLowSurrogateHexEscape | E::InvalidLowSurrogate
+        | E::MissingLowSurrogate | E::UnpairedLowSurrogate | E::InvalidUnicodeEscape => {
+            says("this escape does not name a character")
+        }
+        E::UnexpectedCharacter { character } => says(&format!("a plain value cannot start with `{character}`"))
+            .help("put the value in quotes"),
+        E::InvalidIndentation | E::ExpectedBlockSequenceEntry => says("the indentation fits no level above")
+            .help("align the line with the others of its level"),
+        E::InvalidBlockScalarIndent => says("a line of the block is indented less than its first line"),
+        E::ZeroBlockScalarIndent | E::InvalidBlockScalarHeader => {
+            says("nothing but an indentation digit, `-` or `+` may follow `|` or `>`")
+        }
+        E::BlockSequenceEntryNotAllowed | E::BlockEntryInFlowCollection => says("a list item is not allowed here")
+            .help("start the list on a line of its own"),
+        E::InvalidBlockEntryWhitespace => says("`-` must be followed by a space"),
+        E::MappingKeyNotAllowed => says("a key is not allowed here"),
+        E::InvalidMappingValueWhitespace => says("`:` must be followed by a space"),
+        E::FlowMappingValueAdjacentCollection => says("`:` must be followed by a space"),
+        E::CommentNotSeparated => says("a comment needs a space before its `#`"),
+        E::CommentInterceptedScalar => says("a comment in the middle of a value of several lines"),
+        E::BomInsideDocument => says("a byte-order mark in the middle of the text").help("delete it"),
+        E::MissingAnchorOrAliasName => says("`&` and `*` start the name of an anchor")
+            .help("put the value in quotes if the character belongs to it"),
+        E::UndeclaredTagHandle | E::InvalidGlobalTagCharacter | E::InvalidTagTerminator | E::MissingTagUri
+        | E::UnclosedVerbatimTag | E::InvalidTagEscape | E::ExpectedTagBang => says("`!` starts a tag, which this is not")
+            .help("put the value in quotes if the `!` belongs to it"),
+        E::DirectiveDisallowed => says("a directive (`%` at the start of a line) is not supported")
+            .help("delete it; files are read as YAML 1.2"),
+        E::ExpectedDocumentStart | E::InvalidDocumentEnd | E::MissingDocumentEndBeforeDirective => {
+            says("text outside of the document").help("indent it as part of the value above, or give it a key")
+        }
+        E::PlainScalarStartsWithDashFlowIndicator | E::UnexpectedEndOfPlainScalar | E::InvalidFlowScalarIndent => {
+            says("this is not a value").help("put it in quotes")
+        }
+        E::UnexpectedEof | E::UnexpectedEofBlockMapping | E::UnexpectedEofBlockSequence => {
+            says("the text ends where a value was expected")
+        }
+        E::ExpectedNodeContent => says("expected a value here"),
+        other => says(&format!("not YAML: {other}")),
+    }
+}
+
+/// Points at the quote that was opened, found from the end of the last thing that was read.
+fn unclosed_quote(source: &str, last: usize, at: usize, places: &Places) -> Diagnostic {
+    let between = source.get(last..at).unwrap_or_default();
+    let open = between.find(['"', '\'']).map_or(at, |offset| last + offset);
+    let span: Span = places.span(open, (open + 1).min(source.len().max(open)));
+    Diagnostic::error(SYNTAX, span, "this quote is never closed").help("add the closing quote, or quote the value in the other kind")
+}
