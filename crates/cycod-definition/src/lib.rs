@@ -3,23 +3,31 @@
 //! [`load`] reads one source and returns the tool together with everything that is wrong with the file; no
 //! file is opened, no process started and no other tool looked at here.
 
+mod check;
 mod command;
 mod file_paths;
+mod format;
 mod host;
 mod level;
+mod load;
+mod lower;
 mod parameter;
 mod platform;
 mod security;
 mod settings;
 mod step;
+mod table;
 mod test_case;
 mod tool;
 mod value;
+mod violations;
 
 pub use command::{Command, CommandText, Interpreter, PlatformCommands, PlatformKey, ProgramTemplate};
 pub use file_paths::FilePaths;
+pub use format::FileFormat;
 pub use host::Host;
 pub use level::Level;
+pub use load::{Loaded, load};
 pub use parameter::{Format, NamedTransform, Parameter, ParameterType, Shape, Transform, Validation};
 pub use platform::Platform;
 pub use security::{Access, Isolation, Permission, Privilege, Security};
@@ -28,6 +36,7 @@ pub use settings::{
     Resources,
 };
 pub use step::{Backoff, Output, OutputMode, Retry, Step, StepAction, StreamTarget, ToolUse};
+pub use table::{file_schema, key_reference};
 pub use test_case::{Expected, TestCase};
 pub use tool::{Body, Tool, ToolName};
 pub use value::{Literal, Value};

@@ -1,0 +1,5 @@
+//! Checks that look at meaning across keys.
+
+pub(crate) mod graph;
+pub(crate) mod placing;
+pub(crate) mod transforms;

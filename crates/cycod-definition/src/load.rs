@@ -1,0 +1,52 @@
+use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
+use cycod_syntax::yaml;
+
+use crate::{FileFormat, Tool, ToolName, lower};
+
+/// What a file says, with everything that is wrong with it.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The tool; absent when a diagnostic is an error.
+    pub tool: Option<Tool>,
+    /// What the tool is called, as far as the file or its name tells, whether it loaded or not.
+    pub name: Option<ToolName>,
+    /// Everything that was found, in source order.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a definition.
+///
+/// `stem` is the file's name without its ending: the tool's name when the file gives none. All problems are
+/// reported in one go. No other file is looked at, so names of other tools are taken on trust.
+pub fn load(source: &SourceFile, stem: Option<&str>) -> Loaded {
+    let format = FileFormat::of(&source.text);
+    if format != FileFormat::Cycod {
+        let diagnostic = Diagnostic::error(
+            Code("unsupported-format"),
+            Span::new(0, 0),
+            format!("this version does not read {}", format.noun()),
+        )
+        .help("write the tool as a cycod YAML file, with `description` and a command such as `bash`");
+        return Loaded { tool: None, name: stem.and_then(ToolName::new), diagnostics: vec![diagnostic] };
+    }
+    let (root, mut diagnostics) = yaml::parse(source);
+    let Some(root) = root else {
+        if diagnostics.is_empty() {
+            diagnostics.push(empty_file());
+        }
+        return Loaded { tool: None, name: stem.and_then(ToolName::new), diagnostics };
+    };
+    lower::lower(source, &root, stem, diagnostics)
+}
+
+pub(crate) fn empty_file() -> Diagnostic {
+    Diagnostic::error(Code("empty-file"), Span::new(0, 0), "the file defines no tool")
+        .help("a tool needs at least `description` and a command such as `bash`")
+}
+
+impl Loaded {
+    /// Whether any diagnostic is an error.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+}

@@ -1,0 +1,425 @@
+use std::collections::BTreeSet;
+
+use cycod_diagnostic::{Code, Diagnostic, Span};
+use cycod_syntax::{
+    template::{Names, Predefined, Reference, number_format},
+    yaml::Entry,
+};
+use regex::RegexBuilder;
+
+use super::{
+    Lowering, Scope, Text, View, did_you_mean,
+    literal::{static_value, value},
+    replace,
+};
+use crate::{
+    Deprecation, Format, Literal, NamedTransform, Parameter, ParameterType, Shape, Transform, Validation, Value,
+    table::parameter,
+};
+
+/// The most memory a compiled pattern may take.
+const PATTERN_LIMIT: usize = 1 << 20;
+
+/// Whether `name` can be a parameter: a letter or `_`, then letters, digits, `_` and `-`.
+pub(crate) fn is_parameter_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+        && name != "RAW"
+}
+
+impl Lowering<'_> {
+    /// Reads every parameter. The names are known already, because defaults refer to each other.
+    pub(crate) fn lower_parameters(&self, entries: &[Entry]) -> Vec<Parameter> {
+        let parameters: Vec<(Parameter, &Entry)> =
+            entries.iter().filter_map(|entry| Some((self.parameter(entry, entries)?, entry))).collect();
+        self.check_default_cycles(&parameters);
+        parameters.into_iter().map(|(parameter, _)| parameter).collect()
+    }
+
+    fn parameter(&self, entry: &Entry, all: &[Entry]) -> Option<Parameter> {
+        let name = entry.key.clone();
+        if !is_parameter_name(&name) {
+            self.sink.report(
+                Diagnostic::error(Code("invalid-name"), entry.key_span, format!("`{name}` cannot name a parameter"))
+                    .note(if name == "RAW" {
+                        "`{RAW:NAME}` has a meaning of its own"
+                    } else {
+                        "parameters are named with letters, digits, `_` and `-`, and do not start with a digit"
+                    }),
+            );
+            return None;
+        }
+        if Predefined::NAMES.iter().any(|(predefined, _)| *predefined == name) {
+            self.sink.report(
+                Diagnostic::warning(
+                    Code("shadows-predefined"),
+                    entry.key_span,
+                    format!("parameter `{name}` hides the predefined variable of that name"),
+                )
+                .help("give it another name if the predefined value is ever needed"),
+            );
+        }
+        let Some(view) = View::new(&entry.value, parameter()) else {
+            self.missing_description(&name, entry.key_span);
+            return Some(Parameter::plain(name));
+        };
+        let written_type = view.choice("type").unwrap_or("string");
+        let kind = type_named(written_type);
+        let mut validation = view.object("validation").map(|rules| self.validation(&rules, kind, entry)).unwrap_or_default();
+        if written_type == "character" && validation.items.is_none() {
+            let shape = Shape { kind: ParameterType::String, validation: Validation::default(), description: None };
+            validation.items = Some(Box::new(shape));
+        }
+        let description = view.string("description").unwrap_or_default();
+        if view.entry("description").is_none() && view.flag("deprecated") != Some(true) {
+            self.missing_description(&name, entry.key_span);
+        }
+        let default = view.entry("default").map(|entry| self.literal(&entry.value, kind, Scope::Call));
+        let required = view.flag("required").unwrap_or(false);
+        if let (true, Some(default)) = (required, view.entry("default")) {
+            let span = view.entry("required").map_or(default.key_span, |required| required.key_span);
+            self.sink.report(
+                Diagnostic::warning(Code("required-with-default"), span, format!("parameter `{name}` is required but has a default"))
+                    .also(default.key_span, "the default satisfies it")
+                    .help("remove one of the two"),
+            );
+        }
+        let parameter = Parameter {
+            transform: view.text("transform").map(|text| self.transform(text)),
+            format: view.text("format").map(|text| self.format(text, kind)),
+            examples: view.items("examples").iter().map(|node| value(node, kind)).collect(),
+            detailed_help: view.string("detailed-help"),
+            escape_shell: view.object("security").and_then(|security| security.flag("escape-shell")),
+            delimiter: view.string("delimiter").unwrap_or_else(|| " ".to_owned()),
+            path: view.flag("path").unwrap_or(false),
+            sensitive: view.flag("sensitive").unwrap_or(false),
+            deprecated: self.deprecation(&view, all),
+            name,
+            description,
+            kind,
+            required,
+            default,
+            validation,
+        };
+        self.check_values(&parameter, &view);
+        Some(parameter)
+    }
+
+    fn missing_description(&self, name: &str, span: Span) {
+        self.sink.report(
+            Diagnostic::warning(Code("no-description"), span, format!("parameter `{name}` has no description"))
+                .help("say what it is for; people and models choose its value by that"),
+        );
+    }
+
+    fn deprecation(&self, view: &View<'_>, all: &[Entry]) -> Option<Deprecation> {
+        let deprecation = self.tool_deprecation(view)?;
+        if let Some(text) = view.text("deprecated-alternative") {
+            let names = || all.iter().map(|entry| entry.key.as_str());
+            let alternative = &text.scalar.text;
+            if !names().any(|name| name == alternative) {
+                let diagnostic = Diagnostic::warning(
+                    Code("unknown-parameter"),
+                    text.span,
+                    format!("the alternative `{alternative}` is not a parameter"),
+                );
+                self.sink.report(match did_you_mean(alternative, names()) {
+                    Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), replace(text.span, near)),
+                    None => diagnostic,
+                });
+            }
+        }
+        Some(deprecation)
+    }
+
+    /// Reads `deprecated`, `deprecated-message` and `deprecated-alternative`; a message alone deprecates too.
+    pub(crate) fn tool_deprecation(&self, view: &View<'_>) -> Option<Deprecation> {
+        let message = view.string("deprecated-message");
+        let alternative = view.string("deprecated-alternative");
+        let deprecated = view.flag("deprecated").unwrap_or(message.is_some() || alternative.is_some());
+        deprecated.then_some(Deprecation { message, alternative })
+    }
+
+    fn transform(&self, text: Text<'_>) -> Transform {
+        let name = text.scalar.text.trim();
+        if let Some((_, named)) = NamedTransform::NAMES.iter().find(|(known, _)| *known == name) {
+            return Transform::Named(*named);
+        }
+        if is_parameter_name(name) && name != "value" {
+            crate::check::transforms::unknown(name, text.span, self);
+        }
+        Transform::Script(text.scalar.text.clone())
+    }
+
+    fn format(&self, text: Text<'_>, kind: ParameterType) -> Format {
+        let names = Names { parameters: vec!["value".to_owned()], ..Names::default() };
+        let template = self.sink.template(text.scalar, &names);
+        for (reference, span) in template.references() {
+            if let Reference::Environment(name) = reference
+                && self.names.parameters.contains(name)
+            {
+                self.sink.report(
+                    Diagnostic::error(Code("format-reference"), span, format!("`format` cannot use parameter `{name}`"))
+                        .note("only `{value}`, the parameter's own value, and predefined variables are known here"),
+                );
+            }
+        }
+        crate::check::transforms::check(&template, self);
+        if let Some(pattern) = template.as_text() {
+            let number = matches!(kind, ParameterType::Number | ParameterType::Integer | ParameterType::Any);
+            if !number || number_format::check(pattern).is_err() {
+                self.sink.report(
+                    Diagnostic::warning(Code("format-without-value"), text.span, "`format` does not use `{value}`")
+                        .help("write `{value}` where the value belongs, or use a number format such as `0000`"),
+                );
+            }
+        }
+        Format { template }
+    }
+
+    fn validation(&self, view: &View<'_>, kind: ParameterType, parameter: &Entry) -> Validation {
+        self.check_keywords(view, kind, &parameter.key);
+        let validation = self.rules(view, kind);
+        self.check_range(view, &validation);
+        validation
+    }
+
+    fn rules(&self, view: &View<'_>, kind: ParameterType) -> Validation {
+        let pattern = view.text("pattern").and_then(|text| {
+            match RegexBuilder::new(&text.scalar.text).size_limit(PATTERN_LIMIT).build() {
+                Ok(regex) => Some(regex),
+                Err(error) => {
+                    self.invalid_pattern(text, &error);
+                    None
+                }
+            }
+        });
+        let allowed = view.node("enum").and_then(|node| node.as_sequence()).map(|items| {
+            if items.is_empty() {
+                self.sink.error("empty-range", view.entry("enum").map_or(view.span, |e| e.key_span), "`enum` allows no value at all");
+            }
+            items.iter().map(|item| value(item, kind)).collect::<Vec<_>>()
+        });
+        Validation {
+            min_length: view.count("minLength"),
+            max_length: view.count("maxLength"),
+            pattern,
+            minimum: view.number("minimum"),
+            maximum: view.number("maximum"),
+            exclusive_minimum: view.number("exclusiveMinimum"),
+            exclusive_maximum: view.number("exclusiveMaximum"),
+            multiple_of: view.number("multipleOf"),
+            allowed,
+            min_items: view.count("minItems"),
+            max_items: view.count("maxItems"),
+            unique_items: view.flag("uniqueItems").unwrap_or(false),
+            items: view.object("items").map(|shape| Box::new(self.shape(&shape))),
+            properties: view
+                .map("properties")
+                .iter()
+                .filter_map(|entry| {
+                    let shape = View::new(&entry.value, view_shape(view))?;
+                    Some((entry.key.clone(), self.shape(&shape)))
+                })
+                .collect(),
+            required_properties: view.strings("required"),
+        }
+    }
+
+    fn shape(&self, view: &View<'_>) -> Shape {
+        let kind = view.choice("type").map_or(ParameterType::Any, type_named);
+        let validation = match view.object("validation") {
+            Some(rules) => self.rules(&rules, kind),
+            None => self.rules(view, kind),
+        };
+        Shape { kind, validation, description: view.string("description") }
+    }
+
+    fn invalid_pattern(&self, text: Text<'_>, error: &regex::Error) {
+        let reason = match error {
+            regex::Error::CompiledTooBig(limit) => format!("it would take more than {} KiB", limit >> 10),
+            other => {
+                let message = other.to_string();
+                message.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+            }
+        };
+        let diagnostic = Diagnostic::error(
+            Code("invalid-pattern"),
+            text.span,
+            format!("`{}` is not a pattern we can use", text.scalar.text),
+        )
+        .label(reason);
+        let pattern = &text.scalar.text;
+        let lookaround = ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|look| pattern.contains(look));
+        self.sink.report(if lookaround {
+            diagnostic.help("patterns run in linear time, without lookaround and backreferences")
+        } else {
+            diagnostic
+        });
+    }
+
+    /// Reports rules that do not concern values of this type.
+    fn check_keywords(&self, view: &View<'_>, kind: ParameterType, parameter: &str) {
+        for entry in view.entries {
+            let fits = match entry.key.as_str() {
+                "minLength" | "maxLength" | "pattern" => kind == ParameterType::String,
+                "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
+                    matches!(kind, ParameterType::Number | ParameterType::Integer)
+                }
+                "minItems" | "maxItems" | "uniqueItems" | "items" => kind == ParameterType::Array,
+                "properties" | "required" => kind == ParameterType::Object,
+                _ => true,
+            };
+            if !fits && kind != ParameterType::Any {
+                self.sink.warning(
+                    "unused-key",
+                    entry.key_span,
+                    format!("`{}` has no effect on parameter `{parameter}`, which is of type {}", entry.key, kind.name()),
+                );
+            }
+        }
+    }
+
+    fn check_range(&self, view: &View<'_>, rules: &Validation) {
+        let number = |text: &Option<String>| text.as_ref().and_then(|text| text.parse::<f64>().ok());
+        let count = |count: Option<u64>| count.map(|count| count as f64);
+        let pairs = [
+            ("minLength", count(rules.min_length), "maxLength", count(rules.max_length)),
+            ("minItems", count(rules.min_items), "maxItems", count(rules.max_items)),
+            ("minimum", number(&rules.minimum), "maximum", number(&rules.maximum)),
+        ];
+        for (low_key, low, high_key, high) in pairs {
+            if let (Some(low), Some(high)) = (low, high)
+                && low > high
+                && let (Some(low_entry), Some(high_entry)) = (view.entry(low_key), view.entry(high_key))
+            {
+                self.sink.report(
+                    Diagnostic::error(
+                        Code("empty-range"),
+                        low_entry.key_span,
+                        format!("no value can satisfy `{low_key}` and `{high_key}`"),
+                    )
+                    .also(high_entry.key_span, "smaller"),
+                );
+            }
+        }
+        if number(&rules.multiple_of).is_some_and(|step| step <= 0.0)
+            && let Some(entry) = view.entry("multipleOf")
+        {
+            self.sink.error("out-of-range", entry.value.span, "`multipleOf` must be larger than 0");
+        }
+    }
+
+    /// Holds the static default and the examples against type and rules.
+    fn check_values(&self, parameter: &Parameter, view: &View<'_>) {
+        if let (Some(default), Some(node)) = (&parameter.default, view.node("default"))
+            && let Some(value) = static_value(default)
+        {
+            let problems = parameter.validation.violations(parameter.kind, &value);
+            if !problems.is_empty() {
+                let diagnostic = Diagnostic::error(
+                    Code("invalid-default"),
+                    node.span,
+                    format!("the default of `{}` {}", parameter.name, problems.join(" and ")),
+                );
+                self.sink.report(self.suggest_allowed(diagnostic, parameter, &value, node.span));
+            }
+        }
+        for (example, node) in parameter.examples.iter().zip(view.items("examples")) {
+            let problems = parameter.validation.violations(parameter.kind, example);
+            if !problems.is_empty() {
+                self.sink.warning(
+                    "invalid-example",
+                    node.span,
+                    format!("an example of `{}` {}", parameter.name, problems.join(" and ")),
+                );
+            }
+        }
+    }
+
+    fn suggest_allowed(&self, diagnostic: Diagnostic, parameter: &Parameter, value: &Value, span: Span) -> Diagnostic {
+        let Value::Text(text) = value else { return diagnostic };
+        let allowed = parameter.validation.allowed.iter().flatten().filter_map(|allowed| match allowed {
+            Value::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        match did_you_mean(text, allowed) {
+            Some((near, help)) => diagnostic
+                .help(help)
+                .fix(format!("write `{near}`"), replace(span, serde_json::Value::from(near).to_string())),
+            None => diagnostic,
+        }
+    }
+
+    /// Reports defaults that refer to each other in a circle.
+    fn check_default_cycles(&self, parameters: &[(Parameter, &Entry)]) {
+        let edges: Vec<Vec<usize>> = parameters
+            .iter()
+            .map(|(parameter, _)| {
+                let mut names = BTreeSet::new();
+                if let Some(default) = &parameter.default {
+                    parameters_in(default, &mut names);
+                }
+                (0..parameters.len()).filter(|index| names.contains(&parameters[*index].0.name)).collect()
+            })
+            .collect();
+        for cycle in crate::check::graph::cycles(&edges) {
+            let names: Vec<String> =
+                cycle.iter().chain(cycle.first()).map(|index| format!("`{}`", parameters[*index].0.name)).collect();
+            let entry = parameters[cycle[0]].1;
+            let span = entry.value.get("default").map_or(entry.key_span, |node| node.span);
+            self.sink.report(
+                Diagnostic::error(Code("default-cycle"), span, format!("defaults depend on each other: {}", names.join(" → ")))
+                    .help("give one of them a default of its own, or none"),
+            );
+        }
+    }
+}
+
+fn view_shape(view: &View<'_>) -> &'static crate::table::Section {
+    match view.section.key("items").map(|key| key.takes) {
+        Some(crate::table::Takes::Object(shape)) => shape,
+        _ => view.section,
+    }
+}
+
+fn type_named(name: &str) -> ParameterType {
+    ParameterType::NAMES.iter().find(|(known, _)| *known == name).map_or(ParameterType::Any, |(_, kind)| *kind)
+}
+
+/// The parameters that a value refers to.
+pub(crate) fn parameters_in(literal: &Literal, names: &mut BTreeSet<String>) {
+    match literal {
+        Literal::Text(template) => names.extend(template.references().filter_map(|(reference, _)| match reference {
+            Reference::Parameter(name) => Some(name.clone()),
+            _ => None,
+        })),
+        Literal::List(items) => items.iter().for_each(|item| parameters_in(item, names)),
+        Literal::Object(entries) => entries.iter().for_each(|(_, value)| parameters_in(value, names)),
+        Literal::Null | Literal::Bool(_) | Literal::Number(_) => {}
+    }
+}
+
+impl Parameter {
+    /// A string parameter about which nothing else is said.
+    fn plain(name: String) -> Self {
+        Self {
+            name,
+            description: String::new(),
+            kind: ParameterType::String,
+            required: false,
+            default: None,
+            validation: Validation::default(),
+            transform: None,
+            format: None,
+            examples: Vec::new(),
+            detailed_help: None,
+            escape_shell: None,
+            delimiter: " ".to_owned(),
+            path: false,
+            sensitive: false,
+            deprecated: None,
+        }
+    }
+}

@@ -1,0 +1,445 @@
+use std::time::Duration;
+
+use cycod_diagnostic::{Code, Diagnostic, Span};
+use cycod_syntax::template;
+
+use super::{Lowering, Scope, Text, View, did_you_mean, literal::static_value, replace, units};
+use crate::{
+    Access, Change, Cleanup, Container, Environment, Expected, FilePaths, FunctionCalling, Interactive, Isolation,
+    Metadata, ParameterType, Permission, Privilege, Requires, Resources, Security, TestCase, Tool,
+};
+
+impl Lowering<'_> {
+    pub(crate) fn version(&self, view: &View<'_>) -> Option<String> {
+        let text = view.text("version")?;
+        if lenient_version(&text.scalar.text).is_none() {
+            self.sink.report(
+                Diagnostic::warning(Code("invalid-version"), text.span, format!("`{}` is not a version", text.scalar.text))
+                    .note("versions are written `MAJOR.MINOR.PATCH`"),
+            );
+        }
+        Some(text.to_owned())
+    }
+
+    pub(crate) fn min_cycod_version(&self, view: &View<'_>) -> Option<semver::Version> {
+        let text = view.text("min-cycod-version")?;
+        let version = lenient_version(&text.scalar.text);
+        if version.is_none() {
+            self.sink.report(
+                Diagnostic::error(Code("invalid-version"), text.span, format!("`{}` is not a version", text.scalar.text))
+                    .note("versions are written `MAJOR.MINOR.PATCH`"),
+            );
+        }
+        version
+    }
+
+    pub(crate) fn timeout(&self, view: &View<'_>) -> Duration {
+        let resources = view.object("resources").and_then(|resources| resources.milliseconds("timeout"));
+        match (view.milliseconds("timeout"), resources) {
+            (Some(a), Some(b)) => a.min(b),
+            (a, b) => a.or(b).unwrap_or(Tool::DEFAULT_TIMEOUT),
+        }
+    }
+
+    fn opt_template(&self, view: &View<'_>, key: &str, scope: Scope) -> Option<template::Template> {
+        view.text(key).map(|text| self.template(text, scope))
+    }
+
+    pub(crate) fn templates(&self, view: &View<'_>, key: &str, scope: Scope) -> Vec<template::Template> {
+        view.texts(key).into_iter().map(|text| self.template(text, scope)).collect()
+    }
+
+    pub(crate) fn environment(&self, view: &View<'_>, scope: Scope) -> Environment {
+        let mut variables = Vec::new();
+        for entry in view.map("variables") {
+            let Some(scalar) = entry.value.as_scalar() else { continue };
+            self.check_variable_name(&entry.key, entry.key_span);
+            variables.push((entry.key.clone(), self.template(Text { scalar, span: entry.value.span }, scope)));
+        }
+        for secret in view.texts("secrets") {
+            let name = &secret.scalar.text;
+            let declared = variables.iter().map(|(name, _)| name.as_str());
+            let names = || declared.clone().chain(self.names.parameters.iter().map(String::as_str));
+            // A secret may also name a variable of the caller's environment, so a stranger is fine unless it
+            // looks like a slip of the pen.
+            if !names().any(|known| known == name)
+                && let Some((near, help)) = did_you_mean(name, names())
+            {
+                self.sink.report(
+                    Diagnostic::warning(
+                        Code("unknown-secret"),
+                        secret.span,
+                        format!("`{name}` is neither a variable nor a parameter of this tool"),
+                    )
+                    .label("taken for a variable of the caller's environment")
+                    .help(help)
+                    .fix(format!("write `{near}`"), replace(secret.span, near)),
+                );
+            }
+        }
+        Environment {
+            variables,
+            inherit: view.flag("inherit").unwrap_or(true),
+            secrets: view.strings("secrets"),
+        }
+    }
+
+    pub(crate) fn check_variable_name(&self, name: &str, span: Span) {
+        if name.is_empty() || name.contains(['=', '\0']) {
+            self.sink.error("invalid-name", span, format!("`{name}` cannot name an environment variable"));
+        }
+    }
+
+    pub(crate) fn security(&self, view: &View<'_>) -> Security {
+        let Some(view) = view.object("security") else { return Security::default() };
+        let isolation = match view.choice("isolation") {
+            Some("none") => Isolation::None,
+            Some("container") => Isolation::Container,
+            _ => Isolation::Process,
+        };
+        if isolation != Isolation::Container
+            && let Some(entry) = view.entry("container")
+        {
+            self.sink.report(
+                Diagnostic::error(Code("container-unused"), entry.key_span, "`container` needs `isolation: container`")
+                    .note("otherwise the tool would run with less confinement than this asks for"),
+            );
+        }
+        Security {
+            privilege: match view.choice("execution-privilege") {
+                Some("reduced") => Privilege::Reduced,
+                Some("elevated") => Privilege::Elevated,
+                _ => Privilege::SameAsUser,
+            },
+            isolation,
+            permissions: view
+                .texts("required-permissions")
+                .into_iter()
+                .filter_map(|text| self.permission(text))
+                .collect(),
+            justification: view.string("justification"),
+            container: view.object("container").map(|container| Container {
+                image: container.string("image"),
+                network: container.string("network"),
+                mounts: container.strings("mounts"),
+            }),
+        }
+    }
+
+    fn permission(&self, text: Text<'_>) -> Option<Permission> {
+        let source = &text.scalar.text;
+        let refuse = |message: String, help: Option<String>| {
+            let diagnostic = Diagnostic::error(Code("unknown-permission"), text.span, message).note(
+                "permissions are `filesystem:read|write|execute:<path>` and `network:external|loopback:<host[:port]|*>`",
+            );
+            self.sink.report(match help {
+                Some(help) => diagnostic.help(help),
+                None => diagnostic,
+            });
+            None
+        };
+        let mut parts = source.splitn(3, ':');
+        let (family, kind, target) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
+        let kinds: &[(&str, Access)] = match family {
+            "filesystem" => &[
+                ("read", Access::FilesystemRead),
+                ("write", Access::FilesystemWrite),
+                ("execute", Access::FilesystemExecute),
+            ],
+            "network" => &[("external", Access::NetworkExternal), ("loopback", Access::NetworkLoopback)],
+            _ => {
+                let help = did_you_mean(family, ["filesystem", "network"]).map(|(_, help)| help);
+                return refuse(format!("`{source}` is not a permission we know"), help);
+            }
+        };
+        let Some(kind) = kind else {
+            return refuse(format!("`{source}` does not say what it permits"), None);
+        };
+        let Some((_, access)) = kinds.iter().find(|(name, _)| *name == kind) else {
+            let help = did_you_mean(kind, kinds.iter().map(|(name, _)| *name)).map(|(_, help)| help);
+            return refuse(format!("`{family}:{kind}` is not a permission we know"), help);
+        };
+        let Some(target) = target.filter(|target| !target.trim().is_empty()) else {
+            let what = if family == "network" { "host" } else { "path" };
+            return refuse(format!("`{source}` names no {what}"), None);
+        };
+        let offset = source.len() - target.len();
+        let (template, diagnostics) =
+            template::parse(target, |at| text.scalar.origin(offset + at), &self.names);
+        self.sink.extend(diagnostics);
+        self.check_references(&template, Scope::Call);
+        crate::check::transforms::check(&template, self);
+        if family == "network"
+            && let Some(host) = template.as_text()
+            && !is_host(host)
+        {
+            return refuse(
+                format!("`{host}` is not a host"),
+                host.contains("://").then(|| "write the host alone, without `https://` and path".to_owned()),
+            );
+        }
+        Some(Permission { access: *access, target: template, source: source.clone() })
+    }
+
+    pub(crate) fn file_paths(&self, view: &View<'_>) -> FilePaths {
+        let own = self.opt_template(view, "working-directory", Scope::Call);
+        let Some(paths) = view.object("file-paths") else {
+            return FilePaths { working_directory: own, ..FilePaths::default() };
+        };
+        if let (Some(entry), Some(first)) = (paths.entry("working-directory"), view.entry("working-directory")) {
+            self.sink.report(
+                Diagnostic::warning(Code("unused-key"), entry.key_span, "`working-directory` is given twice")
+                    .also(first.key_span, "this one is used"),
+            );
+        }
+        let inner = self.opt_template(&paths, "working-directory", Scope::Call);
+        let cross = paths.object("cross-platform");
+        let separator = |key: &str, default: char| {
+            let Some(text) = cross.and_then(|cross| cross.text(key)) else { return default };
+            let mut characters = text.scalar.text.chars();
+            match (characters.next(), characters.next()) {
+                (Some(separator), None) => separator,
+                _ => {
+                    self.sink.error("wrong-type", text.span, format!("`{key}` takes one character"));
+                    default
+                }
+            }
+        };
+        FilePaths {
+            normalize: paths
+                .flag("normalize")
+                .or_else(|| cross.and_then(|cross| cross.flag("auto-convert")))
+                .unwrap_or(false),
+            working_directory: own.or(inner),
+            temp_directory: self.opt_template(&paths, "temp-directory", Scope::Call),
+            windows_separator: separator("windows-separator", '\\'),
+            unix_separator: separator("unix-separator", '/'),
+        }
+    }
+
+    pub(crate) fn metadata(&self, view: &View<'_>) -> Metadata {
+        let Some(view) = view.object("metadata") else { return Metadata::default() };
+        Metadata {
+            category: view.string("category"),
+            subcategory: view.string("subcategory"),
+            tags: view.strings("tags"),
+            search_keywords: view.strings("search-keywords"),
+        }
+    }
+
+    pub(crate) fn function_calling(&self, view: &View<'_>) -> FunctionCalling {
+        let default = FunctionCalling::default();
+        let Some(view) = view.object("function-calling").and_then(|view| view.object("schema-generation")) else {
+            return default;
+        };
+        let mut parameter_mapping = Vec::new();
+        for entry in view.map("parameter-mapping") {
+            let Some(scalar) = entry.value.as_scalar() else { continue };
+            let types = ParameterType::NAMES.map(|(name, _)| name);
+            if !types.contains(&entry.key.as_str()) {
+                let diagnostic = Diagnostic::warning(
+                    Code("unknown-key"),
+                    entry.key_span,
+                    format!("`{}` is not a parameter type", entry.key),
+                );
+                self.sink.report(match did_you_mean(&entry.key, types) {
+                    Some((near, help)) => {
+                        diagnostic.help(help).fix(format!("write `{near}`"), replace(entry.key_span, near))
+                    }
+                    None => diagnostic,
+                });
+            }
+            let schema = ["string", "number", "integer", "boolean", "array", "object", "null"];
+            if !schema.contains(&scalar.text.as_str()) {
+                self.sink.report(
+                    Diagnostic::error(
+                        Code("unknown-choice"),
+                        entry.value.span,
+                        format!("`{}` is not a JSON Schema type", scalar.text),
+                    )
+                    .note(format!("it is {}", crate::table::one_of(&schema))),
+                );
+            }
+            parameter_mapping.push((entry.key.clone(), scalar.text.clone()));
+        }
+        FunctionCalling {
+            parameter_mapping,
+            include_descriptions: view.flag("include-descriptions").unwrap_or(default.include_descriptions),
+            include_defaults: view.flag("include-defaults").unwrap_or(default.include_defaults),
+            example_generation: view.flag("example-generation").unwrap_or(default.example_generation),
+            sanitize_schemas: view.flag("sanitize-schemas").unwrap_or(default.sanitize_schemas),
+        }
+    }
+
+    pub(crate) fn interactive(&self, view: &View<'_>) -> Option<Interactive> {
+        let options = view.object("interactive-options");
+        if view.flag("interactive") != Some(true) {
+            if let Some(entry) = view.entry("interactive-options") {
+                self.sink.warning("unused-key", entry.key_span, "`interactive-options` has no effect without `interactive: true`");
+            }
+            return None;
+        }
+        Some(Interactive {
+            timeout: options.and_then(|options| options.milliseconds("timeout")),
+            default_response: options.and_then(|options| self.opt_template(&options, "default-response", Scope::Call)),
+        })
+    }
+
+    pub(crate) fn resources(&self, view: &View<'_>) -> Resources {
+        let Some(view) = view.object("resources") else { return Resources::default() };
+        let mut cleanup = Vec::new();
+        for action in view.objects("cleanup") {
+            if action.flag("delete-temp-files") == Some(true) {
+                cleanup.push(Cleanup::DeleteTempFiles);
+            }
+            if let Some(text) = action.text("final-command") {
+                cleanup.push(Cleanup::Command(self.default_command(text, Scope::Steps)));
+            }
+        }
+        Resources { max_memory: view.size("max-memory"), cleanup }
+    }
+
+    pub(crate) fn requires(&self, view: &View<'_>) -> Requires {
+        let Some(view) = view.object("requires") else { return Requires::default() };
+        Requires {
+            commands: view.strings("commands"),
+            env: view.strings("env"),
+            platforms: self.platforms(&view, "platforms"),
+        }
+    }
+
+    pub(crate) fn changelog(&self, view: &View<'_>) -> Vec<Change> {
+        let changes = view.objects("changelog").into_iter();
+        changes
+            .map(|view| Change {
+                version: view.string("version").unwrap_or_default(),
+                changes: view.string("changes").unwrap_or_default(),
+            })
+            .collect()
+    }
+
+    pub(crate) fn tests(&self, view: &View<'_>) -> Vec<TestCase> {
+        let mut tests: Vec<(TestCase, Span)> = Vec::new();
+        for view in view.objects("tests") {
+            let (name, span) = match view.text("name") {
+                Some(text) if !text.scalar.text.trim().is_empty() => (text.to_owned(), text.span),
+                _ => {
+                    let span = Span { start: view.span.start, end: view.entries.first().map_or(view.span.end, |entry| entry.key_span.end) };
+                    self.sink.error("no-name", span, "a test needs a `name`");
+                    continue;
+                }
+            };
+            if let Some((_, first)) = tests.iter().find(|(test, _)| test.name == name) {
+                self.sink.report(
+                    Diagnostic::error(Code("duplicate-name"), span, format!("a second test is called `{name}`"))
+                        .also(*first, "the first"),
+                );
+            }
+            let test = TestCase {
+                name,
+                description: view.string("description"),
+                parameters: self.test_parameters(&view),
+                platforms: self.platforms(&view, "platforms"),
+                expected: self.expected(&view),
+                cleanup: view.texts("cleanup").into_iter().map(|text| self.default_command(text, Scope::Steps)).collect(),
+            };
+            tests.push((test, span));
+        }
+        tests.into_iter().map(|(test, _)| test).collect()
+    }
+
+    fn test_parameters(&self, view: &View<'_>) -> Vec<(String, crate::Literal)> {
+        let mut arguments = Vec::new();
+        for entry in view.map("parameters") {
+            let parameter = self.parameters.iter().find(|parameter| parameter.name.eq_ignore_ascii_case(&entry.key));
+            let kind = parameter.map_or(ParameterType::Any, |parameter| parameter.kind);
+            let literal = self.literal(&entry.value, kind, Scope::Call);
+            match parameter {
+                // Without parameters of its own the tool may be an alias, whose base is not known here.
+                None if !self.parameters.is_empty() => {
+                    let names = self.parameters.iter().map(|parameter| parameter.name.as_str());
+                    let diagnostic = Diagnostic::error(
+                        Code("unknown-parameter"),
+                        entry.key_span,
+                        format!("the tool has no parameter `{}`", entry.key),
+                    );
+                    self.sink.report(match did_you_mean(&entry.key, names) {
+                        Some((near, help)) => {
+                            diagnostic.help(help).fix(format!("write `{near}`"), replace(entry.key_span, near))
+                        }
+                        None => diagnostic,
+                    });
+                }
+                None => {}
+                Some(parameter) => {
+                    // A test may give a wrong value on purpose, to see it refused.
+                    let expects_failure = view
+                        .object("expected")
+                        .and_then(|expected| expected.integer("exit-code"))
+                        .is_some_and(|code| code != 0);
+                    if let Some(value) = static_value(&literal).filter(|_| !expects_failure) {
+                        let problems = parameter.validation.violations(parameter.kind, &value);
+                        if !problems.is_empty() {
+                            self.sink.warning(
+                                "invalid-argument",
+                                entry.value.span,
+                                format!("the value of `{}` {}", parameter.name, problems.join(" and ")),
+                            );
+                        }
+                    }
+                }
+            }
+            arguments.push((entry.key.clone(), literal));
+        }
+        arguments
+    }
+
+    fn expected(&self, view: &View<'_>) -> Expected {
+        let Some(view) = view.object("expected") else { return Expected::default() };
+        Expected {
+            exit_code: view.integer("exit-code"),
+            output_contains: self.templates(&view, "output-contains", Scope::Call),
+            output_contains_any: self.templates(&view, "output-contains-any", Scope::Call),
+            file_exists: self.templates(&view, "file-exists", Scope::Call),
+            directory_exists: self.templates(&view, "directory-exists", Scope::Call),
+        }
+    }
+}
+
+/// Reads `1`, `1.2` and `1.2.3` (a leading `v` is forgiven).
+fn lenient_version(text: &str) -> Option<semver::Version> {
+    let text = text.trim();
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let padded = match text.matches('.').count() {
+        0 if plain => format!("{text}.0.0"),
+        1 if plain => format!("{text}.0"),
+        _ => text.to_owned(),
+    };
+    semver::Version::parse(&padded).ok()
+}
+
+/// Whether `text` is `*`, a name, an address or one of them with a port.
+fn is_host(text: &str) -> bool {
+    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, rest)) => (address, rest.strip_prefix(':').or(rest.is_empty().then_some("1"))),
+        None => match text.rsplit_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (text, Some("1")),
+        },
+    };
+    let port_is_fine = port.is_some_and(|port| port == "*" || port.parse::<u16>().is_ok_and(|port| port > 0));
+    let host_is_fine = !host.is_empty()
+        && host.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '*') || (c == ':' && text.starts_with('[')));
+    port_is_fine && host_is_fine
+}
+
+/// Reads a pause in milliseconds.
+pub(crate) fn delay(view: &View<'_>) -> Duration {
+    view.milliseconds("delay").unwrap_or(Duration::from_secs(1))
+}
+
+/// Whether `text` is a number.
+pub(crate) fn is_number(text: &str) -> bool {
+    units::number(text.trim()).is_some()
+}

@@ -1,0 +1,254 @@
+//! Whether a file has the shape that the table of keys gives it: known keys, values of the right type.
+//!
+//! This runs once over the whole document, so that the lowering after it need not explain anything about
+//! types: what is not of the right type was reported here and reads as absent there.
+
+use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
+use cycod_syntax::yaml::{Entry, Node, NodeKind, Resolved, Scalar, ScalarStyle};
+
+use super::{sink::{Sink, did_you_mean, replace}, units};
+use crate::table::{Section, TOOL, Takes, one_of};
+
+/// Reports every key and value of the document that does not fit the table.
+pub(crate) fn check(root: &Node, sink: &Sink<'_>) {
+    Shape { sink }.object(root, &TOOL, "the file");
+}
+
+struct Shape<'a> {
+    sink: &'a Sink<'a>,
+}
+
+impl Shape<'_> {
+    fn value(&self, node: &Node, takes: Takes, name: &str) {
+        match takes {
+            Takes::Any => {}
+            Takes::Object(section) => self.object(node, section, name),
+            Takes::List(item) => self.list(node, *item, name),
+            Takes::Map(_, value) => self.map(node, *value, name),
+            Takes::Either(section, other) => {
+                let known = node
+                    .as_mapping()
+                    .is_some_and(|entries| entries.iter().any(|entry| section.key(&entry.key).is_some()));
+                if known { self.object(node, section, name) } else { self.value(node, *other, name) }
+            }
+            Takes::Texts | Takes::Templates => self.one_or_many(node, Takes::Text, takes, name),
+            Takes::Choices(words) => self.one_or_many(node, Takes::Choice(words), takes, name),
+            _ => match node.as_scalar() {
+                Some(scalar) => self.scalar(node, scalar, takes, name),
+                None => self.wrong(node, takes, name),
+            },
+        }
+    }
+
+    fn object(&self, node: &Node, section: &'static Section, name: &str) {
+        match &node.kind {
+            NodeKind::Mapping(entries) => {
+                for entry in entries {
+                    match section.key(&entry.key) {
+                        Some(key) => {
+                            if let Some(written) = key.synonym_of {
+                                self.sink.report(
+                                    Diagnostic::warning(
+                                        Code("key-synonym"),
+                                        entry.key_span,
+                                        format!("`{}` is another name for `{written}`", key.name),
+                                    )
+                                    .fix(format!("write `{written}`"), replace(entry.key_span, written)),
+                                );
+                            }
+                            self.value(&entry.value, key.takes, &format!("`{}`", key.name));
+                        }
+                        None => self.unknown_key(entry, section),
+                    }
+                }
+            }
+            NodeKind::Scalar(scalar) if scalar.resolve() == Resolved::Null => {}
+            _ => self.wrong(node, Takes::Object(section), name),
+        }
+    }
+
+    fn unknown_key(&self, entry: &Entry, section: &'static Section) {
+        if entry.key.starts_with("x-") && !section.strict {
+            return;
+        }
+        let written = || section.keys.iter().filter(|key| key.synonym_of.is_none());
+        let near = did_you_mean(&entry.key, written().map(|key| key.name));
+        let misspelt_command =
+            near.as_ref().is_some_and(|(near, _)| section.key(near).is_some_and(|key| key.executes));
+        let message = format!("{} has no key `{}`", section.noun, entry.key);
+        let code = Code("unknown-key");
+        let diagnostic = if section.strict || misspelt_command {
+            Diagnostic::error(code, entry.key_span, message)
+        } else {
+            Diagnostic::warning(code, entry.key_span, message).label("ignored")
+        };
+        self.sink.report(match near {
+            Some((near, help)) => {
+                diagnostic.help(help).fix(format!("write `{near}`"), replace(entry.key_span, near))
+            }
+            None if section.keys.len() <= 8 => {
+                let names: Vec<&str> = written().map(|key| key.name).collect();
+                diagnostic.note(format!("known keys are {}", one_of(&names).replace(" or ", " and ")))
+            }
+            None => diagnostic,
+        });
+    }
+
+    fn list(&self, node: &Node, item: Takes, name: &str) {
+        match &node.kind {
+            NodeKind::Sequence(items) => {
+                for node in items {
+                    self.value(node, item, &format!("an item of {name}"));
+                }
+            }
+            NodeKind::Scalar(scalar) if scalar.resolve() == Resolved::Null => {}
+            NodeKind::Scalar(_) if matches!(item, Takes::Any) => {
+                let text = self.sink.text(node.span);
+                let flow = !text.is_empty() && !text.contains(['\n', ',', ']', '[', '{', '}']);
+                let diagnostic = self.wrong_type(node, Takes::List(&Takes::Any), name);
+                self.sink.report(if flow {
+                    diagnostic.fix("make it a list of one", replace(node.span, format!("[{text}]")))
+                } else {
+                    diagnostic
+                });
+            }
+            _ => self.sink.report(self.wrong_type(
+                node,
+                if matches!(item, Takes::Object(_)) { Takes::List(OBJECTS) } else { Takes::List(&Takes::Any) },
+                name,
+            )),
+        }
+    }
+
+    fn map(&self, node: &Node, value: Takes, name: &str) {
+        match &node.kind {
+            NodeKind::Mapping(entries) => {
+                for entry in entries {
+                    self.value(&entry.value, value, &format!("`{}`", entry.key));
+                }
+            }
+            NodeKind::Scalar(scalar) if scalar.resolve() == Resolved::Null => {}
+            _ => self.wrong(node, Takes::Map("", &Takes::Any), name),
+        }
+    }
+
+    fn one_or_many(&self, node: &Node, item: Takes, takes: Takes, name: &str) {
+        match &node.kind {
+            NodeKind::Sequence(items) => {
+                for node in items {
+                    match node.as_scalar() {
+                        Some(scalar) => self.scalar(node, scalar, item, &format!("an item of {name}")),
+                        None => self.wrong(node, item, &format!("an item of {name}")),
+                    }
+                }
+            }
+            NodeKind::Scalar(scalar) if scalar.resolve() == Resolved::Null => {}
+            NodeKind::Scalar(scalar) => self.scalar(node, scalar, item, name),
+            NodeKind::Mapping(_) => self.wrong(node, takes, name),
+        }
+    }
+
+    fn scalar(&self, node: &Node, scalar: &Scalar, takes: Takes, name: &str) {
+        let resolved = scalar.resolve();
+        if resolved == Resolved::Null {
+            self.sink.report(
+                Diagnostic::error(Code("wrong-type"), node.span, format!("{name} has no value"))
+                    .note(format!("it takes {}", takes.describe())),
+            );
+            return;
+        }
+        let text = scalar.text.trim();
+        match takes {
+            Takes::Bool => match resolved {
+                Resolved::Bool(_) => {}
+                _ => match units::truth(text) {
+                    Some(value) if scalar.style != ScalarStyle::Plain && matches!(text, "true" | "false") => {
+                        self.quoted(node.span, name, &value.to_string());
+                    }
+                    Some(value) => self.sink.report(
+                        self.wrong_type(node, takes, name)
+                            .fix(format!("write `{value}`"), replace(node.span, value.to_string())),
+                    ),
+                    None => self.wrong(node, takes, name),
+                },
+            },
+            Takes::Integer(min) | Takes::Milliseconds(min) => match units::integer(text) {
+                Some(number) if number < min => self.sink.error(
+                    "out-of-range",
+                    node.span,
+                    format!("{name} is {number}, but must be at least {min}"),
+                ),
+                Some(_) if matches!(resolved, Resolved::Text) => self.quoted(node.span, name, text),
+                Some(_) => {}
+                None => {
+                    let diagnostic = self.wrong_type(node, takes, name);
+                    let milliseconds = matches!(takes, Takes::Milliseconds(_)).then(|| units::duration(text));
+                    self.sink.report(match milliseconds.flatten() {
+                        Some(number) => diagnostic
+                            .help(format!("{text} is {number} milliseconds"))
+                            .fix(format!("write `{number}`"), replace(node.span, number.to_string())),
+                        None => diagnostic,
+                    });
+                }
+            },
+            Takes::Number => match units::number(text) {
+                Some(_) if matches!(resolved, Resolved::Text) => self.quoted(node.span, name, text),
+                Some(_) => {}
+                None => self.wrong(node, takes, name),
+            },
+            Takes::Size => match units::size(text) {
+                Some(_) => {}
+                None => self.sink.report(
+                    Diagnostic::error(Code("wrong-type"), node.span, format!("{name} is `{text}`, not a size"))
+                        .note("sizes are whole bytes, or a number with B, KB, MB, GB or TB, which count in 1024s"),
+                ),
+            },
+            Takes::Choice(words) => self.choice(node.span, &scalar.text, words, name),
+            Takes::Command if text.is_empty() => {
+                self.sink.error("empty-command", node.span, format!("{name} has no command"));
+            }
+            _ => {}
+        }
+    }
+
+    fn choice(&self, span: Span, text: &str, words: &'static [&'static str], name: &str) {
+        if words.contains(&text) {
+            return;
+        }
+        let folded = words.iter().find(|word| word.eq_ignore_ascii_case(text));
+        if words.contains(&"windows") && folded.is_some() {
+            return; // platforms are told apart in any case
+        }
+        let diagnostic =
+            Diagnostic::error(Code("unknown-choice"), span, format!("{name} cannot be `{text}`"))
+                .note(format!("it is {}", one_of(words)));
+        self.sink.report(match did_you_mean(text, words.iter().copied()) {
+            Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), replace(span, near)),
+            None => diagnostic,
+        });
+    }
+
+    /// A number or boolean in quotes: taken for what it says.
+    fn quoted(&self, span: Span, name: &str, bare: &str) {
+        self.sink.report(
+            Diagnostic::warning(Code("quoted-scalar"), span, format!("{name} is text that reads as `{bare}`"))
+                .label("taken without the quotes")
+                .fix("remove the quotes", vec![Edit { span, replacement: bare.to_owned() }]),
+        );
+    }
+
+    fn wrong(&self, node: &Node, takes: Takes, name: &str) {
+        self.sink.report(self.wrong_type(node, takes, name));
+    }
+
+    fn wrong_type(&self, node: &Node, takes: Takes, name: &str) -> Diagnostic {
+        let is = match &node.kind {
+            NodeKind::Scalar(_) => "",
+            NodeKind::Sequence(_) => ", not a list",
+            NodeKind::Mapping(_) => ", not a mapping",
+        };
+        Diagnostic::error(Code("wrong-type"), node.span, format!("{name} takes {}{is}", takes.describe()))
+    }
+}
+
+static OBJECTS: &Takes = &Takes::Object(&TOOL);

@@ -1,0 +1,73 @@
+use std::cell::RefCell;
+
+use cycod_diagnostic::{Code, Diagnostic, Edit, Severity, SourceFile, Span};
+use cycod_syntax::{
+    template::{self, Names, Template},
+    yaml::Scalar,
+};
+
+/// Collects what is wrong with a file, and gives the text back for fixes.
+pub(crate) struct Sink<'a> {
+    pub(crate) source: &'a SourceFile,
+    found: RefCell<Vec<Diagnostic>>,
+}
+
+impl<'a> Sink<'a> {
+    pub(crate) fn new(source: &'a SourceFile) -> Self {
+        Self { source, found: RefCell::default() }
+    }
+
+    pub(crate) fn report(&self, diagnostic: Diagnostic) {
+        self.found.borrow_mut().push(diagnostic);
+    }
+
+    pub(crate) fn extend(&self, diagnostics: Vec<Diagnostic>) {
+        self.found.borrow_mut().extend(diagnostics);
+    }
+
+    pub(crate) fn error(&self, code: &'static str, span: Span, message: impl Into<String>) {
+        self.report(Diagnostic::error(Code(code), span, message));
+    }
+
+    pub(crate) fn warning(&self, code: &'static str, span: Span, message: impl Into<String>) {
+        self.report(Diagnostic::warning(Code(code), span, message));
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        self.found.borrow().iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// What was found, in source order; what concerns the whole file comes first.
+    pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
+        let mut found = self.found.into_inner();
+        found.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.start, span.end)));
+        found.dedup();
+        found
+    }
+
+    /// The text at `span`.
+    pub(crate) fn text(&self, span: Span) -> &'a str {
+        self.source.text.get(span.start as usize..span.end as usize).unwrap_or_default()
+    }
+
+    /// Reads a template and reports what is wrong with it.
+    pub(crate) fn template(&self, scalar: &Scalar, names: &Names) -> Template {
+        let (template, diagnostics) = template::parse(&scalar.text, |offset| scalar.origin(offset), names);
+        self.extend(diagnostics);
+        template
+    }
+}
+
+/// Replaces one span.
+pub(crate) fn replace(span: Span, replacement: impl Into<String>) -> Vec<Edit> {
+    vec![Edit { span, replacement: replacement.into() }]
+}
+
+/// Returns "did you mean `x`?" for the candidate nearest to `word`, with that candidate.
+pub(crate) fn did_you_mean<'b>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'b str>,
+) -> Option<(&'b str, String)> {
+    let near = cycod_diagnostic::closest(word, candidates)?;
+    Some((near, format!("did you mean `{near}`?")))
+}

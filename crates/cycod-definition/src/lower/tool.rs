@@ -1,0 +1,221 @@
+use std::collections::BTreeSet;
+
+use cycod_diagnostic::{Code, Diagnostic, Span};
+use cycod_syntax::yaml::Entry;
+
+use super::{
+    Lowering, Scope, View, replace,
+    command::{Defaults, Form, platform_keys},
+    parameter::is_parameter_name,
+};
+use crate::{Body, Level, Platform, PlatformKey, Tool, ToolName};
+
+impl Lowering<'_> {
+    /// Reads a whole tool, with its name whether or not the rest can be read.
+    pub(crate) fn tool(&mut self, view: &View<'_>, stem: Option<&str>) -> (Option<ToolName>, Option<Tool>) {
+        let top = Span { start: view.span.start, end: view.entries.first().map_or(view.span.end, |entry| entry.key_span.end) };
+        let name = self.name(view, stem, top);
+        let alias = view.choice("type") == Some("alias");
+        self.names.parameters = self.parameter_names(view);
+        self.names.steps = view.objects("steps").iter().filter_map(|step| step.string("name")).collect();
+        self.parameters = self.lower_parameters(view.map("parameters"));
+        let description = view.string("description");
+        if view.entry("description").is_none() && !alias {
+            self.sink.report(
+                Diagnostic::error(Code("no-description"), top, "a tool needs a `description`")
+                    .help("say what it is for; people and models choose by that"),
+            );
+        }
+        let defaults =
+            Defaults { shell: view.text("shell"), options: view.strings("shell-options") };
+        let body = if alias { self.alias(view, top) } else { self.body(view, &defaults, top) };
+        let file_paths = self.file_paths(view);
+        let settings = Tool {
+            name: match &name {
+                Some(name) => name.clone(),
+                None => return (name, None),
+            },
+            description,
+            version: self.version(view),
+            min_cycod_version: self.min_cycod_version(view),
+            body: match body {
+                Some(body) => body,
+                None => Body::Steps(Vec::new()),
+            },
+            parameters: self.parameters.clone(),
+            function_calling: self.function_calling(view),
+            security: self.security(view),
+            environment: view.object("environment").map(|view| self.environment(&view, Scope::Call)).unwrap_or_default(),
+            file_paths,
+            metadata: self.metadata(view),
+            tests: self.tests(view),
+            timeout: self.timeout(view),
+            platforms: self.platforms(view, "platforms"),
+            tags: view.strings("tags"),
+            ignore_errors: view.flag("ignore-errors").unwrap_or(false),
+            input: view.text("input").map(|text| self.template(text, Scope::Call)),
+            interactive: self.interactive(view),
+            resources: self.resources(view),
+            requires: self.requires(view),
+            deprecated: self.tool_deprecation(view),
+            changelog: self.changelog(view),
+            declared_risk: declared_risk(view),
+        };
+        (name, Some(settings))
+    }
+
+    fn name(&self, view: &View<'_>, stem: Option<&str>, top: Span) -> Option<ToolName> {
+        let rule = "names start with a letter or digit and hold letters, digits, `_`, `.` and `-`, at most 64";
+        let Some(text) = view.text("name") else {
+            if view.entry("name").is_some() {
+                return None;
+            }
+            let Some(stem) = stem else {
+                self.sink.report(
+                    Diagnostic::error(Code("no-name"), top, "a tool needs a `name`")
+                        .note("a tool file's own name serves when there is one"),
+                );
+                return None;
+            };
+            let name = ToolName::new(stem);
+            if name.is_none() {
+                self.sink.report(
+                    Diagnostic::error(Code("invalid-name"), top, format!("the file's name `{stem}` cannot name a tool"))
+                        .note(rule)
+                        .help("add `name`"),
+                );
+            }
+            return name;
+        };
+        let Some(name) = ToolName::new(&text.scalar.text) else {
+            let mended: String = text
+                .scalar
+                .text
+                .trim()
+                .chars()
+                .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-') { c } else { '-' })
+                .collect();
+            let mended = mended.trim_matches('-');
+            let diagnostic = Diagnostic::error(
+                Code("invalid-name"),
+                text.span,
+                format!("`{}` cannot name a tool", text.scalar.text),
+            )
+            .note(rule);
+            self.sink.report(if ToolName::new(mended).is_some() {
+                diagnostic.fix(format!("write `{mended}`"), replace(text.span, mended))
+            } else {
+                diagnostic
+            });
+            return None;
+        };
+        if let Some(stem) = stem
+            && !stem.eq_ignore_ascii_case(name.as_str())
+        {
+            self.sink.report(
+                Diagnostic::warning(
+                    Code("name-mismatch"),
+                    text.span,
+                    format!("the tool is called `{name}`, its file `{stem}`"),
+                )
+                .label("this name is used")
+                .help(format!("rename the file to `{name}.yaml`")),
+            );
+        }
+        Some(name)
+    }
+
+    /// The names that templates know as parameters. An alias knows the parameters it gives defaults for; its
+    /// base's other ones are resolved by whoever knows the base.
+    fn parameter_names(&self, view: &View<'_>) -> Vec<String> {
+        let keys = |entries: &[Entry]| entries.iter().map(|entry| entry.key.clone()).collect::<Vec<_>>();
+        let mut names = keys(view.map("parameters"));
+        names.extend(keys(view.map("default-parameters")));
+        names.retain(|name| is_parameter_name(name));
+        names
+    }
+
+    fn alias(&self, view: &View<'_>, top: Span) -> Option<Body> {
+        for entry in view.entries.iter().filter(|entry| view.section.key(&entry.key).is_some_and(|key| key.executes)) {
+            self.sink.report(
+                Diagnostic::error(Code("alias-command"), entry.key_span, format!("an alias has no `{}` of its own", entry.key))
+                    .help("remove it, or remove `type: alias`"),
+            );
+        }
+        let defaults = view
+            .map("default-parameters")
+            .iter()
+            .map(|entry| (entry.key.clone(), self.literal(&entry.value, crate::ParameterType::Any, Scope::Call)))
+            .collect();
+        let Some(base) = view.text("base-tool") else {
+            if view.entry("base-tool").is_none() {
+                let span = view.entry("type").map_or(top, |entry| entry.key_span);
+                self.sink.report(
+                    Diagnostic::error(Code("alias-without-base"), span, "an alias needs a `base-tool`")
+                        .help("name the tool it stands for"),
+                );
+            }
+            return None;
+        };
+        self.check_tool_name(base);
+        if let Some(name) = view.text("name")
+            && name.scalar.text.eq_ignore_ascii_case(&base.scalar.text)
+        {
+            self.sink.error("alias-of-itself", base.span, format!("`{}` is an alias of itself", base.scalar.text));
+        }
+        Some(Body::Alias { base: base.to_owned(), defaults })
+    }
+
+    fn body<'a>(&self, view: &View<'a>, defaults: &Defaults<'a>, top: Span) -> Option<Body> {
+        if let Some(entry) = view.entry("base-tool") {
+            let diagnostic = Diagnostic::error(Code("alias-without-type"), entry.key_span, "`base-tool` needs `type: alias`");
+            self.sink.report(diagnostic.fix(
+                "add `type: alias`",
+                replace(Span { start: entry.key_span.start, end: entry.key_span.start }, self.new_line_before(entry, "type: alias")),
+            ));
+            if !view.entries.iter().any(|entry| view.section.key(&entry.key).is_some_and(|key| key.executes)) {
+                return None;
+            }
+        } else if let Some(entry) = view.entry("default-parameters") {
+            self.sink.warning("unused-key", entry.key_span, "`default-parameters` has no effect without `type: alias`");
+        }
+        match self.form(view, Scope::Call, defaults, top)? {
+            Form::Command(command) => Some(Body::Command(command)),
+            Form::Use(tool_use) => Some(Body::Use(tool_use)),
+            Form::Steps(view) => self.steps(&view, defaults).map(Body::Steps),
+        }
+    }
+
+    /// Text to insert before an entry so that a further key comes to stand there.
+    fn new_line_before(&self, entry: &Entry, text: &str) -> String {
+        let before = self.sink.source.text.get(..entry.key_span.start as usize).unwrap_or_default();
+        let line = &before[before.rfind('\n').map_or(0, |newline| newline + 1)..];
+        if line.trim().is_empty() { format!("{text}\n{line}") } else { format!("{text}, ") }
+    }
+
+    /// Reads a list of platforms.
+    pub(crate) fn platforms(&self, view: &View<'_>, key: &str) -> BTreeSet<Platform> {
+        let mut platforms = BTreeSet::new();
+        for text in view.texts(key) {
+            match platform_keys(&text.scalar.text) {
+                Some(PlatformKey::Exactly(platform)) => {
+                    platforms.insert(platform);
+                }
+                Some(PlatformKey::Unix) => platforms.extend([Platform::Linux, Platform::Macos]),
+                None => {}
+            }
+        }
+        platforms
+    }
+}
+
+fn declared_risk(view: &View<'_>) -> Option<Level> {
+    let risky = (view.flag("risky") == Some(true)).then_some(Level::Run);
+    let level = view.choice("riskLevel").map(|level| match level {
+        "low" => Level::Read,
+        "medium" => Level::Write,
+        _ => Level::Run,
+    });
+    risky.max(level)
+}
+

@@ -1,0 +1,139 @@
+use std::time::Duration;
+
+use cycod_diagnostic::Span;
+use cycod_syntax::yaml::{Entry, Node, Resolved, Scalar};
+
+use super::units;
+use crate::table::{Section, Takes};
+
+/// A mapping with known keys, read by name.
+///
+/// A value that is not of the type the table gives it reads as absent; the check of the file's shape has
+/// reported it. Asking for a key that is not in the table is a mistake in this program.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) entries: &'a [Entry],
+    pub(crate) section: &'static Section,
+    pub(crate) span: Span,
+}
+
+/// A scalar and its place.
+#[derive(Clone, Copy)]
+pub(crate) struct Text<'a> {
+    pub(crate) scalar: &'a Scalar,
+    pub(crate) span: Span,
+}
+
+impl Text<'_> {
+    pub(crate) fn to_owned(self) -> String {
+        self.scalar.text.clone()
+    }
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(node: &'a Node, section: &'static Section) -> Option<Self> {
+        Some(Self { entries: node.as_mapping()?, section, span: node.span })
+    }
+
+    /// The entry of a key, unless its value is empty.
+    pub(crate) fn entry(&self, name: &str) -> Option<&'a Entry> {
+        debug_assert!(self.section.key(name).is_some(), "`{name}` is not in the table of {}", self.section.noun);
+        let entry = self.entries.iter().find(|entry| entry.key == name)?;
+        let empty = entry.value.as_scalar().is_some_and(|scalar| scalar.resolve() == Resolved::Null);
+        (!empty).then_some(entry)
+    }
+
+    fn takes(&self, name: &str) -> Takes {
+        self.section.key(name).map_or(Takes::Any, |key| key.takes)
+    }
+
+    pub(crate) fn node(&self, name: &str) -> Option<&'a Node> {
+        self.entry(name).map(|entry| &entry.value)
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<Text<'a>> {
+        let node = self.node(name)?;
+        Some(Text { scalar: node.as_scalar()?, span: node.span })
+    }
+
+    pub(crate) fn string(&self, name: &str) -> Option<String> {
+        self.text(name).map(Text::to_owned)
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
+        match self.text(name)?.scalar.text.trim() {
+            "true" | "True" | "TRUE" => Some(true),
+            "false" | "False" | "FALSE" => Some(false),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn integer(&self, name: &str) -> Option<i64> {
+        let min = match self.takes(name) {
+            Takes::Integer(min) | Takes::Milliseconds(min) => min,
+            _ => i64::MIN,
+        };
+        units::integer(self.text(name)?.scalar.text.trim()).filter(|number| *number >= min)
+    }
+
+    pub(crate) fn count(&self, name: &str) -> Option<u64> {
+        self.integer(name).and_then(|number| u64::try_from(number).ok())
+    }
+
+    pub(crate) fn milliseconds(&self, name: &str) -> Option<Duration> {
+        self.count(name).map(Duration::from_millis)
+    }
+
+    pub(crate) fn size(&self, name: &str) -> Option<u64> {
+        units::size(self.text(name)?.scalar.text.trim())
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Option<String> {
+        let text = self.text(name)?.scalar.text.trim();
+        units::number(text).map(|_| text.to_owned())
+    }
+
+    /// One of the words that the table allows.
+    pub(crate) fn choice(&self, name: &str) -> Option<&'static str> {
+        let text = &self.text(name)?.scalar.text;
+        match self.takes(name) {
+            Takes::Choice(words) => words.iter().find(|word| *word == text).copied(),
+            _ => None,
+        }
+    }
+
+    /// The texts of one scalar or of a list.
+    pub(crate) fn texts(&self, name: &str) -> Vec<Text<'a>> {
+        let Some(node) = self.node(name) else { return Vec::new() };
+        let nodes = node.as_sequence().unwrap_or(std::slice::from_ref(node));
+        nodes.iter().filter_map(|node| Some(Text { scalar: node.as_scalar()?, span: node.span })).collect()
+    }
+
+    pub(crate) fn strings(&self, name: &str) -> Vec<String> {
+        self.texts(name).into_iter().map(Text::to_owned).collect()
+    }
+
+    pub(crate) fn object(&self, name: &str) -> Option<View<'a>> {
+        match self.takes(name) {
+            Takes::Object(section) | Takes::Either(section, _) => View::new(self.node(name)?, section),
+            _ => None,
+        }
+    }
+
+    /// The mappings of a list.
+    pub(crate) fn objects(&self, name: &str) -> Vec<View<'a>> {
+        let Takes::List(Takes::Object(section)) = self.takes(name) else { return Vec::new() };
+        let items = self.node(name).and_then(Node::as_sequence).unwrap_or_default();
+        items.iter().filter_map(|node| View::new(node, section)).collect()
+    }
+
+    /// The entries of a mapping whose keys the author chose.
+    pub(crate) fn map(&self, name: &str) -> &'a [Entry] {
+        self.node(name).and_then(Node::as_mapping).unwrap_or_default()
+    }
+
+    /// The items of a list.
+    pub(crate) fn items(&self, name: &str) -> &'a [Node] {
+        self.node(name).and_then(Node::as_sequence).unwrap_or_default()
+    }
+}

@@ -1,0 +1,434 @@
+//! The table itself, one section after another.
+
+use super::{
+    Key, Section,
+    Takes::{
+        self, Any, Bool, Choice, Choices, Command, Condition, Either, Integer, List, Map, Milliseconds, Number,
+        Object, Pattern, Size, Template, Templates, Text, Texts,
+    },
+};
+
+const fn key(name: &'static str, takes: Takes, doc: &'static str) -> Key {
+    Key { name, takes, default: "", chapter: "Schema", doc, synonym_of: None, executes: false }
+}
+
+const fn exec(name: &'static str, takes: Takes, doc: &'static str) -> Key {
+    Key { executes: true, ..key(name, takes, doc) }
+}
+
+impl Key {
+    const fn or(self, default: &'static str) -> Self {
+        Self { default, ..self }
+    }
+
+    const fn chapter(self, chapter: &'static str) -> Self {
+        Self { chapter, ..self }
+    }
+
+    const fn synonym_of(self, name: &'static str) -> Self {
+        Self { synonym_of: Some(name), ..self }
+    }
+}
+
+const PLATFORMS: &[&str] = &["windows", "linux", "macos", "unix", "osx", "darwin", "win32"];
+const SHELL_OPTIONS: &[&str] = &[
+    "e", "errexit", "u", "nounset", "x", "xtrace", "f", "noglob", "v", "verbose", "C", "noclobber", "a",
+    "allexport", "E", "errtrace", "pipefail",
+];
+const TYPES: &[&str] = &[
+    "string", "number", "integer", "boolean", "array", "object", "any", "numeric", "double", "character",
+    "logical", "list", "bool", "int",
+];
+
+/// A whole file.
+pub(crate) static TOOL: Section = Section {
+    noun: "a tool",
+    doc: "The top level of the file. Exactly one key must say what is executed.",
+    strict: false,
+    keys: &[
+        key("name", Text, "What the tool is called: letters, digits, `_`, `.` and `-`, at most 64.").or("the file's name without its ending"),
+        key("description", Text, "What the tool is for; people and models choose by it. Required, except for an alias, which takes its base's."),
+        key("version", Text, "The tool's own version, `MAJOR.MINOR.PATCH`.").chapter("Version Properties"),
+        key("min-cycod-version", Text, "The oldest version of cycod that can run it. An older one lists it as unavailable and refuses to run it.").chapter("Version Properties"),
+        exec("bash", Command, "Run by `bash --noprofile --norc`."),
+        exec("cmd", Command, "Run by the Windows command interpreter."),
+        exec("pwsh", Command, "Run by PowerShell."),
+        exec("run", Command, "Run without a shell: the text is split into words first, values are put inside words."),
+        exec("script", Command, "Run by the interpreter that `shell` names."),
+        exec("python", Command, "A `script` with `shell: python`.").chapter("Parameter Formatting"),
+        exec("commands", Object(&COMMANDS), "Run by the platform's own shell, a different text for each platform where needed."),
+        exec("steps", List(&Object(&STEP)), "Several steps with dependencies."),
+        exec("use-tool", Text, "Calls another tool, with the arguments of `with`.").chapter("Tool Composition"),
+        exec("tool", Text, "Another name for `use-tool`.").synonym_of("use-tool").chapter("Tool Composition"),
+        key("with", Map("PARAMETER", &Any), "Arguments for `use-tool`.").chapter("Tool Composition"),
+        key("shell", Text, "Who reads `script`: a shell, an interpreter, or a command line in which `{0}` is the script's path and `{1}` the arguments. The default for steps as well.").or("the platform's default shell, with a warning"),
+        key("shell-options", Choices(SHELL_OPTIONS), "Options set before the command in bash, sh and zsh."),
+        key("parameters", Map("NAME", &Object(&PARAMETER)), "What the tool takes, in the order shown to people and models."),
+        key("type", Choice(&["alias"]), "`alias` makes the tool another name of `base-tool`.").chapter("Tool Aliasing"),
+        key("base-tool", Text, "The tool behind an alias.").chapter("Tool Aliasing"),
+        key("default-parameters", Map("PARAMETER", &Any), "Defaults that replace the base's; they stay overridable.").chapter("Tool Aliasing"),
+        key("tags", Texts, "Categories. `read`, `write` and `run` say how dangerous the tool is; without one of them it counts as `run`.").chapter("Security Tags"),
+        key("platforms", Choices(PLATFORMS), "Where the tool works; `unix` means linux and macos.").or("everywhere").chapter("Tags and Platform Support"),
+        key("timeout", Milliseconds(1), "The limit of the whole call, with retries and pauses.").or("60000"),
+        key("working-directory", Template, "Where commands run. Wins over `file-paths.working-directory`.").or("the caller's directory"),
+        key("ignore-errors", Bool, "The default of `continue-on-error` for every step; for a single command, whether failing counts as success.").or("false").chapter("Error Handling"),
+        key("input", Template, "What the first step reads from standard input, unquoted. Without it standard input is closed."),
+        key("interactive", Bool, "Whether the tool talks with a person.").or("false"),
+        key("interactive-options", Object(&INTERACTIVE), "How it talks."),
+        key("environment", Object(&ENVIRONMENT), "The environment of its processes.").chapter("Environment Variables"),
+        key("security", Object(&SECURITY), "With whose rights it runs and what it may reach. An unknown key here is an error.").chapter("Privilege Control and Security Boundaries"),
+        key("file-paths", Object(&FILE_PATHS), "Where it works and how paths are written.").chapter("Cross-Platform Path Handling"),
+        key("resources", Object(&RESOURCES), "Limits, and what is done when the run ends.").chapter("Clean Up Resources"),
+        key("requires", Object(&REQUIRES), "What must be there; otherwise the tool is listed as unavailable."),
+        key("metadata", Object(&METADATA), "Where it is found in lists. Has no security meaning.").chapter("Tags and Platform Support"),
+        key("function-calling", Object(&FUNCTION_CALLING), "How its schema for models is made.").chapter("LLM Function Calling Integration"),
+        key("tests", List(&Object(&TEST)), "How it is tested by `cycod tool test`.").chapter("Tool Testing"),
+        key("changelog", List(&Object(&CHANGE)), "Its history.").chapter("Version Properties"),
+        key("deprecated", Bool, "Whether it should no longer be used.").or("false").chapter("Backward Compatibility"),
+        key("deprecated-message", Text, "What to do instead.").chapter("Backward Compatibility"),
+        key("deprecated-alternative", Text, "The tool to use instead.").chapter("Backward Compatibility"),
+        key("risky", Bool, "`true` raises the level to `run`; `false` changes nothing."),
+        key("riskLevel", Choice(&["low", "medium", "high", "critical"]), "Raises the level: low is read, medium write, high and critical run. Never lowers it."),
+    ],
+};
+
+static COMMANDS: Section = Section {
+    noun: "`commands`",
+    doc: "A command with variants. The exact platform is taken, then `unix`, then `default`.",
+    strict: false,
+    keys: &[
+        key("default", Command, "Used where no variant fits."),
+        key("platforms", Map("PLATFORM", &Command), "Variants: `windows`, `linux`, `macos`, `unix`, in any case; `osx`, `darwin` and `win32` are understood."),
+        key("shell", Text, "Who reads the texts.").or("`sh` on Unix, `cmd` on Windows"),
+        key("shell-options", Choices(SHELL_OPTIONS), "Options set before the command in bash, sh and zsh."),
+    ],
+};
+
+static STEP: Section = Section {
+    noun: "a step",
+    doc: "One step. Without `parallel` and `wait-for` it starts when every step above it has ended.",
+    strict: false,
+    keys: &[
+        key("name", Text, "Required and unique; `{name.output}` refers to its result. Letters, digits, `_` and `-`."),
+        key("description", Text, "A remark for readers."),
+        exec("bash", Command, "Run by `bash --noprofile --norc`."),
+        exec("cmd", Command, "Run by the Windows command interpreter."),
+        exec("pwsh", Command, "Run by PowerShell."),
+        exec("run", Command, "Run without a shell."),
+        exec("script", Command, "Run by the interpreter that `shell` names."),
+        exec("python", Command, "A `script` with `shell: python`."),
+        exec("commands", Object(&COMMANDS), "Run by the platform's own shell."),
+        exec("use-tool", Text, "Calls another tool, with the arguments of `with`.").chapter("Tool Composition"),
+        exec("tool", Text, "Another name for `use-tool`.").synonym_of("use-tool").chapter("Tool Composition"),
+        key("with", Map("PARAMETER", &Any), "Arguments for `use-tool`; they may refer to other steps.").chapter("Tool Composition"),
+        key("shell", Text, "Who reads `script`.").or("the tool's `shell`"),
+        key("shell-options", Choices(SHELL_OPTIONS), "Options set before the command in bash, sh and zsh.").or("the tool's `shell-options`"),
+        key("run-condition", Condition, "The step runs only when this holds; otherwise it is skipped, with exit code 0 and no output.").chapter("Multi-Step Tools"),
+        key("parallel", Bool, "`true`: does not wait for the steps above it.").or("false").chapter("Parallel Execution"),
+        key("wait-for", Texts, "The steps that must have ended before. Steps it refers to are added.").chapter("Parallel Execution"),
+        key("continue-on-error", Bool, "Whether the workflow goes on when it fails.").or("the tool's `ignore-errors`").chapter("Error Handling"),
+        key("error-handling", Object(&ERROR_HANDLING), "What is tried when it fails.").chapter("Error Handling"),
+        key("output", Object(&OUTPUT), "What happens to its output.").chapter("Output Management"),
+        key("timeout", Milliseconds(1), "The limit of one attempt.").chapter("Set Appropriate Timeouts"),
+        key("working-directory", Template, "Where it runs.").or("the tool's"),
+        key("input", Template, "What it reads from standard input, unquoted."),
+        key("environment", Either(&ENVIRONMENT, &Map("VARIABLE", &Template)), "Added to the tool's environment: with the keys of `environment`, or variables directly."),
+    ],
+};
+
+static ERROR_HANDLING: Section = Section {
+    noun: "`error-handling`",
+    doc: "What is tried when a step fails.",
+    strict: false,
+    keys: &[
+        key("retry", Object(&RETRY), "Tries again after a non-zero exit, a timeout or a failure to start.").chapter("Error Handling"),
+        key("fallback", Command, "Run in the step's shell when every try failed; its result replaces the step's.").chapter("Error Handling"),
+    ],
+};
+
+static RETRY: Section = Section {
+    noun: "`retry`",
+    doc: "How often and how fast a step is tried again.",
+    strict: false,
+    keys: &[
+        key("attempts", Integer(0), "How many times after the first run.").or("0").chapter("Error Handling"),
+        key("delay", Milliseconds(0), "The first pause.").or("1000").chapter("Error Handling"),
+        key("backoff", Choice(&["exponential", "linear", "fixed"]), "How the pause grows; at most 30 s.").or("exponential").chapter("Error Handling Patterns"),
+    ],
+};
+
+static OUTPUT: Section = Section {
+    noun: "`output`",
+    doc: "What happens to a step's output.",
+    strict: false,
+    keys: &[
+        key("mode", Choice(&["buffer", "stream"]), "Kept until the step ends, or passed on as it comes and kept as well.").or("buffer").chapter("Output Management"),
+        key("buffer-limit", Size, "How much is kept.").or("10MB").chapter("Output Management"),
+        key("truncation", Bool, "Beyond the limit: cut with a marker, or fail the step.").or("true").chapter("Output Management"),
+        key("stream-callback", Choice(&["console", "file", "function"]), "Where a stream goes.").or("console").chapter("Output Management"),
+        key("stream-file", Template, "The file for `stream-callback: file`.").chapter("Output Management"),
+        key("masked-values", Templates, "Texts shown as `****` in the output.").chapter("Avoid Exposing Sensitive Information"),
+    ],
+};
+
+static PARAMETER: Section = Section {
+    noun: "a parameter",
+    doc: "One input of the tool.",
+    strict: false,
+    keys: &[
+        key("type", Choice(TYPES), "What it accepts. `numeric`, `double`, `character`, `logical`, `list`, `bool` and `int` are understood as well.").or("string").chapter("Parameter Definition"),
+        key("description", Text, "What it is for.").chapter("Parameter Definition"),
+        key("required", Bool, "Whether a call must give it; a default satisfies.").or("false").chapter("Parameter Definition"),
+        key("default", Any, "Its value when a call gives none. Texts may refer to other parameters.").chapter("Default Values"),
+        key("validation", Object(&VALIDATION), "Rules for its value, checked before any transform.").chapter("Parameter Definition"),
+        key("transform", Text, "A predefined transform, or a JavaScript expression over `value`.").chapter("Parameter Transforms"),
+        key("format", Template, "How it appears in a command: text around `{value}`, or a number format such as `0000`.").chapter("Parameter Formatting"),
+        key("examples", List(&Any), "Sample values for people and models.").chapter("Parameter Definition"),
+        key("detailed-help", Text, "A longer description."),
+        key("security", Object(&PARAMETER_SECURITY), "How it is placed into commands.").chapter("Parameter Security"),
+        key("delimiter", Text, "Stands between the elements of a list in a quoted place.").or("a space"),
+        key("path", Bool, "Whether it is a path, subject to `file-paths.normalize`.").or("false"),
+        key("sensitive", Bool, "Whether its value is masked everywhere.").or("false"),
+        key("deprecated", Bool, "Whether it should no longer be used.").or("false").chapter("Backward Compatibility"),
+        key("deprecated-message", Text, "What to do instead.").chapter("Backward Compatibility"),
+        key("deprecated-alternative", Text, "The parameter to use instead.").chapter("Backward Compatibility"),
+    ],
+};
+
+static PARAMETER_SECURITY: Section = Section {
+    noun: "a parameter's `security`",
+    doc: "How a value is placed into commands.",
+    strict: true,
+    keys: &[
+        key("escape-shell", Bool, "`true`: exactly one word everywhere. `false`: program text as written, which raises the tool to level run. Absent: one word in quotes, several words outside; never code.").chapter("Parameter Security"),
+    ],
+};
+
+static VALIDATION: Section = Section {
+    noun: "`validation`",
+    doc: "Rules for a value, named as in JSON Schema.",
+    strict: false,
+    keys: &[
+        key("minLength", Integer(0), "Fewest characters.").chapter("Parameter Definition"),
+        key("maxLength", Integer(0), "Most characters.").chapter("Parameter Definition"),
+        key("pattern", Pattern, "A regular expression that must match somewhere; linear time, without lookaround and backreferences.").chapter("Parameter Definition"),
+        key("minimum", Number, "Smallest value."),
+        key("maximum", Number, "Largest value."),
+        key("exclusiveMinimum", Number, "The value must be larger."),
+        key("exclusiveMaximum", Number, "The value must be smaller."),
+        key("multipleOf", Number, "The value must be a multiple."),
+        key("enum", List(&Any), "The values allowed, exactly."),
+        key("minItems", Integer(0), "Fewest elements."),
+        key("maxItems", Integer(0), "Most elements."),
+        key("uniqueItems", Bool, "Whether no element may occur twice.").or("false"),
+        key("items", Object(&SHAPE), "What each element must be."),
+        key("properties", Map("PROPERTY", &Object(&SHAPE)), "What the properties of an object must be."),
+        key("required", Texts, "Properties that an object must have."),
+    ],
+};
+
+static SHAPE: Section = Section {
+    noun: "a value's shape",
+    doc: "The type and the rules of a list's elements or of a property; the rules may stand beside `type` or below `validation`.",
+    strict: false,
+    keys: &[
+        key("type", Choice(TYPES), "What it accepts.").or("any"),
+        key("description", Text, "What it is for."),
+        key("validation", Object(&VALIDATION), "Rules."),
+        key("minLength", Integer(0), "Fewest characters."),
+        key("maxLength", Integer(0), "Most characters."),
+        key("pattern", Pattern, "A regular expression that must match somewhere."),
+        key("minimum", Number, "Smallest value."),
+        key("maximum", Number, "Largest value."),
+        key("exclusiveMinimum", Number, "The value must be larger."),
+        key("exclusiveMaximum", Number, "The value must be smaller."),
+        key("multipleOf", Number, "The value must be a multiple."),
+        key("enum", List(&Any), "The values allowed, exactly."),
+        key("minItems", Integer(0), "Fewest elements."),
+        key("maxItems", Integer(0), "Most elements."),
+        key("uniqueItems", Bool, "Whether no element may occur twice.").or("false"),
+        key("items", Object(&SHAPE), "What each element must be."),
+        key("properties", Map("PROPERTY", &Object(&SHAPE)), "What the properties must be."),
+        key("required", Texts, "Properties that must be there."),
+    ],
+};
+
+/// `environment`, of a tool and of a step.
+pub(crate) static ENVIRONMENT: Section = Section {
+    noun: "`environment`",
+    doc: "The environment of a tool's processes.",
+    strict: false,
+    keys: &[
+        key("variables", Map("VARIABLE", &Template), "Variables to set. `${NAME}` is the caller's variable.").chapter("Environment Variables"),
+        key("inherit", Bool, "`false` leaves PATH, HOME, USER, LANG, LC_*, TERM and TMPDIR of the caller's environment.").or("true").chapter("Environment Variables"),
+        key("secrets", Texts, "Names of variables or parameters whose values are masked.").chapter("Secrets and Sensitive Values"),
+    ],
+};
+
+static SECURITY: Section = Section {
+    noun: "`security`",
+    doc: "With whose rights a tool runs and what it may reach. A machine that cannot give what is asked refuses to run it.",
+    strict: true,
+    keys: &[
+        key("execution-privilege", Choice(&["same-as-user", "reduced", "elevated"]), "With whose rights; `elevated` is approved each time.").or("same-as-user").chapter("Privilege Control and Security Boundaries"),
+        key("isolation", Choice(&["none", "process", "container"]), "How far from us.").or("process").chapter("Privilege Control and Security Boundaries"),
+        key("required-permissions", Texts, "`filesystem:read|write|execute:<path>` or `network:external|loopback:<host[:port]|*>`. A tool that declares any is confined to them.").chapter("Privilege Control and Security Boundaries"),
+        key("justification", Text, "Why, for the person who is asked.").chapter("Privilege Control and Security Boundaries"),
+        key("container", Object(&CONTAINER), "The container for `isolation: container`."),
+    ],
+};
+
+static CONTAINER: Section = Section {
+    noun: "`container`",
+    doc: "The container to use.",
+    strict: true,
+    keys: &[
+        key("image", Text, "The image."),
+        key("network", Text, "The network."),
+        key("mounts", Texts, "Directories to mount."),
+    ],
+};
+
+static FILE_PATHS: Section = Section {
+    noun: "`file-paths`",
+    doc: "Where a tool works and how paths are written.",
+    strict: false,
+    keys: &[
+        key("normalize", Bool, "Whether directories and parameters marked `path` get the platform's separator.").or("false").chapter("Cross-Platform Path Handling"),
+        key("working-directory", Template, "Where commands run.").or("the caller's directory").chapter("Cross-Platform Path Handling"),
+        key("temp-directory", Template, "The directory for temporary files; each run gets its own below it.").chapter("Cross-Platform Path Handling"),
+        key("cross-platform", Object(&CROSS_PLATFORM), "Separators.").chapter("Cross-Platform Path Handling"),
+    ],
+};
+
+static CROSS_PLATFORM: Section = Section {
+    noun: "`cross-platform`",
+    doc: "Path separators.",
+    strict: false,
+    keys: &[
+        key("windows-separator", Text, "One character.").or("`\\`").chapter("Cross-Platform Path Handling"),
+        key("unix-separator", Text, "One character.").or("`/`").chapter("Cross-Platform Path Handling"),
+        key("auto-convert", Bool, "Another way to write `normalize`.").or("the value of `normalize`").chapter("Cross-Platform Path Handling"),
+    ],
+};
+
+static METADATA: Section = Section {
+    noun: "`metadata`",
+    doc: "Where a tool is found in lists.",
+    strict: false,
+    keys: &[
+        key("category", Text, "A word to filter by.").chapter("Tags and Platform Support"),
+        key("subcategory", Text, "A second word.").chapter("Tags and Platform Support"),
+        key("tags", Texts, "More tags to search for.").chapter("Tags and Platform Support"),
+        key("search-keywords", Texts, "Words the search finds it by.").chapter("Tags and Platform Support"),
+    ],
+};
+
+static FUNCTION_CALLING: Section = Section {
+    noun: "`function-calling`",
+    doc: "How a tool's schema for models is made.",
+    strict: false,
+    keys: &[key("schema-generation", Object(&SCHEMA_GENERATION), "What goes into the schema.").chapter("Function Schema Generation")],
+};
+
+static SCHEMA_GENERATION: Section = Section {
+    noun: "`schema-generation`",
+    doc: "What goes into the schema.",
+    strict: false,
+    keys: &[
+        key("parameter-mapping", Map("TYPE", &Text), "The JSON Schema type to write for one of our types.").chapter("Function Schema Generation"),
+        key("include-descriptions", Bool, "Whether descriptions of parameters are written.").or("true").chapter("Function Schema Generation"),
+        key("include-defaults", Bool, "Whether defaults are written.").or("true").chapter("Function Schema Generation"),
+        key("example-generation", Bool, "Whether examples are written.").or("false").chapter("Function Schema Generation"),
+        key("sanitize-schemas", Bool, "Whether keywords that a dialect does not know are left out.").or("true"),
+    ],
+};
+
+static INTERACTIVE: Section = Section {
+    noun: "`interactive-options`",
+    doc: "How a tool talks with a person.",
+    strict: false,
+    keys: &[
+        key("timeout", Milliseconds(1), "How long to wait for an answer."),
+        key("default-response", Template, "What is answered, once, where nobody can be asked."),
+    ],
+};
+
+static RESOURCES: Section = Section {
+    noun: "`resources`",
+    doc: "Limits, and what is done when the run ends.",
+    strict: false,
+    keys: &[
+        key("timeout", Milliseconds(1), "As the tool's `timeout`; the smaller holds."),
+        key("max-memory", Size, "What the whole process tree may use.").chapter("Optimize Resource Usage"),
+        key("cleanup", List(&Object(&CLEANUP)), "What is done when the run ends, however it ends.").chapter("Clean Up Resources"),
+    ],
+};
+
+static CLEANUP: Section = Section {
+    noun: "a cleanup action",
+    doc: "One action at the end of a run.",
+    strict: false,
+    keys: &[
+        key("delete-temp-files", Bool, "Removes the run's own temporary directory, nothing else.").chapter("Clean Up Resources"),
+        key("final-command", Command, "Run by the platform's default shell; left out when a placeholder has no value.").chapter("Clean Up Resources"),
+    ],
+};
+
+static REQUIRES: Section = Section {
+    noun: "`requires`",
+    doc: "What must be there for a tool to run.",
+    strict: false,
+    keys: &[
+        key("commands", Texts, "Programs on the `PATH`."),
+        key("env", Texts, "Environment variables."),
+        key("platforms", Choices(PLATFORMS), "Platforms."),
+    ],
+};
+
+static TEST: Section = Section {
+    noun: "a test",
+    doc: "One call and what must come of it.",
+    strict: false,
+    keys: &[
+        key("name", Text, "Required and unique.").chapter("Tool Testing"),
+        key("description", Text, "What it shows.").chapter("Tool Testing"),
+        key("parameters", Map("PARAMETER", &Any), "The arguments.").chapter("Tool Testing"),
+        key("platforms", Choices(PLATFORMS), "Where it runs.").or("everywhere").chapter("Test on All Supported Platforms"),
+        key("expected", Object(&EXPECTED), "What must come of it.").or("exit code 0").chapter("Tool Testing"),
+        key("cleanup", Templates, "Commands run afterwards by the platform's default shell, whatever came of it.").chapter("Tool Testing"),
+    ],
+};
+
+static EXPECTED: Section = Section {
+    noun: "`expected`",
+    doc: "What must come of a test.",
+    strict: false,
+    keys: &[
+        key("exit-code", Integer(i64::MIN), "The exit code.").or("0").chapter("Tool Testing"),
+        key("output-contains", Templates, "Text that the output, with standard error, must contain; each of several.").chapter("Tool Testing"),
+        key("output-contains-any", Templates, "Texts of which the output or the rendered commands must contain one.").chapter("Cross-Platform Tool Example"),
+        key("file-exists", Templates, "Files that must be there.").chapter("Tool Testing"),
+        key("directory-exists", Templates, "Directories that must be there.").chapter("Tool Testing"),
+    ],
+};
+
+static CHANGE: Section = Section {
+    noun: "a change",
+    doc: "An entry of the changelog.",
+    strict: false,
+    keys: &[
+        key("version", Text, "The version.").chapter("Version Properties"),
+        key("changes", Text, "What changed.").chapter("Version Properties"),
+    ],
+};
+
+/// `commands`, of a tool and of a step.
+pub(crate) fn commands() -> &'static Section {
+    &COMMANDS
+}
+
+/// A parameter.
+pub(crate) fn parameter() -> &'static Section {
+    &PARAMETER
+}
