@@ -1,8 +1,17 @@
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
-use cycod_definition::{Host, Literal, Tool, Value};
+use cycod_definition::{Host, Literal, Parameter, ParameterType, Tool, Transform, Value};
+use cycod_diagnostic::closest;
+use cycod_syntax::template::Reference;
 
-use crate::{ArgumentProblem, Call, RunContext};
+use crate::{
+    ArgumentProblem, Bound, Call, NoSteps, Origin, ResolveError, RunContext,
+    call::normalize_path,
+    coerce::{self, Wrong},
+    problem::{code, shown},
+    resolve::Scope,
+    transform, validate,
+};
 
 /// Runs the custom transforms of parameters.
 pub trait Scripts {
@@ -22,6 +31,7 @@ pub enum Given {
 /// Binds arguments to a tool's parameters, or tells everything that is wrong with them.
 ///
 /// `defaults` are an alias's: they replace the defaults of the parameters they name, which then need not be given.
+/// A null is the same as no argument.
 pub fn bind(
     tool: &Arc<Tool>,
     arguments: Vec<(String, Given)>,
@@ -30,6 +40,328 @@ pub fn bind(
     run: &RunContext,
     scripts: &dyn Scripts,
 ) -> Result<Call, Vec<ArgumentProblem>> {
-    let _ = (arguments, defaults, scripts);
-    Ok(Call { tool: tool.clone(), host: host.clone(), run: run.clone(), values: Vec::new(), warnings: Vec::new() })
+    let mut binder = Binder {
+        tool,
+        host,
+        run,
+        scripts,
+        defaults: vec![None; tool.parameters.len()],
+        values: tool
+            .parameters
+            .iter()
+            .map(|parameter| Bound {
+                name: parameter.name.clone(),
+                value: None,
+                origin: Origin::Absent,
+                sensitive: parameter.sensitive || tool.environment.secrets.contains(&parameter.name),
+            })
+            .collect(),
+        progress: vec![Progress::Waiting; tool.parameters.len()],
+        problems: Vec::new(),
+        warnings: Vec::new(),
+    };
+    binder.take_defaults(defaults);
+    binder.take_arguments(arguments);
+    for index in 0..tool.parameters.len() {
+        binder.settle(index, 0);
+    }
+    let Binder { values, problems, warnings, .. } = binder;
+    if problems.is_empty() {
+        Ok(Call { tool: tool.clone(), host: host.clone(), run: run.clone(), values, warnings })
+    } else {
+        Err(problems)
+    }
+}
+
+/// How far a parameter is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Waiting,
+    /// Its default is being resolved: meeting it again is a circle.
+    Settling,
+    Settled,
+    /// Something is wrong with it, which has been said.
+    Failed,
+}
+
+struct Binder<'a> {
+    tool: &'a Tool,
+    host: &'a Host,
+    run: &'a RunContext,
+    scripts: &'a dyn Scripts,
+    /// An alias's defaults, by the index of their parameter.
+    defaults: Vec<Option<&'a Literal>>,
+    values: Vec<Bound>,
+    progress: Vec<Progress>,
+    problems: Vec<ArgumentProblem>,
+    warnings: Vec<String>,
+}
+
+impl<'a> Binder<'a> {
+    fn take_defaults(&mut self, defaults: &'a [(String, Literal)]) {
+        for (name, literal) in defaults {
+            match self.find(name) {
+                Some(index) => self.defaults[index] = Some(literal),
+                None => self.report_unknown(name),
+            }
+        }
+    }
+
+    /// Sorts the arguments by parameter, and reads those that are there.
+    fn take_arguments(&mut self, arguments: Vec<(String, Given)>) {
+        let mut given: Vec<Vec<Given>> = Vec::new();
+        given.resize_with(self.tool.parameters.len(), Vec::new);
+        let mut unknown = HashSet::new();
+        for (name, argument) in arguments {
+            match self.find(&name) {
+                Some(index) => given[index].push(argument),
+                None if unknown.insert(name.clone()) => self.report_unknown(&name),
+                None => {}
+            }
+        }
+        for (index, given) in given.into_iter().enumerate() {
+            let parameter = &self.tool.parameters[index];
+            let Some(value) = self.collect(parameter, given) else { continue };
+            if let Some(deprecation) = &parameter.deprecated {
+                self.warnings.push(deprecation_warning(parameter, deprecation));
+            }
+            self.settle_value(index, value, Origin::Given);
+        }
+    }
+
+    /// The parameter a name means: the exact one, else the only one that differs just in case.
+    fn find(&self, name: &str) -> Option<usize> {
+        let parameters = &self.tool.parameters;
+        if let Some(index) = parameters.iter().position(|parameter| parameter.name == name) {
+            return Some(index);
+        }
+        let folded = name.to_lowercase();
+        let mut alike = (0..parameters.len()).filter(|index| parameters[*index].name.to_lowercase() == folded);
+        let first = alike.next();
+        if alike.next().is_some() { None } else { first }
+    }
+
+    fn report_unknown(&mut self, name: &str) {
+        let parameters = || self.tool.parameters.iter().map(|parameter| parameter.name.as_str());
+        let message = format!("`{}` is not a parameter of `{}`", shown(name), self.tool.name);
+        let help = match closest(name, parameters()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if self.tool.parameters.is_empty() => "the tool takes no arguments".to_owned(),
+            None => {
+                let names: Vec<String> = parameters().take(20).map(|name| format!("`{name}`")).collect();
+                let more = if self.tool.parameters.len() > 20 { ", …" } else { "" };
+                format!("it takes {}{more}", names.join(", "))
+            }
+        };
+        self.problems.push(ArgumentProblem::new(&shown(name), code::UNKNOWN, message).help(help));
+    }
+
+    /// Makes one value of what was given for a parameter; nothing when nothing or null was given.
+    fn collect(&mut self, parameter: &Parameter, mut given: Vec<Given>) -> Option<Value> {
+        if given.len() > 1 {
+            let texts = given.into_iter().map(|given| match given {
+                Given::Text(text) => Some(Value::Text(text)),
+                Given::Value(_) => None,
+            });
+            if parameter.kind == ParameterType::Array
+                && let Some(items) = texts.collect::<Option<Vec<_>>>()
+            {
+                return Some(Value::List(items));
+            }
+            let index = self.tool.parameters.iter().position(|other| std::ptr::eq(other, parameter));
+            index.into_iter().for_each(|index| self.progress[index] = Progress::Failed);
+            let message = format!("`{}` is given more than once", parameter.name);
+            let help = match parameter.kind {
+                ParameterType::Array => "give all elements in one JSON array",
+                _ => "only a parameter of type array takes several values",
+            };
+            self.problems.push(ArgumentProblem::new(&parameter.name, code::REPEATED, message).help(help));
+            return None;
+        }
+        match given.pop()? {
+            // One text for a list is its only element, as two texts would be its two; JSON is JSON.
+            Given::Text(text) if parameter.kind == ParameterType::Array && !text.trim_ascii_start().starts_with('[') => {
+                Some(Value::List(vec![Value::Text(text)]))
+            }
+            Given::Text(text) => Some(Value::Text(text)),
+            Given::Value(Value::Null) => None,
+            Given::Value(value) => Some(value),
+        }
+    }
+
+    /// Gives a parameter its value if it has none yet, after those its default refers to.
+    fn settle(&mut self, index: usize, depth: usize) {
+        const DEEPEST: usize = 200;
+        if self.progress[index] != Progress::Waiting {
+            return;
+        }
+        let tool = self.tool;
+        let parameter = &tool.parameters[index];
+        let Some(default) = self.defaults[index].or(parameter.default.as_ref()) else {
+            self.settle_absent(index);
+            return;
+        };
+        self.progress[index] = Progress::Settling;
+        let mut needed = Vec::new();
+        collect_parameters(default, &mut needed);
+        for name in needed {
+            let Some(other) = tool.parameters.iter().position(|parameter| parameter.name == name) else { continue };
+            if self.progress[other] == Progress::Settling || depth == DEEPEST {
+                let message =
+                    format!("the defaults of `{}` and `{}` refer to each other", parameter.name, tool.parameters[other].name);
+                let problem = ArgumentProblem::new(&parameter.name, code::CYCLE, message);
+                self.fail(index, problem.help(format!("give `{}`", parameter.name)));
+                return;
+            }
+            self.settle(other, depth + 1);
+            if self.progress[other] == Progress::Failed {
+                self.progress[index] = Progress::Failed;
+                return;
+            }
+        }
+        let scope = Scope { tool, values: &self.values, host: self.host, run: self.run, steps: &NoSteps };
+        match scope.literal(default) {
+            Ok(Value::Null) => self.settle_absent(index),
+            Ok(value) => self.settle_value(index, value, Origin::Default),
+            Err(error) => {
+                let problem = default_problem(parameter, &error);
+                self.fail(index, problem);
+            }
+        }
+    }
+
+    fn settle_absent(&mut self, index: usize) {
+        let parameter = &self.tool.parameters[index];
+        if parameter.required {
+            let message = format!("`{}` is required", parameter.name);
+            let problem = ArgumentProblem::new(&parameter.name, code::MISSING, message);
+            self.fail(index, if parameter.description.is_empty() {
+                problem
+            } else {
+                problem.help(shown(&parameter.description))
+            });
+        } else {
+            self.progress[index] = Progress::Settled;
+        }
+    }
+
+    /// Coerces, validates, normalizes and transforms a value, in this order, and keeps it.
+    fn settle_value(&mut self, index: usize, value: Value, origin: Origin) {
+        if self.progress[index] == Progress::Failed {
+            return;
+        }
+        let parameter = &self.tool.parameters[index];
+        let hide = self.values[index].sensitive;
+        let mut wrong = Vec::new();
+        let value = coerce::coerce(value, parameter.kind, &parameter.validation, hide, &mut wrong);
+        if !wrong.is_empty() {
+            self.fail_each(index, code::WRONG_TYPE, origin, wrong);
+            return;
+        }
+        validate::validate(&value, &parameter.validation, hide, &mut wrong);
+        if !wrong.is_empty() {
+            self.fail_each(index, code::INVALID, origin, wrong);
+            return;
+        }
+        let value = self.normalize(parameter, value);
+        let value = match self.transform(parameter, value, hide) {
+            Ok(value) => value,
+            Err(problem) => return self.fail(index, problem),
+        };
+        if holds_nul(&value) {
+            let message = format!("the value of `{}` holds a NUL character", parameter.name);
+            let problem = ArgumentProblem::new(&parameter.name, code::NUL, message);
+            return self.fail(index, problem.help("no command can carry it; encode the value, for example as base64"));
+        }
+        let bound = &mut self.values[index];
+        bound.value = (value != Value::Null).then_some(value);
+        bound.origin = origin;
+        self.progress[index] = Progress::Settled;
+    }
+
+    fn normalize(&self, parameter: &Parameter, value: Value) -> Value {
+        let paths = &self.tool.file_paths;
+        match value {
+            Value::Text(text) if parameter.path && paths.normalize => {
+                Value::Text(normalize_path(paths, self.host.platform, &text))
+            }
+            Value::List(items) if parameter.path && paths.normalize => {
+                Value::List(items.into_iter().map(|item| self.normalize(parameter, item)).collect())
+            }
+            value => value,
+        }
+    }
+
+    fn transform(&self, parameter: &Parameter, value: Value, hide: bool) -> Result<Value, ArgumentProblem> {
+        let (name, result) = match &parameter.transform {
+            None => return Ok(value),
+            Some(Transform::Named(named)) => (transform::name(*named), transform::apply(*named, &value)),
+            Some(Transform::Script(script)) => (script.as_str(), self.scripts.transform(script, &value)),
+        };
+        result.map_err(|reason| {
+            let reason = if hide { String::new() } else { format!(": {}", shown(&reason)) };
+            let message = format!("transform `{}` fails on the value of `{}`{reason}", shown(name), parameter.name);
+            ArgumentProblem::new(&parameter.name, code::TRANSFORM, message)
+        })
+    }
+
+    fn fail(&mut self, index: usize, problem: ArgumentProblem) {
+        self.progress[index] = Progress::Failed;
+        self.problems.push(problem);
+    }
+
+    fn fail_each(&mut self, index: usize, code: &'static str, origin: Origin, wrong: Vec<Wrong>) {
+        const MOST: usize = 10;
+        let name = &self.tool.parameters[index].name;
+        let default = if origin == Origin::Default { " (its default)" } else { "" };
+        let rest = wrong.len().saturating_sub(MOST);
+        for Wrong { path, message, help } in wrong.into_iter().take(MOST) {
+            let message = format!("`{name}{}`{default}: {message}", shown(&path));
+            self.problems.push(ArgumentProblem { parameter: Some(name.clone()), code, message, help });
+        }
+        if rest > 0 {
+            let message = format!("`{name}`{default}: and {rest} more of the kind");
+            self.problems.push(ArgumentProblem::new(name, code, message));
+        }
+        self.progress[index] = Progress::Failed;
+    }
+}
+
+fn default_problem(parameter: &Parameter, error: &ResolveError) -> ArgumentProblem {
+    let message = format!("the default of `{}` cannot be resolved: {error}", parameter.name);
+    ArgumentProblem::new(&parameter.name, error.code(), message).help(format!("give `{}`", parameter.name))
+}
+
+fn deprecation_warning(parameter: &Parameter, deprecation: &cycod_definition::Deprecation) -> String {
+    let mut warning = format!("parameter `{}` is deprecated", parameter.name);
+    if let Some(message) = &deprecation.message {
+        warning.push_str(": ");
+        warning.push_str(message);
+    }
+    if let Some(alternative) = &deprecation.alternative {
+        warning.push_str(&format!("; use `{alternative}`"));
+    }
+    warning
+}
+
+/// The parameters that an author's value refers to.
+fn collect_parameters<'a>(literal: &'a Literal, into: &mut Vec<&'a str>) {
+    match literal {
+        Literal::Text(template) => into.extend(template.references().filter_map(|(reference, _)| match reference {
+            Reference::Parameter(name) => Some(name.as_str()),
+            _ => None,
+        })),
+        Literal::List(items) => items.iter().for_each(|item| collect_parameters(item, into)),
+        Literal::Object(entries) => entries.iter().for_each(|(_, item)| collect_parameters(item, into)),
+        Literal::Null | Literal::Bool(_) | Literal::Number(_) => {}
+    }
+}
+
+fn holds_nul(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::Text(text) => text.contains('\0'),
+        Value::List(items) => items.iter().any(holds_nul),
+        Value::Object(entries) => entries.iter().any(|(key, value)| key.contains('\0') || holds_nul(value)),
+    }
 }

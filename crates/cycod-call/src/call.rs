@@ -159,7 +159,7 @@ pub fn normalize_path(paths: &FilePaths, platform: Platform, path: &str) -> Stri
 }
 
 /// Whether a variable's name says that its value is a secret.
-pub(crate) fn speaks_of_secret(name: &str) -> bool {
+pub fn speaks_of_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     ["TOKEN", "KEY", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word))
 }

@@ -1,0 +1,166 @@
+//! Values of any spelling become values of the declared type.
+//!
+//! Models and command lines write `"42"` where a number is meant. What has exactly one sensible reading is read
+//! that way; everything else is an error, because a guess would run a command that nobody asked for.
+
+use cycod_definition::{ParameterType, Shape, Validation, Value};
+
+use crate::{decimal::Decimal, json, problem::shown};
+
+/// A part of a value that is wrong: where in it (empty for the whole), what, and how to mend it.
+pub(crate) struct Wrong {
+    pub(crate) path: String,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+}
+
+/// Reads `value` as `kind`; what cannot be read is left as it is and reported.
+pub(crate) fn coerce(value: Value, kind: ParameterType, rules: &Validation, hide: bool, wrong: &mut Vec<Wrong>) -> Value {
+    coerce_at(value, kind, rules, &Place { path: String::new(), depth: 0, hide }, wrong)
+}
+
+struct Place {
+    path: String,
+    depth: usize,
+    hide: bool,
+}
+
+impl Place {
+    fn below(&self, part: &str) -> Self {
+        Self { path: format!("{}{part}", self.path), depth: self.depth + 1, hide: self.hide }
+    }
+}
+
+fn coerce_at(value: Value, kind: ParameterType, rules: &Validation, place: &Place, wrong: &mut Vec<Wrong>) -> Value {
+    if place.depth > json::MAX_DEPTH {
+        wrong.push(Wrong {
+            path: place.path.chars().take(60).collect(),
+            message: "lists and objects are nested too deeply".to_owned(),
+            help: None,
+        });
+        return Value::Null;
+    }
+    let read = match (kind, value) {
+        (ParameterType::Any, value) => Ok(value),
+        (ParameterType::String, Value::Text(text) | Value::Number(text)) => Ok(Value::Text(text)),
+        (ParameterType::String, Value::Bool(value)) => Ok(Value::Text(value.to_string())),
+        (ParameterType::Number, Value::Text(text) | Value::Number(text)) => read_number(text),
+        (ParameterType::Integer, Value::Text(text) | Value::Number(text)) => read_integer(text),
+        (ParameterType::Boolean, Value::Text(text) | Value::Number(text)) => read_boolean(text),
+        (ParameterType::Boolean, Value::Bool(value)) => Ok(Value::Bool(value)),
+        (ParameterType::Array, Value::Text(text)) => read_json(text, '['),
+        (ParameterType::Object, Value::Text(text)) => read_json(text, '{'),
+        (ParameterType::Array, value @ Value::List(_)) => Ok(value),
+        (ParameterType::Object, value @ Value::Object(_)) => Ok(value),
+        (_, value) => Err((value, None)),
+    };
+    match read {
+        Ok(Value::List(items)) => {
+            let Some(shape) = rules.items.as_deref() else { return Value::List(items) };
+            let item = |(at, item)| coerce_part(item, shape, &place.below(&format!("[{at}]")), wrong);
+            Value::List(items.into_iter().enumerate().map(item).collect())
+        }
+        Ok(Value::Object(entries)) => {
+            let mut entry = |(key, value): (String, Value)| {
+                let shape = rules.properties.iter().find(|(name, _)| *name == key).map(|(_, shape)| shape);
+                let value = match shape {
+                    Some(shape) => coerce_part(value, shape, &place.below(&format!(".{key}")), wrong),
+                    None => value,
+                };
+                (key, value)
+            };
+            Value::Object(entries.into_iter().map(&mut entry).collect())
+        }
+        Ok(value) => value,
+        Err((value, help)) => {
+            wrong.push(Wrong {
+                path: place.path.clone(),
+                message: format!("expected {}, found {}", expected(kind), found(&value, place.hide)),
+                help: help.or_else(|| advice(kind)).map(str::to_owned),
+            });
+            value
+        }
+    }
+}
+
+fn coerce_part(value: Value, shape: &Shape, place: &Place, wrong: &mut Vec<Wrong>) -> Value {
+    coerce_at(value, shape.kind, &shape.validation, place, wrong)
+}
+
+type Read = Result<Value, (Value, Option<&'static str>)>;
+
+fn read_number(text: String) -> Read {
+    let trimmed = text.trim_ascii();
+    if json::is_number(trimmed) {
+        return Ok(Value::Number(if trimmed.len() == text.len() { text } else { trimmed.to_owned() }));
+    }
+    Err((Value::Text(text), None))
+}
+
+/// An integer may be spelt `5.0` or `5e3`, but programs want digits, so only digits are kept.
+fn read_integer(text: String) -> Read {
+    let trimmed = text.trim_ascii();
+    let is_plain = trimmed.bytes().all(|byte| byte.is_ascii_digit()) && json::is_number(trimmed);
+    let digits = if is_plain { Some(trimmed.to_owned()) } else { Decimal::parse(trimmed).and_then(|n| n.integer_text()) };
+    match digits {
+        Some(digits) => Ok(Value::Number(digits)),
+        None if json::is_number(trimmed) => Err((Value::Number(text), None)),
+        None => Err((Value::Text(text), None)),
+    }
+}
+
+fn read_boolean(text: String) -> Read {
+    let is_one_of = |words: [&str; 4]| words.iter().any(|word| text.trim_ascii().eq_ignore_ascii_case(word));
+    if is_one_of(["true", "1", "yes", "on"]) {
+        Ok(Value::Bool(true))
+    } else if is_one_of(["false", "0", "no", "off"]) {
+        Ok(Value::Bool(false))
+    } else {
+        Err((Value::Text(text), None))
+    }
+}
+
+fn read_json(text: String, opening: char) -> Read {
+    if !text.trim_ascii_start().starts_with(opening) {
+        return Err((Value::Text(text), None));
+    }
+    json::parse(&text).map_err(|_| (Value::Text(text), Some("the text starts like JSON but is not well formed")))
+}
+
+fn expected(kind: ParameterType) -> &'static str {
+    match kind {
+        ParameterType::String => "a string",
+        ParameterType::Number => "a number",
+        ParameterType::Integer => "an integer",
+        ParameterType::Boolean => "a boolean",
+        ParameterType::Array => "an array",
+        ParameterType::Object => "an object",
+        ParameterType::Any => "a value",
+    }
+}
+
+fn advice(kind: ParameterType) -> Option<&'static str> {
+    match kind {
+        ParameterType::String => Some("give an object or array as JSON text in a string"),
+        ParameterType::Number => Some("write it as in JSON: `42`, `-0.5`, `1e3`"),
+        ParameterType::Integer => Some("write it in digits, such as `42`"),
+        ParameterType::Boolean => Some("use `true` or `false` (also 1/0, yes/no, on/off)"),
+        ParameterType::Array => Some("give JSON such as `[\"a\", \"b\"]`; a comma in a text separates nothing"),
+        ParameterType::Object => Some("give JSON such as `{\"key\": \"value\"}`"),
+        ParameterType::Any => None,
+    }
+}
+
+/// Names a value for a message; `hide` keeps secrets out of it.
+pub(crate) fn found(value: &Value, hide: bool) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::List(_) => "an array".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        _ if hide => "`****`".to_owned(),
+        Value::Bool(value) => format!("`{value}`"),
+        Value::Number(text) => format!("`{}`", shown(text)),
+        Value::Text(text) if text.is_empty() => "an empty text".to_owned(),
+        Value::Text(text) => format!("`{}`", shown(text)),
+    }
+}

@@ -21,8 +21,9 @@ mod transform;
 mod validate;
 
 pub use bind::{Given, Scripts, bind};
-pub use call::{Bound, Call, Origin, RunContext, normalize_path};
+pub use call::{Bound, Call, Origin, RunContext, normalize_path, speaks_of_secret};
 pub use piece::{OwnedPiece, OwnedValue, OwnedWords};
+pub use predefined::timestamp;
 pub use problem::{ArgumentProblem, code};
 pub use resolve::ResolveError;
 pub use steps::{NoSteps, StepValue, Steps};

@@ -1,3 +1,5 @@
+use std::time::SystemTime;
+
 use cycod_definition::Host;
 use cycod_shell::Kind;
 use cycod_syntax::template::Predefined;
@@ -15,10 +17,7 @@ pub(crate) fn name(variable: Predefined) -> &'static str {
 /// The times are all of the one instant of the run, in UTC, so that `{DATE}` and `{TIME}` of one command never
 /// fall on two sides of midnight.
 pub(crate) fn value(variable: Predefined, host: &Host, run: &RunContext) -> Option<String> {
-    let time = |pattern: &str| {
-        let instant = Timestamp::try_from(host.now).unwrap_or(Timestamp::MAX);
-        Some(instant.strftime(pattern).to_string())
-    };
+    let time = |pattern: &str| Some(written(host.now, pattern));
     match variable {
         Predefined::ToolName => Some(run.tool_name.clone()),
         Predefined::Workspace => path_text(&host.workspace).map(str::to_owned),
@@ -27,8 +26,17 @@ pub(crate) fn value(variable: Predefined, host: &Host, run: &RunContext) -> Opti
         Predefined::Os => Some(host.platform.name().to_owned()),
         Predefined::Date => time("%Y-%m-%d"),
         Predefined::Time => time("%H:%M:%S"),
-        Predefined::Timestamp => time("%Y-%m-%dT%H:%M:%SZ"),
+        Predefined::Timestamp => Some(timestamp(host.now)),
     }
+}
+
+/// Writes an instant as `{TIMESTAMP}` and the start and end of steps are written: UTC, to the second.
+pub fn timestamp(instant: SystemTime) -> String {
+    written(instant, "%Y-%m-%dT%H:%M:%SZ")
+}
+
+fn written(instant: SystemTime, pattern: &str) -> String {
+    Timestamp::try_from(instant).unwrap_or(Timestamp::MAX).strftime(pattern).to_string()
 }
 
 /// What is known about the variable's shape: all but paths are made by us of letters, digits and a few signs.
