@@ -1,8 +1,50 @@
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::Report;
+use crate::render::Lines;
+use crate::{Diagnostic, Report, Severity};
 
 /// Returns the diagnostics of a report as a JSON array, in source order.
+///
+/// Lines and columns count from 1, columns in characters; the offsets of a fix count bytes. A diagnostic
+/// about the whole file has no place.
 pub fn to_json(report: &Report) -> Value {
-    report.diagnostics.iter().map(|d| Value::from(d.message.as_str())).collect()
+    let lines = Lines::of(&report.source.text);
+    report.in_order().map(|diagnostic| object(report, diagnostic, &lines)).collect()
+}
+
+fn object(report: &Report, diagnostic: &Diagnostic, lines: &Lines<'_>) -> Value {
+    let place = |span: crate::Span| {
+        let (start, end) = (lines.position(span.start), lines.position(span.end));
+        json!({ "line": start.line, "column": start.column, "end-line": end.line, "end-column": end.column })
+    };
+    let severity = match diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let mut value = json!({
+        "code": diagnostic.code.0,
+        "severity": severity,
+        "message": diagnostic.message,
+        "file": report.source.name,
+    });
+    if let (Some(object), Some(span)) = (value.as_object_mut(), diagnostic.span())
+        && let Value::Object(place) = place(span)
+    {
+        object.extend(place);
+    }
+    let labels = diagnostic.labels.iter().map(|label| {
+        let mut object = place(label.span);
+        object["text"] = label.text.as_str().into();
+        object
+    });
+    value["labels"] = labels.collect();
+    value["notes"] = diagnostic.notes.clone().into();
+    value["help"] = diagnostic.help.clone().into();
+    value["fix"] = diagnostic.fix.as_ref().map_or(Value::Null, |fix| {
+        let edits = fix.edits.iter().map(|edit| {
+            json!({ "start": edit.span.start, "end": edit.span.end, "replacement": edit.replacement })
+        });
+        json!({ "title": fix.title, "edits": edits.collect::<Value>() })
+    });
+    value
 }

@@ -12,6 +12,8 @@ mod refusal;
 mod render;
 mod source;
 mod suggest;
+#[cfg(test)]
+mod tests;
 mod visible;
 
 pub use count::count;

@@ -1,0 +1,257 @@
+use expect_test::{Expect, expect};
+
+use crate::{Code, Diagnostic, Edit, Report, SourceFile, Span, Style, apply_fixes, count, render_text, to_json};
+
+const UNKNOWN: Code = Code("unknown-step");
+
+fn at(text: &str, needle: &str) -> Span {
+    let start = text.find(needle).expect("the needle is in the text");
+    Span::new(start, start + needle.len())
+}
+
+#[track_caller]
+fn check(text: &str, diagnostics: Vec<Diagnostic>, expect: Expect) {
+    let report = Report { source: SourceFile::new("tools/a.yaml", text), diagnostics };
+    expect.assert_eq(&render_text(&report, Style::Plain));
+}
+
+const WEATHER: &str = "name: weather\nsteps:\n  - name: fetch\n    wait-for: [ftch]\n    bash: ls\n";
+
+#[test]
+fn looks_like_rustc() {
+    let diagnostic = Diagnostic::error(UNKNOWN, at(WEATHER, "ftch"), "step `fetch` waits for `ftch`, which is not a step")
+        .label("no step has this name")
+        .also(at(WEATHER, "fetch"), "the step")
+        .note("the steps are `fetch`")
+        .help("did you mean `fetch`?");
+    let warning = Diagnostic::warning(Code("w"), at(WEATHER, "ls"), "a warning").fix("quote it", Vec::new());
+    check(WEATHER, vec![warning, diagnostic], expect![[r#"
+        error[unknown-step]: step `fetch` waits for `ftch`, which is not a step
+         --> tools/a.yaml:4:16
+          |
+        3 |   - name: fetch
+          |           ----- the step
+        4 |     wait-for: [ftch]
+          |                ^^^^ no step has this name
+          |
+          = note: the steps are `fetch`
+          = help: did you mean `fetch`?
+          |
+
+        warning[w]: a warning
+         --> tools/a.yaml:5:11
+          |
+        5 |     bash: ls
+          |           ^^
+          |
+          = help: quote it
+          |
+    "#]]);
+}
+
+#[test]
+fn several_lines_and_the_end_of_the_file() {
+    let text = "a: |\n  one\n  two\n  three\n  four\n  five\nb: c\n";
+    check(text, vec![
+        Diagnostic::error(UNKNOWN, at(text, "|\n  one\n  two\n  three\n  four\n  five"), "too long").label("all of this"),
+        Diagnostic::error(UNKNOWN, Span::new(text.len(), text.len()), "something is missing").label("here"),
+        Diagnostic::error(UNKNOWN, Span { start: 9999, end: 99999 }, "out of bounds"),
+    ], expect![[r#"
+        error[unknown-step]: too long
+         --> tools/a.yaml:1:4
+          |
+        1 |   a: |
+          |  ____^
+        2 | |   one
+        3 | |   two
+        4 | |   three
+        5 | |   four
+        6 | |   five
+          | |______^ all of this
+
+        error[unknown-step]: something is missing
+         --> tools/a.yaml:8:1
+          |
+        8 |
+          | ^ here
+
+        error[unknown-step]: out of bounds
+         --> tools/a.yaml:8:1
+          |
+        8 |
+          | ^
+    "#]]);
+}
+
+#[test]
+fn the_whole_file_and_the_empty_file() {
+    let whole = Diagnostic { labels: Vec::new(), ..Diagnostic::error(UNKNOWN, Span::default(), "no `description`") };
+    check("a: b\n", vec![whole.help("say what the tool does")], expect![[r#"
+        error[unknown-step]: no `description`
+        --> tools/a.yaml
+         = help: say what the tool does
+         |
+    "#]]);
+    check("", vec![Diagnostic::error(UNKNOWN, Span::default(), "the file is empty")], expect![[r#"
+        error[unknown-step]: the file is empty
+        --> tools/a.yaml:1:1
+    "#]]);
+}
+
+#[test]
+fn hidden_characters_are_shown() {
+    let text = "a: x\u{1b}[2J\u{202e}evil\u{200b} y\r\nb: \u{9b}31m\tend\n";
+    let message = "a \u{1b}]0;title\u{7} b";
+    let diagnostic = Diagnostic::error(UNKNOWN, at(text, "evil"), message).label("\u{202e}label").note("\u{1b}[31mnote").help("\u{feff}help");
+    let second = Diagnostic::error(UNKNOWN, at(text, "end"), "after a tab");
+    check(text, vec![diagnostic, second], expect![[r#"
+        error[unknown-step]: a \u{1b}]0;title\u{7} b
+         --> tools/a.yaml:1:10
+          |
+        1 | a: x\u{1b}[2J\u{202e}evil\u{200b} y
+          |                      ^^^^ \u{202e}label
+          |
+          = note: \u{1b}[31mnote
+          = help: \u{feff}help
+          |
+
+        error[unknown-step]: after a tab
+         --> tools/a.yaml:2:9
+          |
+        2 | b: \u{9b}31m    end
+          |                 ^^^
+    "#]]);
+    let report = Report { source: SourceFile::new("\u{1b}[31mname", text), diagnostics: vec![Diagnostic::error(UNKNOWN, at(text, "evil"), message)] };
+    let plain = render_text(&report, Style::Plain);
+    assert!(plain.chars().all(|c| c == '\n' || !c.is_control()), "{plain:?}");
+    let coloured = render_text(&report, Style::Coloured);
+    assert!(coloured.contains('\u{1b}') && !coloured.contains("\u{1b}[2J") && !coloured.contains("\u{1b}]0"), "{coloured:?}");
+}
+
+#[test]
+fn long_lines_are_cut() {
+    let text = format!("a: {}NEEDLE{}\n", "x".repeat(500_000), "y".repeat(500_000));
+    let diagnostic = Diagnostic::error(UNKNOWN, at(&text, "NEEDLE"), "m".repeat(100_000)).label("here").also(Span::new(0, 1), "the key");
+    let report = Report { source: SourceFile::new("a.yaml", text.as_str()), diagnostics: vec![diagnostic] };
+    let rendered = render_text(&report, Style::Plain);
+    assert!(rendered.len() < 4000, "{}", rendered.len());
+    let all = Diagnostic::error(UNKNOWN, Span::new(0, text.len()), "all");
+    check(&text, vec![Diagnostic::error(UNKNOWN, at(&text, "NEEDLE"), "long").label("here"), all], expect![[r#"
+        error[unknown-step]: all
+         --> tools/a.yaml:1:1
+          |
+        1 | a: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+        error[unknown-step]: long
+         --> tools/a.yaml:1:500004
+          |
+        1 | …xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxNEEDLEyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...
+          |                                                   ^^^^^^ here
+    "#]]);
+}
+
+#[test]
+fn wide_characters_keep_the_underline() {
+    let text = "名前: 天気 x\n";
+    check(text, vec![Diagnostic::error(UNKNOWN, at(text, "天気"), "wide").label("here")], expect![[r#"
+        error[unknown-step]: wide
+         --> tools/a.yaml:1:5
+          |
+        1 | 名前: 天気 x
+          |       ^^^^ here
+    "#]]);
+}
+
+#[test]
+fn json_has_everything() {
+    let edit = Edit { span: at(WEATHER, "ftch"), replacement: "fetch".to_owned() };
+    let diagnostic = Diagnostic::error(UNKNOWN, at(WEATHER, "ftch"), "no such step")
+        .label("here")
+        .note("a note")
+        .help("some help")
+        .fix("write `fetch`", vec![edit]);
+    let whole = Diagnostic { labels: Vec::new(), ..Diagnostic::warning(UNKNOWN, Span::default(), "whole file") };
+    let report = Report { source: SourceFile::new("a.yaml", WEATHER), diagnostics: vec![diagnostic, whole] };
+    expect![[r#"
+        [
+          {
+            "code": "unknown-step",
+            "severity": "warning",
+            "message": "whole file",
+            "file": "a.yaml",
+            "labels": [],
+            "notes": [],
+            "help": null,
+            "fix": null
+          },
+          {
+            "code": "unknown-step",
+            "severity": "error",
+            "message": "no such step",
+            "file": "a.yaml",
+            "line": 4,
+            "column": 16,
+            "end-line": 4,
+            "end-column": 20,
+            "labels": [
+              {
+                "line": 4,
+                "column": 16,
+                "end-line": 4,
+                "end-column": 20,
+                "text": "here"
+              }
+            ],
+            "notes": [
+              "a note"
+            ],
+            "help": "some help",
+            "fix": {
+              "title": "write `fetch`",
+              "edits": [
+                {
+                  "start": 52,
+                  "end": 56,
+                  "replacement": "fetch"
+                }
+              ]
+            }
+          }
+        ]"#]].assert_eq(&serde_json::to_string_pretty(&to_json(&report)).expect("JSON writes"));
+}
+
+#[track_caller]
+fn check_fixes(text: &str, fixes: &[&[(&str, &str)]], expect: &str) {
+    let diagnostics: Vec<Diagnostic> = fixes
+        .iter()
+        .map(|edits| {
+            let edits = edits.iter().map(|(needle, new)| Edit { span: at(text, needle), replacement: (*new).to_owned() });
+            Diagnostic::error(UNKNOWN, Span::default(), "x").fix("mend", edits.collect())
+        })
+        .collect();
+    assert_eq!(apply_fixes(&SourceFile::new("a", text), &diagnostics), expect);
+}
+
+#[test]
+fn fixes_apply_whole_or_not_at_all() {
+    check_fixes("one two three", &[], "one two three");
+    check_fixes("one two three", &[&[("three", "3")], &[("one", "1")]], "1 two 3");
+    check_fixes("one two three", &[&[("two", "2")], &[("one", "1"), ("wo th", "!")]], "one 2 three");
+    check_fixes("one two three", &[&[("one", "1")], &[("one", "uno")]], "1 two three");
+    let beyond = Diagnostic::error(UNKNOWN, Span::default(), "x")
+        .fix("mend", vec![Edit { span: Span::new(50, 60), replacement: "y".to_owned() }]);
+    assert_eq!(apply_fixes(&SourceFile::new("a", "é"), &[beyond]), "é");
+    let inside = Diagnostic::error(UNKNOWN, Span::default(), "x")
+        .fix("mend", vec![Edit { span: Span::new(1, 2), replacement: "y".to_owned() }]);
+    assert_eq!(apply_fixes(&SourceFile::new("a", "é"), &[inside]), "é");
+}
+
+#[test]
+fn counts_read_well() {
+    let error = || Diagnostic::error(UNKNOWN, Span::default(), "x");
+    let warning = || Diagnostic::warning(UNKNOWN, Span::default(), "x");
+    assert_eq!(count(&[]), "no problems");
+    assert_eq!(count(&[error()]), "1 error");
+    assert_eq!(count(&[warning(), error(), warning()]), "1 error, 2 warnings");
+}
