@@ -19,6 +19,12 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// The end of a program that it was too late to start.
+    pub(crate) fn not_started(ending: Ending) -> Ended {
+        let (duration, cpu) = (Duration::ZERO, Duration::ZERO);
+        Ended { ending, duration, cpu, peak_memory: None, memory: MemoryEnforcement::Unlimited, pipe_held: false }
+    }
+
     /// Returns whether the program ended by itself and reported success.
     pub fn is_success(&self) -> bool {
         self.ending == Ending::Exited(0)

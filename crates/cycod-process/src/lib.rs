@@ -13,6 +13,8 @@ mod program;
 mod session;
 mod spec;
 mod stop;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod warden;
 
 pub use ended::{Ended, Ending, Leftovers, MemoryEnforcement};
 pub use error::StartError;

@@ -46,7 +46,7 @@ impl Session {
         if let Some(stderr) = child.stderr.take() {
             thread::spawn(move || pump(stderr, Stream::Stderr, &send));
         }
-        let ended = Watch { spec, stop, group, begun, child, receive }.to_the_end(sink);
+        let ended = Watch { spec, stop, group, begun, child, receive }.run(sink);
         if group.is_alive() {
             self.left.lock().unwrap_or_else(PoisonError::into_inner).push(group);
         }
@@ -95,7 +95,7 @@ struct Ending_ {
 }
 
 impl Watch<'_> {
-    fn to_the_end(mut self, sink: &mut dyn FnMut(Stream, &[u8])) -> Ended {
+    fn run(mut self, sink: &mut dyn FnMut(Stream, &[u8])) -> Ended {
         let mut stopping: Option<Ending_> = None;
         let mut exit = None;
         let mut open = true;

@@ -1,7 +1,10 @@
 use std::io;
+use std::time::Instant;
 
 use crate::portable;
-use crate::{Ended, Leftovers, Spec, StartError, Stop, Stream};
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+use crate::warden;
+use crate::{Ended, Ending, Leftovers, Spec, StartError, Stop, Stream, Urgency};
 
 /// Everything that one run starts; what is still alive when it finishes is ended.
 ///
@@ -12,13 +15,26 @@ pub struct Session(Backend);
 
 #[derive(Debug)]
 enum Backend {
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    Warden(warden::Session),
     Portable(portable::Session),
 }
 
 impl Session {
     /// Opens a session with the best mechanism of this platform.
     pub fn new() -> io::Result<Session> {
-        Ok(Session::portable())
+        #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let backend = Backend::Warden(warden::Session::new()?);
+        #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+        let backend = Backend::Portable(portable::Session::default());
+        Ok(Session(backend))
+    }
+
+    /// Opens a session that leaves control groups alone, so that tests can reach what is used where there are none.
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[doc(hidden)]
+    pub fn without_cgroups() -> io::Result<Session> {
+        Ok(Session(Backend::Warden(warden::Session::without_cgroups()?)))
     }
 
     /// Opens a session on the mechanism that every platform has, so that tests can reach it everywhere.
@@ -31,8 +47,20 @@ impl Session {
     ///
     /// Output goes to `sink` as it arrives; while the sink does not return, the program waits. Returns when the program has
     /// ended and its output is read, or when a deadline or `stop` has ended its whole tree.
+    ///
+    /// With a raised `stop` or a passed deadline nothing is started.
     pub fn run(&self, spec: &Spec, stop: &Stop, sink: &mut dyn FnMut(Stream, &[u8])) -> Result<Ended, StartError> {
+        let too_late = match stop.urgency() {
+            Urgency::None if spec.deadline.is_none_or(|deadline| Instant::now() < deadline) => None,
+            Urgency::None => Some(Ending::TimedOut { killed: false }),
+            Urgency::Ask | Urgency::Kill => Some(Ending::Stopped { killed: false }),
+        };
+        if let Some(ending) = too_late {
+            return Ok(Ended::not_started(ending));
+        }
         match &self.0 {
+            #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+            Backend::Warden(session) => session.run(spec, stop, sink),
             Backend::Portable(session) => session.run(spec, stop, sink),
         }
     }
@@ -40,6 +68,8 @@ impl Session {
     /// Ends what programs left running: they are asked, get a moment, and are killed. Dropping a session kills at once.
     pub fn finish(self) -> Leftovers {
         match self.0 {
+            #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+            Backend::Warden(session) => session.finish(),
             Backend::Portable(session) => session.finish(),
         }
     }

@@ -1,6 +1,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
 
 /// A request to stop, shared by everyone who may make it and every run that must heed it.
 ///
@@ -53,6 +54,22 @@ impl Stop {
     /// Returns how urgently the token has been raised.
     pub fn urgency(&self) -> Urgency {
         self.0.urgency()
+    }
+
+    /// Waits until anyone asks to stop, at most for `longest`; returns whether anyone did.
+    pub fn wait(&self, longest: Duration) -> bool {
+        let until = Instant::now() + longest;
+        while !self.is_raised() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            #[cfg(unix)]
+            self.0.asked.wait(left);
+            #[cfg(not(unix))]
+            std::thread::sleep(left.min(Duration::from_millis(20)));
+        }
+        self.is_raised()
     }
 
     /// Returns whether anyone asked to stop.
@@ -122,6 +139,16 @@ impl Bell {
     fn new() -> io::Result<Bell> {
         let (read, write) = io::pipe()?;
         Ok(Bell { read: read.into(), write: write.into() })
+    }
+
+    /// Waits until it rings, at most for `longest`; may return early.
+    fn wait(&self, longest: Duration) {
+        use std::os::fd::AsRawFd;
+        let mut poll = libc::pollfd { fd: self.read.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // Rounded up, so that the last fraction of a millisecond is not spent spinning.
+        let milliseconds = i32::try_from(longest.as_millis() + 1).unwrap_or(i32::MAX);
+        // SAFETY: one valid entry for the length of the call.
+        unsafe { libc::poll(&raw mut poll, 1, milliseconds) };
     }
 
     fn ring(&self) {

@@ -1,0 +1,327 @@
+//! Preparing a warden and holding on to it.
+
+use std::ffi::OsStr;
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
+
+use super::area::Area;
+use super::body::{self, Launch, Report, stage};
+use super::memory::Memory;
+use super::watch::timespec;
+use super::{GIVE_UP, Session, lock, sys};
+use crate::{Input, Program, Spec, StartError, Terminal};
+
+/// A warden that has been started, and everything that it uses.
+#[derive(Debug)]
+pub(super) struct Warden {
+    pid: i32,
+    control: OwnedFd,
+    /// Not to be unmapped, nor the strings freed, while the warden lives.
+    area: Option<ManuallyDrop<Area>>,
+    strings: ManuallyDrop<Strings>,
+    pub(super) memory: Memory,
+    gone: bool,
+}
+
+/// Our ends of a program's standard streams.
+#[derive(Debug)]
+pub(super) struct Pipes {
+    pub(super) stdin: Option<OwnedFd>,
+    pub(super) stdout: OwnedFd,
+    pub(super) stderr: OwnedFd,
+}
+
+/// Starts a warden that starts the program. Whether the program started is the warden's first and last report.
+pub(super) fn start(session: &Session, spec: &Spec, memory: Memory, door: Option<OwnedFd>) -> Result<(Warden, Pipes), StartError> {
+    let program = &spec.program;
+    let prepare = |doing| move |source| StartError::Prepare { program: program.path.clone(), doing, source };
+    let strings = Strings::new(program).map_err(|what| StartError::Nul { program: program.path.clone(), what })?;
+    let (ours, theirs) = socket_pair().map_err(prepare("open a control line"))?;
+    let (stdout, stdout_write) = pipe().map_err(prepare("open a pipe"))?;
+    let (stderr, stderr_write) = pipe().map_err(prepare("open a pipe"))?;
+    let (stdin_read, stdin) = match spec.input {
+        Input::Bytes(_) => {
+            let (read, write) = pipe().map_err(prepare("open a pipe"))?;
+            // SAFETY: plain call; only our own end is affected.
+            unsafe { libc::fcntl(write.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+            (Some(read), Some(write))
+        }
+        Input::Closed | Input::Inherit => (None, None),
+    };
+    let script = spec.script.as_deref().map(sealed).transpose().map_err(prepare("store the script"))?;
+    let input = match (&stdin_read, &spec.input) {
+        (Some(read), _) => read.as_raw_fd(),
+        (None, Input::Inherit) => libc::STDIN_FILENO,
+        (None, _) => session.null.as_raw_fd(),
+    };
+    let area = lock(&session.areas).pop().map_or_else(Area::new, Ok).map_err(prepare("reserve memory"))?;
+
+    let raw = |fd: &Option<OwnedFd>| fd.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+    let mut keep = [input, stdout_write.as_raw_fd(), stderr_write.as_raw_fd(), raw(&script), raw(&door), theirs.as_raw_fd(), stdout.as_raw_fd(), stderr.as_raw_fd()];
+    keep.sort_unstable();
+    let absent = keep.iter().take_while(|&&fd| fd < 0).count();
+    keep.rotate_left(absent);
+    let (limits, limit_count) = limits(spec, &memory);
+    let launch = Launch {
+        path: strings.path(),
+        argv: strings.argv(),
+        envp: strings.envp(),
+        cwd: strings.cwd(),
+        stdio: [input, stdout_write.as_raw_fd(), stderr_write.as_raw_fd()],
+        script: raw(&script),
+        cgroup: raw(&door),
+        detached: spec.terminal == Terminal::Detached,
+        // SAFETY: plain call without pointers.
+        group: unsafe { libc::getpgrp() },
+        limits,
+        limit_count,
+        child_stack: area.program_stack(),
+        control: theirs.as_raw_fd(),
+        output: [stdout.as_raw_fd(), stderr.as_raw_fd()],
+        keep,
+        keep_count: keep.len() - absent,
+        room: area.room(),
+        warden: 0,
+        program: 0,
+        failed: stage::NONE,
+        failed_errno: 0,
+    };
+    let place = area.launch();
+    let signals = sys::block_signals();
+    // SAFETY: `place` and the stack are in an area that nobody else uses and that the warden's owner keeps while it lives;
+    // so are the strings. Signals are blocked. Descriptors are copied by the call, so ours may be closed after it.
+    let cloned = unsafe {
+        place.write(launch);
+        sys::clone(0, area.warden_stack(), body::warden, place, &raw mut (*place).warden)
+    };
+    sys::set_signals(signals);
+    if let Some(errno) = sys::errno(cloned) {
+        return Err(prepare("create a process")(io::Error::from_raw_os_error(errno)));
+    }
+    let pid = i32::try_from(cloned).expect("process ids are small");
+    let warden = Warden { pid, control: ours, area: Some(ManuallyDrop::new(area)), strings: ManuallyDrop::new(strings), memory, gone: false };
+    Ok((warden, Pipes { stdin, stdout, stderr }))
+}
+
+impl Warden {
+    pub(super) fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    pub(super) fn control(&self) -> RawFd {
+        self.control.as_raw_fd()
+    }
+
+    /// Returns whether the program's process exists or has existed, so that signals reach it.
+    pub(super) fn has_program(&self) -> bool {
+        // SAFETY: the launch was written by `start`; the kernel writes this one number.
+        self.area.as_ref().is_none_or(|area| unsafe { (&raw const (*area.launch()).program).read_volatile() } != 0)
+    }
+
+    /// Tells the warden to end everything.
+    pub(super) fn kill(&self) {
+        self.tell(body::KILL);
+    }
+
+    /// Tells the warden to read the output from now on.
+    pub(super) fn drain(&self) {
+        self.tell(body::DRAIN);
+    }
+
+    fn tell(&self, order: u8) {
+        // SAFETY: one readable byte. A failure means that nobody is left to tell.
+        unsafe { libc::send(self.control(), (&raw const order).cast(), 1, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT) };
+    }
+
+    /// Receives what the warden has to say: `Some(None)` is its death.
+    #[expect(clippy::option_option, reason = "nothing yet, and nothing ever, differ")]
+    pub(super) fn receive(&self) -> Option<Option<Report>> {
+        let mut report = Report::default();
+        let size = size_of::<Report>();
+        // SAFETY: writes at most the report's size into it, and every bit pattern is a report.
+        let length = unsafe { libc::recv(self.control(), (&raw mut report).cast(), size, libc::MSG_DONTWAIT) };
+        match usize::try_from(length) {
+            Ok(length) => Some((length == size).then_some(report)),
+            Err(_) => match io::Error::last_os_error().kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => None,
+                _ => Some(None),
+            },
+        }
+    }
+
+    /// Waits until the warden has ended, and with it everything below it.
+    pub(super) fn is_gone_within(&mut self, patience: Duration) -> bool {
+        if self.gone {
+            return true;
+        }
+        let mut hangup = libc::pollfd { fd: self.control(), events: 0, revents: 0 };
+        let end = std::time::Instant::now() + patience;
+        loop {
+            let left = timespec(end.saturating_duration_since(std::time::Instant::now()));
+            // SAFETY: one descriptor and a timeout on this stack.
+            match unsafe { libc::ppoll(&raw mut hangup, 1, &raw const left, std::ptr::null()) } {
+                0 => return false,
+                1.. => break,
+                _ if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+                _ => return false,
+            }
+        }
+        // Its descriptors are closed, so it is about to be waitable.
+        // SAFETY: no status is asked for. A process without an exit signal is waited for with `__WALL`.
+        while unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), libc::__WALL) } < 0 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {}
+        self.gone = true;
+        true
+    }
+
+    /// Gives up the memory of a warden that is gone.
+    pub(super) fn take_area(&mut self) -> Option<Area> {
+        let area = if self.gone { self.area.take() } else { None };
+        area.map(ManuallyDrop::into_inner)
+    }
+}
+
+impl Drop for Warden {
+    fn drop(&mut self) {
+        if !self.gone {
+            self.kill();
+        }
+        if self.is_gone_within(GIVE_UP) {
+            drop(self.take_area());
+            // SAFETY: the warden is gone, and this is the only drop.
+            unsafe { ManuallyDrop::drop(&mut self.strings) };
+        }
+    }
+}
+
+/// The texts of a program as the kernel wants them.
+#[derive(Debug)]
+struct Strings {
+    /// Path, directory, arguments, environment; each ends with NUL.
+    _text: Vec<u8>,
+    /// Path, directory, arguments, null, environment, null.
+    pointers: Vec<*const libc::c_char>,
+    envp: usize,
+}
+
+// SAFETY: the pointers lead into `_text`, which moves with them and is never changed.
+unsafe impl Send for Strings {}
+
+impl Strings {
+    /// Fails with the part that holds a NUL byte.
+    fn new(program: &Program) -> Result<Strings, &'static str> {
+        let mut text = Vec::new();
+        let mut starts = Vec::with_capacity(program.args.len() + program.env.len() + 5);
+        let mut add = |parts: &[&[u8]], what| {
+            starts.push(Some(text.len()));
+            for part in parts {
+                if part.contains(&0) {
+                    return Err(what);
+                }
+                text.extend_from_slice(part);
+            }
+            text.push(0);
+            Ok(())
+        };
+        add(&[program.path.as_os_str().as_bytes()], "the path")?;
+        add(&[program.cwd.as_os_str().as_bytes()], "the directory")?;
+        let arg0: &OsStr = program.arg0.as_deref().unwrap_or(program.path.as_os_str());
+        add(&[arg0.as_bytes()], "the name")?;
+        program.args.iter().try_for_each(|arg| add(&[arg.as_bytes()], "an argument"))?;
+        program.env.iter().try_for_each(|(name, value)| add(&[name.as_bytes(), b"=", value.as_bytes()], "the environment"))?;
+        let envp = 2 + 1 + program.args.len() + 1;
+        starts.insert(envp - 1, None);
+        starts.push(None);
+        let pointers = starts.into_iter().map(|start| start.map_or(std::ptr::null(), |start| text[start..].as_ptr().cast())).collect();
+        Ok(Strings { _text: text, pointers, envp })
+    }
+
+    fn path(&self) -> *const libc::c_char {
+        self.pointers[0]
+    }
+
+    fn cwd(&self) -> *const libc::c_char {
+        self.pointers[1]
+    }
+
+    fn argv(&self) -> *const *const libc::c_char {
+        self.pointers[2..].as_ptr()
+    }
+
+    fn envp(&self) -> *const *const libc::c_char {
+        self.pointers[self.envp..].as_ptr()
+    }
+}
+
+/// The limits that the program sets for itself, as many as there are. A limit may only be lowered, so one above what we
+/// have ourselves is taken as what we have.
+fn limits(spec: &Spec, memory: &Memory) -> ([(i32, u64); 5], usize) {
+    let wanted = [
+        (libc::RLIMIT_DATA, memory.per_process()),
+        (libc::RLIMIT_FSIZE, spec.limits.file_size),
+        (libc::RLIMIT_NOFILE, spec.limits.open_files),
+        (libc::RLIMIT_CPU, spec.limits.cpu_seconds),
+        (libc::RLIMIT_CORE, Some(0)),
+    ];
+    let mut limits = [(0, 0); 5];
+    let mut count = 0;
+    for (resource, value) in wanted {
+        let Some(value) = value else { continue };
+        let mut own = libc::rlimit { rlim_cur: 0, rlim_max: libc::RLIM_INFINITY };
+        // SAFETY: writes into `own`.
+        unsafe { libc::getrlimit(resource, &raw mut own) };
+        limits[count] = (resource.cast_signed(), value.min(own.rlim_max));
+        count += 1;
+    }
+    (limits, count)
+}
+
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Moves a descriptor out of the range that a program's own are placed in.
+pub(super) fn above_stdio(fd: OwnedFd) -> io::Result<OwnedFd> {
+    if fd.as_raw_fd() > libc::STDERR_FILENO {
+        return Ok(fd);
+    }
+    // SAFETY: duplicates a descriptor we own; the new one is ours alone.
+    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3))?)) }
+}
+
+fn pair(fds: [libc::c_int; 2]) -> io::Result<(OwnedFd, OwnedFd)> {
+    // SAFETY: two descriptors just opened that nobody else owns.
+    let (a, b) = unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) };
+    Ok((above_stdio(a)?, above_stdio(b)?))
+}
+
+fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut fds = [-1; 2];
+    // SAFETY: room for two descriptors.
+    check(unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) })?;
+    pair(fds)
+}
+
+fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut fds = [-1; 2];
+    // SAFETY: room for two descriptors.
+    check(unsafe { libc::socketpair(libc::AF_UNIX, libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC, 0, fds.as_mut_ptr()) })?;
+    pair(fds)
+}
+
+/// Makes a file without a name that nobody can change any more, at its beginning.
+fn sealed(text: &[u8]) -> io::Result<OwnedFd> {
+    use std::io::{Seek, Write};
+    // SAFETY: a NUL-terminated name.
+    let fd = check(unsafe { libc::memfd_create(c"cycod-script".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) })?;
+    // SAFETY: just opened, and nobody else owns it.
+    let mut file = std::fs::File::from(above_stdio(unsafe { OwnedFd::from_raw_fd(fd) })?);
+    file.write_all(text)?;
+    file.rewind()?;
+    let seals = libc::F_SEAL_SEAL | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE;
+    // SAFETY: plain call on our descriptor.
+    check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) })?;
+    Ok(file.into())
+}

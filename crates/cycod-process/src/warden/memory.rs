@@ -1,0 +1,119 @@
+//! The ladder of memory limits: control group, else a limit per process and a sampler over the tree.
+
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+use super::cgroup::{Base, Cgroup};
+use super::tree::descendants;
+use crate::MemoryEnforcement;
+
+/// How often the memory of a tree is looked at.
+const TICK: Duration = Duration::from_millis(50);
+/// A process between `vfork` and `execve` counts its parent's memory as its own; it is gone this much later.
+const SECOND_LOOK: Duration = Duration::from_millis(5);
+
+/// What holds one program's tree to its memory limit.
+#[derive(Debug)]
+pub(super) enum Memory {
+    Unlimited,
+    Group(Cgroup),
+    Sampled { limit: u64, suspected: bool },
+}
+
+impl Memory {
+    /// Takes the best mechanism that works; `bases` may be cut short to force a weaker one.
+    pub(super) fn new(limit: Option<u64>, bases: &[Base]) -> (Memory, Option<OwnedFd>) {
+        let Some(limit) = limit else { return (Memory::Unlimited, None) };
+        let group = |base: &Base| -> io::Result<(Cgroup, OwnedFd)> {
+            let group = Cgroup::new(base, limit)?;
+            let door = group.door()?;
+            Ok((group, door))
+        };
+        match bases.iter().find_map(|base| group(base).ok()) {
+            Some((group, door)) => (Memory::Group(group), Some(door)),
+            None => (Memory::Sampled { limit, suspected: false }, None),
+        }
+    }
+
+    pub(super) fn enforcement(&self) -> MemoryEnforcement {
+        match self {
+            Memory::Unlimited => MemoryEnforcement::Unlimited,
+            Memory::Group(group) => group.enforcement(),
+            Memory::Sampled { .. } => MemoryEnforcement::Sampled,
+        }
+    }
+
+    /// The limit that each process gets by itself.
+    pub(super) fn per_process(&self) -> Option<u64> {
+        if let Memory::Sampled { limit, .. } = self { Some(*limit) } else { None }
+    }
+
+    /// When to look next.
+    pub(super) fn next_look(&self, now: Instant) -> Option<Instant> {
+        match self {
+            Memory::Unlimited => None,
+            Memory::Sampled { suspected: true, .. } => Some(now + SECOND_LOOK),
+            Memory::Group(_) | Memory::Sampled { .. } => Some(now + TICK),
+        }
+    }
+
+    /// Looks whether the tree below `warden` is over its limit.
+    pub(super) fn look(&mut self, warden: i32) -> bool {
+        match self {
+            Memory::Unlimited => false,
+            Memory::Group(group) => group.exceeded(),
+            Memory::Sampled { limit, suspected } => {
+                let over = in_use(&descendants(warden, &[])) > *limit;
+                let sure = over && *suspected;
+                *suspected = over;
+                sure
+            }
+        }
+    }
+
+    /// Looks whether a tree that has ended was over its limit.
+    pub(super) fn was_exceeded(&self) -> bool {
+        matches!(self, Memory::Group(group) if group.exceeded())
+    }
+
+    pub(super) fn peak(&self) -> Option<u64> {
+        if let Memory::Group(group) = self { group.peak() } else { None }
+    }
+}
+
+/// Adds up the memory that these processes do not share with files, counting an address space that a process shares with its
+/// parent once.
+fn in_use(pids: &[i32]) -> u64 {
+    pids.iter()
+        .filter_map(|&pid| {
+            let (parent, bytes) = parse_status(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?)?;
+            // SAFETY: plain call without pointers.
+            let shared = bytes > 0 && pids.contains(&parent) && unsafe { libc::syscall(libc::SYS_kcmp, pid, parent, KCMP_VM, 0, 0) } == 0;
+            (!shared).then_some(bytes)
+        })
+        .sum()
+}
+
+const KCMP_VM: libc::c_int = 1;
+
+/// Reads the parent and the anonymous memory in bytes.
+fn parse_status(status: &str) -> Option<(i32, u64)> {
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).and_then(|rest| rest.split_whitespace().next());
+    let parent = field("PPid:")?.parse().ok()?;
+    // Absent for a process that has ended.
+    let kib = field("RssAnon:").and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0);
+    Some((parent, kib.saturating_mul(1024)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_status;
+
+    #[test]
+    fn reads_status() {
+        assert_eq!(parse_status("Name:\tx\nPPid:\t17\nVmRSS:\t 900 kB\nRssAnon:\t     84 kB\n"), Some((17, 84 * 1024)));
+        assert_eq!(parse_status("Name:\tx\nState:\tZ (zombie)\nPPid:\t1\n"), Some((1, 0)));
+        assert_eq!(parse_status(""), None);
+    }
+}

@@ -1,0 +1,178 @@
+//! The mechanism of Linux: a *warden* for every started program.
+//!
+//! Three promises are hard to keep together. Nothing may survive a run: not a child that ignores SIGTERM, not one that
+//! moves to a session of its own, not one whose parent died early, and not even when *we* are killed with SIGKILL and have
+//! no say any more. Starting must stay cheap however large we are. And a background process must stay alive, if the tool's
+//! author meant it to, until the run is over.
+//!
+//! A process group does not hold a child that calls `setsid`. A reaper that adopts orphans (`PR_SET_CHILD_SUBREAPER`) does,
+//! but being one is a property of a whole process: we would inherit the orphans of whatever else our host runs, and nobody
+//! would inherit them when we die. So each program gets a small process of its own above it:
+//!
+//! ```text
+//!            our process                               warden's process                  program's process
+//!   ┌──────────────────────────────┐  control   ┌─────────────────────────────┐
+//!   │ Watch: one thread in poll    │◄──socket──►│ poll: control, SIGCHLD      │  clone   ┌──────────────────┐
+//!   │  feeds stdin, drains output, │            │ adopts and reaps orphans    ├─────────►│ session, stdio,  │
+//!   │  heeds deadline, stop, memory│            │ EOF or K on control:        │          │ directory, group,│
+//!   └───────▲──────────────▲───────┘            │   stop all, kill all, again │          │ limits, execve   │
+//!           │ stdout       │ stderr             └──────────▲──────────────────┘          └──┬────────────┬──┘
+//!           └──────────────┴─────────────────────────────────────────────────── pipes ──────┘            │
+//!                                                          │ orphans                                      ▼
+//!                                                          └────────────────────────────────── anything it starts
+//! ```
+//!
+//! **Cheap.** The warden is cloned with our memory (`CLONE_VM`), so no page table is copied: it costs the same at 2 MiB and
+//! at 2 GiB. It is no thread: it has its own descriptors, signal actions and children, and it lives on when we die. The price
+//! is a rule for the code it runs, [`body`]: system calls on memory prepared before, and nothing else, because locks,
+//! allocator and thread-local storage belong to the thread that cloned it. It is cloned with all signals blocked, so none of
+//! our handlers ever runs in it. The program is then cloned the same way, and the warden sleeps until it has executed.
+//!
+//! **Nothing survives.** Whatever the program starts is below the warden, and an orphan is handed to the nearest reaper above,
+//! which is the warden. Our end of the control socket is closed by the kernel however we die; the warden then stops everything
+//! below it (SIGSTOP: a stopped process cannot fork away from the walk), kills it, reaps it, and repeats until it has no child
+//! left. Then it exits. The program itself also dies with its warden (`PR_SET_PDEATHSIG`).
+//!
+//! **Background processes.** When the program has ended and something else is left, the warden stays and the
+//! [session](Session) keeps it. If the left ones still hold the output pipes, the warden reads and discards
+//! what they write, for a closed or full pipe would end or block them. [`Session::finish`] asks, waits, kills and counts.
+//!
+//! **Asking** (SIGTERM, with a grace period) is done from our side in ordinary code: find everything below the warden, signal it.
+//!
+//! What this does not do: if someone kills warden and host at once by name, or the kernel's out-of-memory killer picks our
+//! address space, programs die but their orphans are nobody's. Processes that changed to another user can refuse our
+//! signals; the session reports them as survivors.
+
+mod area;
+mod body;
+mod cgroup;
+mod launch;
+mod memory;
+mod sys;
+mod tree;
+mod watch;
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::{Ended, Leftovers, Spec, StartError, Stop, Stream};
+use area::Area;
+use cgroup::Base;
+use launch::Warden;
+use memory::Memory;
+use watch::{NotStarted, Watch};
+
+/// How long background processes have between the request to stop and the kill when a session finishes.
+const FINISH_GRACE: Duration = Duration::from_millis(500);
+/// How long we wait for killed processes to be gone; only a process that hangs in the kernel, or that we may not signal, takes longer.
+const GIVE_UP: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub(crate) struct Session {
+    null: OwnedFd,
+    bases: OnceLock<Vec<Base>>,
+    /// Memory that wardens are done with.
+    areas: Mutex<Vec<Area>>,
+    /// Wardens of programs that ended before everything they started.
+    left: Mutex<Vec<Warden>>,
+}
+
+impl Session {
+    pub(crate) fn new() -> io::Result<Session> {
+        let null = fs::File::options().read(true).write(true).open("/dev/null")?;
+        Ok(Session { null: launch::above_stdio(null.into())?, bases: OnceLock::new(), areas: Mutex::default(), left: Mutex::default() })
+    }
+
+    /// Opens a session that may not use control groups.
+    pub(crate) fn without_cgroups() -> io::Result<Session> {
+        let session = Session::new()?;
+        session.bases.get_or_init(Vec::new);
+        Ok(session)
+    }
+
+    pub(crate) fn run(&self, spec: &Spec, stop: &Stop, sink: &mut dyn FnMut(Stream, &[u8])) -> Result<Ended, StartError> {
+        self.forget_finished();
+        let bases = if spec.limits.memory.is_some() { self.bases.get_or_init(cgroup::bases).as_slice() } else { &[] };
+        for rung in 0..=bases.len() {
+            let (memory, door) = Memory::new(spec.limits.memory, &bases[rung..]);
+            let begun = Instant::now();
+            let (warden, pipes) = launch::start(self, spec, memory, door)?;
+            match Watch::new(spec, stop, warden, pipes, begun).to_the_end(sink) {
+                Ok((ended, warden)) => {
+                    self.keep(warden);
+                    return Ok(ended);
+                }
+                Err((NotStarted::Cgroup, warden)) if rung < bases.len() => self.keep(warden),
+                Err((reason, warden)) => {
+                    self.keep(warden);
+                    return Err(reason.into_error(&spec.program));
+                }
+            }
+        }
+        unreachable!("the last rung uses no control group, so the loop returned")
+    }
+
+    /// Takes back a warden: for its memory if it is gone, for later if something is left below it.
+    fn keep(&self, mut warden: Warden) {
+        match warden.take_area() {
+            Some(area) => lock(&self.areas).push(area),
+            None => lock(&self.left).push(warden),
+        }
+    }
+
+    fn forget_finished(&self) {
+        let mut left = lock(&self.left);
+        if !left.is_empty() {
+            left.retain_mut(|warden| !warden.is_gone_within(Duration::ZERO));
+        }
+    }
+
+    pub(crate) fn finish(self) -> Leftovers {
+        self.forget_finished();
+        let mut left = std::mem::take(&mut *lock(&self.left));
+        if left.is_empty() {
+            return Leftovers::default();
+        }
+        let living = |left: &[Warden]| left.iter().map(|warden| living(&tree::descendants(warden.pid(), &[]))).sum();
+        let processes = living(&left);
+        for warden in &left {
+            tree::descendants(warden.pid(), &[libc::SIGTERM, libc::SIGCONT]);
+        }
+        wait_all(&mut left, FINISH_GRACE);
+        let killed = living(&left);
+        left.iter().for_each(Warden::kill);
+        wait_all(&mut left, GIVE_UP);
+        Leftovers { processes, killed, survived: living(&left) }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let mut left = std::mem::take(&mut *lock(&self.left));
+        left.iter().for_each(Warden::kill);
+        wait_all(&mut left, GIVE_UP);
+    }
+}
+
+/// Waits until wardens are gone, and keeps those that are not.
+fn wait_all(left: &mut Vec<Warden>, patience: Duration) {
+    let end = Instant::now() + patience;
+    left.retain_mut(|warden| !warden.is_gone_within(end.saturating_duration_since(Instant::now())));
+}
+
+/// Counts the processes that have not ended.
+fn living(pids: &[i32]) -> usize {
+    let lives = |pid: &&i32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The state follows the name, which may hold anything, parentheses too.
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    };
+    pids.iter().filter(lives).count()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
