@@ -1,5 +1,9 @@
 use std::fmt;
 
+use cycod_syntax::template::{Hole, Reference, Template};
+
+use crate::{Body, Tool};
+
 /// How dangerous a tool is; each level includes those below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
@@ -29,4 +33,44 @@ impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// Returns the level of `tool`: the highest of its tags, of what the file declares as its risk, of the tools it
+/// uses and of placing values as program text.
+///
+/// A tool that carries none of the three tags may do anything, except that an alias without one is as
+/// dangerous as its base. `of` tells the level of another tool; one it does not know may do anything.
+pub fn level(tool: &Tool, of: &dyn Fn(&str) -> Option<Level>) -> Level {
+    let tagged = Level::NAMES
+        .into_iter()
+        .filter(|(name, _)| tool.tags.iter().any(|tag| tag.eq_ignore_ascii_case(name)))
+        .map(|(_, level)| level)
+        .max();
+    let own = match (tagged, &tool.body) {
+        (Some(level), _) => level,
+        (None, Body::Alias { .. }) => Level::Read,
+        (None, _) => Level::Run,
+    };
+    let used = tool.uses().into_iter().map(|name| of(name).unwrap_or(Level::Run)).max();
+    let raw = places_raw(tool).then_some(Level::Run);
+    [Some(own), tool.declared_risk, used, raw].into_iter().flatten().max().unwrap_or(Level::Run)
+}
+
+/// Whether a value is placed into a command as program text, by `{RAW:…}` or `escape-shell: false`.
+fn places_raw(tool: &Tool) -> bool {
+    let raw_parameter = |reference: &Reference| match reference {
+        Reference::Parameter(name) => tool.parameter(name).is_some_and(|parameter| parameter.escape_shell == Some(false)),
+        _ => false,
+    };
+    let raw_hole = |hole: &Hole| hole.raw;
+    let raw = |template: &Template| {
+        template.holes().any(raw_hole) || template.references().any(|(reference, _)| raw_parameter(reference))
+    };
+    let in_formats = tool.parameters.iter().filter_map(|parameter| parameter.format.as_ref());
+    // A base's command may place an alias's parameter where this file cannot see it.
+    let unseen = matches!(tool.body, Body::Alias { .. })
+        && tool.parameters.iter().any(|parameter| parameter.escape_shell == Some(false));
+    unseen
+        || tool.commands().any(|command| command.texts().any(|text| raw(&text.template)))
+        || in_formats.into_iter().any(|format| format.template.holes().any(raw_hole))
 }

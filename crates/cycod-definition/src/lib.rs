@@ -5,6 +5,7 @@
 
 mod check;
 mod command;
+mod digest;
 mod file_paths;
 mod format;
 mod host;
@@ -23,10 +24,11 @@ mod value;
 mod violations;
 
 pub use command::{Command, CommandText, Interpreter, PlatformCommands, PlatformKey, ProgramTemplate};
+pub use digest::digest;
 pub use file_paths::FilePaths;
 pub use format::FileFormat;
 pub use host::Host;
-pub use level::Level;
+pub use level::{Level, level};
 pub use load::{Loaded, load};
 pub use parameter::{Format, NamedTransform, Parameter, ParameterType, Shape, Transform, Validation};
 pub use platform::Platform;

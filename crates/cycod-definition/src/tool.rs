@@ -3,8 +3,8 @@ use std::{collections::BTreeSet, fmt, time::Duration};
 use cycod_syntax::template::Template;
 
 use crate::{
-    Change, Command, Deprecation, Environment, FilePaths, FunctionCalling, Interactive, Level, Literal, Metadata,
-    Parameter, Platform, Requires, Resources, Security, Step, TestCase, ToolUse,
+    Change, Cleanup, Command, Deprecation, Environment, FilePaths, FunctionCalling, Interactive, Level, Literal, Metadata,
+    Parameter, Platform, Requires, Resources, Security, Step, StepAction, TestCase, ToolUse,
 };
 
 /// The name of a tool: `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`, compared without regard to case.
@@ -121,6 +121,28 @@ impl Tool {
     /// The parameter called `name`.
     pub fn parameter(&self, name: &str) -> Option<&Parameter> {
         self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+
+    /// Every command the tool can run: its own or its steps', fallbacks, cleanup, and the cleanup of its tests.
+    pub fn commands(&self) -> impl Iterator<Item = &Command> {
+        let (own, steps) = match &self.body {
+            Body::Command(command) => (Some(command), &[][..]),
+            Body::Steps(steps) => (None, steps.as_slice()),
+            Body::Use(_) | Body::Alias { .. } => (None, &[][..]),
+        };
+        let of_steps = steps.iter().flat_map(|step| {
+            let action = match &step.action {
+                StepAction::Command(command) => Some(command),
+                StepAction::Use(_) => None,
+            };
+            action.into_iter().chain(&step.fallback)
+        });
+        let cleanup = self.resources.cleanup.iter().filter_map(|action| match action {
+            Cleanup::Command(command) => Some(command),
+            Cleanup::DeleteTempFiles => None,
+        });
+        let of_tests = self.tests.iter().flat_map(|test| &test.cleanup);
+        own.into_iter().chain(of_steps).chain(cleanup).chain(of_tests)
     }
 
     /// The tools this one calls or stands for, by name.

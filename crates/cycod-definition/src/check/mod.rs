@@ -1,5 +1,6 @@
 //! Checks that look at meaning across keys.
 
+pub(crate) mod conditions;
 pub(crate) mod graph;
 pub(crate) mod placing;
 pub(crate) mod transforms;

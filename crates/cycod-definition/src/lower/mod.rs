@@ -95,15 +95,10 @@ impl Lowering<'_> {
                     )
                     .note(format!(
                         "{{{step}.{}}} can be used in commands, conditions, `input`, `with` and settings of steps",
-                        attribute_name(*attribute)
+                        attribute.name()
                     )),
                 );
             }
         }
     }
-}
-
-fn attribute_name(attribute: cycod_syntax::template::StepAttribute) -> &'static str {
-    let names = cycod_syntax::template::StepAttribute::NAMES;
-    names.iter().find(|(_, named)| *named == attribute).map_or("output", |(name, _)| name)
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use cycod_syntax::template;
 
-use super::{Lowering, Scope, Text, View, did_you_mean, literal::static_value, replace, units};
+use super::{Lowering, Scope, Text, View, did_you_mean, literal::static_value, replace};
 use crate::{
     Access, Change, Cleanup, Container, Environment, Expected, FilePaths, FunctionCalling, Interactive, Isolation,
     Metadata, ParameterType, Permission, Privilege, Requires, Resources, Security, TestCase, Tool,
@@ -437,9 +437,4 @@ fn is_host(text: &str) -> bool {
 /// Reads a pause in milliseconds.
 pub(crate) fn delay(view: &View<'_>) -> Duration {
     view.milliseconds("delay").unwrap_or(Duration::from_secs(1))
-}
-
-/// Whether `text` is a number.
-pub(crate) fn is_number(text: &str) -> bool {
-    units::number(text.trim()).is_some()
 }

@@ -1,33 +1,343 @@
-use super::{Lowering, Scope, View, command::{Defaults, Form}};
-use crate::{Environment, Output, Step, StepAction};
+use cycod_diagnostic::{Code, Diagnostic, Span};
+use cycod_syntax::{
+    condition::{self, Expr, Position},
+    template::{Reference, Template},
+};
+
+use super::{
+    Lowering, Scope, Text, View,
+    command::{Defaults, Form},
+    did_you_mean, replace,
+    settings::delay,
+};
+use crate::{
+    Backoff, Command, Environment, Literal, Output, OutputMode, Retry, Step, StepAction, StreamTarget,
+    check::graph::cycles, table::ENVIRONMENT,
+};
+
+/// A step, and where its dependencies were written.
+struct Draft {
+    step: Step,
+    /// Where the name stands.
+    span: Span,
+    /// Steps it depends on, with the reason's place and wording.
+    edges: Vec<Edge>,
+    /// Whether it starts when everything above it has ended.
+    barrier: bool,
+}
+
+#[derive(Clone)]
+struct Edge {
+    to: usize,
+    span: Span,
+    why: &'static str,
+}
+
+/// Whether `name` can name a step: a letter, digit or `_`, then also `-`. A dot would read as an attribute.
+fn is_step_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphanumeric() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
 
 impl Lowering<'_> {
-    /// Reads the steps of a tool.
+    /// Reads the steps of a tool and their dependencies.
     pub(crate) fn steps<'a>(&self, tool: &View<'a>, defaults: &Defaults<'a>) -> Option<Vec<Step>> {
         let views = tool.objects("steps");
-        let mut steps = Vec::new();
-        for (index, view) in views.iter().enumerate() {
-            let action = match self.form(view, Scope::Steps, defaults, view.span)? {
+        if views.is_empty() {
+            if let Some(entry) = tool.entries.iter().find(|entry| entry.key == "steps")
+                && entry.value.as_sequence().is_none_or(<[_]>::is_empty)
+            {
+                self.sink.report(
+                    Diagnostic::error(Code("no-command"), entry.key_span, "`steps` holds no step")
+                        .help("add a step with `name` and a command such as `bash`"),
+                );
+            }
+            return None;
+        }
+        let mut drafts: Vec<Draft> = Vec::new();
+        let mut complete = true;
+        for view in &views {
+            match self.step(view, defaults, &drafts) {
+                Some(draft) => drafts.push(draft),
+                None => complete = false,
+            }
+        }
+        self.connect(&mut drafts, &views);
+        complete.then(|| drafts.into_iter().map(|draft| draft.step).collect())
+    }
+
+    fn step<'a>(&self, view: &View<'a>, defaults: &Defaults<'a>, before: &[Draft]) -> Option<Draft> {
+        let head = Span {
+            start: view.span.start,
+            end: view.entries.first().map_or(view.span.end, |entry| entry.key_span.end),
+        };
+        let name = self.step_name(view, head, before);
+        let span = view.text("name").map_or(head, |text| text.span);
+        let form = self.form(view, Scope::Steps, defaults, span);
+        let condition = view.text("run-condition").and_then(|text| self.condition(text));
+        let handling = view.object("error-handling");
+        let retry = handling.and_then(|handling| handling.object("retry")).map(|retry| self.retry(&retry));
+        let fallback = handling.and_then(|handling| handling.text("fallback")).map(|text| {
+            let (interpreter, options) = match &form {
+                Some(Form::Command(Command::One(command))) => (command.interpreter.clone(), command.options.clone()),
+                _ => (crate::Interpreter::PlatformDefault, Vec::new()),
+            };
+            Command::One(self.command_text(text, interpreter, options, Scope::Steps))
+        });
+        let output = view.object("output").map(|output| self.output(&output)).unwrap_or_default();
+        let environment = self.step_environment(view);
+        let parallel = view.flag("parallel").unwrap_or(false);
+        let template = |key: &str| view.text(key).map(|text| self.template(text, Scope::Steps));
+        let step = Step {
+            name: name?,
+            working_directory: template("working-directory"),
+            input: template("input"),
+            action: match form? {
                 Form::Command(command) => StepAction::Command(command),
                 Form::Use(tool_use) => StepAction::Use(tool_use),
                 Form::Steps(_) => return None,
+            },
+            after: Vec::new(),
+            parallel,
+            condition,
+            continue_on_error: view.flag("continue-on-error"),
+            retry,
+            fallback,
+            output,
+            timeout: view.milliseconds("timeout"),
+            environment,
+        };
+        let barrier = !parallel && !view.entries.iter().any(|entry| entry.key == "wait-for");
+        Some(Draft { step, span, edges: Vec::new(), barrier })
+    }
+
+    fn step_name(&self, view: &View<'_>, head: Span, before: &[Draft]) -> Option<String> {
+        let Some(text) = view.text("name") else {
+            if view.entries.iter().all(|entry| entry.key != "name") {
+                self.sink.report(
+                    Diagnostic::error(Code("no-name"), head, "a step needs a `name`")
+                        .help("other steps refer to it by that, as in `{name.output}`"),
+                );
+            }
+            return None;
+        };
+        let name = text.to_owned();
+        if !is_step_name(&name) {
+            self.sink.report(
+                Diagnostic::error(Code("invalid-name"), text.span, format!("`{name}` cannot name a step"))
+                    .note("steps are named with letters, digits, `_` and `-`"),
+            );
+            return None;
+        }
+        if let Some(first) = before.iter().find(|draft| draft.step.name == name) {
+            self.sink.report(
+                Diagnostic::error(Code("duplicate-name"), text.span, format!("a second step is called `{name}`"))
+                    .also(first.span, "the first"),
+            );
+        }
+        Some(name)
+    }
+
+    fn condition(&self, text: Text<'_>) -> Option<(Expr, String)> {
+        let (expression, diagnostics) = condition::parse(
+            &text.scalar.text,
+            |offset| text.scalar.origin(offset),
+            &self.names,
+            Position::RunCondition,
+        );
+        self.sink.extend(diagnostics);
+        let expression = expression?;
+        crate::check::conditions::check(&expression, text.span, self);
+        Some((expression, text.to_owned()))
+    }
+
+    fn retry(&self, view: &View<'_>) -> Retry {
+        Retry {
+            attempts: view.count("attempts").map_or(0, |attempts| u32::try_from(attempts).unwrap_or(u32::MAX)),
+            delay: delay(view),
+            backoff: match view.choice("backoff") {
+                Some("linear") => Backoff::Linear,
+                Some("fixed") => Backoff::Fixed,
+                _ => Backoff::Exponential,
+            },
+        }
+    }
+
+    fn output(&self, view: &View<'_>) -> Output {
+        let default = Output::default();
+        let mode = match view.choice("mode") {
+            Some("stream") => OutputMode::Stream,
+            _ => OutputMode::Buffer,
+        };
+        let file = view.text("stream-file");
+        let stream_callback = match (view.choice("stream-callback"), file) {
+            (Some("function"), _) => StreamTarget::Function,
+            (Some("file"), Some(file)) => StreamTarget::File(self.template(file, Scope::Steps)),
+            (Some("file"), None) => {
+                if let Some(entry) = view.entry("stream-callback") {
+                    self.sink.report(
+                        Diagnostic::error(Code("no-stream-file"), entry.value.span, "`stream-callback: file` names no file")
+                            .help("add `stream-file`"),
+                    );
+                }
+                StreamTarget::Console
+            }
+            (None, Some(file)) => StreamTarget::File(self.template(file, Scope::Steps)),
+            _ => StreamTarget::Console,
+        };
+        if let (Some(text), Some(file)) = (view.text("stream-callback"), view.entry("stream-file"))
+            && text.scalar.text != "file"
+        {
+            self.sink.warning("unused-key", file.key_span, "`stream-file` has no effect without `stream-callback: file`");
+        }
+        Output {
+            mode,
+            buffer_limit: view.size("buffer-limit").unwrap_or(default.buffer_limit),
+            truncation: view.flag("truncation").unwrap_or(default.truncation),
+            stream_callback,
+            masked_values: self.templates(view, "masked-values", Scope::Steps),
+        }
+    }
+
+    /// The environment of a step: with the keys of `environment`, or variables directly.
+    fn step_environment(&self, view: &View<'_>) -> Environment {
+        let entries = view.map("environment");
+        if entries.iter().any(|entry| ENVIRONMENT.key(&entry.key).is_some()) {
+            return view
+                .object("environment")
+                .map(|environment| self.environment(&environment, Scope::Steps))
+                .unwrap_or_default();
+        }
+        let mut environment = Environment::default();
+        for entry in entries {
+            let Some(scalar) = entry.value.as_scalar() else { continue };
+            self.check_variable_name(&entry.key, entry.key_span);
+            let template = self.template(Text { scalar, span: entry.value.span }, Scope::Steps);
+            environment.variables.push((entry.key.clone(), template));
+        }
+        environment
+    }
+
+    /// Finds every step's dependencies, from `wait-for`, references and order, and reports circles.
+    fn connect(&self, drafts: &mut [Draft], views: &[View<'_>]) {
+        let names: Vec<String> = drafts.iter().map(|draft| draft.step.name.clone()).collect();
+        let index_of = |name: &str| names.iter().position(|known| known == name);
+        for view in views {
+            let Some(index) = view.text("name").and_then(|text| drafts.iter().position(|draft| draft.span == text.span))
+            else {
+                continue;
             };
-            steps.push(Step {
-                name: view.string("name")?,
-                action,
-                after: (0..index).collect(),
-                parallel: false,
-                condition: None,
-                continue_on_error: view.flag("continue-on-error"),
-                retry: None,
-                fallback: None,
-                output: Output::default(),
-                timeout: view.milliseconds("timeout"),
-                working_directory: None,
-                input: None,
-                environment: Environment::default(),
+            let own = names[index].clone();
+            let mut edges = Vec::new();
+            for text in view.texts("wait-for") {
+                let name = &text.scalar.text;
+                match index_of(name) {
+                    Some(to) => edges.push(Edge { to, span: text.span, why: "waits for" }),
+                    // A step that could not be read is there all the same.
+                    None if self.names.steps.contains(name) => {}
+                    None => self.unknown_step(&own, name, text.span, &names),
+                }
+            }
+            for (reference, span) in references(&drafts[index].step) {
+                if let Reference::Step { step, .. } = reference
+                    && let Some(to) = index_of(&step)
+                {
+                    edges.push(Edge { to, span, why: "uses a result of" });
+                }
+            }
+            drafts[index].edges = edges;
+        }
+        for (index, draft) in drafts.iter_mut().enumerate() {
+            if draft.barrier {
+                let span = draft.span;
+                draft.edges.extend((0..index).map(|to| Edge { to, span, why: "comes after" }));
+            }
+        }
+        self.check_circles(drafts, &names);
+        for draft in drafts {
+            let mut after: Vec<usize> = draft.edges.iter().map(|edge| edge.to).collect();
+            after.sort_unstable();
+            after.dedup();
+            draft.step.after = after;
+        }
+    }
+
+    fn unknown_step(&self, own: &str, name: &str, span: Span, names: &[String]) {
+        let diagnostic = Diagnostic::error(
+            Code("unknown-step"),
+            span,
+            format!("step `{own}` waits for `{name}`, which is not a step"),
+        )
+        .label("no step has this name");
+        let others = names.iter().map(String::as_str).filter(|other| *other != own);
+        self.sink.report(match did_you_mean(name, others) {
+            Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), replace(span, near)),
+            None => diagnostic,
+        });
+    }
+
+    fn check_circles(&self, drafts: &[Draft], names: &[String]) {
+        let edges: Vec<Vec<usize>> =
+            drafts.iter().map(|draft| draft.edges.iter().map(|edge| edge.to).collect()).collect();
+        for cycle in cycles(&edges) {
+            let steps: Vec<(usize, &Edge)> = cycle
+                .iter()
+                .zip(cycle.iter().cycle().skip(1))
+                .filter_map(|(from, to)| Some((*from, drafts[*from].edges.iter().find(|edge| edge.to == *to)?)))
+                .collect();
+            let walk: Vec<String> =
+                cycle.iter().chain(cycle.first()).map(|index| format!("`{}`", names[*index])).collect();
+            // Of the links of the circle the one that was written out is the one to mend.
+            let Some((_, first)) = steps.iter().find(|(_, edge)| edge.why != "comes after").or(steps.first()) else {
+                continue;
+            };
+            let message = match cycle.as_slice() {
+                [only] => format!("step `{}` {} itself", names[*only], first.why),
+                _ => format!("steps wait for each other: {}", walk.join(" → ")),
+            };
+            let mut diagnostic = Diagnostic::error(Code("step-cycle"), first.span, message);
+            for (from, edge) in &steps {
+                let text = format!("`{}` {} `{}`", names[*from], edge.why, names[edge.to]);
+                diagnostic = if edge.span == first.span { diagnostic.label(text) } else { diagnostic.also(edge.span, text) };
+            }
+            self.sink.report(if steps.iter().any(|(_, edge)| edge.why == "comes after") {
+                diagnostic.help("move the step up, or give the earlier one `wait-for` or `parallel: true`")
+            } else {
+                diagnostic
             });
         }
-        Some(steps)
     }
+}
+
+/// Every name that a step refers to.
+fn references(step: &Step) -> Vec<(Reference, Span)> {
+    let mut found = Vec::new();
+    let mut template = |template: &Template| {
+        found.extend(template.references().map(|(reference, span)| (reference.clone(), span)));
+    };
+    let mut literals: Vec<&Literal> = Vec::new();
+    match &step.action {
+        StepAction::Command(command) => command.texts().for_each(|text| template(&text.template)),
+        StepAction::Use(tool_use) => literals.extend(tool_use.with.iter().map(|(_, literal)| literal)),
+    }
+    while let Some(literal) = literals.pop() {
+        match literal {
+            Literal::Text(text) => template(text),
+            Literal::List(items) => literals.extend(items),
+            Literal::Object(entries) => literals.extend(entries.iter().map(|(_, value)| value)),
+            Literal::Null | Literal::Bool(_) | Literal::Number(_) => {}
+        }
+    }
+    step.fallback.iter().flat_map(Command::texts).for_each(|text| template(&text.template));
+    step.input.iter().chain(&step.working_directory).for_each(&mut template);
+    step.environment.variables.iter().for_each(|(_, value)| template(value));
+    step.output.masked_values.iter().for_each(&mut template);
+    if let StreamTarget::File(file) = &step.output.stream_callback {
+        template(file);
+    }
+    if let Some((condition, _)) = &step.condition {
+        found.extend(condition.references().into_iter().map(|(reference, span)| (reference.clone(), span)));
+    }
+    found
 }

@@ -1,0 +1,142 @@
+use cycod_diagnostic::{Code, Diagnostic, Span};
+use cycod_syntax::{
+    condition::{Comparison, Expr, Literal},
+    template::{Reference, StepAttribute},
+};
+
+use crate::{ParameterType, lower::{Lowering, did_you_mean}, table::one_of};
+
+/// What an operand is known to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Boolean,
+    Status,
+    Text,
+    List,
+    Unknown,
+}
+
+const STATUSES: [&str; 5] = ["ok", "failed", "skipped", "timed-out", "not-run"];
+
+/// Reports comparisons that cannot be made or can have one answer only.
+pub(crate) fn check(expression: &Expr, whole: Span, lowering: &Lowering<'_>) {
+    match expression {
+        Expr::Literal(_) | Expr::Reference(..) => {}
+        Expr::Not(inner) => check(inner, whole, lowering),
+        Expr::And(a, b) | Expr::Or(a, b) | Expr::Contains(a, b) | Expr::Matches(a, b) => {
+            check(a, whole, lowering);
+            check(b, whole, lowering);
+        }
+        Expr::Compare(operator, a, b) => {
+            check(a, whole, lowering);
+            check(b, whole, lowering);
+            compare(*operator, a, b, whole, lowering);
+        }
+    }
+}
+
+fn compare(operator: Comparison, a: &Expr, b: &Expr, whole: Span, lowering: &Lowering<'_>) {
+    let (left, right) = (kind(a, lowering), kind(b, lowering));
+    let place = place(a).or_else(|| place(b)).unwrap_or(whole);
+    let ordering = !matches!(operator, Comparison::Equal | Comparison::NotEqual);
+    if ordering {
+        for (operand, kind) in [(a, left), (b, right)] {
+            if matches!(kind, Kind::Boolean | Kind::Status | Kind::List) || not_a_number(operand) {
+                lowering.sink.report(
+                    Diagnostic::error(
+                        Code("condition-type"),
+                        place,
+                        format!("`{}` orders numbers, and {} is not one", operator.symbol(), describe(operand, kind)),
+                    )
+                    .help("compare with `==` or `!=`"),
+                );
+                return;
+            }
+        }
+        return;
+    }
+    for ((of, kind), other) in [((a, left), b), ((b, right), a)] {
+        let Expr::Literal(literal) = other else { continue };
+        let (text, fits) = match (kind, literal) {
+            (Kind::Number, Literal::Text(text)) => (text.clone(), text.trim().parse::<f64>().is_ok()),
+            (Kind::Number, Literal::Boolean(value)) => (value.to_string(), false),
+            (Kind::Boolean, Literal::Text(text)) => (text.clone(), matches!(text.as_str(), "true" | "false")),
+            (Kind::Boolean, Literal::Number(_, text)) => (text.clone(), matches!(text.as_str(), "0" | "1")),
+            (Kind::Status, Literal::Text(text)) => (text.clone(), STATUSES.contains(&text.as_str())),
+            (Kind::Status, Literal::Number(_, text)) => (text.clone(), false),
+            (Kind::Status, Literal::Boolean(value)) => (value.to_string(), false),
+            _ => continue,
+        };
+        if fits {
+            continue;
+        }
+        let answer = if operator == Comparison::Equal { "never" } else { "always" };
+        let diagnostic = Diagnostic::warning(
+            Code("condition-type"),
+            place,
+            format!("the comparison {answer} holds: {} is never `{text}`", describe(of, kind)),
+        );
+        lowering.sink.report(if kind == Kind::Status {
+            let diagnostic = diagnostic.note(format!("a step's status is {}", one_of(&STATUSES)));
+            match did_you_mean(&text, STATUSES) {
+                Some((_, help)) => diagnostic.help(help),
+                None => diagnostic,
+            }
+        } else {
+            diagnostic
+        });
+    }
+}
+
+fn kind(operand: &Expr, lowering: &Lowering<'_>) -> Kind {
+    match operand {
+        Expr::Literal(Literal::Number(..)) => Kind::Number,
+        Expr::Literal(Literal::Boolean(_)) => Kind::Boolean,
+        Expr::Literal(Literal::Text(_)) => Kind::Text,
+        Expr::Reference(Reference::Step { attribute, .. }, _) => match attribute {
+            StepAttribute::ExitCode | StepAttribute::Duration | StepAttribute::Attempts => Kind::Number,
+            StepAttribute::Skipped | StepAttribute::TimedOut => Kind::Boolean,
+            StepAttribute::Status => Kind::Status,
+            _ => Kind::Unknown,
+        },
+        Expr::Reference(Reference::Parameter(name), _) => {
+            match lowering.parameters.iter().find(|parameter| parameter.name == *name).map(|parameter| parameter.kind) {
+                Some(ParameterType::Number | ParameterType::Integer) => Kind::Number,
+                Some(ParameterType::Boolean) => Kind::Boolean,
+                Some(ParameterType::Array | ParameterType::Object) => Kind::List,
+                _ => Kind::Unknown,
+            }
+        }
+        Expr::Reference(..) => Kind::Unknown,
+        _ => Kind::Boolean,
+    }
+}
+
+/// Whether an operand is a literal text that is not a number.
+fn not_a_number(operand: &Expr) -> bool {
+    matches!(operand, Expr::Literal(Literal::Text(text)) if text.trim().parse::<f64>().is_err())
+}
+
+fn place(operand: &Expr) -> Option<Span> {
+    match operand {
+        Expr::Reference(_, span) => Some(*span),
+        _ => None,
+    }
+}
+
+fn describe(operand: &Expr, kind: Kind) -> String {
+    match operand {
+        Expr::Literal(Literal::Text(text)) => format!("`{text}`"),
+        Expr::Literal(Literal::Boolean(value)) => format!("`{value}`"),
+        Expr::Literal(Literal::Number(_, text)) => format!("`{text}`"),
+        Expr::Reference(Reference::Step { step, attribute }, _) => {
+            format!("`{step}.{}`", attribute.name())
+        }
+        Expr::Reference(Reference::Parameter(name), _) => match kind {
+            Kind::List => format!("`{name}`, a list or object,"),
+            _ => format!("`{name}`"),
+        },
+        _ => "one side".to_owned(),
+    }
+}
