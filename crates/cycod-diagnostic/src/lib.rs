@@ -24,4 +24,4 @@ pub use refusal::Refusal;
 pub use render::{Report, Style, render_text};
 pub use source::{Position, SourceFile, Span};
 pub use suggest::closest;
-pub use visible::visible;
+pub use visible::{is_hidden, visible};

@@ -4,7 +4,7 @@
 //! with hidden characters written out, so that a file can neither drive the terminal nor flood it.
 
 use annotate_snippets::renderer::DecorStyle;
-use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Padding, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 use crate::visible::{push_visible, visible};
 use crate::{Diagnostic, Label, Position, Severity, SourceFile};
@@ -43,7 +43,7 @@ impl Report {
 
 /// How much of a long line is shown before the first label on it, and altogether.
 const BEFORE: usize = 48;
-const SHOWN: usize = 200;
+const SHOWN: usize = 120;
 /// How long a message, label, note or help may be.
 const MAX_TEXT: usize = 2000;
 
@@ -98,12 +98,8 @@ fn render(renderer: &Renderer, name: &str, diagnostic: &Diagnostic, lines: &Line
     messages.extend(diagnostic.notes.iter().map(|note| (Level::NOTE, note.as_str())));
     messages.extend(diagnostic.help.iter().map(|help| (Level::HELP, help.as_str())));
     messages.extend(diagnostic.fix.iter().map(|fix| (Level::HELP, fix.title.as_str())));
-    let last = messages.len();
-    for (index, (level, message)) in messages.into_iter().enumerate() {
+    for (level, message) in messages {
         group = group.element(level.message(shown(message)));
-        if index + 1 == last {
-            group = group.element(Padding);
-        }
     }
     let rendered = renderer.render(&[group]);
     let mut lines: Vec<&str> = rendered.lines().map(str::trim_end).collect();

@@ -36,7 +36,6 @@ fn looks_like_rustc() {
           |
           = note: the steps are `fetch`
           = help: did you mean `fetch`?
-          |
 
         warning[w]: a warning
          --> tools/a.yaml:5:11
@@ -45,7 +44,6 @@ fn looks_like_rustc() {
           |           ^^
           |
           = help: quote it
-          |
     "#]]);
 }
 
@@ -90,7 +88,6 @@ fn the_whole_file_and_the_empty_file() {
         error[unknown-step]: no `description`
         --> tools/a.yaml
          = help: say what the tool does
-         |
     "#]]);
     check("", vec![Diagnostic::error(UNKNOWN, Span::default(), "the file is empty")], expect![[r#"
         error[unknown-step]: the file is empty
@@ -113,7 +110,6 @@ fn hidden_characters_are_shown() {
           |
           = note: \u{1b}[31mnote
           = help: \u{feff}help
-          |
 
         error[unknown-step]: after a tab
          --> tools/a.yaml:2:9
@@ -140,13 +136,13 @@ fn long_lines_are_cut() {
         error[unknown-step]: all
          --> tools/a.yaml:1:1
           |
-        1 | a: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
-          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        1 | a: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
         error[unknown-step]: long
          --> tools/a.yaml:1:500004
           |
-        1 | …xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxNEEDLEyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...
+        1 | …xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxNEEDLEyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…
           |                                                   ^^^^^^ here
     "#]]);
 }

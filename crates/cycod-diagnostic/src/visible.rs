@@ -24,7 +24,7 @@ pub(crate) fn push_visible(into: &mut String, character: char) {
 }
 
 /// Whether a terminal would act on the character or show nothing for it.
-pub(crate) fn is_hidden(character: char) -> bool {
+pub fn is_hidden(character: char) -> bool {
     if character.is_ascii() {
         return character.is_ascii_control() && !matches!(character, '\t' | '\n');
     }

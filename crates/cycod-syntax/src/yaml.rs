@@ -127,6 +127,11 @@ pub fn parse(source: &SourceFile) -> (Option<Node>, Vec<Diagnostic>) {
     (tree, diagnostics)
 }
 
+/// Whether a plain scalar of this text would be text.
+pub(crate) fn is_text(text: &str) -> bool {
+    resolve::resolve(text) == Resolved::Text
+}
+
 impl Scalar {
     /// Returns what the scalar means; only plain scalars can be anything but text.
     pub fn resolve(&self) -> Resolved {
