@@ -1,5 +1,5 @@
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
 };
@@ -8,11 +8,11 @@ use cycod_definition::{Host, Level};
 use cycod_diagnostic::closest;
 
 use crate::{
-    Availability, Entry, Problem, Scope, ScopeFilter, Scopes, State, Summary,
+    Availability, Entry, Problem, Scope, ScopeFilter, Scopes, State, Summary, ToolDirectory,
     availability::Machine,
     codes,
-    read::Outcome,
-    shelf::{Item, Shelf},
+    read::{Outcome, Reading},
+    shelf::Shelf,
 };
 
 /// Which tools exist here: a snapshot of all directories.
@@ -23,17 +23,48 @@ pub struct Catalog {
     machine: Machine,
 }
 
-/// A file on its shelf.
-type Place<'a> = (&'a Shelf, &'a Item);
+/// A file that may be the one a name leads to.
+struct Candidate<'a> {
+    directory: &'a ToolDirectory,
+    path: PathBuf,
+    reading: Reading,
+}
+
+impl Candidate<'_> {
+    /// Whether the file takes its name away from others; a directory or a pipe does not.
+    fn takes_name(&self) -> bool {
+        !matches!(self.reading.outcome, Outcome::Foreign(_))
+    }
+}
 
 impl Catalog {
     /// Looks into the directories of `scopes`, for the machine that `host` describes.
     ///
     /// This never fails: a directory that cannot be listed is among the [`problems`](Self::problems), a file
-    /// that cannot be used among the [`entries`](Self::entries).
+    /// that cannot be used among the [`entries`](Self::entries). What is read is remembered below the
+    /// user's directory, so that an unchanged file is parsed once.
     pub fn open(scopes: Scopes, host: &Host) -> Self {
-        let shelves = scopes.directories().iter().cloned().map(Shelf::open).collect();
-        Self { scopes, shelves, machine: Machine::of(host) }
+        let cache = scopes.user_directory().join("cache").join("catalog");
+        Self::open_with(scopes, host, Some(&cache))
+    }
+
+    /// Looks into the directories and remembers nothing.
+    pub fn open_uncached(scopes: Scopes, host: &Host) -> Self {
+        Self::open_with(scopes, host, None)
+    }
+
+    fn open_with(scopes: Scopes, host: &Host, cache: Option<&Path>) -> Self {
+        let shelves = scopes
+            .directories()
+            .iter()
+            .cloned()
+            .map(|directory| Shelf::open(directory, cache))
+            .collect();
+        Self {
+            scopes,
+            shelves,
+            machine: Machine::of(host),
+        }
     }
 
     /// The directories it was opened with.
@@ -43,136 +74,213 @@ impl Catalog {
 
     /// Directories that could not be listed, with the reason.
     pub fn problems(&self) -> impl Iterator<Item = (&Path, &io::Error)> {
-        self.shelves.iter().filter_map(|shelf| Some((shelf.directory.path.as_path(), shelf.problem.as_ref()?)))
+        self.shelves
+            .iter()
+            .filter_map(|shelf| Some((shelf.directory.path.as_path(), shelf.problem.as_ref()?)))
     }
 
     /// Returns every tool file, sorted by name; of one name, the winning one first.
     pub fn entries(&self) -> Vec<Entry> {
-        let mut by_key: HashMap<String, Vec<Place<'_>>> = HashMap::new();
-        for (shelf, item) in self.places() {
-            by_key.entry(item.reading.name.to_ascii_lowercase()).or_default().push((shelf, item));
+        let mut by_key: BTreeMap<String, Vec<Candidate<'_>>> = BTreeMap::new();
+        for candidate in self.candidates() {
+            by_key
+                .entry(candidate.reading.name.to_ascii_lowercase())
+                .or_default()
+                .push(candidate);
         }
-        let mut groups: Vec<(String, Vec<Place<'_>>)> = by_key.into_iter().collect();
-        groups.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-        groups.into_iter().flat_map(|(key, places)| self.resolve(&key, &places)).collect()
+        let levels: Vec<Vec<Level>> = by_key
+            .iter()
+            .map(|(key, group)| {
+                let used = |key: &str| by_key.get(key).and_then(|group| winner(group)).cloned();
+                group
+                    .iter()
+                    .map(|candidate| level(key, &candidate.reading, &used))
+                    .collect()
+            })
+            .collect();
+        let groups = by_key.into_iter().zip(levels);
+        groups
+            .flat_map(|((key, group), levels)| self.resolve(&key, group, &levels))
+            .collect()
     }
 
     /// Returns the entry that `name` leads to among the scopes asked for, in whatever state it is.
     ///
     /// With a filter a shadowed entry can be found; without one the entry is the one that a call would use, or
-    /// the broken or duplicate one that stands in its place.
+    /// the broken or duplicate one that stands in its place. Only files with this name are looked at.
     pub fn find(&self, name: &str, filter: ScopeFilter) -> Option<Entry> {
         let key = name.to_ascii_lowercase();
-        let entries = self.resolve(&key, &self.with_key(&key));
-        let mut admitted = entries.into_iter().filter(|entry| self.scopes.admits(filter, entry.scope));
-        admitted.next()
+        let group = self.with_key(&key);
+        let used = |key: &str| winner(&self.with_key(key)).cloned();
+        let levels: Vec<Level> = group
+            .iter()
+            .map(|candidate| level(&key, &candidate.reading, &used))
+            .collect();
+        let entries = self.resolve(&key, group, &levels);
+        entries
+            .into_iter()
+            .find(|entry| self.scopes.admits(filter, entry.scope))
     }
 
     /// Returns the name nearest to `name`, for "did you mean".
     pub fn suggest(&self, name: &str) -> Option<String> {
-        let names: BTreeSet<&str> = self.places().map(|(_, item)| item.reading.name.as_str()).collect();
-        closest(name, names.iter().copied()).map(str::to_owned)
+        let names: BTreeSet<String> = self
+            .candidates()
+            .map(|candidate| candidate.reading.name)
+            .collect();
+        closest(name, names.iter().map(String::as_str)).map(str::to_owned)
     }
 
-    fn places(&self) -> impl Iterator<Item = Place<'_>> {
+    fn candidates(&self) -> impl Iterator<Item = Candidate<'_>> {
         self.shelves
             .iter()
-            .flat_map(|shelf| shelf.items.iter().map(move |item| (shelf, item)))
-            .filter(|(_, item)| item.reading.outcome != Outcome::Prose)
+            .flat_map(|shelf| in_shelf(shelf, shelf.items()))
     }
 
-    fn with_key(&self, key: &str) -> Vec<Place<'_>> {
-        self.places().filter(|(_, item)| item.reading.name.eq_ignore_ascii_case(key)).collect()
+    fn with_key(&self, key: &str) -> Vec<Candidate<'_>> {
+        self.shelves
+            .iter()
+            .flat_map(|shelf| in_shelf(shelf, shelf.with_key(key)))
+            .collect()
     }
 
     /// Decides between the files that hold one name: those that take it first, in the order in which they win.
-    fn resolve(&self, key: &str, places: &[Place<'_>]) -> Vec<Entry> {
-        let takes = |(_, item): &&Place<'_>| !matches!(item.reading.outcome, Outcome::Foreign(_));
-        let winner = places.iter().filter(takes).map(|(shelf, _)| shelf.directory.scope).min();
-        let mut entries: Vec<Entry> = places
+    fn resolve(&self, key: &str, group: Vec<Candidate<'_>>, levels: &[Level]) -> Vec<Entry> {
+        let winning = group
             .iter()
-            .map(|place| {
-                let (shelf, item) = *place;
-                let scope = shelf.directory.scope;
-                let rivals_in = |scope: Scope| -> Vec<PathBuf> {
-                    let rivals = places.iter().filter(takes).filter(|(other, rival)| {
-                        other.directory.scope == scope && !std::ptr::eq(*rival, item)
-                    });
-                    let mut paths: Vec<PathBuf> = rivals.map(|(other, rival)| other.path(rival)).collect();
-                    paths.sort_unstable();
-                    paths
-                };
-                let reserved = || {
-                    let message = format!("`{}` is the name of a built-in tool", item.reading.name);
-                    self.scopes.is_reserved(key).then(|| Problem::new(codes::RESERVED_NAME.0, message))
-                };
-                let broken = match &item.reading.outcome {
-                    Outcome::Broken(problem) | Outcome::Foreign(problem) => Some(problem.clone()),
-                    Outcome::Tool(_) | Outcome::Prose => reserved(),
-                };
-                let state = match broken {
-                    Some(problem) => State::Broken { problem },
-                    None => match (rivals_in(scope), winner) {
-                        (with, _) if !with.is_empty() => State::Duplicate { with },
-                        (_, Some(first)) if first < scope => {
-                            State::Shadowed { by: rivals_in(first).into_iter().next().unwrap_or_default() }
-                        }
-                        _ => State::Active,
-                    },
-                };
-                let summary = match &item.reading.outcome {
-                    Outcome::Tool(summary) => (**summary).clone(),
-                    _ => Summary::default(),
-                };
-                let (level, availability) = match &item.reading.outcome {
-                    Outcome::Tool(_) => {
-                        let mut seen = BTreeSet::from([key.to_owned()]);
-                        (self.level(&summary, &mut seen), self.machine.availability(&summary))
-                    }
-                    _ => (Level::Run, Availability::Available),
-                };
-                Entry {
-                    name: item.reading.name.clone(),
-                    path: shelf.path(item),
-                    scope,
-                    style: shelf.directory.style,
-                    summary,
-                    level,
-                    state,
-                    availability,
+            .filter(|one| one.takes_name())
+            .map(|one| one.directory.scope)
+            .min();
+        let others_in = |scope: Scope, but: &Path| -> Vec<PathBuf> {
+            let there = group
+                .iter()
+                .filter(|one| one.takes_name() && one.directory.scope == scope);
+            let mut paths: Vec<PathBuf> = there
+                .filter(|one| one.path != but)
+                .map(|one| one.path.clone())
+                .collect();
+            paths.sort_unstable();
+            paths
+        };
+        let state = |one: &Candidate<'_>| {
+            let scope = one.directory.scope;
+            match &one.reading.outcome {
+                Outcome::Broken(problem) | Outcome::Foreign(problem) => {
+                    return State::Broken {
+                        problem: problem.clone(),
+                    };
                 }
+                Outcome::Tool(_) | Outcome::Prose => {}
+            }
+            if self.scopes.is_reserved(key) {
+                let message = format!("`{}` is the name of a built-in tool", one.reading.name);
+                return State::Broken {
+                    problem: Problem::new(codes::RESERVED_NAME.0, message),
+                };
+            }
+            let with = others_in(scope, &one.path);
+            if !with.is_empty() {
+                return State::Duplicate { with };
+            }
+            let by = winning
+                .filter(|winning| *winning < scope)
+                .map(|winning| others_in(winning, &one.path));
+            match by.and_then(|paths| paths.into_iter().next()) {
+                Some(by) => State::Shadowed { by },
+                None => State::Active,
+            }
+        };
+        let states: Vec<State> = group.iter().map(state).collect();
+        let mut entries: Vec<(bool, Entry)> = group
+            .into_iter()
+            .zip(states)
+            .zip(levels)
+            .map(|((one, state), &level)| {
+                let takes_name = one.takes_name();
+                let (summary, availability) = match one.reading.outcome {
+                    Outcome::Tool(summary) => {
+                        let availability = self.machine.availability(&summary);
+                        (*summary, availability)
+                    }
+                    _ => (Summary::default(), Availability::Available),
+                };
+                let &ToolDirectory { scope, style, .. } = one.directory;
+                let name = one.reading.name;
+                (
+                    !takes_name,
+                    Entry {
+                        name,
+                        path: one.path,
+                        scope,
+                        style,
+                        summary,
+                        level,
+                        state,
+                        availability,
+                    },
+                )
             })
             .collect();
-        let is_foreign = |entry: &Entry| matches!(&entry.state, State::Broken { problem } if problem.code == codes::NOT_A_FILE.0);
-        entries.sort_by(|one, other| {
-            (is_foreign(one), one.scope, &one.path).cmp(&(is_foreign(other), other.scope, &other.path))
+        entries.sort_by(|(one_last, one), (other_last, other)| {
+            (one_last, one.scope, &one.path).cmp(&(other_last, other.scope, &other.path))
         });
-        entries
+        entries.into_iter().map(|(_, entry)| entry).collect()
     }
+}
 
-    /// The highest of a tool's own level and those of the tools it uses; one that is missing or broken may be anything.
-    fn level(&self, summary: &Summary, seen: &mut BTreeSet<String>) -> Level {
-        let mut highest = summary.own_level.unwrap_or(Level::Run);
-        for used in &summary.uses {
-            if highest == Level::Run {
+fn in_shelf<'a>(
+    shelf: &'a Shelf,
+    items: Vec<crate::shelf::Item>,
+) -> impl Iterator<Item = Candidate<'a>> {
+    let items = items
+        .into_iter()
+        .filter(|item| item.reading.outcome != Outcome::Prose);
+    items.map(|item| Candidate {
+        directory: &shelf.directory,
+        path: shelf.path(&item),
+        reading: item.reading,
+    })
+}
+
+/// The summary of the tool that a name leads to; nothing when there is not exactly one that works.
+fn winner<'a>(group: &'a [Candidate<'_>]) -> Option<&'a Summary> {
+    let winning = group
+        .iter()
+        .filter(|one| one.takes_name())
+        .map(|one| one.directory.scope)
+        .min()?;
+    let mut there = group
+        .iter()
+        .filter(|one| one.takes_name() && one.directory.scope == winning);
+    match (there.next().map(|one| &one.reading.outcome), there.next()) {
+        (Some(Outcome::Tool(summary)), None) => Some(summary),
+        _ => None,
+    }
+}
+
+/// The highest of a tool's own level and those of the tools it uses; one that is missing or broken may do anything.
+fn level(key: &str, reading: &Reading, used: &dyn Fn(&str) -> Option<Summary>) -> Level {
+    fn highest(
+        summary: &Summary,
+        seen: &mut BTreeSet<String>,
+        used: &dyn Fn(&str) -> Option<Summary>,
+    ) -> Level {
+        let mut level = summary.own_level.unwrap_or(Level::Run);
+        for name in &summary.uses {
+            let key = name.to_ascii_lowercase();
+            if level == Level::Run {
                 break;
             }
-            let key = used.to_ascii_lowercase();
-            if !seen.insert(key.clone()) {
-                continue;
+            // A cycle adds nothing; that it is an error is for the plan to say.
+            if seen.insert(key.clone()) {
+                level = level
+                    .max(used(&key).map_or(Level::Run, |summary| highest(&summary, seen, used)));
             }
-            let places = self.with_key(&key);
-            let winner = places.iter().map(|(shelf, _)| shelf.directory.scope).min();
-            let of_winner: Vec<_> = places.iter().filter(|(shelf, _)| Some(shelf.directory.scope) == winner).collect();
-            let used_level = match of_winner.as_slice() {
-                [(_, item)] => match &item.reading.outcome {
-                    Outcome::Tool(summary) => self.level(summary, seen),
-                    _ => Level::Run,
-                },
-                _ => Level::Run,
-            };
-            highest = highest.max(used_level);
         }
-        highest
+        level
+    }
+    match &reading.outcome {
+        Outcome::Tool(summary) => highest(summary, &mut BTreeSet::from([key.to_owned()]), used),
+        _ => Level::Run,
     }
 }

@@ -96,14 +96,25 @@ impl Entry {
     pub fn load(&self) -> Result<Opened, LoadError> {
         let mut checked = read::check(&self.path);
         self.add_problems_of_the_directory(&mut checked);
-        let is_broken = checked.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        let is_broken = checked
+            .diagnostics
+            .iter()
+            .any(|diagnostic| diagnostic.severity == Severity::Error);
         match checked.tool {
             Some(tool) if !is_broken => {
                 if tool.name.key() != self.name.to_ascii_lowercase() {
                     let (was, is) = (self.name.clone(), tool.name.as_str().to_owned());
-                    return Err(LoadError::Changed { path: self.path.clone(), was, is });
+                    return Err(LoadError::Changed {
+                        path: self.path.clone(),
+                        was,
+                        is,
+                    });
                 }
-                Ok(Opened { tool, source: checked.source, diagnostics: checked.diagnostics })
+                Ok(Opened {
+                    tool,
+                    source: checked.source,
+                    diagnostics: checked.diagnostics,
+                })
             }
             _ => Err(LoadError::Broken {
                 name: self.name.clone(),
@@ -122,7 +133,7 @@ impl Entry {
 
     /// Says what the file alone cannot know: that its name is taken.
     fn add_problems_of_the_directory(&self, checked: &mut read::Checked) {
-        let at = checked.name_span.or_else(|| read::declared_name(&checked.source).map(|(_, span)| span));
+        let at = read::name_span(&checked.source);
         let whole_file = |mut diagnostic: Diagnostic| {
             if at.is_none() {
                 diagnostic.labels.clear();
@@ -131,16 +142,30 @@ impl Entry {
         };
         match &self.state {
             State::Duplicate { with } => {
-                let message = format!("the name `{}` is used twice in the {} scope", self.name, self.scope);
-                let diagnostic = Diagnostic::error(codes::DUPLICATE_NAME, at.unwrap_or_default(), message);
-                let diagnostic = with.iter().fold(whole_file(diagnostic), |diagnostic, other| {
-                    diagnostic.note(format!("`{}` has it too", other.display()))
-                });
-                checked.diagnostics.push(diagnostic.help("rename one of the tools, or remove one of the files"));
+                let message = format!(
+                    "the name `{}` is used twice in the {} scope",
+                    self.name, self.scope
+                );
+                let diagnostic =
+                    Diagnostic::error(codes::DUPLICATE_NAME, at.unwrap_or_default(), message);
+                let diagnostic = with
+                    .iter()
+                    .fold(whole_file(diagnostic), |diagnostic, other| {
+                        diagnostic.note(format!("`{}` has it too", other.display()))
+                    });
+                checked
+                    .diagnostics
+                    .push(diagnostic.help("rename one of the tools, or remove one of the files"));
             }
             State::Broken { problem } if problem.code == codes::RESERVED_NAME.0 => {
-                let diagnostic = Diagnostic::error(codes::RESERVED_NAME, at.unwrap_or_default(), &problem.message);
-                checked.diagnostics.push(whole_file(diagnostic).help("give the tool another name"));
+                let diagnostic = Diagnostic::error(
+                    codes::RESERVED_NAME,
+                    at.unwrap_or_default(),
+                    &problem.message,
+                );
+                checked
+                    .diagnostics
+                    .push(whole_file(diagnostic).help("give the tool another name"));
             }
             _ => {}
         }

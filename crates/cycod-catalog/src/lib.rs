@@ -8,14 +8,20 @@
 
 mod availability;
 mod catalog;
+mod codec;
 mod codes;
 mod entry;
+mod hash;
+#[cfg(target_os = "linux")]
+mod index;
 mod lowering;
 mod problem;
 mod read;
 mod scope;
 mod scopes;
 mod shelf;
+#[cfg_attr(not(target_os = "linux"), path = "stamp/absent.rs")]
+mod stamp;
 mod summary;
 
 pub use availability::{Availability, Reason};

@@ -1,16 +1,9 @@
-//! Stands in for the lowering until it is there.
+//! Stands in for the level of a tool until its definition says it.
 use cycod_definition::{Level, Tool};
-use cycod_diagnostic::{Code, Diagnostic, SourceFile, Span};
 
-pub(crate) struct Loaded {
-    pub tool: Option<Tool>,
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-pub(crate) fn load(_: &SourceFile, _: Option<&str>) -> Loaded {
-    Loaded { tool: None, diagnostics: vec![Diagnostic::error(Code("unsupported-format"), Span::default(), "no lowering yet")] }
-}
-
-pub(crate) fn level(_: &Tool, _: &dyn Fn(&str) -> Option<Level>) -> Level {
-    Level::Run
+pub(crate) fn level(tool: &Tool, _: &dyn Fn(&str) -> Option<Level>) -> Level {
+    let tagged = Level::NAMES
+        .iter()
+        .filter(|(name, _)| tool.tags.iter().any(|tag| tag == name));
+    tagged.map(|(_, level)| *level).max().unwrap_or(Level::Run)
 }

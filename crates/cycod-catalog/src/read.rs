@@ -1,18 +1,19 @@
 //! From one path to what its file says, whatever stands there: never blocked, never surprised by size.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Read as _},
     path::Path,
 };
 
-use cycod_definition::{Level, Tool, ToolName};
-use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
+use cycod_definition::{Level, Tool, load};
+use cycod_diagnostic::{Code, Diagnostic, SourceFile, Span};
 use cycod_syntax::yaml;
 
 use crate::{
     Problem, Summary, codes,
-    lowering::{level, load},
+    lowering::level,
+    stamp::{Stamp, now},
 };
 
 /// The largest file that is read. The longest known tool has 30 KB; a script of this size belongs beside its tool.
@@ -47,8 +48,6 @@ pub(crate) struct Checked {
     pub(crate) source: SourceFile,
     /// The effective name.
     pub(crate) name: String,
-    /// Where the file says its name, if it does.
-    pub(crate) name_span: Option<Span>,
     /// The tool, when there is no error.
     pub(crate) tool: Option<Tool>,
     /// Everything that is wrong.
@@ -61,10 +60,16 @@ pub(crate) fn check(path: &Path) -> Checked {
     match read_text(path) {
         Ok(text) => check_text(SourceFile::new(shown, text), path),
         Err(unreadable) => {
-            let mut diagnostic = Diagnostic::error(unreadable.code, Span::default(), unreadable.message);
+            let mut diagnostic =
+                Diagnostic::error(unreadable.code, Span::default(), unreadable.message);
             diagnostic.labels.clear();
             let (source, name) = (SourceFile::new(shown, ""), stem(path).into_owned());
-            Checked { source, name, name_span: None, tool: None, diagnostics: vec![diagnostic] }
+            Checked {
+                source,
+                name,
+                tool: None,
+                diagnostics: vec![diagnostic],
+            }
         }
     }
 }
@@ -72,40 +77,71 @@ pub(crate) fn check(path: &Path) -> Checked {
 /// Lowers `source` as the text of the file at `path`.
 pub(crate) fn check_text(source: SourceFile, path: &Path) -> Checked {
     let loaded = load(&source, path.file_stem().and_then(|stem| stem.to_str()));
-    let is_whole = loaded.diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error);
-    let tool = loaded.tool.filter(|_| is_whole);
-    let (name, name_span) = match &tool {
-        Some(tool) => (tool.name.as_str().to_owned(), None),
-        None => match declared_name(&source) {
-            Some((name, span)) => (name, Some(span)),
-            None => (stem(path).into_owned(), None),
-        },
-    };
-    Checked { source, name, name_span, tool, diagnostics: loaded.diagnostics }
+    let is_whole = !loaded.has_errors();
+    let name = loaded
+        .name
+        .map_or_else(|| stem(path).into_owned(), |name| name.as_str().to_owned());
+    Checked {
+        source,
+        name,
+        tool: loaded.tool.filter(|_| is_whole),
+        diagnostics: loaded.diagnostics,
+    }
 }
 
-/// The name that a text gives itself, also when it is no tool otherwise.
-pub(crate) fn declared_name(source: &SourceFile) -> Option<(String, Span)> {
+/// Where a text says the name of its tool.
+pub(crate) fn name_span(source: &SourceFile) -> Option<Span> {
     let (tree, _) = yaml::parse(source);
-    let yaml::NodeKind::Mapping(entries) = tree?.kind else { return None };
-    let name = entries.into_iter().find(|entry| entry.key == "name")?.value;
-    let yaml::NodeKind::Scalar(scalar) = name.kind else { return None };
-    ToolName::new(&scalar.text).map(|valid| (valid.as_str().to_owned(), name.span))
+    let yaml::NodeKind::Mapping(entries) = tree?.kind else {
+        return None;
+    };
+    entries
+        .into_iter()
+        .find(|entry| entry.key == "name")
+        .map(|entry| entry.value.span)
 }
 
-/// Reads the file for a list.
-pub(crate) fn read(path: &Path) -> Reading {
-    let text = match read_text(path) {
-        Ok(text) => text,
-        Err(unreadable) => return unreadable.reading(path),
+/// Reads the file for a list; nothing when it has vanished since it was seen.
+///
+/// The stamp is there when it identifies what was read: nothing touched the file meanwhile, and whatever
+/// touches it from now on gives it another stamp.
+pub(crate) fn read(path: &Path) -> Option<(Reading, Option<Stamp>)> {
+    let began = now();
+    let file = match open(path) {
+        Ok(file) => file,
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err() =>
+        {
+            return None;
+        }
+        Err(error) => return Some((Unreadable::io(&error).reading(path), None)),
     };
-    reading_of(text, path)
+    let before = Stamp::of(&file);
+    let reading = match text_of(&file) {
+        Ok(text) => reading_of(text, path),
+        Err(unreadable) => {
+            let says_it_always = matches!(unreadable.code, codes::NOT_UTF8 | codes::FILE_TOO_LARGE);
+            let reading = unreadable.reading(path);
+            if !says_it_always {
+                return Some((reading, None));
+            }
+            reading
+        }
+    };
+    let stamp =
+        before.filter(|stamp| stamp.is_settled(began) && Stamp::of(&file).as_ref() == Some(stamp));
+    Some((reading, stamp))
 }
 
 fn reading_of(text: String, path: &Path) -> Reading {
-    let is_markdown = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
+    let is_markdown = path
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
     if is_markdown && !starts_with_front_matter(&text) {
-        return Reading { name: stem(path).into_owned(), outcome: Outcome::Prose };
+        return Reading {
+            name: stem(path).into_owned(),
+            outcome: Outcome::Prose,
+        };
     }
     let checked = check_text(SourceFile::new(path.display().to_string(), text), path);
     let outcome = match &checked.tool {
@@ -115,16 +151,22 @@ fn reading_of(text: String, path: &Path) -> Reading {
             Outcome::Tool(Box::new(Summary::of(tool, own, checked.diagnostics.len())))
         }
         None => Outcome::Broken(
-            Problem::first(&checked.source, &checked.diagnostics)
-                .unwrap_or_else(|| Problem::new(codes::UNREADABLE_FILE.0, "the file holds no tool")),
+            Problem::first(&checked.source, &checked.diagnostics).unwrap_or_else(|| {
+                Problem::new(codes::UNREADABLE_FILE.0, "the file holds no tool")
+            }),
         ),
     };
-    Reading { name: checked.name, outcome }
+    Reading {
+        name: checked.name,
+        outcome,
+    }
 }
 
 fn starts_with_front_matter(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    text.lines().next().is_some_and(|line| line.trim_end() == "---")
+    text.lines()
+        .next()
+        .is_some_and(|line| line.trim_end() == "---")
 }
 
 /// The name that the file's own name gives to its tool.
@@ -141,38 +183,65 @@ pub(crate) struct Unreadable {
 
 impl Unreadable {
     fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self {
+            code,
+            message: message.into(),
+        }
     }
 
     fn io(error: &io::Error) -> Self {
-        Self::new(codes::UNREADABLE_FILE, format!("cannot read the file: {error}"))
+        Self::new(
+            codes::UNREADABLE_FILE,
+            format!("cannot read the file: {error}"),
+        )
     }
 
     pub(crate) fn reading(self, path: &Path) -> Reading {
         let problem = Problem::new(self.code.0, self.message);
-        let outcome =
-            if self.code == codes::NOT_A_FILE { Outcome::Foreign(problem) } else { Outcome::Broken(problem) };
-        Reading { name: stem(path).into_owned(), outcome }
+        let outcome = if self.code == codes::NOT_A_FILE {
+            Outcome::Foreign(problem)
+        } else {
+            Outcome::Broken(problem)
+        };
+        Reading {
+            name: stem(path).into_owned(),
+            outcome,
+        }
     }
 }
 
 /// Reads a text, or says why there is none; a pipe or device is neither waited for nor touched.
 pub(crate) fn read_text(path: &Path) -> Result<String, Unreadable> {
-    let file = open(path).map_err(|error| Unreadable::io(&error))?;
+    text_of(&open(path).map_err(|error| Unreadable::io(&error))?)
+}
+
+fn text_of(file: &File) -> Result<String, Unreadable> {
     let metadata = file.metadata().map_err(|error| Unreadable::io(&error))?;
     if !metadata.is_file() {
-        let what = if metadata.is_dir() { "a directory" } else { "a pipe, socket or device" };
-        return Err(Unreadable::new(codes::NOT_A_FILE, format!("this is {what}, not a file")));
+        let what = if metadata.is_dir() {
+            "a directory"
+        } else {
+            "a pipe, socket or device"
+        };
+        return Err(Unreadable::new(
+            codes::NOT_A_FILE,
+            format!("this is {what}, not a file"),
+        ));
     }
     let too_large = || {
-        let message = format!("the file is larger than {} MB, the most a tool may have", LARGEST >> 20);
+        let message = format!(
+            "the file is larger than {} MB, the most a tool may have",
+            LARGEST >> 20
+        );
         Err(Unreadable::new(codes::FILE_TOO_LARGE, message))
     };
     if metadata.len() > LARGEST {
         return too_large();
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
-    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| Unreadable::io(&error))?;
+    file.take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Unreadable::io(&error))?;
     if bytes.len() as u64 > LARGEST {
         return too_large();
     }

@@ -1,51 +1,403 @@
 //! One directory of tools, as it is now.
 
-use std::{ffi::OsString, fs, io, path::PathBuf};
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use crate::{
     ToolDirectory,
     read::{self, Reading},
+    stamp::Stamp,
 };
 
 /// The tool files of one directory with what they say.
 #[derive(Debug)]
 pub(crate) struct Shelf {
     pub(crate) directory: ToolDirectory,
-    pub(crate) items: Vec<Item>,
+    /// Files that had to be read.
+    fresh: Vec<Item>,
+    /// Files of which the index knows what they say.
+    #[cfg(target_os = "linux")]
+    known: Option<Known>,
     /// Why the directory could not be listed; one that does not exist is merely empty.
     pub(crate) problem: Option<io::Error>,
 }
 
 /// A file with the name of a tool file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Item {
     pub(crate) file_name: OsString,
     pub(crate) reading: Reading,
 }
 
+/// An index with the numbers of its records that hold.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+struct Known {
+    index: crate::index::Index,
+    records: Vec<u32>,
+    cache: PathBuf,
+}
+
 impl Shelf {
-    pub(crate) fn open(directory: ToolDirectory) -> Self {
-        let mut items = Vec::new();
-        let mut problem = None;
-        match fs::read_dir(&directory.path) {
-            Ok(listing) => {
-                for entry in listing {
-                    match entry {
-                        Ok(entry) if directory.style.admits(entry.file_name().as_encoded_bytes()) => {
-                            items.push(Item { reading: read::read(&entry.path()), file_name: entry.file_name() });
-                        }
-                        Ok(_) => {}
-                        Err(error) => problem = Some(error),
-                    }
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => problem = Some(error),
-        }
-        Self { directory, items, problem }
+    /// Looks into the directory, with the help of the index in `cache` if there is one.
+    pub(crate) fn open(directory: ToolDirectory, cache: Option<&Path>) -> Self {
+        #[cfg(target_os = "linux")]
+        let shelf = indexed::open(directory, cache);
+        #[cfg(not(target_os = "linux"))]
+        let shelf = {
+            let _ = cache;
+            Self::open_plainly(directory)
+        };
+        shelf
     }
 
+    /// Lists the directory and reads every file.
+    #[cfg(not(target_os = "linux"))]
+    fn open_plainly(directory: ToolDirectory) -> Self {
+        let (names, problem) = match list(&directory) {
+            Ok(names) => (names, None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (Vec::new(), None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        let readings = read_all(&directory.path, &names);
+        let fresh = names
+            .into_iter()
+            .zip(readings)
+            .filter_map(|(file_name, read)| {
+                let (reading, _) = read?;
+                Some(Item { file_name, reading })
+            });
+        Self {
+            fresh: fresh.collect(),
+            directory,
+            problem,
+        }
+    }
+
+    /// Every file.
+    pub(crate) fn items(&self) -> Vec<Item> {
+        #[cfg(target_os = "linux")]
+        if let Some(known) = &self.known {
+            let all = known.index.all_readings();
+            let kept = known.records.iter().filter_map(|&record| {
+                let record = record as usize;
+                self.item(known, record, known.index.reading_in(&all, record))
+            });
+            return kept.chain(self.fresh.iter().cloned()).collect();
+        }
+        self.fresh.clone()
+    }
+
+    /// The files whose effective name is `key`, given in lower case.
+    pub(crate) fn with_key(&self, key: &str) -> Vec<Item> {
+        #[cfg(target_os = "linux")]
+        let mut items: Vec<Item> = self
+            .known
+            .iter()
+            .flat_map(|known| {
+                let hash = crate::index::key_hash(key);
+                let records = known.records.iter().map(|&record| record as usize);
+                records
+                    .filter(move |&record| known.index.may_be(record, hash))
+                    .filter_map(move |record| self.item(known, record, known.index.reading(record)))
+            })
+            .collect();
+        #[cfg(not(target_os = "linux"))]
+        let mut items = Vec::new();
+        items.extend(self.fresh.iter().cloned());
+        items.retain(|item| item.reading.name.eq_ignore_ascii_case(key));
+        items
+    }
+
+    #[cfg(target_os = "linux")]
+    fn item(&self, known: &Known, record: usize, reading: Option<Reading>) -> Option<Item> {
+        let file_name = known.index.name(record).to_owned();
+        let reading = match reading {
+            Some(reading) => reading,
+            None => {
+                // The index is damaged. The file itself is not, and the next run makes a new index.
+                _ = fs::remove_file(crate::index::Index::path(
+                    &known.cache,
+                    &self.directory.path,
+                ));
+                read::read(&self.directory.path.join(&file_name))?.0
+            }
+        };
+        Some(Item { file_name, reading })
+    }
+
+    /// The path of one of its files.
     pub(crate) fn path(&self, item: &Item) -> PathBuf {
         self.directory.path.join(&item.file_name)
+    }
+}
+
+/// The names of the files that may be tools.
+#[cfg(not(target_os = "linux"))]
+fn list(directory: &ToolDirectory) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&directory.path)? {
+        let name = entry?.file_name();
+        if directory.style.admits(name.as_encoded_bytes()) {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+type Read = Option<(Reading, Option<Stamp>)>;
+
+/// Reads the files, on several threads when there are many; the answers are in the order of the names.
+fn read_all(directory: &Path, names: &[OsString]) -> Vec<Read> {
+    const CHUNK: usize = 16;
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let start = next.fetch_add(CHUNK, Ordering::Relaxed);
+            let Some(chunk) = names
+                .get(start..(start + CHUNK).min(names.len()))
+                .filter(|chunk| !chunk.is_empty())
+            else {
+                return done;
+            };
+            done.push((
+                start,
+                chunk
+                    .iter()
+                    .map(|name| read::read(&directory.join(name)))
+                    .collect::<Vec<Read>>(),
+            ));
+        }
+    };
+    std::thread::scope(|scope| {
+        let helpers: Vec<_> = (1..threads(names.len() / CHUNK))
+            .map(|_| scope.spawn(work))
+            .collect();
+        let mut done = work();
+        for helper in helpers {
+            match helper.join() {
+                Ok(more) => done.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        done.sort_unstable_by_key(|(start, _)| *start);
+        done.into_iter().flat_map(|(_, chunk)| chunk).collect()
+    })
+}
+
+/// How many threads to use for so many pieces of work.
+pub(crate) fn threads(pieces: usize) -> usize {
+    const MOST: usize = 8;
+    if pieces < 2 {
+        return 1;
+    }
+    std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(pieces)
+        .min(MOST)
+}
+
+#[cfg(target_os = "linux")]
+mod indexed {
+    use std::{
+        collections::HashMap,
+        ffi::{OsStr, OsString},
+        io,
+        os::{
+            fd::{AsFd as _, OwnedFd},
+            unix::ffi::OsStrExt as _,
+        },
+        path::Path,
+    };
+
+    use rustix::fs::{Dir, Mode, OFlags};
+
+    use super::{Item, Known, Shelf, read_all};
+    use crate::{
+        Style, ToolDirectory,
+        index::{Draft, Index, keeps_change_times},
+        stamp::{Stamp, now},
+    };
+
+    /// Directories with fewer files get no index: reading them takes less than a page of it is worth.
+    const WORTH_AN_INDEX: usize = 8;
+
+    enum Slot {
+        Known(u32),
+        Fresh(OsString),
+    }
+
+    pub(super) fn open(directory: ToolDirectory, cache: Option<&Path>) -> Shelf {
+        match try_open(&directory, cache) {
+            Ok((fresh, known)) => Shelf {
+                directory,
+                fresh,
+                known,
+                problem: None,
+            },
+            Err(error) => {
+                let problem = Some(error).filter(|error| error.kind() != io::ErrorKind::NotFound);
+                Shelf {
+                    directory,
+                    fresh: Vec::new(),
+                    known: None,
+                    problem,
+                }
+            }
+        }
+    }
+
+    fn try_open(
+        directory: &ToolDirectory,
+        cache: Option<&Path>,
+    ) -> io::Result<(Vec<Item>, Option<Known>)> {
+        let began = now();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let handle: OwnedFd = rustix::fs::open(&directory.path, flags, Mode::empty())?;
+        let cache = cache.filter(|_| keeps_change_times(handle.as_fd()));
+        let stamp = Stamp::of(&handle);
+        let index = cache.and_then(|cache| Index::open(cache, &directory.path));
+
+        let is_same_directory = index
+            .as_ref()
+            .zip(stamp)
+            .is_some_and(|(index, stamp)| index.names_are_those_of(&stamp));
+        let slots = match &index {
+            Some(index) => {
+                let (current, names) = index.current(handle.as_fd(), || {
+                    if is_same_directory {
+                        Ok(None)
+                    } else {
+                        list(&handle, directory.style).map(Some)
+                    }
+                });
+                match names? {
+                    None => (0..index.len())
+                        .map(|record| slot(index, record, &current))
+                        .collect(),
+                    Some(names) => match_up(index, names, &current),
+                }
+            }
+            None => list(&handle, directory.style)?
+                .into_iter()
+                .map(Slot::Fresh)
+                .collect::<Vec<_>>(),
+        };
+
+        let names: Vec<OsString> = slots
+            .iter()
+            .filter_map(|slot| {
+                if let Slot::Fresh(name) = slot {
+                    Some(name.clone())
+                } else {
+                    None
+                }
+            })
+            .collect();
+        let mut read = read_all(&directory.path, &names);
+        for (_, file) in read.iter_mut().flatten() {
+            *file =
+                file.filter(|file| stamp.is_some_and(|directory| directory.device == file.device));
+        }
+
+        if let (Some(cache), Some(stamp)) = (cache, stamp) {
+            let settled = stamp.is_settled(began) && Stamp::of(&handle) == Some(stamp);
+            let has_news = read.iter().flatten().any(|(_, file)| file.is_some());
+            let is_worth_it = index.is_some() || slots.len() >= WORTH_AN_INDEX;
+            if is_worth_it && (has_news || (settled && !is_same_directory)) {
+                let mut draft = Draft::new(stamp, settled);
+                let all = index.as_ref().map(Index::all_readings).unwrap_or_default();
+                let mut fresh = read.iter();
+                for slot in &slots {
+                    match (slot, &index) {
+                        (Slot::Known(record), Some(index)) => {
+                            draft.keep(index, &all, *record as usize)
+                        }
+                        (Slot::Fresh(name), _) => {
+                            if let Some(Some((reading, file))) = fresh.next() {
+                                draft.add(name, reading, *file);
+                            }
+                        }
+                        (Slot::Known(_), None) => {}
+                    }
+                }
+                // Only time is lost when it cannot be written.
+                _ = draft.save(cache, &directory.path);
+            }
+        }
+
+        let records = slots.iter().filter_map(|slot| {
+            if let Slot::Known(record) = slot {
+                Some(*record)
+            } else {
+                None
+            }
+        });
+        let records = records.collect();
+        let fresh = names.into_iter().zip(read).filter_map(|(file_name, read)| {
+            let (reading, _) = read?;
+            Some(Item { file_name, reading })
+        });
+        let fresh = fresh.collect();
+        let known = index.zip(cache).map(|(index, cache)| Known {
+            index,
+            records,
+            cache: cache.to_owned(),
+        });
+        Ok((fresh, known))
+    }
+
+    /// The names of the files that may be tools, in the very directory of which the stamp was taken.
+    fn list(handle: &OwnedFd, style: Style) -> io::Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(handle)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if style.admits(name) {
+                names.push(OsStr::from_bytes(name).to_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    fn slot(index: &Index, record: usize, current: &[bool]) -> Slot {
+        if current[record] {
+            // An index holds fewer than 4 G records: its head would be refused long before.
+            Slot::Known(record as u32)
+        } else {
+            Slot::Fresh(index.name(record).to_owned())
+        }
+    }
+
+    /// Finds the record of each name. Names mostly come in the order of the last time.
+    fn match_up(index: &Index, names: Vec<OsString>, current: &[bool]) -> Vec<Slot> {
+        let mut by_name: Option<HashMap<&OsStr, usize>> = None;
+        let mut expected = 0;
+        let mut slots = Vec::with_capacity(names.len());
+        for name in names {
+            let record = if expected < index.len() && index.name(expected) == name {
+                Some(expected)
+            } else {
+                let by_name = by_name.get_or_insert_with(|| {
+                    (0..index.len())
+                        .map(|record| (index.name(record), record))
+                        .collect()
+                });
+                by_name.get(name.as_os_str()).copied()
+            };
+            match record {
+                Some(record) => {
+                    expected = record + 1;
+                    slots.push(slot(index, record, current));
+                }
+                None => slots.push(Slot::Fresh(name)),
+            }
+        }
+        slots
     }
 }
