@@ -11,7 +11,7 @@ use cycod_shell::{Kind, Mode};
 use cycod_syntax::{
     condition::{self, EvalError, Expr},
     template::{
-        Branch, Hole, HoleValue, Names, Reference, Segment, StepAttribute, Template,
+        Branch, Hole, HoleValue, Reference, Segment, StepAttribute, Template,
         number_format::{self, FormatError},
     },
 };
@@ -195,7 +195,7 @@ impl<'a> Scope<'a> {
         match &hole.value {
             HoleValue::Reference { of, transforms, format } => {
                 let Some(operand) = self.look_up(of, inside)? else {
-                    sink.author(&self.source(hole));
+                    sink.author(&hole.to_string());
                     return Ok(());
                 };
                 let is_inner = inside.is_some() && is_inner_value(of);
@@ -204,7 +204,7 @@ impl<'a> Scope<'a> {
             HoleValue::Choice { condition, then, otherwise } => {
                 let decided = match self.decide(condition, inside) {
                     Err(ResolveError::Later { .. }) => {
-                        sink.author(&self.source(hole));
+                        sink.author(&hole.to_string());
                         return Ok(());
                     }
                     decided => decided?,
@@ -220,7 +220,7 @@ impl<'a> Scope<'a> {
                             self.put(operand, is_inner, hole.raw, &[], None, sink)
                         }
                         None => {
-                            sink.author(&self.source(hole));
+                            sink.author(&hole.to_string());
                             Ok(())
                         }
                     },
@@ -326,18 +326,6 @@ impl<'a> Scope<'a> {
             Some(error) => Err(error),
             None => Ok(decided?),
         }
-    }
-
-    /// The placeholder as its author wrote it.
-    fn source(&self, hole: &Hole) -> String {
-        let names = Names {
-            parameters: self.tool.parameters.iter().map(|parameter| parameter.name.clone()).collect(),
-            steps: match &self.tool.body {
-                cycod_definition::Body::Steps(steps) => steps.iter().map(|step| step.name.clone()).collect(),
-                _ => Vec::new(),
-            },
-        };
-        Template { segments: vec![Segment::Hole(hole.clone())] }.source(&names)
     }
 }
 

@@ -1,1 +1,11 @@
-//! 
+//! JavaScript in an engine without ambient power.
+//!
+//! An expression sees one name, `value`, and the language itself: strings, arrays, regular expressions, JSON,
+//! dates, maps and sets. There is no file, no network, no process, no module, no timer and no state that outlives
+//! an evaluation, because each one gets a runtime of its own and the runtime is dropped with it (about 50 µs).
+//!
+//! Invariant: this crate gives the engine no function of the host.
+
+mod engine;
+
+pub use engine::{Engine, Limits, ScriptError};
