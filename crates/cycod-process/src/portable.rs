@@ -248,10 +248,17 @@ mod unix {
         if spec.terminal == Terminal::Detached {
             command.process_group(0);
         }
-        let Some(script) = &spec.script else { return Ok(()) };
-        let file = script_file(script).map_err(|source| StartError::Prepare { program: spec.program.path.clone(), doing: "store the script", source })?;
+        let limits = spec.limits.per_process();
+        if spec.script.is_none() && limits.is_empty() {
+            return Ok(());
+        }
+        let script = spec.script.as_deref().map(script_file).transpose();
+        let script = script.map_err(|source| StartError::Prepare { program: spec.program.path.clone(), doing: "store the script", source })?;
         let prepare = move || {
-            let fd = file.as_raw_fd();
+            for &(resource, value) in &limits {
+                set_limit(resource, value)?;
+            }
+            let Some(fd) = script.as_ref().map(AsRawFd::as_raw_fd) else { return Ok(()) };
             // SAFETY: async-signal-safe calls on a descriptor that the closure owns.
             let placed = unsafe { if fd == 3 { libc::fcntl(fd, libc::F_SETFD, 0) } else { libc::dup2(fd, 3) } };
             if placed < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -259,6 +266,20 @@ mod unix {
         // SAFETY: the closure only makes async-signal-safe calls and does not allocate.
         unsafe { command.pre_exec(prepare) };
         Ok(())
+    }
+
+    /// Lowers a limit of this process; where it is held to less already, that stays.
+    fn set_limit(resource: i32, value: u64) -> io::Result<()> {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: async-signal-safe calls on a value on this stack.
+        let set = unsafe {
+            libc::getrlimit(resource as _, &raw mut limit) == 0 && {
+                limit.rlim_max = value.min(limit.rlim_max);
+                limit.rlim_cur = limit.rlim_max;
+                libc::setrlimit(resource as _, &raw const limit) == 0
+            }
+        };
+        if set { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
     /// A file without a name, at its beginning.
@@ -308,6 +329,7 @@ mod other {
     pub(super) fn adapt(_: &mut Command, spec: &Spec) -> Result<(), StartError> {
         let unsupported = |what| Err(StartError::Unsupported { program: spec.program.path.clone(), what });
         match spec {
+            Spec { limits, .. } if *limits != crate::Limits::default() => unsupported("limits"),
             Spec { script: Some(_), .. } => unsupported("a script descriptor"),
             Spec { program, .. } if program.arg0.is_some() => unsupported("another name for itself"),
             _ => Ok(()),

@@ -37,6 +37,20 @@ impl Program {
         self.env.push((name, value.into()));
         self
     }
+
+    /// Returns which part holds a NUL byte, if one does.
+    pub(crate) fn nul(&self) -> Option<&'static str> {
+        let nul = |text: &OsStr| text.as_encoded_bytes().contains(&0);
+        [
+            ("the path", nul(self.path.as_os_str())),
+            ("the directory", nul(self.cwd.as_os_str())),
+            ("the name", self.arg0.as_deref().is_some_and(nul)),
+            ("an argument", self.args.iter().any(|arg| nul(arg))),
+            ("the environment", self.env.iter().any(|(name, value)| nul(name) || nul(value))),
+        ]
+        .into_iter()
+        .find_map(|(what, found)| found.then_some(what))
+    }
 }
 
 /// Why a name on the search path led to no program.

@@ -58,6 +58,9 @@ impl Session {
         if let Some(ending) = too_late {
             return Ok(Ended::not_started(ending));
         }
+        if let Some(what) = spec.program.nul() {
+            return Err(StartError::Nul { program: spec.program.path.clone(), what });
+        }
         match &self.0 {
             #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
             Backend::Warden(session) => session.run(spec, stop, sink),

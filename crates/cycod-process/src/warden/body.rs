@@ -38,7 +38,7 @@ pub(super) struct Launch {
     pub(super) detached: bool,
     /// The process group that a program on our terminal joins.
     pub(super) group: i32,
-    pub(super) limits: [(i32, u64); 5],
+    pub(super) limits: [(i32, u64); 4],
     pub(super) limit_count: usize,
     pub(super) child_stack: *mut u8,
     /// The warden's end of the line to us.
@@ -326,7 +326,14 @@ unsafe extern "C" fn program(launch: *mut Launch) -> ! {
         let mut at = 0;
         while at < (*launch).limit_count {
             let (resource, value) = *(*launch).limits.as_ptr().add(at);
-            let limit = [value, value];
+            // Limits are only ever lowered: where we are held to less ourselves, that stays.
+            let mut limit = [value, value];
+            or_fail!(stage::LIMITS, sys!(libc::SYS_prlimit64, 0, resource, 0, limit.as_mut_ptr()));
+            if value < limit[1] {
+                limit = [value, value];
+            } else {
+                limit[0] = limit[1];
+            }
             or_fail!(stage::LIMITS, sys!(libc::SYS_prlimit64, 0, resource, limit.as_ptr(), 0));
             at = at.wrapping_add(1);
         }

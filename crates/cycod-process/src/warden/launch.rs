@@ -35,10 +35,10 @@ pub(super) struct Pipes {
 }
 
 /// Starts a warden that starts the program. Whether the program started is the warden's first and last report.
-pub(super) fn start(session: &Session, spec: &Spec, memory: Memory, door: Option<OwnedFd>) -> Result<(Warden, Pipes), StartError> {
+pub(super) fn start(session: &Session, spec: &Spec, memory: Memory, door: Option<&OwnedFd>) -> Result<(Warden, Pipes), StartError> {
     let program = &spec.program;
     let prepare = |doing| move |source| StartError::Prepare { program: program.path.clone(), doing, source };
-    let strings = Strings::new(program).map_err(|what| StartError::Nul { program: program.path.clone(), what })?;
+    let strings = Strings::new(program);
     let (ours, theirs) = socket_pair().map_err(prepare("open a control line"))?;
     let (stdout, stdout_write) = pipe().map_err(prepare("open a pipe"))?;
     let (stderr, stderr_write) = pipe().map_err(prepare("open a pipe"))?;
@@ -59,8 +59,8 @@ pub(super) fn start(session: &Session, spec: &Spec, memory: Memory, door: Option
     };
     let area = lock(&session.areas).pop().map_or_else(Area::new, Ok).map_err(prepare("reserve memory"))?;
 
-    let raw = |fd: &Option<OwnedFd>| fd.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-    let mut keep = [input, stdout_write.as_raw_fd(), stderr_write.as_raw_fd(), raw(&script), raw(&door), theirs.as_raw_fd(), stdout.as_raw_fd(), stderr.as_raw_fd()];
+    let raw = |fd: Option<&OwnedFd>| fd.map_or(-1, AsRawFd::as_raw_fd);
+    let mut keep = [input, stdout_write.as_raw_fd(), stderr_write.as_raw_fd(), raw(script.as_ref()), raw(door), theirs.as_raw_fd(), stdout.as_raw_fd(), stderr.as_raw_fd()];
     keep.sort_unstable();
     let absent = keep.iter().take_while(|&&fd| fd < 0).count();
     keep.rotate_left(absent);
@@ -71,8 +71,8 @@ pub(super) fn start(session: &Session, spec: &Spec, memory: Memory, door: Option
         envp: strings.envp(),
         cwd: strings.cwd(),
         stdio: [input, stdout_write.as_raw_fd(), stderr_write.as_raw_fd()],
-        script: raw(&script),
-        cgroup: raw(&door),
+        script: raw(script.as_ref()),
+        cgroup: raw(door),
         detached: spec.terminal == Terminal::Detached,
         // SAFETY: plain call without pointers.
         group: unsafe { libc::getpgrp() },
@@ -210,32 +210,26 @@ struct Strings {
 unsafe impl Send for Strings {}
 
 impl Strings {
-    /// Fails with the part that holds a NUL byte.
-    fn new(program: &Program) -> Result<Strings, &'static str> {
+    /// `program` holds no NUL byte, or its texts end early.
+    fn new(program: &Program) -> Strings {
         let mut text = Vec::new();
         let mut starts = Vec::with_capacity(program.args.len() + program.env.len() + 5);
-        let mut add = |parts: &[&[u8]], what| {
+        let mut add = |parts: &[&[u8]]| {
             starts.push(Some(text.len()));
-            for part in parts {
-                if part.contains(&0) {
-                    return Err(what);
-                }
-                text.extend_from_slice(part);
-            }
+            parts.iter().for_each(|part| text.extend_from_slice(part));
             text.push(0);
-            Ok(())
         };
-        add(&[program.path.as_os_str().as_bytes()], "the path")?;
-        add(&[program.cwd.as_os_str().as_bytes()], "the directory")?;
+        add(&[program.path.as_os_str().as_bytes()]);
+        add(&[program.cwd.as_os_str().as_bytes()]);
         let arg0: &OsStr = program.arg0.as_deref().unwrap_or(program.path.as_os_str());
-        add(&[arg0.as_bytes()], "the name")?;
-        program.args.iter().try_for_each(|arg| add(&[arg.as_bytes()], "an argument"))?;
-        program.env.iter().try_for_each(|(name, value)| add(&[name.as_bytes(), b"=", value.as_bytes()], "the environment"))?;
+        add(&[arg0.as_bytes()]);
+        program.args.iter().for_each(|arg| add(&[arg.as_bytes()]));
+        program.env.iter().for_each(|(name, value)| add(&[name.as_bytes(), b"=", value.as_bytes()]));
         let envp = 2 + 1 + program.args.len() + 1;
         starts.insert(envp - 1, None);
         starts.push(None);
         let pointers = starts.into_iter().map(|start| start.map_or(std::ptr::null(), |start| text[start..].as_ptr().cast())).collect();
-        Ok(Strings { _text: text, pointers, envp })
+        Strings { _text: text, pointers, envp }
     }
 
     fn path(&self) -> *const libc::c_char {
@@ -255,26 +249,12 @@ impl Strings {
     }
 }
 
-/// The limits that the program sets for itself, as many as there are. A limit may only be lowered, so one above what we
-/// have ourselves is taken as what we have.
-fn limits(spec: &Spec, memory: &Memory) -> ([(i32, u64); 5], usize) {
-    let wanted = [
-        (libc::RLIMIT_DATA, memory.per_process()),
-        (libc::RLIMIT_FSIZE, spec.limits.file_size),
-        (libc::RLIMIT_NOFILE, spec.limits.open_files),
-        (libc::RLIMIT_CPU, spec.limits.cpu_seconds),
-        (libc::RLIMIT_CORE, Some(0)),
-    ];
-    let mut limits = [(0, 0); 5];
-    let mut count = 0;
-    for (resource, value) in wanted {
-        let Some(value) = value else { continue };
-        let mut own = libc::rlimit { rlim_cur: 0, rlim_max: libc::RLIM_INFINITY };
-        // SAFETY: writes into `own`.
-        unsafe { libc::getrlimit(resource, &raw mut own) };
-        limits[count] = (resource.cast_signed(), value.min(own.rlim_max));
-        count += 1;
-    }
+/// The limits that the program sets for itself, as many as there are.
+fn limits(spec: &Spec, memory: &Memory) -> ([(i32, u64); 4], usize) {
+    let mut limits = [(0, 0); 4];
+    let memory = memory.per_process().map(|bytes| (libc::RLIMIT_DATA.cast_signed(), bytes));
+    let wanted = spec.limits.per_process().into_iter().chain(memory);
+    let count = limits.iter_mut().zip(wanted).map(|(place, limit)| *place = limit).count();
     (limits, count)
 }
 

@@ -99,17 +99,13 @@ impl Session {
         for rung in 0..=bases.len() {
             let (memory, door) = Memory::new(spec.limits.memory, &bases[rung..]);
             let begun = Instant::now();
-            let (warden, pipes) = launch::start(self, spec, memory, door)?;
-            match Watch::new(spec, stop, warden, pipes, begun).to_the_end(sink) {
-                Ok((ended, warden)) => {
-                    self.keep(warden);
-                    return Ok(ended);
-                }
-                Err((NotStarted::Cgroup, warden)) if rung < bases.len() => self.keep(warden),
-                Err((reason, warden)) => {
-                    self.keep(warden);
-                    return Err(reason.into_error(&spec.program));
-                }
+            let (warden, pipes) = launch::start(self, spec, memory, door.as_ref())?;
+            drop(door);
+            let (result, warden) = Watch::new(spec, stop, warden, pipes, begun).run(sink);
+            self.keep(warden);
+            match result {
+                Err(NotStarted::Cgroup) if rung < bases.len() => {}
+                result => return result.map_err(|reason| reason.into_error(&spec.program)),
             }
         }
         unreachable!("the last rung uses no control group, so the loop returned")

@@ -5,8 +5,8 @@
 
 use std::ffi::c_long;
 
-/// The largest number that a failed call returns, negated.
-const MAX_ERRNO: isize = 4095;
+/// The lowest result that is an error number, negated.
+const MIN_ERRNO: isize = -4095;
 
 /// Makes one system call and returns what the kernel returned: `-errno` on failure.
 ///
@@ -70,7 +70,7 @@ pub(super) use sys;
 /// Returns the error number in the result of a call, if it failed.
 #[inline(always)]
 pub(super) fn errno(result: isize) -> Option<i32> {
-    if result < 0 && result >= -MAX_ERRNO { Some((result as i32).wrapping_neg()) } else { None }
+    if matches!(result, MIN_ERRNO..=-1) { Some((result as i32).wrapping_neg()) } else { None }
 }
 
 /// Starts a process that shares our memory, runs `body(argument)` on its own stack and never returns; gives its id, which

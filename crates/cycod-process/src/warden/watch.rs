@@ -112,7 +112,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Watches until the program has ended and its output is read, and gives back the warden: gone, or with something left.
-    pub(super) fn to_the_end(mut self, sink: &mut dyn FnMut(Stream, &[u8])) -> Result<(Ended, Warden), (NotStarted, Warden)> {
+    pub(super) fn run(mut self, sink: &mut dyn FnMut(Stream, &[u8])) -> (Result<Ended, NotStarted>, Warden) {
         let mut buffer = Vec::with_capacity(BUFFER);
         loop {
             let now = Instant::now();
@@ -122,10 +122,11 @@ impl<'a> Watch<'a> {
             }
             if let Some(reason) = self.wait(now, &mut buffer, sink) {
                 self.warden.is_gone_within(GIVE_UP);
-                return Err((reason, self.warden));
+                return (Err(reason), self.warden);
             }
         }
-        Ok(self.conclude(&mut buffer, sink))
+        let (ended, warden) = self.conclude(&mut buffer, sink);
+        (Ok(ended), warden)
     }
 
     /// Does what is due.

@@ -6,46 +6,41 @@ use std::time::{Duration, Instant};
 
 use cycod_process::{Ended, Program, Session, Spec, StartError, Stop, Stream, find_program};
 
-pub fn path(name: &str) -> PathBuf {
+pub(crate) fn path(name: &str) -> PathBuf {
     find_program(name.as_ref(), "/usr/local/bin:/usr/bin:/bin".as_ref(), "/".as_ref()).expect("the program is installed")
 }
 
 /// A program with nothing of our environment but a search path.
-pub fn program(name: &str, args: &[&str]) -> Program {
+pub(crate) fn program(name: &str, args: &[&str]) -> Program {
     let mut program = Program::new(path(name), "/").env("PATH", "/usr/local/bin:/usr/bin:/bin");
     program.args = args.iter().map(OsString::from).collect();
     program
 }
 
-pub fn sh(script: &str) -> Spec {
+pub(crate) fn sh(script: &str) -> Spec {
     Spec::new(program("sh", &["-c", script]))
 }
 
-pub fn perl(script: &str) -> Spec {
+pub(crate) fn perl(script: &str) -> Spec {
     Spec::new(program("perl", &["-e", script]))
 }
 
 /// Everything one run gave.
 #[derive(Debug)]
-pub struct Run {
-    pub ended: Ended,
-    pub stdout: Vec<u8>,
-    pub stderr: Vec<u8>,
+pub(crate) struct Run {
+    pub(crate) ended: Ended,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
 }
 
 impl Run {
     #[track_caller]
-    pub fn out(&self) -> &str {
+    pub(crate) fn out(&self) -> &str {
         std::str::from_utf8(&self.stdout).expect("the program writes text")
-    }
-
-    #[track_caller]
-    pub fn err(&self) -> &str {
-        std::str::from_utf8(&self.stderr).expect("the program writes text")
     }
 }
 
-pub fn try_run(session: &Session, spec: &Spec, stop: &Stop) -> Result<Run, StartError> {
+pub(crate) fn try_run(session: &Session, spec: &Spec, stop: &Stop) -> Result<Run, StartError> {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let ended = session.run(spec, stop, &mut |stream, bytes| match stream {
         Stream::Stdout => stdout.extend_from_slice(bytes),
@@ -55,18 +50,18 @@ pub fn try_run(session: &Session, spec: &Spec, stop: &Stop) -> Result<Run, Start
 }
 
 #[track_caller]
-pub fn run_in(session: &Session, spec: &Spec) -> Run {
+pub(crate) fn run_in(session: &Session, spec: &Spec) -> Run {
     try_run(session, spec, &Stop::new().expect("descriptors are left")).expect("the program starts")
 }
 
 #[track_caller]
-pub fn run(spec: &Spec) -> Run {
+pub(crate) fn run(spec: &Spec) -> Run {
     run_in(&Session::new().expect("a session opens"), spec)
 }
 
 /// Waits for a state, up to a cap that only a failure reaches.
 #[track_caller]
-pub fn until(what: &str, mut state: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut state: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
     while !state() {
         assert!(Instant::now() < end, "never happened: {what}");
@@ -75,14 +70,14 @@ pub fn until(what: &str, mut state: impl FnMut() -> bool) {
 }
 
 /// A word for the environment of a whole tree, so that its processes can be found wherever they moved to.
-pub fn marker() -> String {
+pub(crate) fn marker() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static COUNT: AtomicU32 = AtomicU32::new(0);
     format!("CYCOD_TEST_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// The living processes that carry a marker.
-pub fn marked(marker: &str) -> Vec<i32> {
+pub(crate) fn marked(marker: &str) -> Vec<i32> {
     let needle = format!("{marker}=");
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").expect("procfs is mounted").flatten() {

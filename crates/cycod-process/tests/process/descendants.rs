@@ -1,0 +1,169 @@
+use std::fs;
+use std::time::{Duration, Instant};
+
+use cycod_process::{Ending, Leftovers, Session, Spec, Stop};
+
+use crate::support::*;
+
+/// A child that moves to another session, and one whose parent is gone: both ignore the request to stop.
+const ESCAPE: &str = "
+use POSIX;
+$SIG{TERM} = $SIG{HUP} = $SIG{INT} = 'IGNORE';
+for my $kind (1..3) {
+    next if fork;
+    setsid() if $kind & 1;
+    exit if $kind & 2 and fork;
+    setsid() if $kind & 2;
+    open STDOUT, '>', '/dev/null'; open STDERR, '>', '/dev/null';
+    sleep 1 while 1;
+}
+$| = 1; print qq(ready\\n);
+";
+
+fn escape(marker: &str, then: &str) -> Spec {
+    let mut spec = perl(&format!("{ESCAPE}{then}"));
+    spec.program = spec.program.env(marker, "1");
+    spec
+}
+
+#[test]
+fn nothing_survives_a_deadline() {
+    let marker = marker();
+    let mut spec = escape(&marker, "sleep 1 while 1");
+    spec.deadline = Some(Instant::now() + Duration::from_millis(400));
+    spec.grace = Duration::from_millis(100);
+    let session = Session::new().expect("a session opens");
+    let run = run_in(&session, &spec);
+    assert_eq!((run.out(), run.ended.ending), ("ready\n", Ending::TimedOut { killed: true }));
+    assert_eq!(marked(&marker), [], "when the run returns they are gone");
+    assert_eq!(session.finish(), Leftovers::default());
+}
+
+#[test]
+fn nothing_survives_a_kill() {
+    let marker = marker();
+    let stop = Stop::new().expect("descriptors are left");
+    let session = Session::new().expect("a session opens");
+    let ended = session.run(&escape(&marker, "sleep 1 while 1"), &stop, &mut |_, _| {
+        until("four processes", || marked(&marker).len() == 4);
+        stop.kill();
+    });
+    assert_eq!(ended.expect("the program starts").ending, Ending::Stopped { killed: true });
+    assert_eq!(marked(&marker), []);
+}
+
+#[test]
+fn nothing_survives_a_finished_or_dropped_session() {
+    for finish in [true, false] {
+        let marker = marker();
+        let session = Session::new().expect("a session opens");
+        assert_eq!(run_in(&session, &escape(&marker, "exit 4")).ended.ending, Ending::Exited(4));
+        until("three processes", || marked(&marker).len() == 3);
+        if finish {
+            assert_eq!(session.finish(), Leftovers { processes: 3, killed: 3, survived: 0 });
+        } else {
+            drop(session);
+        }
+        assert_eq!(marked(&marker), []);
+    }
+}
+
+#[test]
+fn those_who_heed_the_request_are_not_killed() {
+    let session = Session::new().expect("a session opens");
+    let directory = tempfile::tempdir().expect("temporary files work");
+    let note = directory.path().join("note");
+    let script = format!("(trap 'echo heard >{0}; exit' TERM; echo >{0}.ready; while :; do sleep 0.01; done) >/dev/null 2>&1 &", note.display());
+    run_in(&session, &sh(&script));
+    until("the trap is set", || note.with_extension("ready").exists());
+    let left = session.finish();
+    assert_eq!((left.killed, left.survived), (0, 0));
+    assert!(left.processes >= 1);
+    assert_eq!(fs::read_to_string(note).expect("it was written"), "heard\n");
+}
+
+#[test]
+fn a_storm_of_forks_is_ended() {
+    // Ten lines of descent that never hold still: each process forks and dies, in a session of its own, as fast as it can.
+    let marker = marker();
+    let mut spec = perl("use POSIX; $| = 1; for (1..10) { next if fork; while (1) { setsid(); exit if fork; } } print 1; sleep 60");
+    spec.program = spec.program.env(marker.as_str(), "1");
+    let stop = Stop::new().expect("descriptors are left");
+    let begun = Instant::now();
+    let ended = Session::new().expect("a session opens").run(&spec, &stop, &mut |_, _| stop.kill()).expect("the program starts");
+    assert_eq!(ended.ending, Ending::Stopped { killed: true });
+    assert_eq!(marked(&marker), []);
+    assert!(begun.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_growing_tree_is_ended() {
+    // Doubles up to some five hundred, all of them ignoring what can be ignored.
+    let marker = marker();
+    let mut spec = perl("use POSIX; $SIG{TERM} = 'IGNORE'; for (1..9) { my $child = fork; setsid() if !$child } syswrite STDOUT, '.'; sleep 60");
+    spec.program = spec.program.env(marker.as_str(), "1");
+    let stop = Stop::new().expect("descriptors are left");
+    let ended = Session::new().expect("a session opens").run(&spec, &stop, &mut |_, _| stop.kill()).expect("the program starts");
+    assert_eq!(ended.ending, Ending::Stopped { killed: true });
+    assert_eq!(marked(&marker), []);
+}
+
+#[test]
+fn a_background_server_serves_later_programs() {
+    let session = Session::new().expect("a session opens");
+    let marker = marker();
+    let directory = tempfile::tempdir().expect("temporary files work");
+    let (question, answer) = (directory.path().join("question"), directory.path().join("answer"));
+    let fifos = sh(&format!("mkfifo {} {}", question.display(), answer.display()));
+    assert!(run_in(&session, &fifos).ended.is_success());
+    // It goes on writing to the output it inherited, far more than a pipe holds, and would die or block if nobody read it.
+    let server = format!(
+        "$| = 1; if (!fork) {{ while (1) {{ open Q, '<', '{}' or die; my $q = <Q>; close Q; print 'log' x 1_000_000; open A, '>', '{}'; print A qq(got $q); close A; }} }} print qq(started\\n)",
+        question.display(),
+        answer.display()
+    );
+    let mut spec = perl(&server);
+    spec.program = spec.program.env(marker.as_str(), "1");
+    let started = run_in(&session, &spec);
+    assert_eq!((started.out(), started.ended.ending, started.ended.pipe_held), ("started\n", Ending::Exited(0), true));
+    for n in 0..3 {
+        let asked = run_in(&session, &sh(&format!("echo {n} >{}; cat {}", question.display(), answer.display())));
+        assert_eq!(asked.out(), format!("got {n}\n"));
+    }
+    assert_eq!(marked(&marker).len(), 1);
+    assert_eq!(session.finish(), Leftovers { processes: 1, killed: 0, survived: 0 });
+    assert_eq!(marked(&marker), []);
+}
+
+#[test]
+fn a_background_server_survives_on_every_mechanism() {
+    let session = Session::portable();
+    let marker = marker();
+    let mut spec = perl("if (!fork) { $| = 1; while (1) { print 'x' x 10_000; select undef, undef, undef, 0.001 } } exit 0");
+    spec.program = spec.program.env(marker.as_str(), "1");
+    assert!(run_in(&session, &spec).ended.pipe_held);
+    assert!(run_in(&session, &sh("sleep 0.2")).ended.is_success());
+    assert_eq!(marked(&marker).len(), 1);
+    assert_eq!(session.finish().processes, 1);
+    until("it is gone", || marked(&marker).is_empty());
+}
+
+#[test]
+fn who_holds_the_output_does_not_hold_us() {
+    for session in [Session::new().expect("a session opens"), Session::portable()] {
+        let begun = Instant::now();
+        let run = run_in(&session, &sh("echo first; (sleep 60; echo never) & echo last"));
+        assert_eq!((run.out(), run.ended.ending, run.ended.pipe_held), ("first\nlast\n", Ending::Exited(0), true));
+        assert!(begun.elapsed() < Duration::from_secs(20));
+        assert!(session.finish().processes >= 1);
+    }
+}
+
+#[test]
+fn what_children_write_while_we_linger_is_kept() {
+    let mut spec = sh("(sleep 0.3; echo late) & echo early");
+    spec.linger = Duration::from_secs(20);
+    let run = run(&spec);
+    assert_eq!((run.out(), run.ended.pipe_held), ("early\nlate\n", false));
+    assert!(run.ended.duration < Duration::from_secs(20), "the program itself ended at once");
+}

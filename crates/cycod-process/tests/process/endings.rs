@@ -1,0 +1,137 @@
+use std::time::{Duration, Instant};
+
+use cycod_process::{Ending, MemoryEnforcement, Session, Spec, Stop, Urgency};
+
+use crate::support::*;
+
+/// Every mechanism, and whether it can tell a process that ended from one that nobody has reaped yet: the portable one
+/// cannot, and then kills what is dead already.
+fn sessions() -> [(Session, bool); 2] {
+    [(Session::new().expect("a session opens"), true), (Session::portable(), false)]
+}
+
+/// Runs on every mechanism.
+#[track_caller]
+fn check(spec: &Spec, expect: Ending) {
+    for (session, _) in sessions() {
+        let run = run_in(&session, spec);
+        assert_eq!(run.ended.ending, expect, "{session:?}: {run:?}");
+        assert_eq!((run.ended.memory, run.ended.pipe_held), (MemoryEnforcement::Unlimited, false));
+    }
+}
+
+#[test]
+fn exit_codes_and_signals() {
+    for code in [0, 1, 7, 127, 255] {
+        check(&sh(&format!("exit {code}")), Ending::Exited(code));
+    }
+    for signal in [libc::SIGTERM, libc::SIGKILL, libc::SIGSEGV, libc::SIGPIPE] {
+        check(&sh(&format!("kill -{signal} $$")), Ending::Signaled(signal));
+    }
+}
+
+#[test]
+fn deadline_keeps_what_was_written() {
+    for (session, exact) in sessions() {
+        let begun = Instant::now();
+        let mut spec = sh("echo before; sleep 60; echo after");
+        spec.deadline = Some(begun + Duration::from_millis(200));
+        let run = run_in(&session, &spec);
+        assert_eq!(run.out(), "before\n");
+        assert!(matches!(run.ended.ending, Ending::TimedOut { killed } if !(exact && killed)), "{run:?}");
+        assert!(run.ended.duration >= Duration::from_millis(200) && begun.elapsed() < Duration::from_secs(20), "{run:?}");
+    }
+}
+
+#[test]
+fn deadline_lets_a_program_clean_up() {
+    let mut spec = sh("trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.05; done");
+    spec.deadline = Some(Instant::now() + Duration::from_millis(300));
+    spec.grace = Duration::from_secs(20);
+    let run = run(&spec);
+    assert_eq!((run.out(), run.ended.ending), ("ready\nbye\n", Ending::TimedOut { killed: false }));
+}
+
+#[test]
+fn who_ignores_the_request_is_killed_after_its_grace() {
+    for (session, _) in sessions() {
+        let mut spec = sh("trap '' TERM; echo ready; while :; do sleep 0.05; done");
+        spec.deadline = Some(Instant::now() + Duration::from_millis(200));
+        spec.grace = Duration::from_millis(200);
+        let run = run_in(&session, &spec);
+        assert_eq!((run.out(), run.ended.ending), ("ready\n", Ending::TimedOut { killed: true }));
+        assert!(run.ended.duration >= Duration::from_millis(400), "{run:?}");
+    }
+}
+
+/// Raises a stop as soon as the program has written something.
+fn stopped(session: &Session, spec: &Spec, raise: impl Fn(&Stop)) -> (Ending, Duration) {
+    let stop = Stop::new().expect("descriptors are left");
+    let begun = Instant::now();
+    let ended = session.run(spec, &stop, &mut |_, _| raise(&stop)).expect("the program starts");
+    (ended.ending, begun.elapsed())
+}
+
+#[test]
+fn stop_asks_or_kills() {
+    for (session, exact) in sessions() {
+        let (ending, _) = stopped(&session, &sh("echo; sleep 60"), Stop::ask);
+        assert!(matches!(ending, Ending::Stopped { killed } if !(exact && killed)), "{ending:?}");
+        let mut stubborn = sh("trap '' TERM; echo; while :; do sleep 0.05; done");
+        stubborn.grace = Duration::from_secs(60);
+        let (ending, took) = stopped(&session, &stubborn, Stop::kill);
+        assert_eq!(ending, Ending::Stopped { killed: true });
+        assert!(took < Duration::from_secs(20), "killing does not wait for the grace period");
+    }
+}
+
+#[test]
+fn a_second_request_cuts_the_grace_short() {
+    let stop = Stop::new().expect("descriptors are left");
+    let mut spec = sh("trap 'echo heard' TERM; echo ready; while :; do sleep 0.05; done");
+    spec.grace = Duration::from_secs(60);
+    let mut seen = Vec::new();
+    let begun = Instant::now();
+    let ended = Session::new().expect("a session opens").run(&spec, &stop, &mut |_, bytes| {
+        seen.extend_from_slice(bytes);
+        if seen.ends_with(b"heard\n") { stop.kill() } else { stop.ask() }
+    });
+    assert_eq!(ended.expect("the program starts").ending, Ending::Stopped { killed: true });
+    assert_eq!(stop.urgency(), Urgency::Kill);
+    assert!(begun.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn asking_right_at_the_start_reaches_the_program() {
+    for _ in 0..50 {
+        let stop = Stop::new().expect("descriptors are left");
+        let mut spec = sh("sleep 60");
+        spec.grace = Duration::from_secs(60);
+        let (session, asker) = (Session::new().expect("a session opens"), stop.clone());
+        let thread = std::thread::spawn(move || asker.ask());
+        let run = try_run(&session, &spec, &stop).expect("the program starts");
+        thread.join().expect("the thread only asks");
+        assert_eq!(run.ended.ending, Ending::Stopped { killed: false });
+    }
+}
+
+#[test]
+fn too_late_starts_nothing() {
+    let stop = Stop::new().expect("descriptors are left");
+    let mut spec = sh("echo started");
+    spec.deadline = Some(Instant::now());
+    let session = Session::new().expect("a session opens");
+    let run = try_run(&session, &spec, &stop).expect("nothing can fail");
+    assert_eq!((run.out(), run.ended.ending), ("", Ending::TimedOut { killed: false }));
+    stop.ask();
+    let run = try_run(&session, &spec, &stop).expect("nothing can fail");
+    assert_eq!((run.out(), run.ended.ending), ("", Ending::Stopped { killed: false }));
+}
+
+#[test]
+fn counts_processor_time_and_memory() {
+    let run = run(&perl("my $x = 'a' x 300_000_000; 1 while times < 0.2"));
+    assert!(run.ended.cpu >= Duration::from_millis(200), "{run:?}");
+    assert!(run.ended.peak_memory.is_some_and(|bytes| bytes > 300_000_000), "{run:?}");
+    assert!(run.ended.duration >= run.ended.cpu / 2);
+}

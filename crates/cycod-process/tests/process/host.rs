@@ -1,0 +1,228 @@
+//! What happens to programs when something happens to us. The host is this very test binary, started again.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use cycod_process::{Ending, Input, Program, Session, Spec, Stop, Stream, Terminal, host_interrupts};
+
+use crate::support::*;
+
+/// Starts the ignored test `name` of this file as a process of its own, and waits until it has said `ready`.
+#[expect(clippy::disallowed_methods, reason = "the host under test must be an ordinary child of an ordinary program")]
+fn host(name: &str, marker: &str) -> (Child, BufReader<std::process::ChildStdout>) {
+    let own = std::env::current_exe().expect("we are a file");
+    let mut child = Command::new(own)
+        .args(["--ignored", "--exact", "--nocapture", "--test-threads=1", &format!("host::{name}")])
+        .env("CYCOD_TEST_MARKER", marker)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("we start again");
+    let mut lines = BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut line = String::new();
+    while !line.contains("ready") {
+        line.clear();
+        assert_ne!(lines.read_line(&mut line).expect("it writes text"), 0, "the host ended early");
+    }
+    (child, lines)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one message from the test to its host")]
+fn own_marker() -> String {
+    std::env::var("CYCOD_TEST_MARKER").expect("started by the test")
+}
+
+/// A tree in which everyone tries to get away: other sessions, early orphans, deaf to every request.
+const FOREST: &str = "
+use POSIX; $SIG{$_} = 'IGNORE' for qw(TERM HUP INT QUIT PIPE);
+for (1..4) { next if fork; setsid(); exit if fork; setsid(); fork; fork; sleep 1 while 1 }
+sleep 1 while 1;
+";
+
+#[test]
+#[ignore = "a host for `our_own_death_leaves_nothing_behind`"]
+fn forest() {
+    let marker = own_marker();
+    let session = Session::new().expect("a session opens");
+    // One that is running, and one that left things behind.
+    let mut spec = perl(FOREST);
+    spec.program = spec.program.env(marker.as_str(), "1");
+    std::thread::scope(|scope| {
+        let mut left = sh("(trap '' TERM HUP; while :; do sleep 1; done) >/dev/null 2>&1 & exit 0");
+        left.program = left.program.env(marker.as_str(), "1");
+        run_in(&session, &left);
+        scope.spawn(|| run_in(&session, &spec));
+        until("all of the forest", || marked(&marker).len() >= 18);
+        println!("ready");
+        std::thread::park();
+    });
+}
+
+#[test]
+fn our_own_death_leaves_nothing_behind() {
+    let marker = marker();
+    let (mut child, _lines) = host("forest", &marker);
+    assert!(marked(&marker).len() >= 18);
+    child.kill().expect("it is ours");
+    let killed = Instant::now();
+    child.wait().expect("it is ours");
+    until("nothing is left", || marked(&marker).is_empty());
+    assert!(killed.elapsed() < Duration::from_secs(2), "{:?}", killed.elapsed());
+}
+
+#[test]
+#[ignore = "a host for the tests of interrupts"]
+fn interrupted() {
+    let stop = Stop::new().expect("descriptors are left");
+    let handling = host_interrupts(&stop).expect("nobody else handles them");
+    assert!(host_interrupts(&stop).is_err(), "there is one handling at a time");
+    let session = Session::new().expect("a session opens");
+    let mut spec = sh("trap 'echo heard' TERM; echo ready; while :; do sleep 0.01; done");
+    spec.grace = Duration::from_secs(60);
+    // The shell tells of the children it lost on its other stream.
+    let mut print = |stream, bytes: &[u8]| {
+        if stream == Stream::Stdout {
+            print!("{}", String::from_utf8_lossy(bytes));
+        }
+    };
+    let ended = session.run(&spec, &stop, &mut print).expect("the program starts");
+    println!("{:?} by {:?}", ended.ending, handling.signal());
+    drop(handling);
+    // Restored: this one is the end.
+    // SAFETY: plain call without pointers.
+    unsafe { libc::raise(libc::SIGINT) };
+    println!("survived");
+}
+
+#[test]
+fn the_first_interrupt_asks_and_the_second_kills() {
+    use std::os::unix::process::ExitStatusExt;
+    for (first, second) in [(libc::SIGINT, libc::SIGINT), (libc::SIGTERM, libc::SIGINT), (libc::SIGHUP, libc::SIGTERM)] {
+        let (mut child, lines) = host("interrupted", "");
+        let pid = child.id().cast_signed();
+        // SAFETY: plain call without pointers, to a child that we have not waited for.
+        unsafe { libc::kill(pid, first) };
+        let mut story = Vec::new();
+        for line in lines.lines() {
+            let line = line.expect("it writes text");
+            if line == "heard" {
+                // SAFETY: as above.
+                unsafe { libc::kill(pid, second) };
+            }
+            story.push(line);
+        }
+        let expect = format!("{:?} by Some({first})", Ending::Stopped { killed: true });
+        assert_eq!(story, ["heard".to_owned(), expect]);
+        assert_eq!(child.wait().expect("it is ours").signal(), Some(libc::SIGINT));
+    }
+}
+
+#[test]
+#[ignore = "a host for `a_session_leaves_no_trace_in_us`"]
+fn trace() {
+    let descriptors = || std::fs::read_dir("/proc/self/fd").expect("procfs is mounted").count();
+    let children = || -> usize {
+        let threads = std::fs::read_dir("/proc/self/task").expect("procfs is mounted").flatten();
+        threads.map(|thread| std::fs::read_to_string(thread.path().join("children")).unwrap_or_default().split_whitespace().count()).sum()
+    };
+    let maps = || std::fs::read_to_string("/proc/self/maps").expect("procfs is mounted").lines().count();
+    let before = descriptors();
+    for round in 0..2 {
+        let first = maps();
+        let session = Session::new().expect("a session opens");
+        for _ in 0..50 {
+            run_in(&session, &sh("exit 1"));
+            // An orphan that ends a little later, when nobody looks at its warden any more.
+            run_in(&session, &sh("sleep 0.01 >/dev/null 2>&1 & exit 0"));
+            let mut held = sh("sleep 60 & exit 0");
+            held.linger = Duration::ZERO;
+            run_in(&session, &held);
+            let stop = Stop::new().expect("descriptors are left");
+            assert!(try_run(&session, &Spec::new(Program::new("/no/such", "/")), &stop).is_err());
+        }
+        assert!(children() >= 50, "the ones with something left are there");
+        session.finish();
+        assert_eq!(children(), 0, "no child, alive or dead");
+        assert_eq!(descriptors(), before);
+        // The allocator may have grown once.
+        assert!(round == 0 || maps() <= first, "{} mappings became {}", first, maps());
+    }
+    println!("ready");
+}
+
+#[test]
+fn a_session_leaves_no_trace_in_us() {
+    let (mut child, _lines) = host("trace", "");
+    assert!(child.wait().expect("it is ours").success());
+}
+
+#[test]
+#[ignore = "a host for `a_host_that_ignores_its_children`"]
+fn careless() {
+    // SAFETY: plain calls without pointers.
+    unsafe {
+        libc::signal(libc::SIGCHLD, libc::SIG_IGN);
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        libc::close(0);
+    }
+    let session = Session::new().expect("a session opens");
+    let mut spec = sh("exec <&-; exit 5");
+    spec.input = Input::Bytes(vec![0; 1_000_000].into());
+    assert_eq!(run_in(&session, &spec).ended.ending, Ending::Exited(5));
+    assert_eq!(run_in(&session, &sh("cat; kill -9 $$")).ended.ending, Ending::Signaled(9));
+    // SAFETY: plain call without pointers.
+    let kept = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    assert_eq!(kept, libc::SIG_DFL, "the host's own choice stays");
+    println!("ready");
+}
+
+#[test]
+fn a_host_may_ignore_its_children_and_close_its_input() {
+    let (mut child, _lines) = host("careless", "");
+    assert!(child.wait().expect("it is ours").success());
+}
+
+#[test]
+#[ignore = "a host for `on_our_terminal`"]
+fn terminal() {
+    let session = Session::new().expect("a session opens");
+    let mut spec = perl("use POSIX; open T, '+<', '/dev/tty' or die; my $line = <T>; print getpgrp() == tcgetpgrp(fileno T) ? 'ours' : 'foreign', qq( $line)");
+    spec.terminal = Terminal::Inherit;
+    let run = run_in(&session, &spec);
+    println!("ready {}", run.out().trim_end());
+    // Ctrl-C reaches the program, although it does not reach its warden.
+    let stop = Stop::new().expect("descriptors are left");
+    let handling = host_interrupts(&stop).expect("nobody else handles them");
+    let mut spec = sh("trap 'echo heard; exit 3' INT; echo waiting; while :; do sleep 0.05; done");
+    spec.terminal = Terminal::Inherit;
+    spec.grace = Duration::from_secs(60);
+    let ended = session.run(&spec, &Stop::new().expect("descriptors are left"), &mut |_, bytes| print!("{}", String::from_utf8_lossy(bytes)));
+    println!("{:?} {:?}", ended.expect("the program starts").ending, handling.signal());
+}
+
+#[test]
+fn on_our_terminal() {
+    // Python opens a terminal for the host and types at it.
+    let own = std::env::current_exe().expect("we are a file");
+    let host = format!("{} --ignored --exact --nocapture --test-threads=1 host::terminal", own.display());
+    let run = run(&Spec::new(program("python3", &["-c", PTY, &host])));
+    assert!(run.out().contains("ready ours typed"), "{run:?}");
+    assert!(run.out().contains("heard") && run.out().contains("Exited(3) Some(2)"), "{run:?}");
+}
+
+const PTY: &str = r"
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0: os.execvp('sh', ['sh', '-c', 'exec ' + sys.argv[1]])
+text = b''
+os.write(fd, b'typed\n')
+try:
+    while True:
+        piece = os.read(fd, 4096)
+        if not piece: break
+        text += piece
+        if piece.find(b'waiting') >= 0: os.write(fd, b'\x03')
+except OSError: pass
+os.waitpid(pid, 0)
+sys.stdout.buffer.write(text)
+";

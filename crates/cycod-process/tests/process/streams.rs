@@ -1,0 +1,104 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use cycod_process::{Ending, Input, SCRIPT_PATH, Session, Spec, Stop};
+
+use crate::support::*;
+
+fn sessions() -> [Session; 2] {
+    [Session::new().expect("a session opens"), Session::portable()]
+}
+
+/// Bytes in which a lost, doubled or moved piece shows.
+fn numbers(size: usize) -> Vec<u8> {
+    (0_u32..).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).take(size).collect()
+}
+
+#[test]
+fn ten_megabytes_go_through_both_ways() {
+    for session in sessions() {
+        let bytes = numbers(10_000_003);
+        let mut spec = Spec::new(program("cat", &[]));
+        spec.input = Input::Bytes(bytes.clone().into());
+        let run = run_in(&session, &spec);
+        assert!(run.stdout == bytes, "{} of {} bytes", run.stdout.len(), bytes.len());
+        assert_eq!(run.ended.ending, Ending::Exited(0));
+    }
+}
+
+#[test]
+fn input_that_nobody_reads_is_no_failure() {
+    for session in sessions() {
+        let mut spec = sh("exec <&-; echo done");
+        spec.input = Input::Bytes(numbers(3_000_000).into());
+        let run = run_in(&session, &spec);
+        assert_eq!((run.out(), run.ended.ending), ("done\n", Ending::Exited(0)));
+    }
+}
+
+#[test]
+fn no_input_is_an_end_of_file() {
+    for session in sessions() {
+        let run = run_in(&session, &sh("cat; echo $?; [ -t 0 ] || echo no terminal"));
+        assert_eq!(run.out(), "0\nno terminal\n");
+    }
+    let mut spec = sh("cat; echo $?");
+    spec.input = Input::Bytes(Arc::from([]));
+    assert_eq!(run(&spec).out(), "0\n");
+}
+
+#[test]
+fn both_streams_arrive_whole() {
+    let script = "for my $i (1..5000) { print STDOUT 'o' x 1000, chr 10; print STDERR 'e' x 1000, chr 10 }";
+    for session in sessions() {
+        let run = run_in(&session, &perl(script));
+        let whole = |byte: u8| [[byte; 1000].as_slice(), b"\n"].concat().repeat(5000);
+        assert!(run.stdout == whole(b'o'), "{}", run.stdout.len());
+        assert!(run.stderr == whole(b'e'), "{}", run.stderr.len());
+    }
+}
+
+#[test]
+fn output_arrives_while_the_program_runs() {
+    for session in sessions() {
+        // It ends only because what it wrote has been seen.
+        let stop = Stop::new().expect("descriptors are left");
+        let ended = session.run(&sh("printf x; sleep 60"), &stop, &mut |_, bytes| if bytes == b"x" { stop.kill() });
+        assert_eq!(ended.expect("the program starts").ending, Ending::Stopped { killed: true });
+    }
+}
+
+#[test]
+fn a_slow_reader_gets_everything_after_the_end() {
+    // The program is long gone when the first of its bytes are taken.
+    let mut spec = perl("print 'x' x 60_000; print STDERR 'y' x 60_000");
+    spec.linger = Duration::ZERO;
+    let (mut bytes, mut first) = (0, true);
+    let ended = Session::new().expect("a session opens").run(&spec, &Stop::new().expect("descriptors are left"), &mut |_, piece| {
+        bytes += piece.len();
+        if std::mem::take(&mut first) {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    });
+    assert_eq!((ended.expect("the program starts").ending, bytes), (Ending::Exited(0), 120_000));
+}
+
+#[test]
+fn a_large_script_is_read_from_its_path() {
+    let script = format!("x=$(cat)\necho $((6*7)) $x\n: {}\nexit 9\n", "y".repeat(10_000_000));
+    for session in sessions() {
+        let mut spec = Spec::new(program("sh", &[SCRIPT_PATH]));
+        spec.script = Some(script.as_bytes().into());
+        spec.input = Input::Bytes(b"in".as_slice().into());
+        let run = run_in(&session, &spec);
+        assert_eq!((run.out(), run.ended.ending), ("42 in\n", Ending::Exited(9)));
+    }
+}
+
+#[test]
+fn a_script_cannot_be_changed_by_what_it_runs() {
+    let mut spec = Spec::new(program("sh", &[SCRIPT_PATH]));
+    spec.script = Some(b"echo 'echo changed' 2>&- >>/dev/fd/3 && echo written\necho kept\n".as_slice().into());
+    let run = run(&spec);
+    assert_eq!(run.out(), "kept\n");
+}
