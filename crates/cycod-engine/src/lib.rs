@@ -1,1 +1,48 @@
-//! 
+//! The library a program embeds: open a place, list its tools, plan a call, run it, test a tool.
+//!
+//! ```
+//! use cycod_engine::{Engine, Given, Ignore, Nobody, Surface, host};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let place = tempfile::tempdir()?;
+//! # std::fs::create_dir_all(place.path().join(".cycod/tools"))?;
+//! # std::fs::write(
+//! #     place.path().join(".cycod/tools/greet.yaml"),
+//! #     "description: Greet somebody\nbash: echo \"Hello, {WHO}\"\ntags: [read]\nparameters:\n  WHO: {type: string, description: Whom}\n",
+//! # )?;
+//! let mut here = host::current()?;
+//! # here.working_directory = place.path().to_owned();
+//! # here.environment.insert("CYCOD_HOME".into(), place.path().join("home").into());
+//! let engine = Engine::open(here);
+//! let tool = engine.tool("greet")?;
+//! let plan = engine.plan(&tool, vec![("WHO".into(), Given::Text("$(reboot)".into()))], None)?;
+//! let approved = engine.approve(plan, Surface::Model, &Nobody)?;
+//! let report = engine.run(approved, &engine.control()?, &mut Ignore);
+//! assert_eq!(report.output, b"Hello, $(reboot)\n");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`Approver`] is where a program asks its own user, [`Sink`] where it follows a run.
+
+mod control;
+mod engine;
+mod error;
+pub mod host;
+mod result_json;
+mod testing;
+
+pub use control::Control;
+pub use engine::Engine;
+pub use error::EngineError;
+pub use result_json::{refusal_json, result_json};
+pub use testing::{TestOptions, TestOutcome, TestReport, TestVerdict};
+
+pub use cycod_call::Given;
+pub use cycod_catalog as catalog;
+pub use cycod_definition as definition;
+pub use cycod_diagnostic as diagnostic;
+pub use cycod_plan::{Offered, Plan, PlanError, Preview, StepPreview, graph, mask};
+pub use cycod_policy::{Answer, Approved, Approver, Decision, Nobody, Request, Surface, Verdict};
+pub use cycod_process::{Stop, Stream, Urgency};
+pub use cycod_run::{Event, Ignore, RunReport, Sink, Status, StepPath, StepReport};

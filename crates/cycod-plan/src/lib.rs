@@ -1,1 +1,21 @@
-//! 
+//! Everything that would happen in a run, before anything happens.
+//!
+//! A [`Plan`] is a call of one tool with its steps in dependency order, the commands that are known already and
+//! the templates of those that need the result of an earlier step, the limits, the environment and what it asks
+//! to be confined to. [`Plan::prepare`] turns a step into what a process needs once its inputs are known;
+//! [`Plan::preview`] shows all of it without running anything.
+//!
+//! Invariant: this crate starts no process, opens no file and asks no clock.
+
+mod confinement;
+mod effective;
+pub mod graph;
+mod plan;
+mod prepare;
+mod preview;
+
+pub use confinement::Offered;
+pub use effective::{Library, effective_level};
+pub use plan::{Plan, PlanError, PlannedAction, PlannedStep, Request};
+pub use prepare::{Argument, Prepared, ScriptFile};
+pub use preview::{Preview, StepPreview, mask};

@@ -1,1 +1,28 @@
-//! 
+//! Drives an approved plan to its end and tells the story as typed events.
+//!
+//! ```text
+//!              ┌──────────────── dispatcher ────────────────┐
+//!  Approved ──►│ who is ready? start · who ended? record    │──► RunReport
+//!  <Plan>      └───▲──────────────┬─────────────────────────┘
+//!                  │ messages     │ one worker per running step
+//!                  └── output, attempts, endings ◄── process · nested plan
+//! ```
+//!
+//! One loop owns the truth: workers run alone and send messages, the [dispatcher](dispatch) updates its state
+//! and passes [`Event`]s to a [`Sink`]. Secrets are masked before anything leaves this crate; only the data
+//! passed between steps is unmasked.
+//!
+//! Invariant: this crate prints nothing, prompts nobody and decides no permission.
+
+mod dispatch;
+mod event;
+mod keep;
+mod mask;
+mod report;
+mod results;
+mod time;
+mod worker;
+
+pub use dispatch::{Driver, run};
+pub use event::{Event, Ignore, Sink, StepPath};
+pub use report::{RunReport, Status, StepReport};

@@ -1,0 +1,161 @@
+use std::{io, sync::Arc, time::Duration};
+
+use cycod_call::{Given, Scripts};
+use cycod_catalog::{Catalog, Entry, Opened, Overrides, ScopeFilter, Scopes};
+use cycod_definition::{Host, Tool, Value};
+use cycod_diagnostic::Refusal;
+use cycod_plan::{Library, Offered, Plan, PlanError, Preview, Request};
+use cycod_policy::{Approved, Approver, Question, Surface, Verdict, decide};
+use cycod_process::Stop;
+use cycod_run::{Driver, RunReport, Sink, run};
+
+use crate::{Control, EngineError};
+
+/// The tools of one place, and everything that can be done with them.
+#[derive(Debug)]
+pub struct Engine {
+    host: Arc<Host>,
+    catalog: Catalog,
+    scripts: JavaScript,
+    offered: Offered,
+}
+
+/// Transforms written in JavaScript, in an engine that is started when the first is met.
+#[derive(Debug, Default)]
+pub(crate) struct JavaScript(cycod_script::Engine);
+
+impl Scripts for JavaScript {
+    fn transform(&self, script: &str, value: &Value) -> Result<Value, String> {
+        self.0.transform(script, value).map_err(|error| error.to_string())
+    }
+}
+
+impl Engine {
+    /// Opens the place where `host` stands: finds its scopes and looks what is in them.
+    pub fn open(mut host: Host) -> Self {
+        let overrides = Overrides::from_environment(&host.environment);
+        let scopes = Scopes::discover(&host, &overrides);
+        host.workspace = scopes.workspace().to_owned();
+        let catalog = Catalog::open(scopes, &host);
+        Self { host: Arc::new(host), catalog, scripts: JavaScript::default(), offered: Offered::default() }
+    }
+
+    /// The machine and the moment.
+    pub fn host(&self) -> &Arc<Host> {
+        &self.host
+    }
+
+    /// Everything there is, broken and shadowed tools included.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The entry that `name` leads to.
+    ///
+    /// # Errors
+    /// When there is none, with the name that was probably meant.
+    pub fn entry(&self, name: &str, filter: ScopeFilter) -> Result<Entry, EngineError> {
+        self.catalog.find(name, filter).ok_or_else(|| EngineError::Unknown {
+            name: name.to_owned(),
+            suggestion: self.catalog.suggest(name),
+        })
+    }
+
+    /// Loads a tool with its source.
+    ///
+    /// # Errors
+    /// When there is none of this name, or its file is wrong.
+    pub fn open_tool(&self, name: &str, filter: ScopeFilter) -> Result<Opened, EngineError> {
+        Ok(self.entry(name, filter)?.load()?)
+    }
+
+    /// Loads the tool that `name` leads to.
+    ///
+    /// # Errors
+    /// When there is none of this name, or its file is wrong.
+    pub fn tool(&self, name: &str) -> Result<Arc<Tool>, EngineError> {
+        Ok(Arc::new(self.open_tool(name, ScopeFilter::Any)?.tool))
+    }
+
+    /// Collects the tools that `tool` reaches.
+    ///
+    /// # Errors
+    /// When one is missing, or they reach themselves.
+    pub fn library(&self, tool: &Tool) -> Result<Library, Refusal> {
+        Library::collect(tool, &|name| self.tool(name).ok())
+    }
+
+    /// Plans a call; `timeout` replaces the tool's own.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the arguments, or why the tool cannot run here.
+    pub fn plan(&self, tool: &Arc<Tool>, arguments: Vec<(String, Given)>, timeout: Option<Duration>) -> Result<Plan, PlanError> {
+        self.plan_on(&self.host, tool, arguments, timeout)
+    }
+
+    /// As [`Engine::plan`], as if called from elsewhere.
+    pub(crate) fn plan_on(&self, host: &Arc<Host>, tool: &Arc<Tool>, arguments: Vec<(String, Given)>, timeout: Option<Duration>) -> Result<Plan, PlanError> {
+        let library = Arc::new(self.library(tool)?);
+        let run_id = run_id();
+        Plan::new(Request {
+            tool,
+            arguments,
+            library,
+            host: Arc::clone(host),
+            run_id: &run_id,
+            timeout,
+            offered: self.offered,
+            scripts: &self.scripts,
+        })
+    }
+
+    /// Shows everything a plan would do.
+    pub fn preview(&self, plan: &Plan) -> Preview {
+        plan.preview(&self.scripts)
+    }
+
+    /// Decides whether a plan may run, asking `approver` where the rules say so.
+    ///
+    /// # Errors
+    /// A refusal with the rule that decided.
+    pub fn approve(&self, plan: Plan, surface: Surface, approver: &dyn Approver) -> Result<Approved<Plan>, Refusal> {
+        let definition = Arc::clone(&plan.call.tool);
+        let tool = definition.name.as_str();
+        let privilege = definition.security.privilege;
+        let decision = decide(&Question { tool, level: plan.level, privilege, surface, unmet: &plan.unmet });
+        let commands = if decision.verdict == Verdict::Ask { self.preview(&plan).commands() } else { Vec::new() };
+        let request = cycod_policy::Request {
+            tool,
+            commands: &commands,
+            justification: definition.security.justification.as_deref(),
+            decision: &decision.clone(),
+        };
+        decision.approve(plan, &request, approver)
+    }
+
+    /// A control that nobody holds yet.
+    ///
+    /// # Errors
+    /// When the system has no descriptors left.
+    pub fn control(&self) -> io::Result<Control> {
+        Ok(Control { stop: Stop::new()?, is_attended: false })
+    }
+
+    /// Runs an approved plan to its end.
+    pub fn run(&self, approved: Approved<Plan>, control: &Control, sink: &mut dyn Sink) -> RunReport {
+        let driver = Driver { scripts: &self.scripts, stop: &control.stop, is_attended: control.is_attended };
+        run(approved, &driver, sink)
+    }
+}
+
+/// A name for a run that no other run has: time, process and a count.
+pub(crate) fn run_id() -> String {
+    use std::{
+        sync::atomic::{AtomicU32, Ordering},
+        time::{SystemTime, UNIX_EPOCH},
+    };
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("{:x}-{:x}-{count:x}", nanos & 0xffff_ffff_ffff, std::process::id())
+}

@@ -1,0 +1,38 @@
+use cycod_catalog::LoadError;
+use cycod_diagnostic::Refusal;
+
+/// Why the engine has no tool to give.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// No tool has the name.
+    #[error("no tool is called `{name}`")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The name that was probably meant.
+        suggestion: Option<String>,
+    },
+    /// The tool's file is wrong, or its name is taken twice.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+impl EngineError {
+    /// The refusal of a call that met this.
+    pub fn into_refusal(self) -> Refusal {
+        match self {
+            Self::Unknown { name, suggestion } => {
+                let refusal = Refusal::new("unknown-tool", format!("no tool is called `{name}`")).place(&name);
+                match suggestion {
+                    Some(near) => refusal.attempt(format!("did you mean `{near}`?")),
+                    None => refusal.attempt("cycod tool list"),
+                }
+            }
+            Self::Load(error) => {
+                let (LoadError::Broken { name, .. } | LoadError::Changed { was: name, .. }) = &error;
+                let name = name.clone();
+                Refusal::new("broken-tool", error.to_string()).attempt(format!("cycod tool validate {name}")).place(name)
+            }
+        }
+    }
+}

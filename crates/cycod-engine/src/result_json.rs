@@ -1,0 +1,76 @@
+use cycod_diagnostic::Refusal;
+use cycod_run::{RunReport, Status, StepReport};
+use serde_json::{Map, Value, json};
+
+/// Writes a report as the one result that every surface gives.
+///
+/// Output that is not Unicode is shown with replacement characters.
+pub fn result_json(report: &RunReport) -> Value {
+    let mut result = json!({
+        "success": report.success,
+        "exit_code": report.exit_code,
+        "output": text(&report.output),
+        "error": text(&report.error),
+        "timed_out": report.timed_out,
+        "truncated": report.truncated,
+        "duration_ms": milliseconds(report.duration),
+        "steps": report.steps.iter().map(step).collect::<Vec<_>>(),
+    });
+    if let Some(fields) = result.as_object_mut() {
+        if report.cancelled {
+            fields.insert("cancelled".into(), true.into());
+        }
+        if !report.warnings.is_empty() {
+            fields.insert("warnings".into(), json!(report.warnings));
+        }
+        add_refusal(fields, report.refusal.as_ref());
+    }
+    result
+}
+
+fn step(report: &StepReport) -> Value {
+    let mut result = json!({
+        "name": report.name,
+        "status": report.status.name(),
+        "exit_code": report.exit_code,
+        "output": text(&report.output),
+        "error": text(&report.error),
+        "duration_ms": milliseconds(report.duration),
+        "attempts": report.attempts,
+        "used_fallback": report.used_fallback,
+        "skipped": report.status == Status::Skipped,
+    });
+    if let Some(fields) = result.as_object_mut() {
+        add_refusal(fields, report.refusal.as_ref());
+        if !report.steps.is_empty() {
+            fields.insert("steps".into(), report.steps.iter().map(step).collect());
+        }
+    }
+    result
+}
+
+fn add_refusal(fields: &mut Map<String, Value>, refusal: Option<&Refusal>) {
+    if let Some(refusal) = refusal {
+        fields.insert("refusal".into(), refusal_json(refusal));
+    }
+}
+
+/// Writes a refusal; what it does not know is left out.
+pub fn refusal_json(refusal: &Refusal) -> Value {
+    let fields = [
+        ("code", Some(refusal.code)),
+        ("rule", refusal.rule.as_deref()),
+        ("where", refusal.place.as_deref()),
+        ("why", Some(&*refusal.why)),
+        ("try", refusal.attempt.as_deref()),
+    ];
+    fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))).collect::<Map<_, _>>().into()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn milliseconds(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

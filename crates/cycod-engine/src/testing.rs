@@ -1,0 +1,265 @@
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use cycod_call::{Call, Given, NoSteps, RunContext};
+use cycod_definition::{Host, TestCase, Tool};
+use cycod_plan::Plan;
+use cycod_policy::{Nobody, Surface};
+use cycod_run::{Ignore, RunReport};
+use cycod_syntax::template::Template;
+
+use crate::{Control, Engine};
+
+/// Which of a tool's tests to run, and how.
+#[derive(Clone, Debug, Default)]
+pub struct TestOptions {
+    /// Only the test of this name.
+    pub only: Option<String>,
+    /// Ends after the first failure.
+    pub stop_on_failure: bool,
+    /// Runs each test in a fresh directory.
+    pub isolated: bool,
+}
+
+/// What the tests of one tool showed.
+#[derive(Clone, Debug)]
+pub struct TestReport {
+    /// The tool.
+    pub tool: String,
+    /// Every test that was chosen, in source order.
+    pub outcomes: Vec<TestOutcome>,
+}
+
+/// What one test showed.
+#[derive(Clone, Debug)]
+pub struct TestOutcome {
+    /// The test.
+    pub name: String,
+    /// What it is about.
+    pub description: Option<String>,
+    /// Whether it holds.
+    pub verdict: TestVerdict,
+    /// How long the call and its cleanup took.
+    pub duration: Duration,
+    /// The run, when there was one.
+    pub run: Option<RunReport>,
+    /// What went wrong in the cleanup; it does not decide.
+    pub warnings: Vec<String>,
+}
+
+/// Whether a test holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TestVerdict {
+    /// Everything expected came.
+    Passed,
+    /// What did not come, one line each.
+    Failed(Vec<String>),
+    /// Why it did not run.
+    Skipped(String),
+}
+
+impl TestReport {
+    /// How many passed, failed and were skipped.
+    pub fn counts(&self) -> (usize, usize, usize) {
+        let count = |wanted: fn(&TestVerdict) -> bool| self.outcomes.iter().filter(|outcome| wanted(&outcome.verdict)).count();
+        (
+            count(|verdict| *verdict == TestVerdict::Passed),
+            count(|verdict| matches!(verdict, TestVerdict::Failed(_))),
+            count(|verdict| matches!(verdict, TestVerdict::Skipped(_))),
+        )
+    }
+}
+
+impl Engine {
+    /// Runs a tool's tests, one after the other.
+    ///
+    /// `finished` is called after each; a raised stop ends the series.
+    pub fn test(&self, tool: &Arc<Tool>, options: &TestOptions, control: &Control, finished: &mut dyn FnMut(&TestOutcome)) -> TestReport {
+        let mut report = TestReport { tool: tool.name.to_string(), outcomes: Vec::new() };
+        for case in tool.tests.iter().filter(|case| options.only.as_ref().is_none_or(|only| *only == case.name)) {
+            let outcome = self.test_case(tool, case, options, control);
+            finished(&outcome);
+            let failed = matches!(outcome.verdict, TestVerdict::Failed(_));
+            report.outcomes.push(outcome);
+            if (failed && options.stop_on_failure) || control.stop.is_raised() {
+                break;
+            }
+        }
+        report
+    }
+
+    fn test_case(&self, tool: &Arc<Tool>, case: &TestCase, options: &TestOptions, control: &Control) -> TestOutcome {
+        let began = Instant::now();
+        let mut outcome = TestOutcome {
+            name: case.name.clone(),
+            description: case.description.clone(),
+            verdict: TestVerdict::Passed,
+            duration: Duration::ZERO,
+            run: None,
+            warnings: Vec::new(),
+        };
+        let platform = self.host().platform;
+        if !case.platforms.is_empty() && !case.platforms.contains(&platform) {
+            outcome.verdict = TestVerdict::Skipped(format!("not for {platform}"));
+            return outcome;
+        }
+        let fresh = options.isolated.then(|| Fresh::make(&self.host().temp)).transpose();
+        let host = match &fresh {
+            Ok(None) => Arc::clone(self.host()),
+            Ok(Some(fresh)) => {
+                let directory = fresh.0.clone();
+                Arc::new(Host { working_directory: directory.clone(), workspace: directory, ..Host::clone(self.host()) })
+            }
+            Err(error) => {
+                outcome.verdict = TestVerdict::Failed(vec![format!("cannot make a fresh directory: {error}")]);
+                return outcome;
+            }
+        };
+        match self.run_case(&host, tool, case, control) {
+            Ok((report, failures, warnings)) => {
+                outcome.warnings = warnings;
+                outcome.run = Some(report);
+                if !failures.is_empty() {
+                    outcome.verdict = TestVerdict::Failed(failures);
+                }
+            }
+            Err(why) => outcome.verdict = TestVerdict::Failed(vec![why]),
+        }
+        outcome.duration = began.elapsed();
+        outcome
+    }
+
+    /// Runs the call of a test and checks what came out; the error says why there was no call.
+    fn run_case(&self, host: &Arc<Host>, tool: &Arc<Tool>, case: &TestCase, control: &Control) -> Result<(RunReport, Vec<String>, Vec<String>), String> {
+        let outside = Call {
+            tool: Arc::clone(tool),
+            host: Arc::clone(host),
+            run: RunContext { temp: host.temp.clone(), tool_name: tool.name.to_string() },
+            values: Vec::new(),
+            warnings: Vec::new(),
+        };
+        let argument = |(name, literal): &(String, _)| {
+            let value = outside.literal(literal, &NoSteps).map_err(|error| error.to_string())?;
+            Ok((name.clone(), Given::Value(value)))
+        };
+        let arguments = case.parameters.iter().map(argument).collect::<Result<Vec<_>, String>>()?;
+        let plan = self
+            .plan_on(host, tool, arguments, None)
+            .map_err(|error| error.into_refusal(tool.name.as_str()))
+            .map_err(|refusal| said(&refusal))?;
+        let after = plan.clone();
+        let approved = self.approve(plan, Surface::Person, &Nobody).map_err(|refusal| said(&refusal))?;
+        let report = self.run(approved, control, &mut Ignore);
+        let failures = self.check(&after, case, &report);
+        let warnings = self.clean_up_after(after, case);
+        Ok((report, failures, warnings))
+    }
+
+    fn check(&self, plan: &Plan, case: &TestCase, report: &RunReport) -> Vec<String> {
+        let mut failures = Vec::new();
+        let expected = &case.expected;
+        let wanted = expected.exit_code.unwrap_or(0);
+        if i64::from(report.exit_code) != wanted {
+            let why = report.refusal.as_ref().map(|refusal| format!(" ({})", said(refusal))).unwrap_or_default();
+            failures.push(format!("exit code is {}, expected {wanted}{why}", report.exit_code));
+        }
+        let transcript = String::from_utf8_lossy(&report.transcript);
+        let resolved = |template: &Template, failures: &mut Vec<String>| match plan.call.text(template, &NoSteps) {
+            Ok(text) => Some(text),
+            Err(error) => {
+                failures.push(error.to_string());
+                None
+            }
+        };
+        for template in &expected.output_contains {
+            if let Some(text) = resolved(template, &mut failures)
+                && !transcript.contains(&text)
+            {
+                failures.push(format!("output does not contain {text:?}"));
+            }
+        }
+        if !expected.output_contains_any.is_empty() {
+            let commands = report.commands().join("\n");
+            let texts: Vec<String> = expected.output_contains_any.iter().filter_map(|template| resolved(template, &mut failures)).collect();
+            if !texts.iter().any(|text| transcript.contains(text.as_str()) || commands.contains(text.as_str())) {
+                failures.push(format!("neither output nor command contains any of {texts:?}"));
+            }
+        }
+        let kinds: [(&[Template], fn(&Path) -> bool, &str); 2] =
+            [(&expected.file_exists, Path::is_file, "file"), (&expected.directory_exists, Path::is_dir, "directory")];
+        for (templates, is_there, kind) in kinds {
+            for template in templates {
+                match plan.path(template, &NoSteps) {
+                    Ok(path) if !is_there(&plan.working_directory.join(&path)) => failures.push(format!("{kind} `{path}` does not exist")),
+                    Ok(_) => {}
+                    Err(error) => failures.push(error.to_string()),
+                }
+            }
+        }
+        failures
+    }
+
+    /// Runs a test's cleanup commands where the tool ran, one after the other whatever happens.
+    fn clean_up_after(&self, mut plan: Plan, case: &TestCase) -> Vec<String> {
+        let texts = case.cleanup.iter().filter_map(|command| command.for_platform(self.host().platform));
+        plan.cleanup = Vec::new();
+        plan.is_workflow = true;
+        plan.timeout = Duration::from_secs(10);
+        plan.steps = texts
+            .enumerate()
+            .map(|(index, text)| {
+                let mut step = plan.cleanup_step(text);
+                step.name = format!("cleanup-{}", index + 1);
+                step.after = index.checked_sub(1).into_iter().collect();
+                step.continue_on_error = true;
+                step
+            })
+            .collect();
+        if plan.steps.is_empty() {
+            return Vec::new();
+        }
+        let (Ok(control), Ok(approved)) = (self.control(), self.approve(plan, Surface::Person, &Nobody)) else {
+            return vec!["the cleanup could not be started".to_owned()];
+        };
+        let report = self.run(approved, &control, &mut Ignore);
+        let failed = report.steps.iter().filter(|step| step.is_failure() || !step.has_run());
+        failed
+            .map(|step| {
+                let command = step.commands.first().map_or(step.name.as_str(), String::as_str);
+                match &step.refusal {
+                    Some(refusal) => format!("cleanup `{command}`: {}", refusal.why),
+                    None => format!("cleanup `{command}` ended with exit code {}", step.exit_code),
+                }
+            })
+            .collect()
+    }
+}
+
+fn said(refusal: &cycod_diagnostic::Refusal) -> String {
+    match &refusal.attempt {
+        Some(attempt) => format!("{}; try: {attempt}", refusal.why),
+        None => refusal.why.clone(),
+    }
+}
+
+/// A directory of one test, removed with everything in it.
+struct Fresh(PathBuf);
+
+impl Fresh {
+    fn make(below: &Path) -> std::io::Result<Self> {
+        let path = below.join(format!("cycod-test-{}", crate::engine::run_id()));
+        fs::create_dir_all(&path)?;
+        path.canonicalize().map(Self)
+    }
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        // What cannot be removed is left to the system's own cleaning of its temporary directory.
+        drop(fs::remove_dir_all(&self.0));
+    }
+}

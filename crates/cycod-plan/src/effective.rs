@@ -1,0 +1,106 @@
+use std::{collections::BTreeMap, sync::Arc};
+
+use cycod_definition::{Body, Level, Literal, Tool, level};
+use cycod_diagnostic::{Refusal, closest};
+
+/// How deeply tools may use tools, and aliases stand for aliases.
+const MAX_DEPTH: usize = 16;
+
+/// The tools that a plan reaches by `use-tool` and `base-tool`, collected when it is made.
+///
+/// A plan carries its library, so that what runs later is what was planned, whatever happens to the files.
+#[derive(Clone, Debug, Default)]
+pub struct Library(BTreeMap<String, Arc<Tool>>);
+
+/// A tool with its aliases resolved.
+#[derive(Clone, Debug)]
+pub(crate) struct Effective {
+    /// The definition that runs: the base's, under the alias's name.
+    pub(crate) tool: Arc<Tool>,
+    /// Defaults of the aliases, innermost first: a later one wins.
+    pub(crate) defaults: Vec<(String, Literal)>,
+}
+
+impl Library {
+    /// Collects every tool that `root` reaches.
+    ///
+    /// # Errors
+    /// A refusal when a tool is missing, reaches itself, or the chain is deeper than 16.
+    pub fn collect(root: &Tool, find: &dyn Fn(&str) -> Option<Arc<Tool>>) -> Result<Self, Refusal> {
+        let mut library = Self::default();
+        library.visit(root, find, &mut vec![root.name.key()])?;
+        Ok(library)
+    }
+
+    fn visit(&mut self, tool: &Tool, find: &dyn Fn(&str) -> Option<Arc<Tool>>, path: &mut Vec<String>) -> Result<(), Refusal> {
+        for name in tool.uses() {
+            let key = name.to_ascii_lowercase();
+            if path.contains(&key) {
+                let chain = path.iter().chain([&key]).map(|step| format!("`{step}`")).collect::<Vec<_>>().join(" → ");
+                return Err(Refusal::new("tool-cycle", format!("a tool may not use itself: {chain}")).place(&*tool.name.to_string()));
+            }
+            if path.len() >= MAX_DEPTH {
+                return Err(Refusal::new("tool-cycle", format!("tools use tools more than {MAX_DEPTH} deep")).place(name));
+            }
+            let used = match self.0.get(&key) {
+                Some(used) => Arc::clone(used),
+                None => find(name).ok_or_else(|| {
+                    Refusal::new("unknown-tool", format!("`{}` uses `{name}`, and no tool has this name", tool.name))
+                        .place(name)
+                        .attempt("cycod tool list")
+                })?,
+            };
+            self.0.insert(key.clone(), Arc::clone(&used));
+            path.push(key);
+            self.visit(&used, find, path)?;
+            path.pop();
+        }
+        Ok(())
+    }
+
+    /// The tool called `name`.
+    pub fn get(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.0.get(&name.to_ascii_lowercase())
+    }
+
+    /// Every tool in it.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.0.values()
+    }
+
+    /// Follows aliases from `tool` to the definition that runs.
+    pub(crate) fn effective(&self, tool: &Arc<Tool>) -> Result<Effective, Refusal> {
+        let Body::Alias { base, defaults } = &tool.body else {
+            return Ok(Effective { tool: Arc::clone(tool), defaults: Vec::new() });
+        };
+        let base = self
+            .get(base)
+            .ok_or_else(|| Refusal::new("unknown-tool", format!("`{}` stands for `{base}`, which is not a tool", tool.name)))?;
+        let mut effective = self.effective(base)?;
+        for (name, _) in defaults {
+            if effective.tool.parameter(name).is_none() {
+                let near = closest(name, effective.tool.parameters.iter().map(|parameter| parameter.name.as_str()));
+                let refusal = Refusal::new("unknown-argument", format!("`{}` sets `{name}`, which `{}` does not take", tool.name, base.name));
+                return Err(match near {
+                    Some(near) => refusal.place(name).attempt(format!("did you mean `{near}`?")),
+                    None => refusal.place(name),
+                });
+            }
+        }
+        effective.defaults.extend(defaults.iter().cloned());
+        let mut merged = Tool::clone(&effective.tool);
+        merged.name = tool.name.clone();
+        merged.description = tool.description.clone().or(merged.description);
+        merged.tests.clone_from(&tool.tests);
+        if tool.timeout != Tool::DEFAULT_TIMEOUT {
+            merged.timeout = tool.timeout;
+        }
+        effective.tool = Arc::new(merged);
+        Ok(effective)
+    }
+}
+
+/// The level of a tool together with everything it reaches: the highest of them.
+pub fn effective_level(tool: &Tool, library: &Library) -> Level {
+    level(tool, &|name| library.get(name).map(|used| effective_level(used, library)))
+}

@@ -1,0 +1,328 @@
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use cycod_call::{ArgumentProblem, Call, Given, NoSteps, ResolveError, RunContext, Scripts, Steps, bind, normalize_path};
+use cycod_definition::{
+    Body, Cleanup, Command, CommandText, Environment, Host, Level, Output, Platform, Retry, Step, StepAction, Tool,
+    ToolUse,
+};
+use cycod_diagnostic::Refusal;
+use cycod_syntax::{condition::Expr, template::Template};
+
+use crate::{Library, Offered, effective_level};
+
+/// A call with everything a plan is made of.
+pub struct Request<'a> {
+    /// The tool that was asked for.
+    pub tool: &'a Arc<Tool>,
+    /// Its arguments.
+    pub arguments: Vec<(String, Given)>,
+    /// The tools that can be reached from it.
+    pub library: Arc<Library>,
+    /// The machine and the moment.
+    pub host: Arc<Host>,
+    /// Names the run; part of the path of its temporary directory.
+    pub run_id: &'a str,
+    /// Replaces the tool's own limit.
+    pub timeout: Option<Duration>,
+    /// What can be enforced.
+    pub offered: Offered,
+    /// Runs the transforms that are JavaScript.
+    pub scripts: &'a dyn Scripts,
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug)]
+pub enum PlanError {
+    /// The arguments do not fit; every problem at once.
+    Arguments(Vec<ArgumentProblem>),
+    /// Something else stands in the way.
+    Refused(Refusal),
+}
+
+impl From<Refusal> for PlanError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// Everything that would happen.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The call, bound.
+    pub call: Call,
+    /// The steps in source order; a single command is one step.
+    pub steps: Vec<PlannedStep>,
+    /// Whether the tool has steps of its own, so that its transcript is headed per step.
+    pub is_workflow: bool,
+    /// How dangerous it is, composition included.
+    pub level: Level,
+    /// The limit of the whole run.
+    pub timeout: Duration,
+    /// Where commands run unless a step says otherwise.
+    pub working_directory: PathBuf,
+    /// The run's own directory for temporary files; not created yet.
+    pub temp_directory: PathBuf,
+    /// What is done when the run ends, however it ends.
+    pub cleanup: Vec<Cleanup>,
+    /// What the tool asks to be confined to and is not offered.
+    pub unmet: Vec<String>,
+    /// What a person should know, such as the use of something deprecated.
+    pub warnings: Vec<String>,
+    /// The tools its steps reach.
+    pub library: Arc<Library>,
+    pub(crate) offered: Offered,
+    pub(crate) run_id: String,
+}
+
+/// A step, ready but for the results of earlier ones.
+#[derive(Clone, Debug)]
+pub struct PlannedStep {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub action: PlannedAction,
+    /// The steps it waits for, by index.
+    pub after: Vec<usize>,
+    /// Runs only when true; with its source text.
+    pub condition: Option<(Expr, String)>,
+    /// Whether the run goes on when it fails.
+    pub continue_on_error: bool,
+    /// How often and how fast to try again.
+    pub retry: Option<Retry>,
+    /// Run when all tries failed.
+    pub fallback: Option<CommandText>,
+    /// What happens to its output.
+    pub output: Output,
+    /// The limit of one attempt.
+    pub timeout: Option<Duration>,
+    /// What it reads.
+    pub input: Option<Template>,
+    pub(crate) working_directory: Option<Template>,
+    pub(crate) environment: Environment,
+}
+
+/// What a step does.
+#[derive(Clone, Debug)]
+pub enum PlannedAction {
+    /// Runs a command.
+    Command(CommandText),
+    /// Calls another tool.
+    Tool(ToolUse),
+}
+
+impl Plan {
+    /// Makes the plan of a call.
+    ///
+    /// # Errors
+    /// The arguments' problems, or a refusal: wrong platform, a newer version needed, a cycle of tools, a
+    /// directory that cannot be resolved.
+    pub fn new(request: Request<'_>) -> Result<Self, PlanError> {
+        let Request { tool, arguments, library, host, run_id, timeout, offered, scripts } = request;
+        let effective = library.effective(tool)?;
+        let definition = effective.tool;
+        check_here(&definition, host.platform)?;
+        let bound = |arguments, temp: PathBuf| {
+            let run = RunContext { temp, tool_name: definition.name.to_string() };
+            bind(&definition, arguments, &effective.defaults, &host, &run, scripts).map_err(PlanError::Arguments)
+        };
+        let call = match &definition.file_paths.temp_directory {
+            None => bound(arguments, host.temp.join(format!("cycod-{run_id}")))?,
+            Some(template) => {
+                // In the template itself `{TEMP}` is the system's directory; everywhere else it is the run's own.
+                let outside = bound(arguments.clone(), host.temp.clone())?;
+                let parent = resolve_directory(&outside, Some(template), &NoSteps)?;
+                bound(arguments, parent.join(run_id))?
+            }
+        };
+        let steps = planned_steps(&definition, host.platform)?;
+        let working_directory = resolve_directory(&call, definition.file_paths.working_directory.as_ref(), &NoSteps)?;
+        let mut warnings = call.warnings.clone();
+        if let Some(deprecated) = &definition.deprecated {
+            let instead = deprecated.message.as_deref().map(|message| format!(": {message}")).unwrap_or_default();
+            warnings.push(format!("`{}` is deprecated{instead}", definition.name));
+        }
+        if definition.security.isolation == cycod_definition::Isolation::None {
+            warnings.push("`isolation: none` is for handlers inside this program; the command runs in a process of its own".into());
+        }
+        let unmet = std::iter::once(&definition)
+            .chain(library.tools())
+            .flat_map(|used| offered.unmet(&used.security).into_iter().map(|demand| format!("{demand} (`{}`)", used.name)))
+            .collect();
+        Ok(Self {
+            is_workflow: matches!(definition.body, Body::Steps(_)),
+            level: effective_level(&definition, &library),
+            timeout: timeout.unwrap_or(definition.timeout),
+            temp_directory: call.run.temp.clone(),
+            cleanup: definition.resources.cleanup.clone(),
+            call,
+            steps,
+            working_directory,
+            unmet,
+            warnings,
+            library,
+            offered,
+            run_id: run_id.to_owned(),
+        })
+    }
+
+    /// The definition that runs.
+    pub fn tool(&self) -> &Tool {
+        &self.call.tool
+    }
+
+    /// The machine and the moment.
+    pub fn host(&self) -> &Arc<Host> {
+        &self.call.host
+    }
+
+    /// The step in whose surroundings the cleanup commands run: the tool's, without a step's own additions.
+    pub fn cleanup_step(&self, command: &CommandText) -> PlannedStep {
+        PlannedStep::bare(self.tool(), "cleanup", PlannedAction::Command(command.clone()))
+    }
+
+    /// Resolves a path template: text with the platform's separators.
+    ///
+    /// # Errors
+    /// A placeholder that has no value.
+    pub fn path(&self, template: &Template, steps: &dyn Steps) -> Result<String, ResolveError> {
+        resolve_path(&self.call, template, steps)
+    }
+
+    /// Makes the plan of the tool that a step calls, once the results it refers to are known.
+    ///
+    /// # Errors
+    /// As for [`Plan::new`]; `with` is checked against the tool's parameters here.
+    pub fn nested(&self, step: &PlannedStep, tool_use: &ToolUse, steps: &dyn Steps, scripts: &dyn Scripts) -> Result<Self, PlanError> {
+        let tool = self.library.get(&tool_use.tool).ok_or_else(|| {
+            Refusal::new("unknown-tool", format!("`{}` is not a tool", tool_use.tool)).place(&tool_use.tool)
+        })?;
+        let mut arguments = Vec::with_capacity(tool_use.with.len());
+        for (name, literal) in &tool_use.with {
+            let value = self.call.literal(literal, steps).map_err(|error| self.unresolved(&error))?;
+            arguments.push((name.clone(), Given::Value(value)));
+        }
+        Self::new(Request {
+            tool,
+            arguments,
+            library: Arc::clone(&self.library),
+            host: Arc::clone(self.host()),
+            run_id: &format!("{}-{}", self.run_id, step.name),
+            timeout: None,
+            offered: self.offered,
+            scripts,
+        })
+    }
+}
+
+impl PlannedStep {
+    /// A step with nothing of its own but what it does.
+    fn bare(tool: &Tool, name: &str, action: PlannedAction) -> Self {
+        Self {
+            name: name.to_owned(),
+            action,
+            after: Vec::new(),
+            condition: None,
+            continue_on_error: tool.ignore_errors,
+            retry: None,
+            fallback: None,
+            output: Output::default(),
+            timeout: None,
+            input: None,
+            working_directory: None,
+            environment: Environment::default(),
+        }
+    }
+}
+
+fn check_here(tool: &Tool, platform: Platform) -> Result<(), Refusal> {
+    let works_here = |platforms: &std::collections::BTreeSet<Platform>| platforms.is_empty() || platforms.contains(&platform);
+    if !works_here(&tool.platforms) || !works_here(&tool.requires.platforms) {
+        let list = |platforms: &std::collections::BTreeSet<Platform>| platforms.iter().map(|p| p.name()).collect::<Vec<_>>().join(", ");
+        let names = if works_here(&tool.platforms) { list(&tool.requires.platforms) } else { list(&tool.platforms) };
+        return Err(Refusal::new("unsupported-platform", format!("`{}` works on {names}, and this is {platform}", tool.name)));
+    }
+    let ours = semver::Version::parse(env!("CARGO_PKG_VERSION")).expect("cargo checks the version");
+    match &tool.min_cycod_version {
+        Some(wanted) if *wanted > ours => Err(Refusal::new("newer-version-needed", format!("`{}` needs cycod {wanted} or newer, and this is {ours}", tool.name))),
+        _ => Ok(()),
+    }
+}
+
+fn planned_steps(tool: &Tool, platform: Platform) -> Result<Vec<PlannedStep>, Refusal> {
+    let single = |action| PlannedStep { input: tool.input.clone(), ..PlannedStep::bare(tool, tool.name.as_str(), action) };
+    match &tool.body {
+        Body::Command(command) => Ok(vec![single(PlannedAction::Command(text_for(command, platform, tool)?))]),
+        Body::Use(tool_use) => Ok(vec![single(PlannedAction::Tool(tool_use.clone()))]),
+        Body::Steps(steps) => {
+            steps.iter().enumerate().map(|(index, step)| planned_step(tool, step, index == 0, platform)).collect()
+        }
+        Body::Alias { base, .. } => Err(Refusal::new("unknown-tool", format!("`{}` stands for `{base}`, which is not a tool", tool.name))),
+    }
+}
+
+fn planned_step(tool: &Tool, step: &Step, is_first: bool, platform: Platform) -> Result<PlannedStep, Refusal> {
+    let action = match &step.action {
+        StepAction::Command(command) => PlannedAction::Command(text_for(command, platform, tool)?),
+        StepAction::Use(tool_use) => PlannedAction::Tool(tool_use.clone()),
+    };
+    let fallback = step.fallback.as_ref().map(|command| text_for(command, platform, tool)).transpose()?;
+    Ok(PlannedStep {
+        name: step.name.clone(),
+        action,
+        after: step.after.clone(),
+        condition: step.condition.clone(),
+        continue_on_error: step.continue_on_error.unwrap_or(tool.ignore_errors),
+        retry: step.retry,
+        fallback,
+        output: step.output.clone(),
+        timeout: step.timeout,
+        input: step.input.clone().or_else(|| tool.input.clone().filter(|_| is_first)),
+        working_directory: step.working_directory.clone(),
+        environment: step.environment.clone(),
+    })
+}
+
+pub(crate) fn text_for(command: &Command, platform: Platform, tool: &Tool) -> Result<CommandText, Refusal> {
+    command.for_platform(platform).cloned().ok_or_else(|| {
+        Refusal::new("unsupported-platform", format!("`{}` has no command for {platform}", tool.name))
+            .attempt("add `default` or this platform under `commands`")
+    })
+}
+
+fn resolve_path(call: &Call, template: &Template, steps: &dyn Steps) -> Result<String, ResolveError> {
+    let text = call.text(template, steps)?;
+    Ok(normalize_path(&call.tool.file_paths, call.host.platform, &text))
+}
+
+/// Resolves a directory template; relative ones start at the caller's directory, `~/` at the home.
+pub(crate) fn resolve_directory(call: &Call, template: Option<&Template>, steps: &dyn Steps) -> Result<PathBuf, Refusal> {
+    let host = &call.host;
+    let Some(template) = template else { return Ok(host.working_directory.clone()) };
+    let text = resolve_path(call, template, steps)
+        .map_err(|error| Refusal::new(error.code(), error.to_string()).place("working-directory"))?;
+    Ok(match text.strip_prefix("~/") {
+        Some(below_home) => host.home.join(below_home),
+        None if text == "~" => host.home.clone(),
+        None => host.working_directory.join(text),
+    })
+}
+
+impl PlanError {
+    /// The refusal that stands for all of it.
+    pub fn into_refusal(self, tool: &str) -> Refusal {
+        match self {
+            Self::Refused(refusal) => refusal,
+            Self::Arguments(problems) => {
+                let why: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+                let help: Vec<&str> = problems.iter().filter_map(|problem| problem.help.as_deref()).collect();
+                let code = problems.first().map_or("invalid-argument", |problem| problem.code);
+                let refusal = Refusal::new(code, why.join("; "));
+                let refusal = match problems.first().and_then(|problem| problem.parameter.as_deref()) {
+                    Some(parameter) => refusal.place(parameter),
+                    None => refusal,
+                };
+                if help.is_empty() { refusal.attempt(format!("cycod tool get {tool} --detail")) } else { refusal.attempt(help.join("; ")) }
+            }
+        }
+    }
+}

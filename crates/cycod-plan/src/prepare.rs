@@ -1,0 +1,281 @@
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
+
+use cycod_call::{OwnedPiece, ResolveError, Steps, speaks_of_secret};
+use cycod_definition::{CommandText, Interpreter, Platform};
+use cycod_diagnostic::Refusal;
+use cycod_shell::{Piece, Shell, place, place_argv, place_inline};
+use cycod_syntax::template::{Segment, Template};
+
+use crate::{Plan, PlannedStep, plan::resolve_directory};
+
+/// The longest program given as an argument; the system's limit for one is 128 KiB.
+const LONGEST_ARGUMENT: usize = 100 * 1024;
+
+/// What is left of the caller's environment with `inherit: false`, beside `LC_*`.
+const KEPT: [&str; 6] = ["PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR"];
+
+/// Variables by which a caller's environment would change how a shell reads a command.
+const SHELL_VARIABLES: [&str; 3] = ["BASH_ENV", "SHELLOPTS", "BASHOPTS"];
+
+/// A word of a command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// This text.
+    Text(OsString),
+    /// The path at which the program finds [`Prepared::script`].
+    Script,
+}
+
+/// A file that must be there before the program starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptFile {
+    /// Where.
+    pub path: PathBuf,
+    /// What it holds.
+    pub text: String,
+}
+
+/// What a process needs, byte for byte.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The command line; the first word is looked up on the `PATH` of `environment`.
+    pub arguments: Vec<Argument>,
+    /// Handed over by descriptor: a program too long for an argument, or one that nobody else may see.
+    pub script: Option<String>,
+    /// Files in the run's temporary directory.
+    pub files: Vec<ScriptFile>,
+    /// The whole environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Where it runs.
+    pub working_directory: PathBuf,
+    /// What it reads; nothing when absent.
+    pub input: Option<String>,
+    /// The command as a person could paste it; it may hold secrets.
+    pub shown: String,
+    /// Values to mask wherever the process is shown or heard.
+    pub secrets: Vec<String>,
+}
+
+impl Plan {
+    /// Prepares `command` of `step`, given the results of earlier steps.
+    ///
+    /// # Errors
+    /// A refusal when a placeholder cannot be resolved or a value cannot be placed where the author put it.
+    pub fn prepare(&self, step: &PlannedStep, command: &CommandText, steps: &dyn Steps) -> Result<Prepared, Refusal> {
+        self.prepare_with(step, command, steps, steps)
+    }
+
+    /// As [`Plan::prepare`], with other results for the command than for the texts around it: a dry run shows an
+    /// unknown result in the command as it was written, which a text cannot.
+    pub(crate) fn prepare_with(&self, step: &PlannedStep, command: &CommandText, in_command: &dyn Steps, steps: &dyn Steps) -> Result<Prepared, Refusal> {
+        let (environment, mut secrets) = self.environment(step, command, steps)?;
+        for template in &step.output.masked_values {
+            secrets.extend(self.call.text(template, steps).ok());
+        }
+        let pieces = self.call.pieces(&command.template, in_command).map_err(|error| self.unresolved(&error))?;
+        let program = self.program(step, command, &pieces)?;
+        let input = step.input.as_ref().map(|input| self.call.text(input, steps)).transpose();
+        let working_directory = match &step.working_directory {
+            Some(template) => resolve_directory(&self.call, Some(template), steps)?,
+            None => self.working_directory.clone(),
+        };
+        Ok(Prepared {
+            arguments: program.arguments,
+            script: program.script,
+            files: program.files,
+            environment,
+            working_directory,
+            input: input.map_err(|error| self.unresolved(&error))?,
+            shown: program.shown,
+            secrets,
+        })
+    }
+
+    fn program(&self, step: &PlannedStep, command: &CommandText, pieces: &[OwnedPiece]) -> Result<Program, Refusal> {
+        let pieces: Vec<Piece<'_>> = pieces.iter().map(OwnedPiece::as_piece).collect();
+        let refused = |refusal: cycod_shell::Refusal| {
+            Refusal::new(refusal.code, refusal.message).place(&step.name).attempt(refusal.try_)
+        };
+        let windows = self.host().platform == Platform::Windows;
+        let options = |command: &CommandText| {
+            command.options.iter().flat_map(|option| match option.len() {
+                1 => vec![format!("-{option}")],
+                _ => vec!["-o".to_owned(), option.clone()],
+            }).collect::<Vec<_>>()
+        };
+        let shell = |shell: Shell, start: &[&str], options: Vec<String>| {
+            let placed = place(shell, &pieces).map_err(refused)?;
+            Ok(Program::shell(start, options, placed))
+        };
+        match &command.interpreter {
+            Interpreter::Bash => shell(Shell::Bash, &["bash", "--noprofile", "--norc"], options(command)),
+            Interpreter::Sh => shell(Shell::Sh, &["sh"], options(command)),
+            Interpreter::Zsh => shell(Shell::Zsh, &["zsh", "-f"], options(command)),
+            Interpreter::PlatformDefault if !windows => shell(Shell::Sh, &["sh"], options(command)),
+            Interpreter::PlatformDefault | Interpreter::Cmd => {
+                let placed = place(Shell::Cmd, &pieces).map_err(refused)?;
+                Ok(Program::inline(["cmd.exe", "/d", "/s", "/c", &placed.text], placed.text.clone()))
+            }
+            Interpreter::PowerShell => {
+                let placed = place(Shell::PowerShell, &pieces).map_err(refused)?;
+                Ok(Program::inline(["pwsh", "-NoProfile", "-NonInteractive", "-Command", &placed.text], placed.text.clone()))
+            }
+            Interpreter::Argv => {
+                let words = place_argv(&pieces).map_err(refused)?;
+                let shown = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+                Ok(Program::inline(words, shown))
+            }
+            Interpreter::Program(program) => {
+                let text = place_inline(&pieces).map_err(refused)?;
+                self.script_file(step, &program.words, text)
+            }
+        }
+    }
+
+    /// A script for an interpreter that reads it from a file; values reach it by the environment.
+    fn script_file(&self, step: &PlannedStep, words: &[String], text: String) -> Result<Program, Refusal> {
+        let path = self.temp_directory.join(format!("{}.{}", step.name, extension(words)));
+        let mut arguments = Vec::new();
+        for word in words {
+            if word == "{1}" {
+                arguments.extend(self.call.environment().into_iter().map(|(_, value)| value));
+            } else {
+                arguments.push(word.replace("{0}", &path.to_string_lossy()));
+            }
+        }
+        if !words.iter().any(|word| word.contains("{0}")) {
+            arguments.push(path.to_string_lossy().into_owned());
+        }
+        let mut program = Program::inline(arguments, text.clone());
+        program.files.push(ScriptFile { path, text });
+        program.files.push(ScriptFile { path: self.parameters_path(), text: self.call.arguments_json() });
+        Ok(program)
+    }
+
+    /// Where `CYCOD_PARAMS` points.
+    fn parameters_path(&self) -> PathBuf {
+        self.temp_directory.join("parameters.json")
+    }
+
+    /// The environment of a step's process, and the values in it that must be masked.
+    fn environment(&self, step: &PlannedStep, command: &CommandText, steps: &dyn Steps) -> Result<(Environment, Vec<String>), Refusal> {
+        let tool = self.tool();
+        let inherit = tool.environment.inherit && step.environment.inherit;
+        let kept = |name: &str| inherit || KEPT.contains(&name) || name.starts_with("LC_");
+        let mut variables: BTreeMap<OsString, OsString> = self
+            .host()
+            .environment
+            .iter()
+            .filter(|(name, _)| name.to_str().map_or(inherit, |name| kept(name) && !SHELL_VARIABLES.contains(&name)))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        let mut secrets = self.call.secrets();
+        for (name, template) in tool.environment.variables.iter().chain(&step.environment.variables) {
+            let value = self.expanded(template, steps).map_err(|error| self.unresolved(&error))?;
+            if speaks_of_secret(name) || step.environment.secrets.contains(name) {
+                secrets.push(value.clone());
+            }
+            variables.insert(name.into(), value.into());
+        }
+        if matches!(command.interpreter, Interpreter::Program(_)) {
+            variables.extend(self.call.environment().into_iter().map(|(name, value)| (name.into(), value.into())));
+            variables.insert("CYCOD_PARAMS".into(), self.parameters_path().into());
+        }
+        Ok((variables.into_iter().collect(), secrets))
+    }
+
+    /// The text of an `environment` value: `${NAME}` in what the author wrote is the caller's variable.
+    fn expanded(&self, template: &Template, steps: &dyn Steps) -> Result<String, ResolveError> {
+        let variable = |name: &str| {
+            self.host().environment.get(std::ffi::OsStr::new(name)).map(|value| value.to_string_lossy().into_owned()).unwrap_or_default()
+        };
+        let segments = template.segments.iter().map(|segment| match segment {
+            Segment::Text(text) => Segment::Text(expand_variables(text, variable)),
+            Segment::Hole(hole) => Segment::Hole(hole.clone()),
+        });
+        self.call.text(&Template { segments: segments.collect() }, steps)
+    }
+
+    pub(crate) fn unresolved(&self, error: &ResolveError) -> Refusal {
+        Refusal::new(error.code(), error.to_string()).place(self.tool().name.as_str())
+    }
+}
+
+type Environment = Vec<(OsString, OsString)>;
+
+/// A command line in the making.
+struct Program {
+    arguments: Vec<Argument>,
+    script: Option<String>,
+    files: Vec<ScriptFile>,
+    shown: String,
+}
+
+impl Program {
+    fn inline(arguments: impl IntoIterator<Item = impl Into<OsString>>, shown: String) -> Self {
+        let arguments = arguments.into_iter().map(|word| Argument::Text(word.into())).collect();
+        Self { arguments, script: None, files: Vec::new(), shown }
+    }
+
+    /// A shell gets its program as an argument, unless that is too long or other users could read a secret there.
+    fn shell(start: &[&str], options: Vec<String>, placed: cycod_shell::Placed) -> Self {
+        let words = start.iter().map(|&word| word.to_owned()).chain(options);
+        let mut program = Self::inline(words, placed.text.clone());
+        if placed.sensitive || placed.text.len() > LONGEST_ARGUMENT {
+            program.arguments.push(Argument::Script);
+            program.script = Some(placed.text);
+        } else {
+            program.arguments.extend(["-c".to_owned(), placed.text].map(|word| Argument::Text(word.into())));
+        }
+        program
+    }
+}
+
+/// The file extension an interpreter expects; some (PowerShell, Deno) insist.
+fn extension(words: &[String]) -> &'static str {
+    let program = words.first().and_then(|word| word.rsplit(['/', '\\']).next()).unwrap_or_default();
+    let known = [("python", "py"), ("node", "mjs"), ("deno", "ts"), ("bun", "ts"), ("ruby", "rb"), ("perl", "pl"), ("rscript", "R"), ("pwsh", "ps1"), ("php", "php"), ("lua", "lua")];
+    let program = program.to_ascii_lowercase();
+    known.iter().find(|(start, _)| program.starts_with(start)).map_or("txt", |(_, extension)| extension)
+}
+
+/// Replaces `${NAME}` by the variable's value, once.
+fn expand_variables(text: &str, variable: impl Fn(&str) -> String) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        let Some(length) = rest[start..].find('}') else { break };
+        let name = &rest[start + 2..start + length];
+        out.push_str(&rest[..start]);
+        if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            out.push_str(&variable(name));
+        } else {
+            out.push_str(&rest[start..=start + length]);
+        }
+        rest = &rest[start + length + 1..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Quotes a word of an argument vector for show.
+fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:@%+,=-".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_expand_once() {
+        let check = |text: &str, expect: &str| {
+            assert_eq!(expand_variables(text, |name| format!("<{name} ${{HOME}}>")), expect);
+        };
+        check("a${HOME}b", "a<HOME ${HOME}>b");
+        check("${", "${");
+        check("${a b} ${}", "${a b} ${}");
+        check("$HOME {X}", "$HOME {X}");
+    }
+}

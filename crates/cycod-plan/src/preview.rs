@@ -1,0 +1,128 @@
+use cycod_call::{Scripts, StepValue, Steps};
+use cycod_definition::{Cleanup, CommandText, Literal, ToolUse, Value};
+use cycod_diagnostic::Refusal;
+use cycod_syntax::template::{Reference, StepAttribute};
+
+use crate::{Plan, PlannedAction, PlannedStep, plan::text_for};
+
+/// A plan as a dry run shows it: every step with its command.
+#[derive(Clone, Debug)]
+pub struct Preview {
+    /// The tool.
+    pub tool: String,
+    /// Every step, in source order.
+    pub steps: Vec<StepPreview>,
+    /// Commands that run at the end, whatever happens.
+    pub cleanup: Vec<String>,
+}
+
+/// A step as a dry run shows it.
+#[derive(Clone, Debug)]
+pub struct StepPreview {
+    /// Its name.
+    pub name: String,
+    /// The names of the steps it waits for.
+    pub after: Vec<String>,
+    /// Its condition, as written.
+    pub condition: Option<String>,
+    /// What it executes, secrets masked, or why it cannot; `{step.output}` stands where a result is not known yet.
+    pub command: Result<String, Refusal>,
+    /// What it executes when all tries failed.
+    pub fallback: Option<Result<String, Refusal>>,
+    /// The plan of the tool it calls.
+    pub nested: Option<Box<Preview>>,
+}
+
+/// The results of steps that have not run.
+struct NotYet;
+
+impl Steps for NotYet {
+    fn value(&self, _step: &str, _attribute: StepAttribute) -> StepValue {
+        StepValue::Later
+    }
+}
+
+/// The same in a text: the placeholder itself stands for its value.
+struct AsWritten;
+
+impl Steps for AsWritten {
+    fn value(&self, step: &str, attribute: StepAttribute) -> StepValue {
+        let name = StepAttribute::NAMES.iter().find(|(_, known)| *known == attribute).map_or("output", |(name, _)| name);
+        StepValue::Known(Value::Text(format!("{{{step}.{name}}}")))
+    }
+}
+
+impl Plan {
+    /// Shows every step without running anything.
+    pub fn preview(&self, scripts: &dyn Scripts) -> Preview {
+        let cleanup = self.cleanup.iter().filter_map(|action| self.cleanup_text(action)).collect();
+        let steps = self.steps.iter().map(|step| self.preview_step(step, scripts)).collect();
+        Preview { tool: self.tool().name.to_string(), steps, cleanup }
+    }
+
+    fn preview_step(&self, step: &PlannedStep, scripts: &dyn Scripts) -> StepPreview {
+        let (command, nested) = match &step.action {
+            PlannedAction::Command(command) => (self.shown(step, command), None),
+            PlannedAction::Tool(tool_use) => match self.nested(step, tool_use, &AsWritten, scripts) {
+                Ok(plan) => (Ok(format!("use-tool: {}", tool_use.tool)), Some(Box::new(plan.preview(scripts)))),
+                // An argument that only a result can give may not fit its type before it is there.
+                Err(_) if refers_to_steps(tool_use) => (Ok(format!("use-tool: {}", tool_use.tool)), None),
+                Err(error) => (Err(error.into_refusal(&tool_use.tool)), None),
+            },
+        };
+        StepPreview {
+            name: step.name.clone(),
+            after: step.after.iter().filter_map(|&index| Some(self.steps.get(index)?.name.clone())).collect(),
+            condition: step.condition.as_ref().map(|(_, source)| source.clone()),
+            command,
+            fallback: step.fallback.as_ref().map(|command| self.shown(step, command)),
+            nested,
+        }
+    }
+
+    fn shown(&self, step: &PlannedStep, command: &CommandText) -> Result<String, Refusal> {
+        let prepared = self.prepare_with(step, command, &NotYet, &AsWritten)?;
+        Ok(mask(&prepared.shown, &prepared.secrets))
+    }
+
+    fn cleanup_text(&self, action: &Cleanup) -> Option<String> {
+        let Cleanup::Command(command) = action else { return None };
+        let text = text_for(command, self.host().platform, self.tool()).ok()?;
+        self.shown(&self.cleanup_step(&text), &text).ok()
+    }
+}
+
+fn refers_to_steps(tool_use: &ToolUse) -> bool {
+    fn in_literal(literal: &Literal) -> bool {
+        match literal {
+            Literal::Text(template) => template.references().any(|(reference, _)| matches!(reference, Reference::Step { .. })),
+            Literal::List(items) => items.iter().any(in_literal),
+            Literal::Object(entries) => entries.iter().any(|(_, value)| in_literal(value)),
+            Literal::Null | Literal::Bool(_) | Literal::Number(_) => false,
+        }
+    }
+    tool_use.with.iter().any(|(_, literal)| in_literal(literal))
+}
+
+impl Preview {
+    /// Every command in it, nested ones included, in order.
+    pub fn commands(&self) -> Vec<String> {
+        let of_step = |step: &StepPreview| match &step.nested {
+            Some(nested) => nested.commands(),
+            None => step.command.iter().cloned().collect(),
+        };
+        self.steps.iter().flat_map(of_step).collect()
+    }
+
+    /// The first refusal in it, nested ones included.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        self.steps.iter().find_map(|step| step.command.as_ref().err().or_else(|| step.nested.as_ref()?.refusal()))
+    }
+}
+
+/// Replaces secrets of at least four characters by `****`, the longest first.
+pub fn mask(text: &str, secrets: &[String]) -> String {
+    let mut secrets: Vec<&str> = secrets.iter().map(String::as_str).filter(|secret| secret.chars().count() >= 4).collect();
+    secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
+    secrets.into_iter().fold(text.to_owned(), |text, secret| text.replace(secret, "****"))
+}

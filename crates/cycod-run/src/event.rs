@@ -1,0 +1,104 @@
+use std::{fmt, sync::Arc, time::Duration};
+
+use cycod_process::Stream;
+
+use crate::Status;
+
+/// Where a step stands: its name, after the names of the steps whose tools it runs in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StepPath(Arc<str>);
+
+impl StepPath {
+    /// The path of a step of the outermost tool.
+    pub fn root(step: &str) -> Self {
+        Self(step.into())
+    }
+
+    /// The path of a step of the tool that this step runs.
+    #[must_use]
+    pub fn child(&self, step: &str) -> Self {
+        Self(format!("{}/{step}", self.0).into())
+    }
+
+    /// How many tools it lies in.
+    pub fn depth(&self) -> usize {
+        self.0.matches('/').count()
+    }
+
+    /// The names, joined by `/`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for StepPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Something that happened in a run. Secrets are masked.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// An attempt at a step began.
+    StepStarted {
+        /// Which step.
+        step: StepPath,
+        /// 1 for the first.
+        attempt: u32,
+        /// What is executed, or the tool that is called.
+        command: String,
+    },
+    /// A step wrote something.
+    Output {
+        /// Which step.
+        step: StepPath,
+        /// Where to.
+        stream: Stream,
+        /// What.
+        bytes: Vec<u8>,
+        /// Whether its author asked for it to be passed on as it comes.
+        live: bool,
+    },
+    /// An attempt failed and another follows.
+    Retrying {
+        /// Which step.
+        step: StepPath,
+        /// How the attempt ended.
+        exit_code: i32,
+        /// How long until the next.
+        pause: Duration,
+    },
+    /// All attempts failed and the fallback runs.
+    FallingBack {
+        /// Which step.
+        step: StepPath,
+    },
+    /// A step ended, or will not run.
+    StepEnded {
+        /// Which step.
+        step: StepPath,
+        /// How.
+        status: Status,
+        /// With which code.
+        exit_code: i32,
+        /// After how long.
+        duration: Duration,
+    },
+    /// Something that a person should know.
+    Warning(String),
+}
+
+/// Somebody who follows a run.
+pub trait Sink {
+    /// Takes note of an event. While it does not return, the run's output waits.
+    fn event(&mut self, event: &Event);
+}
+
+/// A sink for runs that nobody follows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ignore;
+
+impl Sink for Ignore {
+    fn event(&mut self, _event: &Event) {}
+}

@@ -1,0 +1,75 @@
+/// Bytes kept up to a limit; what comes after is counted and dropped.
+#[derive(Debug)]
+pub(crate) struct Keep {
+    bytes: Vec<u8>,
+    limit: usize,
+    seen: u64,
+}
+
+impl Keep {
+    pub(crate) fn new(limit: u64) -> Self {
+        Self { bytes: Vec::new(), limit: usize::try_from(limit).unwrap_or(usize::MAX), seen: 0 }
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.seen += bytes.len() as u64;
+        let room = self.limit.saturating_sub(self.bytes.len());
+        self.bytes.extend_from_slice(&bytes[..room.min(bytes.len())]);
+    }
+
+    pub(crate) fn is_cut(&self) -> bool {
+        self.seen > self.bytes.len() as u64
+    }
+
+    /// The bytes, cut between characters.
+    pub(crate) fn into_bytes(mut self) -> Vec<u8> {
+        if self.is_cut() {
+            let tail = self.bytes.len().saturating_sub(3);
+            let lead = self.bytes[tail..].iter().rposition(|&byte| byte >= 0xC0).map(|at| tail + at);
+            if let Some(lead) = lead {
+                let length = match self.bytes[lead] {
+                    0xF0.. => 4,
+                    0xE0.. => 3,
+                    _ => 2,
+                };
+                if lead + length > self.bytes.len() {
+                    self.bytes.truncate(lead);
+                }
+            }
+        }
+        self.bytes
+    }
+
+    /// The text that says what is missing.
+    pub(crate) fn marker(&self) -> Option<String> {
+        self.is_cut().then(|| format!("\n[truncated: the first {} of {} bytes]\n", self.bytes.len(), self.seen))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_between_characters() {
+        let check = |text: &str, limit: u64, expect: &str| {
+            let mut keep = Keep::new(limit);
+            for byte in text.as_bytes() {
+                keep.push(&[*byte]);
+            }
+            assert_eq!(keep.is_cut(), expect.len() < text.len());
+            assert_eq!(String::from_utf8(keep.into_bytes()).expect("cut between characters"), expect);
+        };
+        check("abc", 3, "abc");
+        check("abc", 2, "ab");
+        check("aé", 2, "a");
+        check("aé", 3, "aé");
+        check("a€b", 2, "a");
+        check("a€b", 3, "a");
+        check("a€b", 4, "a€");
+        check("a🦀b", 4, "a");
+        check("a🦀b", 5, "a🦀");
+        check("", 0, "");
+        check("x", 0, "");
+    }
+}

@@ -1,0 +1,145 @@
+use aho_corasick::{AhoCorasick, MatchKind};
+
+/// What stands in the place of a secret.
+const MASK: &[u8] = b"****";
+
+/// Secrets shorter than this are not masked: they would take half of any text with them.
+const SHORTEST: usize = 4;
+
+/// Finds the secrets of a run in whatever it says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Secrets(Option<AhoCorasick>, usize);
+
+impl Secrets {
+    /// Collects the values to mask; each is masked as it is and as it stands inside a JSON string.
+    pub(crate) fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut patterns: Vec<Vec<u8>> = Vec::new();
+        for value in values {
+            let value = value.trim_end_matches(['\n', '\r']);
+            if value.chars().count() >= SHORTEST {
+                patterns.push(value.as_bytes().to_vec());
+                let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+                if escaped != value {
+                    patterns.push(escaped.into_bytes());
+                }
+            }
+        }
+        patterns.sort_unstable();
+        patterns.dedup();
+        let longest = patterns.iter().map(Vec::len).max().unwrap_or(0);
+        let automaton = (!patterns.is_empty())
+            .then(|| AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok())
+            .flatten();
+        Self(automaton, longest)
+    }
+
+    /// Masks a whole text.
+    pub(crate) fn mask(&self, bytes: Vec<u8>) -> Vec<u8> {
+        match &self.0 {
+            None => bytes,
+            Some(automaton) => replace(automaton, &bytes),
+        }
+    }
+
+    /// Masks a whole text.
+    pub(crate) fn mask_text(&self, text: &str) -> String {
+        String::from_utf8_lossy(&self.mask(text.as_bytes().to_vec())).into_owned()
+    }
+}
+
+fn replace(automaton: &AhoCorasick, bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut end = 0;
+    for found in automaton.find_iter(bytes) {
+        out.extend_from_slice(&bytes[end..found.start()]);
+        out.extend_from_slice(MASK);
+        end = found.end();
+    }
+    out.extend_from_slice(&bytes[end..]);
+    out
+}
+
+/// Masks one stream as it comes, also where a secret is split across reads: bytes that may be the beginning of
+/// a secret are held back until it is clear.
+#[derive(Debug)]
+pub(crate) struct StreamMask {
+    secrets: Secrets,
+    held: Vec<u8>,
+}
+
+impl StreamMask {
+    pub(crate) fn new(secrets: Secrets) -> Self {
+        Self { secrets, held: Vec::new() }
+    }
+
+    /// Takes bytes in and returns those that can be shown.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let Secrets(Some(automaton), longest) = &self.secrets else { return bytes.to_vec() };
+        self.held.extend_from_slice(bytes);
+        // A match that ends before this point cannot grow, and none can begin before it and end after what is held.
+        let settled = self.held.len().saturating_sub(longest.saturating_sub(1));
+        let mut out = Vec::with_capacity(settled);
+        let mut end = 0;
+        for found in automaton.find_iter(&self.held) {
+            if found.start() >= settled {
+                break;
+            }
+            out.extend_from_slice(&self.held[end..found.start()]);
+            out.extend_from_slice(MASK);
+            end = found.end();
+        }
+        if end < settled {
+            out.extend_from_slice(&self.held[end..settled]);
+            end = settled;
+        }
+        self.held.drain(..end);
+        out
+    }
+
+    /// Returns what was held back, at the end of the stream.
+    pub(crate) fn finish(&mut self) -> Vec<u8> {
+        self.secrets.mask(std::mem::take(&mut self.held))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn masks_whole_texts() {
+        let check = |secrets: &[&str], text: &str, expect: &str| {
+            assert_eq!(Secrets::new(secrets.iter().copied()).mask_text(text), expect);
+        };
+        check(&["hunter22"], "pw=hunter22!", "pw=****!");
+        check(&["abc"], "abc", "abc");
+        check(&["abcd", "abcdef"], "abcdefg", "****g");
+        check(&["a\"b\nc"], r#"{"x":"a\"b\nc"}"#, r#"{"x":"****"}"#);
+        check(&["secret\n"], "secret", "****");
+        check(&[], "anything", "anything");
+    }
+
+    proptest! {
+        #[test]
+        fn a_stream_is_masked_as_the_whole(
+            text in "[abx ]{0,60}",
+            secrets in prop::collection::vec("[ab]{4,7}", 0..3),
+            cuts in prop::collection::vec(0_usize..8, 0..30),
+        ) {
+            let secrets = Secrets::new(secrets.iter().map(String::as_str));
+            let mut stream = StreamMask::new(secrets.clone());
+            let mut out = Vec::new();
+            let mut rest = text.as_bytes();
+            for cut in cuts {
+                let (head, tail) = rest.split_at(cut.min(rest.len()));
+                out.extend(stream.push(head));
+                rest = tail;
+            }
+            out.extend(stream.push(rest));
+            out.extend(stream.finish());
+            prop_assert_eq!(out, secrets.mask(text.into_bytes()));
+        }
+    }
+}

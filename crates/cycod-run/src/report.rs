@@ -1,0 +1,170 @@
+use std::time::{Duration, SystemTime};
+
+use cycod_diagnostic::Refusal;
+
+/// How a run ended, for every surface.
+#[derive(Clone, Debug)]
+pub struct RunReport {
+    /// Whether the tool did what it was asked to.
+    pub success: bool,
+    /// Its exit code: the first failure's, else 0; -1 after a timeout.
+    pub exit_code: i32,
+    /// The standard output of the last step that ran.
+    pub output: Vec<u8>,
+    /// The standard error of the last step that ran.
+    pub error: Vec<u8>,
+    /// Everything that was said, headed per step for a workflow.
+    pub transcript: Vec<u8>,
+    /// Whether a limit of time ended it.
+    pub timed_out: bool,
+    /// Whether it was stopped from outside.
+    pub cancelled: bool,
+    /// Whether output was cut.
+    pub truncated: bool,
+    /// From start to end.
+    pub duration: Duration,
+    /// Every step, in source order.
+    pub steps: Vec<StepReport>,
+    /// Present when the run was not a plain exit.
+    pub refusal: Option<Refusal>,
+    /// What a person should know.
+    pub warnings: Vec<String>,
+}
+
+/// How a step ended.
+#[derive(Clone, Debug)]
+pub struct StepReport {
+    /// Its name.
+    pub name: String,
+    /// In one word.
+    pub status: Status,
+    /// Its exit code; -1 after a timeout, 128 and the number for a signal, 127 for a missing program.
+    pub exit_code: i32,
+    /// What it wrote to standard output, masked.
+    pub output: Vec<u8>,
+    /// What it wrote to standard error, masked.
+    pub error: Vec<u8>,
+    /// The last attempt, fallback included.
+    pub duration: Duration,
+    /// How often it was started.
+    pub attempts: u32,
+    /// Whether the result is the fallback's.
+    pub used_fallback: bool,
+    /// Whether output was cut.
+    pub truncated: bool,
+    /// What was executed, masked; one for each attempt that differed.
+    pub commands: Vec<String>,
+    /// When it began, from the start of the run.
+    pub began: Duration,
+    /// When it began, by the clock.
+    pub start_time: Option<SystemTime>,
+    /// When it ended, by the clock.
+    pub end_time: Option<SystemTime>,
+    /// Present when it was not a plain exit.
+    pub refusal: Option<Refusal>,
+    /// The steps of the tool it called.
+    pub steps: Vec<StepReport>,
+    /// What it wrote, byte for byte, for the steps that use it.
+    pub(crate) raw_output: Vec<u8>,
+    /// The same for standard error.
+    pub(crate) raw_error: Vec<u8>,
+    /// Warnings to carry into the run's.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// The end of a step in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Ended well.
+    Ok,
+    /// Ended badly, or did not start.
+    Failed,
+    /// Its condition was false.
+    Skipped,
+    /// Ended by a limit of time.
+    TimedOut,
+    /// The run ended before its turn.
+    NotRun,
+}
+
+impl Status {
+    /// The word used in templates and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+            Self::TimedOut => "timed-out",
+            Self::NotRun => "not-run",
+        }
+    }
+}
+
+impl StepReport {
+    /// A step that has not run.
+    pub(crate) fn new(name: &str, status: Status) -> Self {
+        Self {
+            name: name.to_owned(),
+            status,
+            exit_code: 0,
+            output: Vec::new(),
+            error: Vec::new(),
+            duration: Duration::ZERO,
+            attempts: 0,
+            used_fallback: false,
+            truncated: false,
+            commands: Vec::new(),
+            began: Duration::ZERO,
+            start_time: None,
+            end_time: None,
+            refusal: None,
+            steps: Vec::new(),
+            raw_output: Vec::new(),
+            raw_error: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Whether it ran and ended badly.
+    pub fn is_failure(&self) -> bool {
+        matches!(self.status, Status::Failed | Status::TimedOut)
+    }
+
+    /// Whether it ran at all.
+    pub fn has_run(&self) -> bool {
+        !matches!(self.status, Status::Skipped | Status::NotRun)
+    }
+}
+
+impl RunReport {
+    /// The report of a call that was refused before anything ran.
+    pub fn refused(refusal: Refusal, exit_code: i32) -> Self {
+        Self {
+            success: false,
+            exit_code,
+            output: Vec::new(),
+            error: Vec::new(),
+            transcript: Vec::new(),
+            timed_out: false,
+            cancelled: false,
+            truncated: false,
+            duration: Duration::ZERO,
+            steps: Vec::new(),
+            refusal: Some(refusal),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Every command that was executed, nested ones included, masked.
+    pub fn commands(&self) -> Vec<&str> {
+        fn collect<'a>(steps: &'a [StepReport], into: &mut Vec<&'a str>) {
+            for step in steps {
+                into.extend(step.commands.iter().map(String::as_str));
+                collect(&step.steps, into);
+            }
+        }
+        let mut commands = Vec::new();
+        collect(&self.steps, &mut commands);
+        commands
+    }
+}

@@ -1,0 +1,43 @@
+use std::{sync::Arc, time::SystemTime};
+
+use cycod_call::{StepValue, Steps, timestamp};
+use cycod_definition::Value;
+use cycod_syntax::template::StepAttribute;
+
+use crate::{Status, StepReport};
+
+/// The results of the steps that have ended, as templates and conditions see them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Results(pub(crate) Vec<Option<Arc<StepReport>>>);
+
+impl Steps for Results {
+    fn value(&self, step: &str, attribute: StepAttribute) -> StepValue {
+        let ended = self.0.iter().flatten().find(|report| report.name == step);
+        match ended {
+            Some(report) if report.status != Status::NotRun => StepValue::Known(attribute_of(report, attribute)),
+            _ => StepValue::Missing,
+        }
+    }
+}
+
+fn attribute_of(report: &StepReport, attribute: StepAttribute) -> Value {
+    let instant = |time: Option<SystemTime>| Value::Text(time.map(timestamp).unwrap_or_default());
+    match attribute {
+        StepAttribute::Output => Value::Text(trimmed(&report.raw_output)),
+        StepAttribute::Error => Value::Text(trimmed(&report.raw_error)),
+        StepAttribute::ExitCode => Value::Number(report.exit_code.to_string()),
+        StepAttribute::Duration => Value::Number(report.duration.as_millis().to_string()),
+        StepAttribute::StartTime => instant(report.start_time),
+        StepAttribute::EndTime => instant(report.end_time),
+        StepAttribute::Skipped => Value::Bool(report.status == Status::Skipped),
+        StepAttribute::Attempts => Value::Number(report.attempts.to_string()),
+        StepAttribute::TimedOut => Value::Bool(report.status == Status::TimedOut),
+        StepAttribute::Status => Value::Text(report.status.name().to_owned()),
+    }
+}
+
+/// The text without trailing newlines, as `$(…)` gives it.
+fn trimmed(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.trim_end_matches(['\n', '\r']).to_owned()
+}

@@ -1,0 +1,416 @@
+use std::{
+    ffi::OsStr,
+    fs,
+    io::Write,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant, SystemTime},
+};
+
+use cycod_call::Scripts;
+use cycod_definition::{CommandText, OutputMode, StreamTarget, ToolUse};
+use cycod_diagnostic::Refusal;
+use cycod_plan::{Argument, Plan, PlannedAction, PlannedStep, Prepared, ScriptFile};
+use cycod_process::{
+    Ended, Ending, Input, Limits, Program, ProgramNotFound, SCRIPT_PATH, Session, Spec, StartError, Stop, Stream,
+    Terminal, find_program,
+};
+
+use crate::{
+    Driver, Event, Status, StepPath, StepReport,
+    dispatch::drive,
+    keep::Keep,
+    mask::{Secrets, StreamMask},
+    results::Results,
+    time::pause,
+};
+
+/// Everything a worker needs to carry out one step by itself.
+pub(crate) struct Worker<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) step: &'a PlannedStep,
+    pub(crate) path: StepPath,
+    pub(crate) results: Results,
+    pub(crate) driver: Driver<'a>,
+    pub(crate) session: &'a Session,
+    pub(crate) began: Instant,
+    pub(crate) deadline: Instant,
+}
+
+/// How one attempt went.
+struct Attempt {
+    exit_code: i32,
+    status: Status,
+    refusal: Option<Refusal>,
+    /// Whether trying again can help: not after a refusal.
+    is_final: bool,
+}
+
+impl Attempt {
+    fn refused(refusal: Refusal) -> Self {
+        Self { exit_code: 1, status: Status::Failed, refusal: Some(refusal), is_final: true }
+    }
+}
+
+impl Worker<'_> {
+    /// Carries out the step: attempts, pauses, fallback.
+    pub(crate) fn run(&self, emit: &dyn Fn(Event)) -> StepReport {
+        let mut report = StepReport::new(&self.step.name, Status::Failed);
+        report.start_time = Some(SystemTime::now());
+        report.began = self.began.elapsed();
+        let retries = self.step.retry.map_or(0, |retry| retry.attempts);
+        loop {
+            report.attempts += 1;
+            let attempt = match &self.step.action {
+                PlannedAction::Command(command) => self.attempt(command, &mut report, emit),
+                PlannedAction::Tool(tool_use) => self.call_tool(tool_use, &mut report, emit),
+            };
+            report.record(attempt.exit_code, attempt.status, attempt.refusal);
+            if report.status == Status::Ok || attempt.is_final || self.is_over() || report.attempts > retries {
+                break;
+            }
+            if let Some(retry) = self.step.retry {
+                let wait = retry.pause(report.attempts);
+                emit(Event::Retrying { step: self.path.clone(), exit_code: report.exit_code, pause: wait });
+                pause(wait, self.deadline, self.driver.stop);
+                if self.is_over() {
+                    break;
+                }
+            }
+        }
+        if let Some(fallback) = &self.step.fallback
+            && report.is_failure()
+            && !self.is_over()
+        {
+            emit(Event::FallingBack { step: self.path.clone() });
+            report.used_fallback = true;
+            let attempt = self.attempt(fallback, &mut report, emit);
+            report.record(attempt.exit_code, attempt.status, attempt.refusal);
+        }
+        report.end_time = Some(SystemTime::now());
+        report
+    }
+
+    /// Whether nothing more may be started.
+    fn is_over(&self) -> bool {
+        self.driver.stop.is_raised() || Instant::now() >= self.deadline
+    }
+
+    /// Runs a command once.
+    fn attempt(&self, command: &CommandText, report: &mut StepReport, emit: &dyn Fn(Event)) -> Attempt {
+        let prepared = match self.plan.prepare(self.step, command, &self.results) {
+            Ok(prepared) => prepared,
+            Err(refusal) => return Attempt::refused(refusal),
+        };
+        let secrets = Secrets::new(prepared.secrets.iter().map(String::as_str));
+        let shown = secrets.mask_text(&prepared.shown);
+        if report.commands.last() != Some(&shown) {
+            report.commands.push(shown.clone());
+        }
+        emit(Event::StepStarted { step: self.path.clone(), attempt: report.attempts, command: shown });
+        let mut capture = match Capture::new(self, &secrets, emit) {
+            Ok(capture) => capture,
+            Err(refusal) => return Attempt::refused(refusal),
+        };
+        let started = Instant::now();
+        let outcome = self.start(&prepared, &mut capture);
+        report.duration = started.elapsed();
+        let cut = capture.finish(report, &secrets);
+        match outcome {
+            Ok(ended) => self.judge(&ended, cut, report),
+            Err(refusal) => Attempt { exit_code: refusal.1, status: Status::Failed, refusal: Some(refusal.0), is_final: false },
+        }
+    }
+
+    /// Starts the program and waits for its end. The error carries the exit code that stands for it.
+    fn start(&self, prepared: &Prepared, capture: &mut Capture<'_>) -> Result<Ended, (Refusal, i32)> {
+        write_files(&self.plan.temp_directory, &prepared.files).map_err(|refusal| (refusal, 1))?;
+        let program = self.program(prepared)?;
+        let input = self.input(prepared).map_err(|refusal| (refusal, 1))?;
+        let mut spec = Spec::new(program);
+        spec.terminal = if input == Input::Inherit { Terminal::Inherit } else { Terminal::Detached };
+        spec.input = input;
+        spec.script = prepared.script.as_ref().map(|script| Arc::from(script.as_bytes()));
+        spec.limits = Limits { memory: self.plan.tool().resources.max_memory, ..Limits::default() };
+        spec.deadline = Some(self.attempt_deadline());
+        self.session.run(&spec, self.driver.stop, &mut |stream, bytes| capture.take(stream, bytes)).map_err(|error| not_started(&error))
+    }
+
+    fn attempt_deadline(&self) -> Instant {
+        let interactive = self.plan.tool().interactive.as_ref().and_then(|interactive| interactive.timeout);
+        [self.step.timeout, interactive].into_iter().flatten().map(|limit| Instant::now() + limit).fold(self.deadline, Instant::min)
+    }
+
+    fn program(&self, prepared: &Prepared) -> Result<Program, (Refusal, i32)> {
+        let mut words = prepared.arguments.iter().map(|argument| match argument {
+            Argument::Text(text) => text.clone(),
+            Argument::Script => SCRIPT_PATH.into(),
+        });
+        let name = words.next().unwrap_or_default();
+        let search = prepared.environment.iter().find(|(variable, _)| variable == "PATH");
+        let search = search.map_or_else(|| OsStr::new("/usr/local/bin:/usr/bin:/bin"), |(_, value)| value.as_os_str());
+        let path = find_program(&name, search, &prepared.working_directory).map_err(|error| not_found(&error))?;
+        let arg0 = (path.as_os_str() != name).then_some(name);
+        Ok(Program {
+            path,
+            arg0,
+            args: words.collect(),
+            env: prepared.environment.clone(),
+            cwd: prepared.working_directory.clone(),
+        })
+    }
+
+    /// What the program reads. An interactive tool reads from the person, or gets its one default answer.
+    fn input(&self, prepared: &Prepared) -> Result<Input, Refusal> {
+        let bytes = |text: &str| Input::Bytes(Arc::from(text.as_bytes()));
+        match (&prepared.input, &self.plan.tool().interactive) {
+            (Some(input), _) => Ok(bytes(input)),
+            (None, None) => Ok(Input::Closed),
+            (None, Some(_)) if self.driver.is_attended => Ok(Input::Inherit),
+            (None, Some(interactive)) => match &interactive.default_response {
+                Some(response) => {
+                    let response = self.plan.call.text(response, &self.results).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+                    Ok(bytes(&format!("{response}\n")))
+                }
+                None => Err(Refusal::new("nobody-to-answer", format!("`{}` asks questions, and there is no terminal", self.plan.tool().name))
+                    .attempt("run it on a terminal, or give it `interactive-options.default-response`")),
+            },
+        }
+    }
+
+    fn judge(&self, ended: &Ended, cut: bool, report: &mut StepReport) -> Attempt {
+        let attempt = |exit_code, status, refusal| Attempt { exit_code, status, refusal, is_final: false };
+        let place = self.path.as_str();
+        match ended.ending {
+            Ending::Exited(_) if cut && !self.step.output.truncation => {
+                let limit = self.step.output.buffer_limit;
+                let refusal = Refusal::new("output-too-large", format!("`{place}` wrote more than its `buffer-limit` of {limit} bytes")).place(place);
+                attempt(1, Status::Failed, Some(refusal.attempt("raise `output.buffer-limit`, or set `output.truncation: true`")))
+            }
+            Ending::Exited(0) => attempt(0, Status::Ok, None),
+            Ending::Exited(code) => attempt(code, Status::Failed, None),
+            Ending::Signaled(signal) => attempt(128 + signal, Status::Failed, None),
+            Ending::TimedOut { .. } => {
+                let limit = report.duration.as_millis();
+                let what = if Instant::now() >= self.deadline { "timeout" } else { "the step's timeout" };
+                let refusal = Refusal::new("timed-out", format!("`{place}` was ended after {limit} ms")).rule(what).place(place);
+                attempt(-1, Status::TimedOut, Some(refusal.attempt("raise `timeout`, or pass --timeout MS")))
+            }
+            Ending::Stopped { killed } => {
+                let code = if killed { 137 } else { 143 };
+                attempt(code, Status::Failed, Some(Refusal::new("cancelled", format!("`{place}` was stopped from outside")).place(place)))
+            }
+            Ending::MemoryExceeded => {
+                let limit = self.plan.tool().resources.max_memory.unwrap_or_default();
+                let refusal = Refusal::new("memory-exceeded", format!("`{place}` used more than its `max-memory` of {limit} bytes")).place(place);
+                attempt(137, Status::Failed, Some(refusal.rule(format!("{:?}", ended.memory)).attempt("raise `resources.max-memory`")))
+            }
+        }
+    }
+
+    /// Runs the tool that the step calls, with its own plan and the time that is left.
+    fn call_tool(&self, tool_use: &ToolUse, report: &mut StepReport, emit: &dyn Fn(Event)) -> Attempt {
+        let scripts: &dyn Scripts = self.driver.scripts;
+        let plan = match self.plan.nested(self.step, tool_use, &self.results, scripts) {
+            Ok(plan) => plan,
+            Err(error) => return Attempt::refused(error.into_refusal(&tool_use.tool)),
+        };
+        if let Some(demand) = plan.unmet.first() {
+            return Attempt::refused(Refusal::new("confinement-unavailable", demand.clone()).place(&tool_use.tool));
+        }
+        emit(Event::StepStarted { step: self.path.clone(), attempt: report.attempts, command: format!("use-tool: {}", tool_use.tool) });
+        let deadline = [Some(Instant::now() + plan.timeout), self.step.timeout.map(|limit| Instant::now() + limit)]
+            .into_iter()
+            .flatten()
+            .fold(self.deadline, Instant::min);
+        let started = Instant::now();
+        let ended = drive(&plan, &self.driver, self.session, Some(&self.path), self.began, deadline, emit);
+        report.duration = started.elapsed();
+        let last = ended.steps.iter().rev().find(|step| step.has_run());
+        report.raw_output = last.map(|step| step.raw_output.clone()).unwrap_or_default();
+        report.raw_error = last.map(|step| step.raw_error.clone()).unwrap_or_default();
+        report.output = ended.output;
+        report.error = ended.error;
+        report.truncated = ended.truncated;
+        report.warnings = ended.warnings;
+        report.steps = ended.steps;
+        let status = match (ended.success, ended.timed_out) {
+            (true, _) => Status::Ok,
+            (false, true) => Status::TimedOut,
+            (false, false) => Status::Failed,
+        };
+        Attempt { exit_code: ended.exit_code, status, refusal: ended.refusal, is_final: false }
+    }
+}
+
+impl StepReport {
+    fn record(&mut self, exit_code: i32, status: Status, refusal: Option<Refusal>) {
+        self.exit_code = exit_code;
+        self.status = status;
+        self.refusal = refusal;
+    }
+}
+
+/// What one attempt says, on its way to the sink and into the report.
+struct Capture<'a> {
+    kept: [Keep; 2],
+    masks: [StreamMask; 2],
+    live: bool,
+    file: Option<fs::File>,
+    file_failure: Option<String>,
+    step: StepPath,
+    emit: &'a dyn Fn(Event),
+}
+
+impl<'a> Capture<'a> {
+    fn new(worker: &Worker<'_>, secrets: &Secrets, emit: &'a dyn Fn(Event)) -> Result<Self, Refusal> {
+        let output = &worker.step.output;
+        let is_stream = output.mode == OutputMode::Stream;
+        let file = match &output.stream_callback {
+            StreamTarget::File(template) if is_stream => {
+                let path = worker.plan.path(template, &worker.results).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+                let path = worker.plan.working_directory.join(path);
+                let file = fs::File::create(&path).map_err(|error| {
+                    Refusal::new("stream-file", format!("cannot write `{}`: {error}", path.display())).place(path.display().to_string())
+                })?;
+                Some(file)
+            }
+            _ => None,
+        };
+        Ok(Self {
+            kept: [Keep::new(output.buffer_limit), Keep::new(output.buffer_limit)],
+            masks: [StreamMask::new(secrets.clone()), StreamMask::new(secrets.clone())],
+            live: is_stream && file.is_none(),
+            file,
+            file_failure: None,
+            step: worker.path.clone(),
+            emit,
+        })
+    }
+
+    fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        let index = stream as usize;
+        self.kept[index].push(bytes);
+        let shown = self.masks[index].push(bytes);
+        self.pass_on(stream, shown);
+    }
+
+    fn pass_on(&mut self, stream: Stream, bytes: Vec<u8>) {
+        if bytes.is_empty() {
+            return;
+        }
+        if let Some(file) = &mut self.file
+            && let Err(error) = file.write_all(&bytes)
+            && self.file_failure.is_none()
+        {
+            self.file_failure = Some(format!("cannot write the stream file of `{}`: {error}", self.step));
+        }
+        (self.emit)(Event::Output { step: self.step.clone(), stream, bytes, live: self.live });
+    }
+
+    /// Moves what was kept into the report; returns whether anything was cut.
+    fn finish(mut self, report: &mut StepReport, secrets: &Secrets) -> bool {
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            let rest = self.masks[stream as usize].finish();
+            self.pass_on(stream, rest);
+        }
+        report.warnings.extend(self.file_failure.take());
+        let [output, error] = self.kept;
+        let cut = output.is_cut() || error.is_cut();
+        report.truncated = cut;
+        let keep = |keep: Keep| {
+            let marker = keep.marker();
+            let raw = keep.into_bytes();
+            let mut shown = secrets.mask(raw.clone());
+            shown.extend_from_slice(marker.unwrap_or_default().as_bytes());
+            (raw, shown)
+        };
+        (report.raw_output, report.output) = keep(output);
+        (report.raw_error, report.error) = keep(error);
+        cut
+    }
+}
+
+/// Writes the files a program expects, in the run's own directory, readable by nobody else.
+fn write_files(directory: &Path, files: &[ScriptFile]) -> Result<(), Refusal> {
+    let failed = |path: &Path, error: &std::io::Error| Refusal::new("temp-directory", format!("cannot write `{}`: {error}", path.display()));
+    if !files.is_empty() {
+        private_directory(directory).map_err(|error| failed(directory, &error))?;
+    }
+    for file in files {
+        private_file(&file.path).and_then(|mut opened| opened.write_all(file.text.as_bytes())).map_err(|error| failed(&file.path, &error))?;
+    }
+    Ok(())
+}
+
+/// Makes a directory that only this user can enter.
+pub(crate) fn private_directory(path: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+fn private_file(path: &Path) -> std::io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn not_found(error: &ProgramNotFound) -> (Refusal, i32) {
+    match error {
+        ProgramNotFound::Missing { name } => {
+            let name = name.display();
+            (Refusal::new("program-missing", format!("`{name}` is not installed, or not on the PATH")).place(name.to_string()).attempt(format!("install `{name}`")), 127)
+        }
+        ProgramNotFound::NotExecutable { path } => {
+            let path = path.display();
+            (Refusal::new("program-missing", format!("`{path}` is not executable")).place(path.to_string()).attempt(format!("chmod +x {path}")), 126)
+        }
+    }
+}
+
+fn not_started(error: &StartError) -> (Refusal, i32) {
+    let why = match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    };
+    let code = if error.is_program_missing() { 127 } else { 126 };
+    (Refusal::new("not-started", why), code)
+}
+
+/// How long a run's cleanup may take.
+pub(crate) const CLEANUP_LIMIT: Duration = Duration::from_secs(10);
+
+/// Runs one cleanup command; returns what went wrong.
+pub(crate) fn clean_up(worker: &Worker<'_>, command: &CommandText, stop: &Stop) -> Option<String> {
+    let prepared = match worker.plan.prepare(worker.step, command, &worker.results) {
+        Ok(prepared) => prepared,
+        Err(refusal) => return Some(format!("a cleanup command was skipped: {}", refusal.why)),
+    };
+    let secrets = Secrets::new(prepared.secrets.iter().map(String::as_str));
+    let shown = secrets.mask_text(&prepared.shown);
+    let program = match write_files(&worker.plan.temp_directory, &prepared.files).map_err(|refusal| (refusal, 1)).and_then(|()| worker.program(&prepared)) {
+        Ok(program) => program,
+        Err((refusal, _)) => return Some(format!("cleanup `{shown}` did not start: {}", refusal.why)),
+    };
+    let mut spec = Spec::new(program);
+    spec.script = prepared.script.as_ref().map(|script| Arc::from(script.as_bytes()));
+    spec.deadline = Some(worker.deadline);
+    let mut said = Keep::new(4096);
+    match worker.session.run(&spec, stop, &mut |_, bytes| said.push(bytes)) {
+        Ok(ended) if ended.is_success() => None,
+        Ok(ended) => {
+            let said = secrets.mask_text(String::from_utf8_lossy(&said.into_bytes()).trim());
+            let said = if said.is_empty() { said } else { format!(": {said}") };
+            Some(match ended.ending {
+                Ending::Exited(code) => format!("cleanup `{shown}` failed with exit code {code}{said}"),
+                _ => format!("cleanup `{shown}` was ended{said}"),
+            })
+        }
+        Err(error) => Some(format!("cleanup `{shown}` did not start: {}", not_started(&error).0.why)),
+    }
+}

@@ -1,0 +1,112 @@
+//! A place with a home, a project and nothing of the machine's own settings.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use tempfile::TempDir;
+
+/// A project directory with a home beside it.
+pub(crate) struct Place {
+    root: TempDir,
+}
+
+impl Place {
+    /// An empty project.
+    pub(crate) fn new() -> Self {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let place = Self { root };
+        for directory in [place.project(), place.home(), place.path("global"), place.path("tmp")] {
+            fs::create_dir_all(directory).expect("a directory in it");
+        }
+        place
+    }
+
+    /// A project with one local tool.
+    pub(crate) fn with_tool(name: &str, text: &str) -> Self {
+        let place = Self::new();
+        place.tool(name, text);
+        place
+    }
+
+    /// Writes a local tool.
+    pub(crate) fn tool(&self, name: &str, text: &str) {
+        self.write(&format!(".cycod/tools/{name}.yaml"), text);
+    }
+
+    /// Writes a file of the project.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.project().join(path);
+        fs::create_dir_all(path.parent().expect("a file has a parent")).expect("its directory");
+        fs::write(path, text).expect("the file");
+    }
+
+    /// Reads a file of the project.
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.project().join(path)).expect("the file")
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.path("project")
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.path("home")
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    /// The program with `arguments`, in a small environment.
+    #[expect(clippy::disallowed_methods, reason = "the tests start the program under test")]
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cycod"));
+        command
+            .args(arguments)
+            .current_dir(self.project())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.home())
+            .env("TMPDIR", self.path("tmp"))
+            .env("LANG", "C.UTF-8")
+            .env("CYCOD_GLOBAL_DIR", self.path("global"));
+        command
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        Ran(self.command(arguments).output().expect("the program starts"), self.root.path().to_owned())
+    }
+}
+
+/// How the program ended.
+#[must_use]
+pub(crate) struct Ran(Output, PathBuf);
+
+impl Ran {
+    /// Exit code, output and errors in one block, with the place's path as `[PLACE]`.
+    pub(crate) fn block(&self) -> String {
+        format!("exit: {}\n--- stdout\n{}--- stderr\n{}", self.code(), self.stdout(), self.stderr())
+    }
+
+    pub(crate) fn code(&self) -> i32 {
+        self.0.status.code().unwrap_or(-1)
+    }
+
+    pub(crate) fn stdout(&self) -> String {
+        self.redacted(&self.0.stdout)
+    }
+
+    pub(crate) fn stderr(&self) -> String {
+        self.redacted(&self.0.stderr)
+    }
+
+    fn redacted(&self, bytes: &[u8]) -> String {
+        let real = self.1.canonicalize().unwrap_or_else(|_| self.1.clone());
+        let text = String::from_utf8_lossy(bytes);
+        [real.as_path(), self.1.as_path() as &Path].iter().fold(text.into_owned(), |text, path| text.replace(&*path.to_string_lossy(), "[PLACE]"))
+    }
+}
