@@ -44,10 +44,7 @@ impl fmt::Display for Reason {
                 write!(f, "runs only on {}", names.join(", "))
             }
             Self::NoCommand(platform) => write!(f, "has no command for {platform}"),
-            Self::MissingInterpreter(program) => write!(
-                f,
-                "`{program}`, which runs its commands, is not on the PATH"
-            ),
+            Self::MissingInterpreter(program) => write!(f, "`{program}`, which runs its commands, is not on the PATH"),
             Self::MissingCommand(program) => {
                 write!(f, "requires `{program}`, which is not on the PATH")
             }
@@ -71,92 +68,47 @@ impl Machine {
     pub(crate) fn of(host: &Host) -> Self {
         let variable = |wanted: &str| {
             let same = |name: &OsString| {
-                if host.platform.is_unix() {
-                    name == wanted
-                } else {
-                    name.eq_ignore_ascii_case(wanted)
-                }
+                if host.platform.is_unix() { name == wanted } else { name.eq_ignore_ascii_case(wanted) }
             };
-            host.environment
-                .iter()
-                .find(|(name, _)| same(name))
-                .map(|(_, value)| value.as_os_str())
+            host.environment.iter().find(|(name, _)| same(name)).map(|(_, value)| value.as_os_str())
         };
-        let search = variable("PATH")
-            .map(|path| std::env::split_paths(path).collect())
-            .unwrap_or_default();
+        let search = variable("PATH").map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
         let extensions = if host.platform.is_unix() {
             vec![OsString::new()]
         } else {
-            let listed = variable("PATHEXT")
-                .and_then(OsStr::to_str)
-                .unwrap_or(".COM;.EXE;.BAT;.CMD");
-            std::iter::once("")
-                .chain(listed.split(';'))
-                .map(OsString::from)
-                .collect()
+            let listed = variable("PATHEXT").and_then(OsStr::to_str).unwrap_or(".COM;.EXE;.BAT;.CMD");
+            std::iter::once("").chain(listed.split(';')).map(OsString::from).collect()
         };
         let variables = host.environment.keys().cloned().collect();
-        Self {
-            platform: host.platform,
-            search,
-            extensions,
-            variables,
-            programs: Mutex::default(),
-        }
+        Self { platform: host.platform, search, extensions, variables, programs: Mutex::default() }
     }
 
     pub(crate) fn availability(&self, summary: &Summary) -> Availability {
         let mut reasons = Vec::new();
         if !summary.platforms.is_empty() && !summary.platforms.contains(&self.platform) {
-            reasons.push(Reason::OtherPlatforms(
-                summary.platforms.iter().copied().collect(),
-            ));
+            reasons.push(Reason::OtherPlatforms(summary.platforms.iter().copied().collect()));
         } else if summary.speechless.contains(&self.platform) {
             reasons.push(Reason::NoCommand(self.platform));
         }
-        let needed = summary
-            .programs
-            .iter()
-            .filter(|program| program.platforms.contains(&self.platform));
+        let needed = summary.programs.iter().filter(|program| program.platforms.contains(&self.platform));
         for program in needed.filter(|program| !self.has_program(&program.name)) {
             reasons.push(Reason::MissingInterpreter(program.name.clone()));
         }
-        for command in summary
-            .required_commands
-            .iter()
-            .filter(|command| !self.has_program(command))
-        {
+        for command in summary.required_commands.iter().filter(|command| !self.has_program(command)) {
             reasons.push(Reason::MissingCommand(command.clone()));
         }
-        for name in summary
-            .required_variables
-            .iter()
-            .filter(|name| !self.has_variable(name))
-        {
+        for name in summary.required_variables.iter().filter(|name| !self.has_variable(name)) {
             reasons.push(Reason::MissingVariable(name.clone()));
         }
-        if let Some(version) = summary
-            .min_cycod_version
-            .as_ref()
-            .filter(|version| **version > our_version())
-        {
+        if let Some(version) = summary.min_cycod_version.as_ref().filter(|version| **version > our_version()) {
             reasons.push(Reason::NewerVersion(version.clone()));
         }
-        if reasons.is_empty() {
-            Availability::Available
-        } else {
-            Availability::Unavailable(reasons)
-        }
+        if reasons.is_empty() { Availability::Available } else { Availability::Unavailable(reasons) }
     }
 
     fn has_variable(&self, wanted: &str) -> bool {
         let same = |name: &OsString| {
-            if self.platform.is_unix() {
-                name == wanted
-            } else {
-                name.eq_ignore_ascii_case(wanted)
-            }
+            if self.platform.is_unix() { name == wanted } else { name.eq_ignore_ascii_case(wanted) }
         };
         self.variables.iter().any(same)
     }
@@ -166,17 +118,11 @@ impl Machine {
         if name.contains('/') || (!self.platform.is_unix() && name.contains('\\')) {
             return !Path::new(name).is_absolute() || self.is_program(Path::new(name));
         }
-        let mut known = self
-            .programs
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut known = self.programs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(&is_there) = known.get(name) {
             return is_there;
         }
-        let is_there = self
-            .search
-            .iter()
-            .any(|directory| self.is_program(&directory.join(name)));
+        let is_there = self.search.iter().any(|directory| self.is_program(&directory.join(name)));
         known.insert(name.to_owned(), is_there);
         is_there
     }
@@ -185,16 +131,14 @@ impl Machine {
         self.extensions.iter().any(|extension| {
             let mut candidate = path.as_os_str().to_owned();
             candidate.push(extension);
-            fs::metadata(&candidate)
-                .is_ok_and(|metadata| metadata.is_file() && may_be_run(&metadata))
+            fs::metadata(&candidate).is_ok_and(|metadata| metadata.is_file() && may_be_run(&metadata))
         })
     }
 }
 
 /// The version that `min-cycod-version` is compared with.
 fn our_version() -> semver::Version {
-    semver::Version::parse(env!("CARGO_PKG_VERSION"))
-        .expect("cargo accepts only versions that parse")
+    semver::Version::parse(env!("CARGO_PKG_VERSION")).expect("cargo accepts only versions that parse")
 }
 
 #[cfg(unix)]

@@ -8,11 +8,11 @@ use cycod_definition::{Host, Level};
 use cycod_diagnostic::closest;
 
 use crate::{
-    Availability, Entry, Problem, Scope, ScopeFilter, Scopes, State, Summary, ToolDirectory,
+    Availability, Entry, Problem, Scope, ScopeFilter, Scopes, State, Summary, ToolDirectory, Writer,
     availability::Machine,
     codes,
     read::{Outcome, Reading},
-    shelf::Shelf,
+    shelf::{Cache, Shelf},
 };
 
 /// Which tools exist here: a snapshot of all directories.
@@ -44,7 +44,7 @@ impl Catalog {
     /// that cannot be used among the [`entries`](Self::entries). What is read is remembered below the
     /// user's directory, so that an unchanged file is parsed once.
     pub fn open(scopes: Scopes, host: &Host) -> Self {
-        let cache = scopes.user_directory().join("cache").join("catalog");
+        let cache = scopes.cache();
         Self::open_with(scopes, host, Some(&cache))
     }
 
@@ -53,18 +53,9 @@ impl Catalog {
         Self::open_with(scopes, host, None)
     }
 
-    fn open_with(scopes: Scopes, host: &Host, cache: Option<&Path>) -> Self {
-        let shelves = scopes
-            .directories()
-            .iter()
-            .cloned()
-            .map(|directory| Shelf::open(directory, cache))
-            .collect();
-        Self {
-            scopes,
-            shelves,
-            machine: Machine::of(host),
-        }
+    fn open_with(scopes: Scopes, host: &Host, cache: Option<&Cache>) -> Self {
+        let shelves = scopes.directories().iter().cloned().map(|directory| Shelf::open(directory, cache)).collect();
+        Self { scopes, shelves, machine: Machine::of(host) }
     }
 
     /// The directories it was opened with.
@@ -72,36 +63,31 @@ impl Catalog {
         &self.scopes
     }
 
+    /// Returns what changes the directories; open the catalog again to see what it did.
+    pub fn writer(&self) -> Writer<'_> {
+        Writer::new(&self.scopes)
+    }
+
     /// Directories that could not be listed, with the reason.
     pub fn problems(&self) -> impl Iterator<Item = (&Path, &io::Error)> {
-        self.shelves
-            .iter()
-            .filter_map(|shelf| Some((shelf.directory.path.as_path(), shelf.problem.as_ref()?)))
+        self.shelves.iter().filter_map(|shelf| Some((shelf.directory.path.as_path(), shelf.problem.as_ref()?)))
     }
 
     /// Returns every tool file, sorted by name; of one name, the winning one first.
     pub fn entries(&self) -> Vec<Entry> {
         let mut by_key: BTreeMap<String, Vec<Candidate<'_>>> = BTreeMap::new();
         for candidate in self.candidates() {
-            by_key
-                .entry(candidate.reading.name.to_ascii_lowercase())
-                .or_default()
-                .push(candidate);
+            by_key.entry(candidate.reading.name.to_ascii_lowercase()).or_default().push(candidate);
         }
         let levels: Vec<Vec<Level>> = by_key
             .iter()
             .map(|(key, group)| {
                 let used = |key: &str| by_key.get(key).and_then(|group| winner(group)).cloned();
-                group
-                    .iter()
-                    .map(|candidate| level(key, &candidate.reading, &used))
-                    .collect()
+                group.iter().map(|candidate| level(key, &candidate.reading, &used)).collect()
             })
             .collect();
         let groups = by_key.into_iter().zip(levels);
-        groups
-            .flat_map(|((key, group), levels)| self.resolve(&key, group, &levels))
-            .collect()
+        groups.flat_map(|((key, group), levels)| self.resolve(&key, group, &levels)).collect()
     }
 
     /// Returns the entry that `name` leads to among the scopes asked for, in whatever state it is.
@@ -112,53 +98,31 @@ impl Catalog {
         let key = name.to_ascii_lowercase();
         let group = self.with_key(&key);
         let used = |key: &str| winner(&self.with_key(key)).cloned();
-        let levels: Vec<Level> = group
-            .iter()
-            .map(|candidate| level(&key, &candidate.reading, &used))
-            .collect();
+        let levels: Vec<Level> = group.iter().map(|candidate| level(&key, &candidate.reading, &used)).collect();
         let entries = self.resolve(&key, group, &levels);
-        entries
-            .into_iter()
-            .find(|entry| self.scopes.admits(filter, entry.scope))
+        entries.into_iter().find(|entry| self.scopes.admits(filter, entry.scope))
     }
 
     /// Returns the name nearest to `name`, for "did you mean".
     pub fn suggest(&self, name: &str) -> Option<String> {
-        let names: BTreeSet<String> = self
-            .candidates()
-            .map(|candidate| candidate.reading.name)
-            .collect();
+        let names: BTreeSet<String> = self.candidates().map(|candidate| candidate.reading.name).collect();
         closest(name, names.iter().map(String::as_str)).map(str::to_owned)
     }
 
     fn candidates(&self) -> impl Iterator<Item = Candidate<'_>> {
-        self.shelves
-            .iter()
-            .flat_map(|shelf| in_shelf(shelf, shelf.items()))
+        self.shelves.iter().flat_map(|shelf| in_shelf(shelf, shelf.items()))
     }
 
     fn with_key(&self, key: &str) -> Vec<Candidate<'_>> {
-        self.shelves
-            .iter()
-            .flat_map(|shelf| in_shelf(shelf, shelf.with_key(key)))
-            .collect()
+        self.shelves.iter().flat_map(|shelf| in_shelf(shelf, shelf.with_key(key))).collect()
     }
 
     /// Decides between the files that hold one name: those that take it first, in the order in which they win.
     fn resolve(&self, key: &str, group: Vec<Candidate<'_>>, levels: &[Level]) -> Vec<Entry> {
-        let winning = group
-            .iter()
-            .filter(|one| one.takes_name())
-            .map(|one| one.directory.scope)
-            .min();
+        let winning = group.iter().filter(|one| one.takes_name()).map(|one| one.directory.scope).min();
         let others_in = |scope: Scope, but: &Path| -> Vec<PathBuf> {
-            let there = group
-                .iter()
-                .filter(|one| one.takes_name() && one.directory.scope == scope);
-            let mut paths: Vec<PathBuf> = there
-                .filter(|one| one.path != but)
-                .map(|one| one.path.clone())
-                .collect();
+            let there = group.iter().filter(|one| one.takes_name() && one.directory.scope == scope);
+            let mut paths: Vec<PathBuf> = there.filter(|one| one.path != but).map(|one| one.path.clone()).collect();
             paths.sort_unstable();
             paths
         };
@@ -166,25 +130,19 @@ impl Catalog {
             let scope = one.directory.scope;
             match &one.reading.outcome {
                 Outcome::Broken(problem) | Outcome::Foreign(problem) => {
-                    return State::Broken {
-                        problem: problem.clone(),
-                    };
+                    return State::Broken { problem: problem.clone() };
                 }
                 Outcome::Tool(_) | Outcome::Prose => {}
             }
             if self.scopes.is_reserved(key) {
                 let message = format!("`{}` is the name of a built-in tool", one.reading.name);
-                return State::Broken {
-                    problem: Problem::new(codes::RESERVED_NAME.0, message),
-                };
+                return State::Broken { problem: Problem::new(codes::RESERVED_NAME.0, message) };
             }
             let with = others_in(scope, &one.path);
             if !with.is_empty() {
                 return State::Duplicate { with };
             }
-            let by = winning
-                .filter(|winning| *winning < scope)
-                .map(|winning| others_in(winning, &one.path));
+            let by = winning.filter(|winning| *winning < scope).map(|winning| others_in(winning, &one.path));
             match by.and_then(|paths| paths.into_iter().next()) {
                 Some(by) => State::Shadowed { by },
                 None => State::Active,
@@ -206,19 +164,7 @@ impl Catalog {
                 };
                 let &ToolDirectory { scope, style, .. } = one.directory;
                 let name = one.reading.name;
-                (
-                    !takes_name,
-                    Entry {
-                        name,
-                        path: one.path,
-                        scope,
-                        style,
-                        summary,
-                        level,
-                        state,
-                        availability,
-                    },
-                )
+                (!takes_name, Entry { name, path: one.path, scope, style, summary, level, state, availability })
             })
             .collect();
         entries.sort_by(|(one_last, one), (other_last, other)| {
@@ -228,30 +174,15 @@ impl Catalog {
     }
 }
 
-fn in_shelf<'a>(
-    shelf: &'a Shelf,
-    items: Vec<crate::shelf::Item>,
-) -> impl Iterator<Item = Candidate<'a>> {
-    let items = items
-        .into_iter()
-        .filter(|item| item.reading.outcome != Outcome::Prose);
-    items.map(|item| Candidate {
-        directory: &shelf.directory,
-        path: shelf.path(&item),
-        reading: item.reading,
-    })
+fn in_shelf<'a>(shelf: &'a Shelf, items: Vec<crate::shelf::Item>) -> impl Iterator<Item = Candidate<'a>> {
+    let items = items.into_iter().filter(|item| item.reading.outcome != Outcome::Prose);
+    items.map(|item| Candidate { directory: &shelf.directory, path: shelf.path(&item), reading: item.reading })
 }
 
 /// The summary of the tool that a name leads to; nothing when there is not exactly one that works.
 fn winner<'a>(group: &'a [Candidate<'_>]) -> Option<&'a Summary> {
-    let winning = group
-        .iter()
-        .filter(|one| one.takes_name())
-        .map(|one| one.directory.scope)
-        .min()?;
-    let mut there = group
-        .iter()
-        .filter(|one| one.takes_name() && one.directory.scope == winning);
+    let winning = group.iter().filter(|one| one.takes_name()).map(|one| one.directory.scope).min()?;
+    let mut there = group.iter().filter(|one| one.takes_name() && one.directory.scope == winning);
     match (there.next().map(|one| &one.reading.outcome), there.next()) {
         (Some(Outcome::Tool(summary)), None) => Some(summary),
         _ => None,
@@ -260,11 +191,7 @@ fn winner<'a>(group: &'a [Candidate<'_>]) -> Option<&'a Summary> {
 
 /// The highest of a tool's own level and those of the tools it uses; one that is missing or broken may do anything.
 fn level(key: &str, reading: &Reading, used: &dyn Fn(&str) -> Option<Summary>) -> Level {
-    fn highest(
-        summary: &Summary,
-        seen: &mut BTreeSet<String>,
-        used: &dyn Fn(&str) -> Option<Summary>,
-    ) -> Level {
+    fn highest(summary: &Summary, seen: &mut BTreeSet<String>, used: &dyn Fn(&str) -> Option<Summary>) -> Level {
         let mut level = summary.own_level.unwrap_or(Level::Run);
         for name in &summary.uses {
             let key = name.to_ascii_lowercase();
@@ -273,8 +200,7 @@ fn level(key: &str, reading: &Reading, used: &dyn Fn(&str) -> Option<Summary>) -
             }
             // A cycle adds nothing; that it is an error is for the plan to say.
             if seen.insert(key.clone()) {
-                level = level
-                    .max(used(&key).map_or(Level::Run, |summary| highest(&summary, seen, used)));
+                level = level.max(used(&key).map_or(Level::Run, |summary| highest(&summary, seen, used)));
             }
         }
         level

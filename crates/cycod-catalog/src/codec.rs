@@ -106,11 +106,7 @@ impl<T: Field> Field for Option<T> {
         }
     }
     fn take(input: &mut &[u8]) -> Option<Self> {
-        Some(if bool::take(input)? {
-            Some(T::take(input)?)
-        } else {
-            None
-        })
+        Some(if bool::take(input)? { Some(T::take(input)?) } else { None })
     }
 }
 
@@ -128,20 +124,13 @@ impl<T: Field> Field for Vec<T> {
 
 impl Field for BTreeSet<Platform> {
     fn put(&self, out: &mut Vec<u8>) {
-        let bits = Platform::NAMES
-            .iter()
-            .enumerate()
-            .filter(|(_, (_, platform))| self.contains(platform));
+        let bits = Platform::NAMES.iter().enumerate().filter(|(_, (_, platform))| self.contains(platform));
         out.push(bits.fold(0, |bits, (bit, _)| bits | 1 << bit));
     }
     fn take(input: &mut &[u8]) -> Option<Self> {
         let bits = u8::take(input)?;
-        let named = Platform::NAMES
-            .iter()
-            .enumerate()
-            .filter(|(bit, _)| bits & 1 << bit != 0);
-        (bits >> Platform::NAMES.len() == 0)
-            .then(|| named.map(|(_, (_, platform))| *platform).collect())
+        let named = Platform::NAMES.iter().enumerate().filter(|(bit, _)| bits & 1 << bit != 0);
+        (bits >> Platform::NAMES.len() == 0).then(|| named.map(|(_, (_, platform))| *platform).collect())
     }
 }
 
@@ -151,10 +140,7 @@ impl Field for Level {
     }
     fn take(input: &mut &[u8]) -> Option<Self> {
         let byte = u8::take(input)?;
-        Self::NAMES
-            .into_iter()
-            .map(|(_, level)| level)
-            .find(|level| *level as u8 == byte)
+        Self::NAMES.into_iter().map(|(_, level)| level).find(|level| *level as u8 == byte)
     }
 }
 
@@ -164,9 +150,7 @@ impl Field for Kind {
     }
     fn take(input: &mut &[u8]) -> Option<Self> {
         let byte = u8::take(input)?;
-        [Self::Command, Self::Steps, Self::Use, Self::Alias]
-            .into_iter()
-            .find(|kind| *kind as u8 == byte)
+        [Self::Command, Self::Steps, Self::Use, Self::Alias].into_iter().find(|kind| *kind as u8 == byte)
     }
 }
 
@@ -194,16 +178,9 @@ macro_rules! fields {
     };
 }
 
-fields!(Problem {
-    code,
-    message,
-    line
-});
+fields!(Problem { code, message, line });
 fields!(Program { name, platforms });
-fields!(Deprecation {
-    message,
-    alternative
-});
+fields!(Deprecation { message, alternative });
 fields!(Summary {
     description,
     version,

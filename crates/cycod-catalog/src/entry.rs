@@ -3,7 +3,10 @@ use std::path::PathBuf;
 use cycod_definition::{Level, Tool};
 use cycod_diagnostic::{Diagnostic, Severity, SourceFile};
 
-use crate::{Availability, Problem, Scope, Style, Summary, codes, read};
+use crate::{
+    Availability, Problem, Scope, Style, Summary, codes,
+    read::{self, Outcome},
+};
 
 /// A tool file of the catalog, whether it can be used or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,25 +99,14 @@ impl Entry {
     pub fn load(&self) -> Result<Opened, LoadError> {
         let mut checked = read::check(&self.path);
         self.add_problems_of_the_directory(&mut checked);
-        let is_broken = checked
-            .diagnostics
-            .iter()
-            .any(|diagnostic| diagnostic.severity == Severity::Error);
+        let is_broken = checked.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
         match checked.tool {
             Some(tool) if !is_broken => {
                 if tool.name.key() != self.name.to_ascii_lowercase() {
                     let (was, is) = (self.name.clone(), tool.name.as_str().to_owned());
-                    return Err(LoadError::Changed {
-                        path: self.path.clone(),
-                        was,
-                        is,
-                    });
+                    return Err(LoadError::Changed { path: self.path.clone(), was, is });
                 }
-                Ok(Opened {
-                    tool,
-                    source: checked.source,
-                    diagnostics: checked.diagnostics,
-                })
+                Ok(Opened { tool, source: checked.source, diagnostics: checked.diagnostics })
             }
             _ => Err(LoadError::Broken {
                 name: self.name.clone(),
@@ -142,30 +134,26 @@ impl Entry {
         };
         match &self.state {
             State::Duplicate { with } => {
-                let message = format!(
-                    "the name `{}` is used twice in the {} scope",
-                    self.name, self.scope
-                );
-                let diagnostic =
-                    Diagnostic::error(codes::DUPLICATE_NAME, at.unwrap_or_default(), message);
-                let diagnostic = with
-                    .iter()
-                    .fold(whole_file(diagnostic), |diagnostic, other| {
-                        diagnostic.note(format!("`{}` has it too", other.display()))
-                    });
-                checked
-                    .diagnostics
-                    .push(diagnostic.help("rename one of the tools, or remove one of the files"));
+                // The list is of the past; that the name is taken must be so now.
+                let holds_it = |path: &&PathBuf| {
+                    read::read(path).is_some_and(|(reading, _)| {
+                        !matches!(reading.outcome, Outcome::Prose) && reading.name.eq_ignore_ascii_case(&self.name)
+                    })
+                };
+                let with: Vec<&PathBuf> = with.iter().filter(holds_it).collect();
+                if with.is_empty() {
+                    return;
+                }
+                let message = format!("the name `{}` is used twice in the {} scope", self.name, self.scope);
+                let diagnostic = Diagnostic::error(codes::DUPLICATE_NAME, at.unwrap_or_default(), message);
+                let diagnostic = with.iter().fold(whole_file(diagnostic), |diagnostic, other| {
+                    diagnostic.note(format!("`{}` has it too", other.display()))
+                });
+                checked.diagnostics.push(diagnostic.help("rename one of the tools, or remove one of the files"));
             }
             State::Broken { problem } if problem.code == codes::RESERVED_NAME.0 => {
-                let diagnostic = Diagnostic::error(
-                    codes::RESERVED_NAME,
-                    at.unwrap_or_default(),
-                    &problem.message,
-                );
-                checked
-                    .diagnostics
-                    .push(whole_file(diagnostic).help("give the tool another name"));
+                let diagnostic = Diagnostic::error(codes::RESERVED_NAME, at.unwrap_or_default(), &problem.message);
+                checked.diagnostics.push(whole_file(diagnostic).help("give the tool another name"));
             }
             _ => {}
         }

@@ -72,12 +72,7 @@ pub(crate) fn keeps_change_times(directory: BorrowedFd<'_>) -> bool {
         0xca45_1a4e, // bcachefs
         0x794c_7630, // overlayfs, whose changed files live on one of the above
     ];
-    #[expect(
-        clippy::unnecessary_cast,
-        reason = "the type differs between architectures"
-    )]
-    rustix::fs::fstatfs(directory)
-        .is_ok_and(|system| HONEST.contains(&(system.f_type as u64 & 0xffff_ffff)))
+    rustix::fs::fstatfs(directory).is_ok_and(|system| HONEST.contains(&(system.f_type as u64 & 0xffff_ffff)))
 }
 
 /// What is known of one file.
@@ -105,10 +100,7 @@ pub(crate) struct Index {
 impl Index {
     /// The file that keeps the index of `directory`.
     pub(crate) fn path(cache: &Path, directory: &Path) -> PathBuf {
-        cache.join(format!(
-            "{:016x}.index",
-            hash(directory.as_os_str().as_bytes())
-        ))
+        cache.join(format!("{:016x}.index", hash(directory.as_os_str().as_bytes())))
     }
 
     /// Opens the index of `directory`, when there is one that can be trusted at all.
@@ -116,13 +108,11 @@ impl Index {
         let file = File::open(Self::path(cache, directory)).ok()?;
         let mut header = [0; HEADER];
         file.read_exact_at(&mut header, 0).ok()?;
-        let u64_at =
-            |bytes: &[u8], at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+        let u64_at = |bytes: &[u8], at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
         if header[..16] != *MAGIC || u64_at(&header, 16)? != fingerprint() {
             return None;
         }
-        let head_length = u64_at(&header, 32)
-            .filter(|&length| length <= LARGEST_HEAD && length >= HEADER as u64)?;
+        let head_length = u64_at(&header, 32).filter(|&length| length <= LARGEST_HEAD && length >= HEADER as u64)?;
         if file.metadata().ok()?.len() < head_length {
             return None;
         }
@@ -133,8 +123,7 @@ impl Index {
         }
         let mut fields = Fields(&head[48..HEADER]);
         let (device, inode) = (fields.u64()?, fields.u64()?);
-        let (modified, changed, flags) =
-            (fields.u64()? as i64, fields.u64()? as i64, fields.u64()?);
+        let (modified, changed, flags) = (fields.u64()? as i64, fields.u64()? as i64, fields.u64()?);
         let (path_length, count) = (fields.u32()? as usize, fields.u32()? as usize);
         let records_at = HEADER.checked_add(path_length)?;
         if head.get(HEADER..records_at)? != directory.as_os_str().as_bytes() {
@@ -142,25 +131,9 @@ impl Index {
         }
         let names_at = records_at.checked_add(count.checked_mul(RECORD)?)?;
         let table = head.get(records_at..names_at)?;
-        let records = table
-            .chunks_exact(RECORD)
-            .map(|bytes| Record::parse(bytes, device))
-            .collect::<Option<_>>()?;
-        let directory = Stamp {
-            device,
-            inode,
-            size: 0,
-            modified,
-            changed,
-        };
-        Some(Self {
-            file,
-            names_at,
-            directory,
-            directory_is_settled: flags & 1 != 0,
-            records,
-            head,
-        })
+        let records = table.chunks_exact(RECORD).map(|bytes| Record::parse(bytes, device)).collect::<Option<_>>()?;
+        let directory = Stamp { device, inode, size: 0, modified, changed };
+        Some(Self { file, names_at, directory, directory_is_settled: flags & 1 != 0, records, head })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -169,29 +142,18 @@ impl Index {
 
     /// Whether the directory still has the names it had.
     pub(crate) fn names_are_those_of(&self, directory: &Stamp) -> bool {
-        self.directory_is_settled
-            && self.directory
-                == Stamp {
-                    size: 0,
-                    ..*directory
-                }
+        self.directory_is_settled && self.directory == Stamp { size: 0, ..*directory }
     }
 
     /// The name of a file, without its path.
     pub(crate) fn name(&self, record: usize) -> &OsStr {
-        OsStr::from_bytes(
-            self.name_bytes(record)
-                .split_last()
-                .map_or(&[], |(_, name)| name),
-        )
+        OsStr::from_bytes(self.name_bytes(record).split_last().map_or(&[], |(_, name)| name))
     }
 
     fn name_bytes(&self, record: usize) -> &[u8] {
         let (offset, length) = self.records[record].name;
         let start = self.names_at.saturating_add(offset as usize);
-        self.head
-            .get(start..start.saturating_add(length.into()))
-            .unwrap_or_default()
+        self.head.get(start..start.saturating_add(length.into())).unwrap_or_default()
     }
 
     /// Whether the file is what it was when it was read.
@@ -199,19 +161,14 @@ impl Index {
         let known = &self.records[record];
         known.is_settled
             && CStr::from_bytes_with_nul(self.name_bytes(record)).is_ok_and(|name| {
-                statat(directory, name, AtFlags::empty())
-                    .is_ok_and(|stat| Stamp::from(&stat) == known.stamp)
+                statat(directory, name, AtFlags::empty()).is_ok_and(|stat| Stamp::from(&stat) == known.stamp)
             })
     }
 
     /// Returns for each record whether its file is what it was, asking on as many threads as pay.
     ///
     /// `meanwhile` runs on the calling thread before it helps.
-    pub(crate) fn current<T>(
-        &self,
-        directory: BorrowedFd<'_>,
-        meanwhile: impl FnOnce() -> T,
-    ) -> (Vec<bool>, T) {
+    pub(crate) fn current<T>(&self, directory: BorrowedFd<'_>, meanwhile: impl FnOnce() -> T) -> (Vec<bool>, T) {
         const CHUNK: usize = 128;
         let next = AtomicUsize::new(0);
         let ask = || {
@@ -226,13 +183,10 @@ impl Index {
             }
         };
         std::thread::scope(|scope| {
-            let helpers: Vec<_> = (1..crate::shelf::threads(self.len() / 512))
-                .map(|_| scope.spawn(ask))
-                .collect();
+            let helpers: Vec<_> = (1..crate::shelf::threads(self.len() / 512)).map(|_| scope.spawn(ask)).collect();
             let result = meanwhile();
             let mut current = vec![true; self.len()];
-            let mut mark =
-                |stale: Vec<usize>| stale.into_iter().for_each(|record| current[record] = false);
+            let mut mark = |stale: Vec<usize>| stale.into_iter().for_each(|record| current[record] = false);
             mark(ask());
             for helper in helpers {
                 match helper.join() {
@@ -251,11 +205,7 @@ impl Index {
 
     /// What the file of one record says; nothing when the index is damaged there.
     pub(crate) fn reading(&self, record: usize) -> Option<Reading> {
-        let Record {
-            reading: (offset, length),
-            reading_sum,
-            ..
-        } = self.records[record];
+        let Record { reading: (offset, length), reading_sum, .. } = self.records[record];
         let end = self.file.metadata().ok()?.len();
         let start = (self.head.len() as u64).checked_add(offset.into())?;
         if start.checked_add(length.into())? > end {
@@ -263,20 +213,13 @@ impl Index {
         }
         let mut bytes = vec![0; length as usize];
         self.file.read_exact_at(&mut bytes, start).ok()?;
-        if hash(&bytes) == reading_sum {
-            codec::decode(&bytes)
-        } else {
-            None
-        }
+        if hash(&bytes) == reading_sum { codec::decode(&bytes) } else { None }
     }
 
     /// The readings of all records in one piece, for [`reading_in`](Self::reading_in).
     pub(crate) fn all_readings(&self) -> Vec<u8> {
         let head = self.head.len() as u64;
-        let length = self
-            .file
-            .metadata()
-            .map_or(0, |metadata| metadata.len().saturating_sub(head));
+        let length = self.file.metadata().map_or(0, |metadata| metadata.len().saturating_sub(head));
         let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
         if self.file.read_exact_at(&mut bytes, head).is_err() {
             bytes.clear();
@@ -290,11 +233,7 @@ impl Index {
     }
 
     fn bytes_in<'a>(&self, all: &'a [u8], record: usize) -> Option<&'a [u8]> {
-        let Record {
-            reading: (offset, length),
-            reading_sum,
-            ..
-        } = self.records[record];
+        let Record { reading: (offset, length), reading_sum, .. } = self.records[record];
         let bytes = all.get(offset as usize..)?.get(..length as usize)?;
         (hash(bytes) == reading_sum).then_some(bytes)
     }
@@ -309,21 +248,8 @@ impl Record {
         let reading = (fields.u32()?, fields.u32()?);
         let name = (fields.u32()?, fields.u16()?);
         let is_settled = fields.u16()? == 1;
-        let stamp = Stamp {
-            device,
-            inode,
-            size,
-            modified,
-            changed,
-        };
-        Some(Self {
-            stamp,
-            is_settled,
-            key,
-            name,
-            reading,
-            reading_sum,
-        })
+        let stamp = Stamp { device, inode, size, modified, changed };
+        Some(Self { stamp, is_settled, key, name, reading, reading_sum })
     }
 }
 
@@ -360,14 +286,7 @@ pub(crate) struct Draft {
 impl Draft {
     pub(crate) fn new(directory: Stamp, directory_is_settled: bool) -> Self {
         let (records, names, readings) = (Vec::new(), Vec::new(), Vec::new());
-        Self {
-            directory,
-            directory_is_settled,
-            records,
-            count: 0,
-            names,
-            readings,
-        }
+        Self { directory, directory_is_settled, records, count: 0, names, readings }
     }
 
     /// Adds a file that was read just now; `stamp` is there when it is settled.
@@ -378,12 +297,7 @@ impl Draft {
             Outcome::Prose => 0,
             _ => key_hash(&reading.name),
         };
-        self.push(
-            name,
-            stamp.filter(|_| bytes.is_some()),
-            key,
-            &bytes.unwrap_or_default(),
-        );
+        self.push(name, stamp.filter(|_| bytes.is_some()), key, &bytes.unwrap_or_default());
     }
 
     /// Adds a file of which `index` knows what it says.
@@ -391,12 +305,7 @@ impl Draft {
         let known = &index.records[record];
         let bytes = index.bytes_in(all, record);
         let stamp = Some(known.stamp).filter(|_| known.is_settled && bytes.is_some());
-        self.push(
-            index.name(record),
-            stamp,
-            known.key,
-            bytes.unwrap_or_default(),
-        );
+        self.push(index.name(record), stamp, known.key, bytes.unwrap_or_default());
     }
 
     fn push(&mut self, name: &OsStr, stamp: Option<Stamp>, key: u64, reading: &[u8]) {
@@ -412,37 +321,12 @@ impl Draft {
             return;
         };
         let is_settled = u16::from(stamp.is_some());
-        let empty = Stamp {
-            device: 0,
-            inode: 0,
-            size: 0,
-            modified: 0,
-            changed: 0,
-        };
-        let Stamp {
-            inode,
-            size,
-            modified,
-            changed,
-            ..
-        } = stamp.unwrap_or(empty);
-        let words = [
-            inode,
-            size,
-            modified as u64,
-            changed as u64,
-            key,
-            hash(reading),
-        ];
-        words
-            .iter()
-            .for_each(|word| self.records.extend(word.to_le_bytes()));
-        [reading_at, reading_length, name_at]
-            .iter()
-            .for_each(|word| self.records.extend(word.to_le_bytes()));
-        [name_length, is_settled]
-            .iter()
-            .for_each(|word| self.records.extend(word.to_le_bytes()));
+        let empty = Stamp { device: 0, inode: 0, size: 0, modified: 0, changed: 0 };
+        let Stamp { inode, size, modified, changed, .. } = stamp.unwrap_or(empty);
+        let words = [inode, size, modified as u64, changed as u64, key, hash(reading)];
+        words.iter().for_each(|word| self.records.extend(word.to_le_bytes()));
+        [reading_at, reading_length, name_at].iter().for_each(|word| self.records.extend(word.to_le_bytes()));
+        [name_length, is_settled].iter().for_each(|word| self.records.extend(word.to_le_bytes()));
         self.names.extend(name.as_bytes());
         self.names.push(0);
         self.readings.extend(reading);
@@ -453,29 +337,12 @@ impl Draft {
     pub(crate) fn save(self, cache: &Path, directory: &Path) -> Option<()> {
         static SERIAL: AtomicU32 = AtomicU32::new(0);
         let path = directory.as_os_str().as_bytes();
-        let mut body =
-            Vec::with_capacity(HEADER + path.len() + self.records.len() + self.names.len());
+        let mut body = Vec::with_capacity(HEADER + path.len() + self.records.len() + self.names.len());
         let head_length = HEADER + path.len() + self.records.len() + self.names.len();
-        let Stamp {
-            device,
-            inode,
-            modified,
-            changed,
-            ..
-        } = self.directory;
+        let Stamp { device, inode, modified, changed, .. } = self.directory;
         let flags = u64::from(self.directory_is_settled);
-        let words = [
-            head_length as u64,
-            now() as u64,
-            device,
-            inode,
-            modified as u64,
-            changed as u64,
-            flags,
-        ];
-        words
-            .iter()
-            .for_each(|word| body.extend(word.to_le_bytes()));
+        let words = [head_length as u64, now() as u64, device, inode, modified as u64, changed as u64, flags];
+        words.iter().for_each(|word| body.extend(word.to_le_bytes()));
         body.extend(u32::try_from(path.len()).ok()?.to_le_bytes());
         body.extend(self.count.to_le_bytes());
         body.extend(path);
@@ -488,11 +355,7 @@ impl Draft {
         bytes.extend(body);
         bytes.extend(self.readings);
 
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(cache)
-            .ok()?;
+        DirBuilder::new().recursive(true).mode(0o700).create(cache).ok()?;
         let target = Index::path(cache, directory);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         let mut temporary = OsString::from(&target);
@@ -518,10 +381,7 @@ fn fingerprint() -> u64 {
         let mut identity = env!("CARGO_PKG_VERSION").as_bytes().to_vec();
         // Between two builds of one version only a developer's changes.
         if cfg!(debug_assertions)
-            && let Some(stamp) = std::env::current_exe()
-                .and_then(File::open)
-                .ok()
-                .and_then(Stamp::of)
+            && let Some(stamp) = std::env::current_exe().and_then(File::open).ok().and_then(Stamp::of)
         {
             identity.extend(format!("{stamp:?}").bytes());
         }

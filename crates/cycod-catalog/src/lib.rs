@@ -1,7 +1,7 @@
 //! Which tools exist here, from which scope, which one wins, and whether it can run on this machine.
 //!
 //! [`Scopes::discover`] finds the directories, [`Catalog::open`] looks what is in them now, and a
-//! writer changes one of them so that no reader ever sees half a file. Nothing is run here.
+//! [`Writer`] changes one of them so that no reader ever sees half a file. Nothing is run here.
 //!
 //! A catalog is a snapshot: it says what was there when it was opened. [`Entry::load`] reads the file again
 //! and refuses when it has become another tool, so that what is run is what is in the file now.
@@ -14,7 +14,6 @@ mod entry;
 mod hash;
 #[cfg(target_os = "linux")]
 mod index;
-mod lowering;
 mod problem;
 mod read;
 mod scope;
@@ -23,6 +22,7 @@ mod shelf;
 #[cfg_attr(not(target_os = "linux"), path = "stamp/absent.rs")]
 mod stamp;
 mod summary;
+mod write;
 
 pub use availability::{Availability, Reason};
 pub use catalog::Catalog;
@@ -31,3 +31,4 @@ pub use problem::Problem;
 pub use scope::{Scope, ScopeFilter};
 pub use scopes::{Overrides, Scopes, Style, ToolDirectory};
 pub use summary::{Kind, Program, Summary};
+pub use write::{Overwrite, WriteError, Writer, Written};

@@ -15,18 +15,12 @@ pub struct Problem {
 
 impl Problem {
     pub(crate) fn new(code: &str, message: impl Into<String>) -> Self {
-        Self {
-            code: code.to_owned(),
-            message: message.into(),
-            line: None,
-        }
+        Self { code: code.to_owned(), message: message.into(), line: None }
     }
 
     /// The first error among `diagnostics`.
     pub(crate) fn first(source: &SourceFile, diagnostics: &[Diagnostic]) -> Option<Self> {
-        let error = diagnostics
-            .iter()
-            .find(|diagnostic| diagnostic.severity == Severity::Error)?;
+        let error = diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error)?;
         let line = error.span().map(|span| source.position(span.start).line);
         Some(Self {
             code: error.code.0.to_owned(),

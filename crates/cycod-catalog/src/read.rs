@@ -6,13 +6,12 @@ use std::{
     path::Path,
 };
 
-use cycod_definition::{Level, Tool, load};
+use cycod_definition::{Level, Tool, level, load};
 use cycod_diagnostic::{Code, Diagnostic, SourceFile, Span};
 use cycod_syntax::yaml;
 
 use crate::{
     Problem, Summary, codes,
-    lowering::level,
     stamp::{Stamp, now},
 };
 
@@ -60,16 +59,10 @@ pub(crate) fn check(path: &Path) -> Checked {
     match read_text(path) {
         Ok(text) => check_text(SourceFile::new(shown, text), path),
         Err(unreadable) => {
-            let mut diagnostic =
-                Diagnostic::error(unreadable.code, Span::default(), unreadable.message);
+            let mut diagnostic = Diagnostic::error(unreadable.code, Span::default(), unreadable.message);
             diagnostic.labels.clear();
             let (source, name) = (SourceFile::new(shown, ""), stem(path).into_owned());
-            Checked {
-                source,
-                name,
-                tool: None,
-                diagnostics: vec![diagnostic],
-            }
+            Checked { source, name, tool: None, diagnostics: vec![diagnostic] }
         }
     }
 }
@@ -78,15 +71,8 @@ pub(crate) fn check(path: &Path) -> Checked {
 pub(crate) fn check_text(source: SourceFile, path: &Path) -> Checked {
     let loaded = load(&source, path.file_stem().and_then(|stem| stem.to_str()));
     let is_whole = !loaded.has_errors();
-    let name = loaded
-        .name
-        .map_or_else(|| stem(path).into_owned(), |name| name.as_str().to_owned());
-    Checked {
-        source,
-        name,
-        tool: loaded.tool.filter(|_| is_whole),
-        diagnostics: loaded.diagnostics,
-    }
+    let name = loaded.name.map_or_else(|| stem(path).into_owned(), |name| name.as_str().to_owned());
+    Checked { source, name, tool: loaded.tool.filter(|_| is_whole), diagnostics: loaded.diagnostics }
 }
 
 /// Where a text says the name of its tool.
@@ -95,23 +81,24 @@ pub(crate) fn name_span(source: &SourceFile) -> Option<Span> {
     let yaml::NodeKind::Mapping(entries) = tree?.kind else {
         return None;
     };
-    entries
-        .into_iter()
-        .find(|entry| entry.key == "name")
-        .map(|entry| entry.value.span)
+    entries.into_iter().find(|entry| entry.key == "name").map(|entry| entry.value.span)
+}
+
+/// The state of a file that was read, and when reading began.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) stamp: Stamp,
+    pub(crate) began: i64,
 }
 
 /// Reads the file for a list; nothing when it has vanished since it was seen.
 ///
-/// The stamp is there when it identifies what was read: nothing touched the file meanwhile, and whatever
-/// touches it from now on gives it another stamp.
-pub(crate) fn read(path: &Path) -> Option<(Reading, Option<Stamp>)> {
+/// The stamp is there when nothing touched the file meanwhile.
+pub(crate) fn read(path: &Path) -> Option<(Reading, Option<Seen>)> {
     let began = now();
     let file = match open(path) {
         Ok(file) => file,
-        Err(error)
-            if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err() =>
-        {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err() => {
             return None;
         }
         Err(error) => return Some((Unreadable::io(&error).reading(path), None)),
@@ -128,20 +115,14 @@ pub(crate) fn read(path: &Path) -> Option<(Reading, Option<Stamp>)> {
             reading
         }
     };
-    let stamp =
-        before.filter(|stamp| stamp.is_settled(began) && Stamp::of(&file).as_ref() == Some(stamp));
-    Some((reading, stamp))
+    let untouched = before.filter(|stamp| Stamp::of(&file).as_ref() == Some(stamp));
+    Some((reading, untouched.map(|stamp| Seen { stamp, began })))
 }
 
 fn reading_of(text: String, path: &Path) -> Reading {
-    let is_markdown = path
-        .extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
+    let is_markdown = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
     if is_markdown && !starts_with_front_matter(&text) {
-        return Reading {
-            name: stem(path).into_owned(),
-            outcome: Outcome::Prose,
-        };
+        return Reading { name: stem(path).into_owned(), outcome: Outcome::Prose };
     }
     let checked = check_text(SourceFile::new(path.display().to_string(), text), path);
     let outcome = match &checked.tool {
@@ -151,22 +132,16 @@ fn reading_of(text: String, path: &Path) -> Reading {
             Outcome::Tool(Box::new(Summary::of(tool, own, checked.diagnostics.len())))
         }
         None => Outcome::Broken(
-            Problem::first(&checked.source, &checked.diagnostics).unwrap_or_else(|| {
-                Problem::new(codes::UNREADABLE_FILE.0, "the file holds no tool")
-            }),
+            Problem::first(&checked.source, &checked.diagnostics)
+                .unwrap_or_else(|| Problem::new(codes::UNREADABLE_FILE.0, "the file holds no tool")),
         ),
     };
-    Reading {
-        name: checked.name,
-        outcome,
-    }
+    Reading { name: checked.name, outcome }
 }
 
 fn starts_with_front_matter(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    text.lines()
-        .next()
-        .is_some_and(|line| line.trim_end() == "---")
+    text.lines().next().is_some_and(|line| line.trim_end() == "---")
 }
 
 /// The name that the file's own name gives to its tool.
@@ -183,30 +158,17 @@ pub(crate) struct Unreadable {
 
 impl Unreadable {
     fn new(code: Code, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-        }
+        Self { code, message: message.into() }
     }
 
     fn io(error: &io::Error) -> Self {
-        Self::new(
-            codes::UNREADABLE_FILE,
-            format!("cannot read the file: {error}"),
-        )
+        Self::new(codes::UNREADABLE_FILE, format!("cannot read the file: {error}"))
     }
 
     pub(crate) fn reading(self, path: &Path) -> Reading {
         let problem = Problem::new(self.code.0, self.message);
-        let outcome = if self.code == codes::NOT_A_FILE {
-            Outcome::Foreign(problem)
-        } else {
-            Outcome::Broken(problem)
-        };
-        Reading {
-            name: stem(path).into_owned(),
-            outcome,
-        }
+        let outcome = if self.code == codes::NOT_A_FILE { Outcome::Foreign(problem) } else { Outcome::Broken(problem) };
+        Reading { name: stem(path).into_owned(), outcome }
     }
 }
 
@@ -218,30 +180,18 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Unreadable> {
 fn text_of(file: &File) -> Result<String, Unreadable> {
     let metadata = file.metadata().map_err(|error| Unreadable::io(&error))?;
     if !metadata.is_file() {
-        let what = if metadata.is_dir() {
-            "a directory"
-        } else {
-            "a pipe, socket or device"
-        };
-        return Err(Unreadable::new(
-            codes::NOT_A_FILE,
-            format!("this is {what}, not a file"),
-        ));
+        let what = if metadata.is_dir() { "a directory" } else { "a pipe, socket or device" };
+        return Err(Unreadable::new(codes::NOT_A_FILE, format!("this is {what}, not a file")));
     }
     let too_large = || {
-        let message = format!(
-            "the file is larger than {} MB, the most a tool may have",
-            LARGEST >> 20
-        );
+        let message = format!("the file is larger than {} MB, the most a tool may have", LARGEST >> 20);
         Err(Unreadable::new(codes::FILE_TOO_LARGE, message))
     };
     if metadata.len() > LARGEST {
         return too_large();
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
-    file.take(LARGEST + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Unreadable::io(&error))?;
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| Unreadable::io(&error))?;
     if bytes.len() as u64 > LARGEST {
         return too_large();
     }

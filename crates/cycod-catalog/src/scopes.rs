@@ -7,7 +7,7 @@ use std::{
 
 use cycod_definition::{Host, Platform, ToolName};
 
-use crate::{Scope, ScopeFilter};
+use crate::{Scope, ScopeFilter, shelf::Cache};
 
 /// Directories that tests and packagers put in the place of the usual ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,16 +21,9 @@ pub struct Overrides {
 impl Overrides {
     /// Returns what `CYCOD_HOME` and `CYCOD_GLOBAL_DIR` say; an empty value says nothing.
     pub fn from_environment(environment: &BTreeMap<OsString, OsString>) -> Self {
-        let directory = |name: &str| {
-            environment
-                .get(OsStr::new(name))
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
-        };
-        Self {
-            user: directory("CYCOD_HOME"),
-            global: directory("CYCOD_GLOBAL_DIR"),
-        }
+        let directory =
+            |name: &str| environment.get(OsStr::new(name)).filter(|value| !value.is_empty()).map(PathBuf::from);
+        Self { user: directory("CYCOD_HOME"), global: directory("CYCOD_GLOBAL_DIR") }
     }
 }
 
@@ -93,17 +86,13 @@ impl Scopes {
     /// stands right in it is it the local one too, and then its tools are listed once, as the user's.
     /// When nothing is found the local scope is `.cycod` in the working directory, which need not exist.
     pub fn discover(host: &Host, overrides: &Overrides) -> Self {
-        let user = overrides
-            .user
-            .clone()
-            .unwrap_or_else(|| host.home.join(".cycod"));
+        let user = overrides.user.clone().unwrap_or_else(|| host.home.join(".cycod"));
         let found = owner(host, ".cycod", &user);
         let workspace = found.unwrap_or_else(|| host.working_directory.clone());
         let local = workspace.join(".cycod");
 
         let mut directories = Vec::new();
-        let mut push =
-            |scope, style, path: PathBuf| directories.push(ToolDirectory { path, scope, style });
+        let mut push = |scope, style, path: PathBuf| directories.push(ToolDirectory { path, scope, style });
         push(Scope::Local, Style::Cycod, local.join("tools"));
         for (marker, style) in [(".cassidy", Style::Cassidy), (".mimir", Style::Mimir)] {
             if let Some(owner) = owner(host, marker, &host.home.join(marker)) {
@@ -111,24 +100,13 @@ impl Scopes {
             }
         }
         push(Scope::User, Style::Cycod, user.join("tools"));
-        push(
-            Scope::User,
-            Style::Cassidy,
-            host.home.join(".cassidy/tools"),
-        );
+        push(Scope::User, Style::Cassidy, host.home.join(".cassidy/tools"));
         push(Scope::User, Style::Mimir, host.home.join(".mimir/tools"));
         for global in global_directories(host, overrides) {
             push(Scope::Global, Style::Cycod, global.join("tools"));
         }
         let local_is_user = same_place(&local, &user);
-        Self {
-            directories: once_each(directories),
-            workspace,
-            local,
-            user,
-            local_is_user,
-            reserved: BTreeSet::new(),
-        }
+        Self { directories: once_each(directories), workspace, local, user, local_is_user, reserved: BTreeSet::new() }
     }
 
     /// Takes `names` away from files: they belong to built-in tools.
@@ -153,20 +131,19 @@ impl Scopes {
         &self.user
     }
 
+    /// Where indexes are kept.
+    pub(crate) fn cache(&self) -> Cache {
+        Cache::new(self.user.join("cache").join("catalog"))
+    }
+
     /// The directory into which new tools of `scope` are written.
     pub fn written(&self, scope: Scope) -> PathBuf {
         match scope {
             Scope::Local => self.local.join("tools"),
             Scope::User => self.user.join("tools"),
             Scope::Global => {
-                let first = self
-                    .directories
-                    .iter()
-                    .find(|directory| directory.scope == Scope::Global);
-                first.map_or_else(
-                    || PathBuf::from("/etc/cycod/tools"),
-                    |directory| directory.path.clone(),
-                )
+                let first = self.directories.iter().find(|directory| directory.scope == Scope::Global);
+                first.map_or_else(|| PathBuf::from("/etc/cycod/tools"), |directory| directory.path.clone())
             }
         }
     }
@@ -181,11 +158,7 @@ impl Scopes {
 
     /// The scope under which tools of `scope` are listed: the user's, when the local one is the same directory.
     pub(crate) fn effective(&self, scope: Scope) -> Scope {
-        if scope == Scope::Local && self.local_is_user {
-            Scope::User
-        } else {
-            scope
-        }
+        if scope == Scope::Local && self.local_is_user { Scope::User } else { scope }
     }
 
     pub(crate) fn is_reserved(&self, key: &str) -> bool {
@@ -204,9 +177,8 @@ fn owner(host: &Host, marker: &str, of_user: &Path) -> Option<PathBuf> {
         if held.is_dir() && !is_only_the_users {
             return Some(directory.to_owned());
         }
-        let is_repository = [".git", ".hg", ".jj", ".svn"]
-            .iter()
-            .any(|name| fs::symlink_metadata(directory.join(name)).is_ok());
+        let is_repository =
+            [".git", ".hg", ".jj", ".svn"].iter().any(|name| fs::symlink_metadata(directory.join(name)).is_ok());
         if is_repository || is_home {
             return None;
         }
@@ -220,55 +192,30 @@ fn global_directories(host: &Host, overrides: &Overrides) -> Vec<PathBuf> {
     }
     match host.platform {
         Platform::Windows => {
-            let data = host
-                .environment
-                .iter()
-                .find(|(name, _)| name.eq_ignore_ascii_case("ProgramData"));
-            let data = data.map_or_else(
-                || PathBuf::from(r"C:\ProgramData"),
-                |(_, value)| PathBuf::from(value),
-            );
+            let data = host.environment.iter().find(|(name, _)| name.eq_ignore_ascii_case("ProgramData"));
+            let data = data.map_or_else(|| PathBuf::from(r"C:\ProgramData"), |(_, value)| PathBuf::from(value));
             vec![data.join("cycod")]
         }
         Platform::Linux | Platform::Macos => {
-            vec![
-                PathBuf::from("/etc/cycod"),
-                PathBuf::from("/usr/local/share/cycod"),
-            ]
+            vec![PathBuf::from("/etc/cycod"), PathBuf::from("/usr/local/share/cycod")]
         }
     }
 }
 
 /// Keeps the first of several paths to one directory, but the user's rather than a local one.
 fn once_each(directories: Vec<ToolDirectory>) -> Vec<ToolDirectory> {
-    let places: Vec<PathBuf> = directories
-        .iter()
-        .map(|directory| place(&directory.path))
-        .collect();
+    let places: Vec<PathBuf> = directories.iter().map(|directory| place(&directory.path)).collect();
     let is_dropped = |index: usize| {
         let user_has_it = directories.iter().zip(&places).any(|(other, there)| {
-            other.scope == Scope::User
-                && directories[index].scope == Scope::Local
-                && *there == places[index]
+            other.scope == Scope::User && directories[index].scope == Scope::Local && *there == places[index]
         });
         user_has_it
-            || directories
-                .iter()
-                .zip(&places)
-                .take(index)
-                .any(|(other, there)| {
-                    *there == places[index]
-                        && !(other.scope == Scope::Local && directories[index].scope == Scope::User)
-                })
+            || directories.iter().zip(&places).take(index).any(|(other, there)| {
+                *there == places[index] && !(other.scope == Scope::Local && directories[index].scope == Scope::User)
+            })
     };
-    let kept: Vec<bool> = (0..directories.len())
-        .map(|index| !is_dropped(index))
-        .collect();
-    directories
-        .into_iter()
-        .zip(kept)
-        .filter_map(|(directory, keep)| keep.then_some(directory))
-        .collect()
+    let kept: Vec<bool> = (0..directories.len()).map(|index| !is_dropped(index)).collect();
+    directories.into_iter().zip(kept).filter_map(|(directory, keep)| keep.then_some(directory)).collect()
 }
 
 fn same_place(one: &Path, other: &Path) -> bool {

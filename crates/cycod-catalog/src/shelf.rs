@@ -5,13 +5,28 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
 };
 
 use crate::{
     ToolDirectory,
-    read::{self, Reading},
-    stamp::Stamp,
+    read::{self, Reading, Seen},
+    stamp::SETTLING,
 };
+
+/// Where indexes are kept, and how they are trusted.
+#[derive(Clone, Debug)]
+pub(crate) struct Cache {
+    pub(crate) directory: PathBuf,
+    /// How long a file must have been left alone; tests shorten it to the tick of the machine they run on.
+    pub(crate) settling: Duration,
+}
+
+impl Cache {
+    pub(crate) fn new(directory: PathBuf) -> Self {
+        Self { directory, settling: SETTLING }
+    }
+}
 
 /// The tool files of one directory with what they say.
 #[derive(Debug)]
@@ -44,7 +59,7 @@ struct Known {
 
 impl Shelf {
     /// Looks into the directory, with the help of the index in `cache` if there is one.
-    pub(crate) fn open(directory: ToolDirectory, cache: Option<&Path>) -> Self {
+    pub(crate) fn open(directory: ToolDirectory, cache: Option<&Cache>) -> Self {
         #[cfg(target_os = "linux")]
         let shelf = indexed::open(directory, cache);
         #[cfg(not(target_os = "linux"))]
@@ -64,18 +79,11 @@ impl Shelf {
             Err(error) => (Vec::new(), Some(error)),
         };
         let readings = read_all(&directory.path, &names);
-        let fresh = names
-            .into_iter()
-            .zip(readings)
-            .filter_map(|(file_name, read)| {
-                let (reading, _) = read?;
-                Some(Item { file_name, reading })
-            });
-        Self {
-            fresh: fresh.collect(),
-            directory,
-            problem,
-        }
+        let fresh = names.into_iter().zip(readings).filter_map(|(file_name, read)| {
+            let (reading, _) = read?;
+            Some(Item { file_name, reading })
+        });
+        Self { fresh: fresh.collect(), directory, problem }
     }
 
     /// Every file.
@@ -120,10 +128,7 @@ impl Shelf {
             Some(reading) => reading,
             None => {
                 // The index is damaged. The file itself is not, and the next run makes a new index.
-                _ = fs::remove_file(crate::index::Index::path(
-                    &known.cache,
-                    &self.directory.path,
-                ));
+                _ = fs::remove_file(crate::index::Index::path(&known.cache, &self.directory.path));
                 read::read(&self.directory.path.join(&file_name))?.0
             }
         };
@@ -149,7 +154,7 @@ fn list(directory: &ToolDirectory) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-type Read = Option<(Reading, Option<Stamp>)>;
+type Read = Option<(Reading, Option<Seen>)>;
 
 /// Reads the files, on several threads when there are many; the answers are in the order of the names.
 fn read_all(directory: &Path, names: &[OsString]) -> Vec<Read> {
@@ -159,25 +164,15 @@ fn read_all(directory: &Path, names: &[OsString]) -> Vec<Read> {
         let mut done = Vec::new();
         loop {
             let start = next.fetch_add(CHUNK, Ordering::Relaxed);
-            let Some(chunk) = names
-                .get(start..(start + CHUNK).min(names.len()))
-                .filter(|chunk| !chunk.is_empty())
+            let Some(chunk) = names.get(start..(start + CHUNK).min(names.len())).filter(|chunk| !chunk.is_empty())
             else {
                 return done;
             };
-            done.push((
-                start,
-                chunk
-                    .iter()
-                    .map(|name| read::read(&directory.join(name)))
-                    .collect::<Vec<Read>>(),
-            ));
+            done.push((start, chunk.iter().map(|name| read::read(&directory.join(name))).collect::<Vec<Read>>()));
         }
     };
     std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..threads(names.len() / CHUNK))
-            .map(|_| scope.spawn(work))
-            .collect();
+        let helpers: Vec<_> = (1..threads(names.len() / CHUNK)).map(|_| scope.spawn(work)).collect();
         let mut done = work();
         for helper in helpers {
             match helper.join() {
@@ -196,10 +191,7 @@ pub(crate) fn threads(pieces: usize) -> usize {
     if pieces < 2 {
         return 1;
     }
-    std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(pieces)
-        .min(MOST)
+    std::thread::available_parallelism().map_or(1, usize::from).min(pieces).min(MOST)
 }
 
 #[cfg(target_os = "linux")]
@@ -232,81 +224,53 @@ mod indexed {
         Fresh(OsString),
     }
 
-    pub(super) fn open(directory: ToolDirectory, cache: Option<&Path>) -> Shelf {
+    pub(super) fn open(directory: ToolDirectory, cache: Option<&Cache>) -> Shelf {
         match try_open(&directory, cache) {
-            Ok((fresh, known)) => Shelf {
-                directory,
-                fresh,
-                known,
-                problem: None,
-            },
+            Ok((fresh, known)) => Shelf { directory, fresh, known, problem: None },
             Err(error) => {
                 let problem = Some(error).filter(|error| error.kind() != io::ErrorKind::NotFound);
-                Shelf {
-                    directory,
-                    fresh: Vec::new(),
-                    known: None,
-                    problem,
-                }
+                Shelf { directory, fresh: Vec::new(), known: None, problem }
             }
         }
     }
 
-    fn try_open(
-        directory: &ToolDirectory,
-        cache: Option<&Path>,
-    ) -> io::Result<(Vec<Item>, Option<Known>)> {
+    fn try_open(directory: &ToolDirectory, cache: Option<&Cache>) -> io::Result<(Vec<Item>, Option<Known>)> {
         let began = now();
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let handle: OwnedFd = rustix::fs::open(&directory.path, flags, Mode::empty())?;
         let cache = cache.filter(|_| keeps_change_times(handle.as_fd()));
         let stamp = Stamp::of(&handle);
-        let index = cache.and_then(|cache| Index::open(cache, &directory.path));
+        let index = cache.and_then(|cache| Index::open(&cache.directory, &directory.path));
 
-        let is_same_directory = index
-            .as_ref()
-            .zip(stamp)
-            .is_some_and(|(index, stamp)| index.names_are_those_of(&stamp));
+        let is_same_directory =
+            index.as_ref().zip(stamp).is_some_and(|(index, stamp)| index.names_are_those_of(&stamp));
         let slots = match &index {
             Some(index) => {
                 let (current, names) = index.current(handle.as_fd(), || {
-                    if is_same_directory {
-                        Ok(None)
-                    } else {
-                        list(&handle, directory.style).map(Some)
-                    }
+                    if is_same_directory { Ok(None) } else { list(&handle, directory.style).map(Some) }
                 });
                 match names? {
-                    None => (0..index.len())
-                        .map(|record| slot(index, record, &current))
-                        .collect(),
+                    None => (0..index.len()).map(|record| slot(index, record, &current)).collect(),
                     Some(names) => match_up(index, names, &current),
                 }
             }
-            None => list(&handle, directory.style)?
-                .into_iter()
-                .map(Slot::Fresh)
-                .collect::<Vec<_>>(),
+            None => list(&handle, directory.style)?.into_iter().map(Slot::Fresh).collect::<Vec<_>>(),
         };
 
         let names: Vec<OsString> = slots
             .iter()
-            .filter_map(|slot| {
-                if let Slot::Fresh(name) = slot {
-                    Some(name.clone())
-                } else {
-                    None
-                }
-            })
+            .filter_map(|slot| if let Slot::Fresh(name) = slot { Some(name.clone()) } else { None })
             .collect();
         let mut read = read_all(&directory.path, &names);
         for (_, file) in read.iter_mut().flatten() {
-            *file =
-                file.filter(|file| stamp.is_some_and(|directory| directory.device == file.device));
+            *file = file.filter(|seen| {
+                let is_here = stamp.is_some_and(|directory| directory.device == seen.stamp.device);
+                is_here && cache.is_some_and(|cache| seen.stamp.is_settled(seen.began, cache.settling))
+            });
         }
 
         if let (Some(cache), Some(stamp)) = (cache, stamp) {
-            let settled = stamp.is_settled(began) && Stamp::of(&handle) == Some(stamp);
+            let settled = stamp.is_settled(began, cache.settling) && Stamp::of(&handle) == Some(stamp);
             let has_news = read.iter().flatten().any(|(_, file)| file.is_some());
             let is_worth_it = index.is_some() || slots.len() >= WORTH_AN_INDEX;
             if is_worth_it && (has_news || (settled && !is_same_directory)) {
@@ -316,39 +280,29 @@ mod indexed {
                 for slot in &slots {
                     match (slot, &index) {
                         (Slot::Known(record), Some(index)) => {
-                            draft.keep(index, &all, *record as usize)
+                            draft.keep(index, &all, *record as usize);
                         }
                         (Slot::Fresh(name), _) => {
                             if let Some(Some((reading, file))) = fresh.next() {
-                                draft.add(name, reading, *file);
+                                draft.add(name, reading, file.map(|seen| seen.stamp));
                             }
                         }
                         (Slot::Known(_), None) => {}
                     }
                 }
                 // Only time is lost when it cannot be written.
-                _ = draft.save(cache, &directory.path);
+                _ = draft.save(&cache.directory, &directory.path);
             }
         }
 
-        let records = slots.iter().filter_map(|slot| {
-            if let Slot::Known(record) = slot {
-                Some(*record)
-            } else {
-                None
-            }
-        });
+        let records = slots.iter().filter_map(|slot| if let Slot::Known(record) = slot { Some(*record) } else { None });
         let records = records.collect();
         let fresh = names.into_iter().zip(read).filter_map(|(file_name, read)| {
             let (reading, _) = read?;
             Some(Item { file_name, reading })
         });
         let fresh = fresh.collect();
-        let known = index.zip(cache).map(|(index, cache)| Known {
-            index,
-            records,
-            cache: cache.to_owned(),
-        });
+        let known = index.zip(cache).map(|(index, cache)| Known { index, records, cache: cache.directory.clone() });
         Ok((fresh, known))
     }
 
@@ -383,11 +337,8 @@ mod indexed {
             let record = if expected < index.len() && index.name(expected) == name {
                 Some(expected)
             } else {
-                let by_name = by_name.get_or_insert_with(|| {
-                    (0..index.len())
-                        .map(|record| (index.name(record), record))
-                        .collect()
-                });
+                let by_name = by_name
+                    .get_or_insert_with(|| (0..index.len()).map(|record| (index.name(record), record)).collect());
                 by_name.get(name.as_os_str()).copied()
             };
             match record {

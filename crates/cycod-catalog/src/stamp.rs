@@ -27,19 +27,15 @@ impl Stamp {
     }
 
     /// Whether every change after `reading_began` must show.
-    pub(crate) fn is_settled(&self, reading_began: i64) -> bool {
-        self.changed <= reading_began.saturating_sub(SETTLING.as_nanos() as i64)
+    pub(crate) fn is_settled(&self, reading_began: i64, settling: Duration) -> bool {
+        self.changed <= reading_began.saturating_sub(i64::try_from(settling.as_nanos()).unwrap_or(i64::MAX))
     }
 }
 
 impl From<&Stat> for Stamp {
-    #[expect(
-        clippy::unnecessary_cast,
-        reason = "the types differ between architectures"
-    )]
+    #[expect(clippy::unnecessary_cast, reason = "the types differ between architectures")]
     fn from(stat: &Stat) -> Self {
-        let nanoseconds =
-            |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+        let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
         Self {
             device: stat.st_dev as u64,
             inode: stat.st_ino as u64,

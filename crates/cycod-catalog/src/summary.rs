@@ -1,8 +1,7 @@
 use std::collections::BTreeSet;
 
 use cycod_definition::{
-    Body, Cleanup, Command, Deprecation, Interpreter, Isolation, Level, Platform, Privilege,
-    Requires, StepAction, Tool,
+    Body, Cleanup, Command, Deprecation, Interpreter, Isolation, Level, Platform, Privilege, Requires, StepAction, Tool,
 };
 
 /// What a list says about a tool: a function of its file alone.
@@ -82,11 +81,8 @@ impl Summary {
     pub(crate) fn of(tool: &Tool, own_level: Level, warnings: usize) -> Self {
         let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         let (kind, commands) = commands(tool);
-        let Requires {
-            commands: required_commands,
-            env: required_variables,
-            platforms: required_platforms,
-        } = tool.requires.clone();
+        let Requires { commands: required_commands, env: required_variables, platforms: required_platforms } =
+            tool.requires.clone();
         let mut platforms = tool.platforms.clone();
         if platforms.is_empty() {
             platforms = required_platforms;
@@ -134,47 +130,28 @@ fn commands(tool: &Tool) -> (Kind, Vec<&Command>) {
         Body::Use(_) => (Kind::Use, Vec::new()),
         Body::Alias { .. } => (Kind::Alias, Vec::new()),
     };
-    commands.extend(
-        tool.resources
-            .cleanup
-            .iter()
-            .filter_map(|cleanup| match cleanup {
-                Cleanup::Command(command) => Some(command),
-                Cleanup::DeleteTempFiles => None,
-            }),
-    );
+    commands.extend(tool.resources.cleanup.iter().filter_map(|cleanup| match cleanup {
+        Cleanup::Command(command) => Some(command),
+        Cleanup::DeleteTempFiles => None,
+    }));
     (kind, commands)
 }
 
 fn platforms_without_text(commands: &[&Command]) -> BTreeSet<Platform> {
-    let lacks = |platform: &Platform| {
-        commands
-            .iter()
-            .any(|command| command.for_platform(*platform).is_none())
-    };
-    Platform::NAMES
-        .into_iter()
-        .map(|(_, platform)| platform)
-        .filter(lacks)
-        .collect()
+    let lacks = |platform: &Platform| commands.iter().any(|command| command.for_platform(*platform).is_none());
+    Platform::NAMES.into_iter().map(|(_, platform)| platform).filter(lacks).collect()
 }
 
 fn programs(commands: &[&Command]) -> Vec<Program> {
     let mut programs: Vec<Program> = Vec::new();
     for (_, platform) in Platform::NAMES {
-        for text in commands
-            .iter()
-            .filter_map(|command| command.for_platform(platform))
-        {
+        for text in commands.iter().filter_map(|command| command.for_platform(platform)) {
             let Some(name) = program(&text.interpreter, platform) else {
                 continue;
             };
             match programs.iter_mut().find(|program| program.name == name) {
                 Some(program) => _ = program.platforms.insert(platform),
-                None => programs.push(Program {
-                    name: name.to_owned(),
-                    platforms: BTreeSet::from([platform]),
-                }),
+                None => programs.push(Program { name: name.to_owned(), platforms: BTreeSet::from([platform]) }),
             }
         }
     }
@@ -191,10 +168,6 @@ fn program(interpreter: &Interpreter, platform: Platform) -> Option<&str> {
         Interpreter::Cmd => Some("cmd"),
         Interpreter::Argv => None,
         Interpreter::PlatformDefault => Some(if platform.is_unix() { "sh" } else { "cmd" }),
-        Interpreter::Program(template) => template
-            .words
-            .first()
-            .map(String::as_str)
-            .filter(|word| !word.contains('{')),
+        Interpreter::Program(template) => template.words.first().map(String::as_str).filter(|word| !word.contains('{')),
     }
 }
