@@ -6,8 +6,10 @@
 mod check;
 mod command;
 mod digest;
+mod document;
 mod file_paths;
 mod format;
+mod function_schema;
 mod host;
 mod level;
 mod load;
@@ -25,8 +27,10 @@ mod violations;
 
 pub use command::{Command, CommandText, Interpreter, PlatformCommands, PlatformKey, ProgramTemplate};
 pub use digest::digest;
+pub use document::document_json;
 pub use file_paths::FilePaths;
 pub use format::FileFormat;
+pub use function_schema::function_schema;
 pub use host::Host;
 pub use level::{Level, level};
 pub use load::{Loaded, load};

@@ -21,6 +21,7 @@ use cycod_syntax::{
     yaml::{Node, NodeKind},
 };
 
+pub(crate) use literal::static_value;
 pub(crate) use sink::{Sink, did_you_mean, replace};
 pub(crate) use view::{Text, View};
 

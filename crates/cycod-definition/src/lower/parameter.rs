@@ -85,6 +85,10 @@ impl Lowering<'_> {
                     .help("remove one of the two"),
             );
         }
+        if let Some(text) = view.object("security").filter(|security| security.flag("escape-shell") == Some(false)).and_then(|security| security.text("escape-shell")) {
+            let message = format!("the value of `{name}` is placed as program text");
+            self.sink.report(crate::check::placing::raw_placing(text.span, &message));
+        }
         let parameter = Parameter {
             transform: view.text("transform").map(|text| self.transform(text)),
             format: view.text("format").map(|text| self.format(text, kind)),

@@ -91,6 +91,16 @@ impl Section {
     pub(crate) fn key(&self, name: &str) -> Option<&'static Key> {
         self.keys.iter().find(|key| key.name == name)
     }
+
+    /// A word for it in the JSON Schema.
+    fn id(&self) -> String {
+        self.noun.trim_start_matches("a ").replace("'s", "").replace('`', "").replace(' ', "-")
+    }
+
+    /// The anchor of its heading in the reference.
+    fn anchor(&self) -> String {
+        self.noun.trim_start_matches("a ").replace(['`', '\''], "").replace(' ', "-")
+    }
 }
 
 impl Takes {
