@@ -1,33 +1,32 @@
 //! Places values into shell commands so that they are always data.
 //!
 //! A template is the author's text with holes. This crate knows, for every hole, in which part of the shell's grammar it
-//! stands, and writes the value there so that it arrives byte for byte and is never parsed as code.
+//! stands (`track`), and writes the value there so that it arrives byte for byte and is never parsed as code (`posix`,
+//! `powershell`, `cmd`). Code that a *second* program will parse, as in `bash -c "… {X}"`, is recognised and refused with a
+//! rewrite that is safe (`second`).
 //!
 //! Invariant: this crate reads no file, starts no program and knows no other crate of the project.
 
+mod assemble;
+mod harmless;
 mod piece;
+mod posix;
 mod refusal;
+mod second;
+mod track;
+mod words;
 
 pub use piece::{Kind, Mode, Piece, Shell, Value, Words};
-pub use refusal::{Context, Finding, Problem, Refusal, code};
-
-use std::ops::Range;
-
-/// A program that is ready to be handed to a shell.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
-    /// The whole program: assignments of values first, then the author's text.
-    pub text: String,
-    /// The part of `text` that assigns values to variables.
-    pub prelude: Range<usize>,
-    /// Whether a value in `text` must be masked where the program is shown.
-    pub sensitive: bool,
-}
+pub use refusal::{Context, Finding, Placed, Problem, Refusal, code};
 
 /// Places values into a program for `shell`.
+///
+/// The result is either a program in which every value is data, or a [`Refusal`] that names the value and the way out.
 pub fn place(shell: Shell, pieces: &[Piece<'_>]) -> Result<Placed, Refusal> {
-    let _ = (shell, pieces);
-    Err(refuse())
+    match shell {
+        Shell::Bash | Shell::Sh | Shell::Zsh => posix::place(shell, pieces),
+        Shell::PowerShell | Shell::Cmd => Err(refuse()),
+    }
 }
 
 /// Splits a template into an argument vector without any shell, and places values inside its words.
@@ -44,8 +43,10 @@ pub fn place_inline(pieces: &[Piece<'_>]) -> Result<String, Refusal> {
 
 /// Tells where every value of a template stands and what is wrong there, without looking at the values.
 pub fn inspect(shell: Shell, pieces: &[Piece<'_>]) -> Vec<Finding> {
-    let _ = (shell, pieces);
-    Vec::new()
+    match shell {
+        Shell::Bash | Shell::Sh | Shell::Zsh => posix::inspect(shell, pieces),
+        Shell::PowerShell | Shell::Cmd => Vec::new(),
+    }
 }
 
 fn refuse() -> Refusal {

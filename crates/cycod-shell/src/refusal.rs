@@ -14,6 +14,17 @@ pub mod code {
     pub const WORDS: &str = "malformed-words";
 }
 
+/// A program that is ready to be handed to a shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// The whole program: assignments of values first, then the author's text.
+    pub text: String,
+    /// The part of `text` that assigns values to variables.
+    pub prelude: std::ops::Range<usize>,
+    /// Whether a value in `text` must be masked where the program is shown.
+    pub sensitive: bool,
+}
+
 /// Why a command cannot be made, where, and what to do instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
