@@ -204,12 +204,11 @@ mod indexed {
             fd::{AsFd as _, OwnedFd},
             unix::ffi::OsStrExt as _,
         },
-        path::Path,
     };
 
     use rustix::fs::{Dir, Mode, OFlags};
 
-    use super::{Item, Known, Shelf, read_all};
+    use super::{Cache, Item, Known, Shelf, read_all};
     use crate::{
         Style, ToolDirectory,
         index::{Draft, Index, keeps_change_times},
