@@ -64,7 +64,7 @@ impl Memory {
             Memory::Unlimited => false,
             Memory::Group(group) => group.exceeded(),
             Memory::Sampled { limit, suspected } => {
-                let over = in_use(&descendants(warden, &[])) > *limit;
+                let over = in_use(warden, &descendants(warden, &[])) > *limit;
                 let sure = over && *suspected;
                 *suspected = over;
                 sure
@@ -82,14 +82,15 @@ impl Memory {
     }
 }
 
-/// Adds up the memory that these processes do not share with files, counting an address space that a process shares with its
-/// parent once.
-fn in_use(pids: &[i32]) -> u64 {
+/// Adds up the memory that these processes below `warden` do not share with files. An address space that a process shares with
+/// its parent is counted once, and not at all when it is the warden's, which is our own.
+fn in_use(warden: i32, pids: &[i32]) -> u64 {
     pids.iter()
         .filter_map(|&pid| {
             let (parent, bytes) = parse_status(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?)?;
+            let related = bytes > 0 && (parent == warden || pids.contains(&parent));
             // SAFETY: plain call without pointers.
-            let shared = bytes > 0 && pids.contains(&parent) && unsafe { libc::syscall(libc::SYS_kcmp, pid, parent, KCMP_VM, 0, 0) } == 0;
+            let shared = related && unsafe { libc::syscall(libc::SYS_kcmp, pid, parent, KCMP_VM, 0, 0) } == 0;
             (!shared).then_some(bytes)
         })
         .sum()

@@ -39,9 +39,10 @@
 //!
 //! **Asking** (SIGTERM, with a grace period) is done from our side in ordinary code: find everything below the warden, signal it.
 //!
-//! What this does not do: if someone kills warden and host at once by name, or the kernel's out-of-memory killer picks our
-//! address space, programs die but their orphans are nobody's. Processes that changed to another user can refuse our
-//! signals; the session reports them as survivors.
+//! What this does not do: a program that may signal its warden can kill it. It dies too, and its run ends, but what it had
+//! set loose before is nobody's then; the same goes for the kernel's out-of-memory killer picking our address space, which is
+//! the warden's. Only a process namespace closes that gap. Processes that changed to another user can refuse our signals; the
+//! session reports them as survivors.
 
 mod area;
 mod body;

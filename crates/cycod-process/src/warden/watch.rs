@@ -336,7 +336,8 @@ impl<'a> Watch<'a> {
         }
         let mut pipe_held = self.outputs.iter().any(Option::is_some);
         let left = self.exit.as_ref().is_some_and(|exit| exit.report.left != 0) || self.exit.is_none();
-        let patience = if left && matches!(self.phase, Phase::Running) { Duration::ZERO } else { GIVE_UP };
+        let gave_up = matches!(self.phase, Phase::Killing { .. }) && self.gone.is_none();
+        let patience = if gave_up || (left && matches!(self.phase, Phase::Running)) { Duration::ZERO } else { GIVE_UP };
         if !self.warden.is_gone_within(patience) {
             self.warden.drain();
         } else if pipe_held {

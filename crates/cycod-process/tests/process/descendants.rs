@@ -167,3 +167,42 @@ fn what_children_write_while_we_linger_is_kept() {
     assert_eq!((run.out(), run.ended.pipe_held), ("early\nlate\n", false));
     assert!(run.ended.duration < Duration::from_secs(20), "the program itself ended at once");
 }
+
+#[test]
+fn who_kills_the_warden_dies_with_it() {
+    let marker = marker();
+    let mut spec = sh("echo before; kill -9 $PPID; sleep 60");
+    spec.program = spec.program.env(marker.as_str(), "1");
+    let begun = Instant::now();
+    let run = run(&spec);
+    assert_eq!((run.out(), run.ended.ending), ("before\n", Ending::Signaled(libc::SIGKILL)));
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert!(!run.ended.is_success());
+}
+
+#[test]
+fn a_host_that_runs_hosts_ends_them_with_everything_below() {
+    // Our wardens adopt what other wardens lose: a stopped or killed program may itself be one of us.
+    let marker = marker();
+    let own = std::env::current_exe().expect("we are a file");
+    let mut spec = Spec::new(program("env", &[]).env("CYCOD_TEST_MARKER", marker.as_str()));
+    spec.program.args = vec![own.into()];
+    spec.program.args.extend(["--ignored", "--exact", "--nocapture", "--test-threads=1", "host::forest"].map(Into::into));
+    let stop = Stop::new().expect("descriptors are left");
+    let mut text = Vec::new();
+    let ended = Session::new().expect("a session opens").run(&spec, &stop, &mut |_, bytes| {
+        text.extend_from_slice(bytes);
+        if text.windows(5).any(|word| word == b"ready") {
+            stop.kill();
+        }
+    });
+    assert_eq!(ended.expect("the program starts").ending, Ending::Stopped { killed: true });
+    assert_eq!(marked(&marker), []);
+}
+
+#[test]
+fn a_session_serves_threads() {
+    fn check<T: Send + Sync>() {}
+    check::<Session>();
+    check::<Stop>();
+}

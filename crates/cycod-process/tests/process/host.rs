@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use cycod_process::{Ending, Input, Program, Session, Spec, Stop, Stream, Terminal, host_interrupts};
+use cycod_process::{Ending, Input, MemoryEnforcement, Program, Session, Spec, Stop, Stream, Terminal, host_interrupts};
 
 use crate::support::*;
 
@@ -68,6 +68,43 @@ fn our_own_death_leaves_nothing_behind() {
     child.wait().expect("it is ours");
     until("nothing is left", || marked(&marker).is_empty());
     assert!(killed.elapsed() < Duration::from_secs(2), "{:?}", killed.elapsed());
+}
+
+#[test]
+#[ignore = "a host for `a_control_group_whose_owner_died_is_removed`"]
+fn grouped() {
+    let mut spec = sh("cat /proc/self/cgroup; echo end; sleep 60");
+    spec.program = spec.program.env(own_marker(), "1");
+    spec.limits.memory = Some(100 << 20);
+    let session = Session::new().expect("a session opens");
+    let mut seen = Vec::new();
+    let stop = Stop::new().expect("descriptors are left");
+    let ended = session.run(&spec, &stop, &mut |_, bytes| {
+        seen.extend_from_slice(bytes);
+        if seen.ends_with(b"end\n") {
+            println!("ready {}", std::process::id());
+        }
+    });
+    println!("{ended:?}");
+}
+
+#[test]
+fn a_control_group_whose_owner_died_is_removed() {
+    let (marker, later) = (marker(), Session::new().expect("a session opens"));
+    let (mut child, _lines) = host("grouped", &marker);
+    let mut spec = sh("cat /proc/self/cgroup");
+    spec.limits.memory = Some(100 << 20);
+    let groups = |pid: u32| {
+        let find = program("find", &["/sys/fs/cgroup", "-type", "d", "-name", &format!("cycod-{pid}-*")]);
+        run(&Spec::new(find)).out().lines().count()
+    };
+    let (pid, usual) = (child.id(), run(&spec).ended.memory);
+    assert_eq!(groups(pid), usize::from(usual != MemoryEnforcement::Sampled));
+    child.kill().expect("it is ours");
+    child.wait().expect("it is ours");
+    until("nothing is left", || marked(&marker).is_empty());
+    run_in(&later, &spec);
+    assert_eq!(groups(pid), 0);
 }
 
 #[test]
