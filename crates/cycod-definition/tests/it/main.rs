@@ -1,5 +1,10 @@
 //! Definitions as people write them, held against what is said about them.
 
+mod cases;
+mod function_schema;
+mod generated;
+mod hostile;
+mod round_trip;
 mod spec;
 
 use std::fmt::Write as _;

@@ -1,0 +1,88 @@
+//! Whatever the text, loading ends, without a panic, with every diagnostic inside the file.
+
+use cycod_definition::{document_json, function_schema, level, load};
+use cycod_diagnostic::SourceFile;
+use proptest::prelude::*;
+
+use crate::spec::examples;
+
+fn survives(text: &str) {
+    let source = SourceFile::new("tool.yaml", text);
+    let loaded = load(&source, Some("tool"));
+    for diagnostic in &loaded.diagnostics {
+        for label in &diagnostic.labels {
+            assert!(label.span.start <= label.span.end && label.span.end as usize <= text.len(), "{diagnostic:?}\n{text}");
+        }
+        for edit in diagnostic.fix.iter().flat_map(|fix| &fix.edits) {
+            assert!(text.get(edit.span.start as usize..edit.span.end as usize).is_some(), "{diagnostic:?}\n{text}");
+        }
+    }
+    let places: Vec<_> = loaded.diagnostics.iter().map(|diagnostic| diagnostic.span().map(|span| span.start)).collect();
+    assert!(places.is_sorted(), "in source order: {places:?}");
+    document_json(&source);
+    if let Some(tool) = loaded.tool {
+        function_schema(&tool);
+        level(&tool, &|_| None);
+    }
+}
+
+/// Texts that matter somewhere in a definition.
+const PARTS: [&str; 40] = [
+    "name: ", "description: ", "bash: ", "steps:\n  - ", "parameters:\n  P: ", "{P}", "{x.output}", "{RAW:P}", "wait-for: [x]",
+    "type: alias", "null", "~", "[]", "{}", "!!str 1", "&a", "*a", "'", "\"", "|\n", ">-\n", "\t", "\r\n", "\u{feff}", "# ",
+    ": ", "- ", "\n  ", "\n", "é", "\u{0}", "99999999999999999999", "-1", "1e999", ".nan", "default: '{P}'", "{P ? 'a' : ",
+    "run-condition: '", "filesystem:read:", "pattern: '('",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+
+    #[test]
+    fn changed_examples(
+        which in any::<prop::sample::Index>(),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0..40_usize, prop::sample::select(&PARTS[..])), 1..6),
+    ) {
+        let examples = examples();
+        let mut text = examples[which.index(examples.len())].1.clone();
+        for (place, cut, part) in edits {
+            let mut start = place.index(text.len() + 1);
+            while !text.is_char_boundary(start) {
+                start -= 1;
+            }
+            let mut end = (start + cut).min(text.len());
+            while !text.is_char_boundary(end) {
+                end += 1;
+            }
+            text.replace_range(start..end, part);
+        }
+        survives(&text);
+    }
+
+    #[test]
+    fn assembled_texts(parts in prop::collection::vec(prop::sample::select(&PARTS[..]), 0..30)) {
+        survives(&parts.concat());
+    }
+
+    #[test]
+    fn any_text(text in any::<String>()) {
+        survives(&text);
+    }
+}
+
+#[test]
+fn many_steps_in_one_circle() {
+    let steps: Vec<String> =
+        (0..400).map(|index| format!("  - {{name: s{index}, bash: 'echo {{s{}.output}}'}}\n", (index + 1) % 400)).collect();
+    survives(&format!("description: d\nsteps:\n{}", steps.concat()));
+}
+
+#[test]
+fn deep_shapes() {
+    let depth = 60;
+    let text = format!(
+        "description: d\nbash: ls {{P}}\nparameters: {{P: {{type: array, description: p, validation: {}{{}}{}}}}}\n",
+        "{items: ".repeat(depth),
+        "}".repeat(depth)
+    );
+    survives(&text);
+}

@@ -1,0 +1,44 @@
+//! A definition survives the way through JSON and back.
+
+use cycod_definition::{document_json, load};
+use cycod_diagnostic::SourceFile;
+
+use crate::spec::examples;
+
+/// A tool without the places in its file, which differ.
+fn without_places(yaml: &str, name: &str) -> String {
+    let tool = load(&SourceFile::new(name, yaml), None).tool.unwrap_or_else(|| panic!("{name} loads:\n{yaml}"));
+    let debug = format!("{tool:#?}");
+    let mut lines = Vec::new();
+    let mut skip = 0;
+    for line in debug.lines() {
+        if skip > 0 {
+            skip -= 1;
+        } else if line.trim_start().ends_with("Span {") {
+            skip = 3; // start, end and the closing brace
+        } else {
+            lines.push(line);
+        }
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn json_reads_back_as_the_same_tool() {
+    for (name, text) in examples() {
+        let json = document_json(&SourceFile::new(&*name, &*text)).expect("a document");
+        for written in [json.to_string(), serde_json::to_string_pretty(&json).expect("JSON writes")] {
+            assert_eq!(without_places(&text, &name), without_places(&written, &name), "{name}");
+        }
+    }
+}
+
+#[test]
+fn digits_are_kept() {
+    let source = SourceFile::new("a", "version: 1.10\ncount: 5\nratio: 0.5\nhex: 0x1F\nbig: 123456789012345678901\nnone: ~\non: on\n");
+    let json = document_json(&source).expect("a document");
+    assert_eq!(
+        json.to_string(),
+        r#"{"version":"1.10","count":5,"ratio":0.5,"hex":"0x1F","big":"123456789012345678901","none":null,"on":"on"}"#
+    );
+}
