@@ -6,8 +6,8 @@ use cycod_syntax::template::Reference;
 
 use crate::{
     ArgumentProblem, Bound, Call, NoSteps, Origin, ResolveError, RunContext,
-    call::normalize_path,
-    coerce::{self, Wrong},
+    call::{collect_texts, normalize_path},
+    coerce::{self, Place, Wrong},
     problem::{code, shown},
     resolve::Scope,
     transform, validate,
@@ -59,15 +59,23 @@ pub fn bind(
         progress: vec![Progress::Waiting; tool.parameters.len()],
         problems: Vec::new(),
         warnings: Vec::new(),
+        secrets: Vec::new(),
     };
     binder.take_defaults(defaults);
     binder.take_arguments(arguments);
     for index in 0..tool.parameters.len() {
         binder.settle(index, 0);
     }
-    let Binder { values, problems, warnings, .. } = binder;
+    let Binder { values, problems, warnings, secrets, .. } = binder;
     if problems.is_empty() {
-        Ok(Call { tool: tool.clone(), host: host.clone(), run: run.clone(), values, warnings })
+        Ok(Call {
+            tool: tool.clone(),
+            host: host.clone(),
+            run: run.clone(),
+            values,
+            warnings,
+            untransformed_secrets: secrets,
+        })
     } else {
         Err(problems)
     }
@@ -95,6 +103,8 @@ struct Binder<'a> {
     progress: Vec<Progress>,
     problems: Vec<ArgumentProblem>,
     warnings: Vec<String>,
+    /// Sensitive values that a transform is about to change.
+    secrets: Vec<String>,
 }
 
 impl<'a> Binder<'a> {
@@ -207,8 +217,11 @@ impl<'a> Binder<'a> {
         for name in needed {
             let Some(other) = tool.parameters.iter().position(|parameter| parameter.name == name) else { continue };
             if self.progress[other] == Progress::Settling || depth == DEEPEST {
-                let message =
-                    format!("the defaults of `{}` and `{}` refer to each other", parameter.name, tool.parameters[other].name);
+                let message = if other == index {
+                    format!("the default of `{name}` refers to itself")
+                } else {
+                    format!("the defaults of `{}` and `{name}` refer to each other", parameter.name)
+                };
                 let problem = ArgumentProblem::new(&parameter.name, code::CYCLE, message);
                 self.fail(index, problem.help(format!("give `{}`", parameter.name)));
                 return;
@@ -253,17 +266,20 @@ impl<'a> Binder<'a> {
         let parameter = &self.tool.parameters[index];
         let hide = self.values[index].sensitive;
         let mut wrong = Vec::new();
-        let value = coerce::coerce(value, parameter.kind, &parameter.validation, hide, &mut wrong);
+        let value = coerce::coerce(value, parameter.kind, &parameter.validation, Place::Whole, hide, &mut wrong);
         if !wrong.is_empty() {
             self.fail_each(index, code::WRONG_TYPE, origin, wrong);
             return;
         }
-        validate::validate(&value, &parameter.validation, hide, &mut wrong);
+        validate::validate(&value, &parameter.validation, Place::Whole, hide, &mut wrong);
         if !wrong.is_empty() {
             self.fail_each(index, code::INVALID, origin, wrong);
             return;
         }
         let value = self.normalize(parameter, value);
+        if hide && parameter.transform.is_some() {
+            collect_texts(&value, &mut self.secrets);
+        }
         let value = match self.transform(parameter, value, hide) {
             Ok(value) => value,
             Err(problem) => return self.fail(index, problem),

@@ -21,6 +21,8 @@ pub struct Call {
     pub values: Vec<Bound>,
     /// What the caller should know, such as the use of a deprecated parameter.
     pub warnings: Vec<String>,
+    /// Sensitive values as they were before their `transform`, which a program may well undo.
+    pub untransformed_secrets: Vec<String>,
 }
 
 /// What a call knows of the run it belongs to.
@@ -57,6 +59,11 @@ pub enum Origin {
 }
 
 impl Call {
+    /// A call that no argument was given for yet: what can be resolved without any, such as a test's arguments.
+    pub fn without_arguments(tool: Arc<Tool>, host: Arc<Host>, run: RunContext) -> Self {
+        Self { tool, host, run, values: Vec::new(), warnings: Vec::new(), untransformed_secrets: Vec::new() }
+    }
+
     /// Resolves a command for a shell: the author's text and the values to place in it.
     pub fn pieces(&self, template: &Template, steps: &dyn Steps) -> Result<Vec<OwnedPiece>, ResolveError> {
         self.scope(steps).pieces(template)
@@ -90,7 +97,7 @@ impl Call {
     /// variables whose name speaks of a secret. Texts of fewer than four characters are left out: masking them
     /// would only garble what is shown.
     pub fn secrets(&self) -> Vec<String> {
-        let mut secrets = Vec::new();
+        let mut secrets = self.untransformed_secrets.clone();
         for bound in self.values.iter().filter(|bound| bound.sensitive) {
             bound.value.iter().for_each(|value| collect_texts(value, &mut secrets));
         }
@@ -174,7 +181,7 @@ fn environment_name(parameter: &str) -> String {
     "CYCOD_PARAM_".chars().chain(letters).collect()
 }
 
-fn collect_texts(value: &Value, into: &mut Vec<String>) {
+pub(crate) fn collect_texts(value: &Value, into: &mut Vec<String>) {
     match value {
         Value::Null | Value::Bool(_) => {}
         Value::Number(text) | Value::Text(text) => into.push(text.clone()),

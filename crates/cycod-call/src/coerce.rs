@@ -3,6 +3,8 @@
 //! Models and command lines write `"42"` where a number is meant. What has exactly one sensible reading is read
 //! that way; everything else is an error, because a guess would run a command that nobody asked for.
 
+use std::fmt;
+
 use cycod_definition::{ParameterType, Shape, Validation, Value};
 
 use crate::{decimal::Decimal, json, problem::shown};
@@ -14,32 +16,38 @@ pub(crate) struct Wrong {
     pub(crate) help: Option<String>,
 }
 
+/// A place in a value, which becomes text only when something is wrong there.
+#[derive(Clone, Copy)]
+pub(crate) enum Place<'a> {
+    /// The value itself.
+    Whole,
+    /// An element of the list at a place.
+    Element(&'a Self, usize),
+    /// A property of the object at a place.
+    Property(&'a Self, &'a str),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole => Ok(()),
+            Self::Element(parent, index) => write!(f, "{parent}[{index}]"),
+            Self::Property(parent, name) => write!(f, "{parent}.{name}"),
+        }
+    }
+}
+
 /// Reads `value` as `kind`; what cannot be read is left as it is and reported.
-pub(crate) fn coerce(value: Value, kind: ParameterType, rules: &Validation, hide: bool, wrong: &mut Vec<Wrong>) -> Value {
-    coerce_at(value, kind, rules, &Place { path: String::new(), depth: 0, hide }, wrong)
-}
-
-struct Place {
-    path: String,
-    depth: usize,
+///
+/// It looks into lists and objects only as far as the author described them.
+pub(crate) fn coerce(
+    value: Value,
+    kind: ParameterType,
+    rules: &Validation,
+    place: Place<'_>,
     hide: bool,
-}
-
-impl Place {
-    fn below(&self, part: &str) -> Self {
-        Self { path: format!("{}{part}", self.path), depth: self.depth + 1, hide: self.hide }
-    }
-}
-
-fn coerce_at(value: Value, kind: ParameterType, rules: &Validation, place: &Place, wrong: &mut Vec<Wrong>) -> Value {
-    if place.depth > json::MAX_DEPTH {
-        wrong.push(Wrong {
-            path: place.path.chars().take(60).collect(),
-            message: "lists and objects are nested too deeply".to_owned(),
-            help: None,
-        });
-        return Value::Null;
-    }
+    wrong: &mut Vec<Wrong>,
+) -> Value {
     let read = match (kind, value) {
         (ParameterType::Any, value) => Ok(value),
         (ParameterType::String, Value::Text(text) | Value::Number(text)) => Ok(Value::Text(text)),
@@ -57,37 +65,42 @@ fn coerce_at(value: Value, kind: ParameterType, rules: &Validation, place: &Plac
     match read {
         Ok(Value::List(items)) => {
             let Some(shape) = rules.items.as_deref() else { return Value::List(items) };
-            let item = |(at, item)| coerce_part(item, shape, &place.below(&format!("[{at}]")), wrong);
-            Value::List(items.into_iter().enumerate().map(item).collect())
+            let items = items.into_iter().enumerate();
+            Value::List(
+                items.map(|(at, item)| coerce_part(item, shape, Place::Element(&place, at), hide, wrong)).collect(),
+            )
         }
         Ok(Value::Object(entries)) => {
-            let mut entry = |(key, value): (String, Value)| {
+            if rules.properties.is_empty() {
+                return Value::Object(entries);
+            }
+            let entry = |(key, value): (String, Value)| {
                 let shape = rules.properties.iter().find(|(name, _)| *name == key).map(|(_, shape)| shape);
                 let value = match shape {
-                    Some(shape) => coerce_part(value, shape, &place.below(&format!(".{key}")), wrong),
+                    Some(shape) => coerce_part(value, shape, Place::Property(&place, &key), hide, wrong),
                     None => value,
                 };
                 (key, value)
             };
-            Value::Object(entries.into_iter().map(&mut entry).collect())
+            Value::Object(entries.into_iter().map(entry).collect())
         }
         Ok(value) => value,
         Err((value, help)) => {
             wrong.push(Wrong {
-                path: place.path.clone(),
-                message: format!("expected {}, found {}", expected(kind), found(&value, place.hide)),
-                help: help.or_else(|| advice(kind)).map(str::to_owned),
+                path: place.to_string(),
+                message: format!("expected {}, found {}", expected(kind), found(&value, hide)),
+                help: help.or_else(|| advice(kind).map(str::to_owned)),
             });
             value
         }
     }
 }
 
-fn coerce_part(value: Value, shape: &Shape, place: &Place, wrong: &mut Vec<Wrong>) -> Value {
-    coerce_at(value, shape.kind, &shape.validation, place, wrong)
+fn coerce_part(value: Value, shape: &Shape, place: Place<'_>, hide: bool, wrong: &mut Vec<Wrong>) -> Value {
+    coerce(value, shape.kind, &shape.validation, place, hide, wrong)
 }
 
-type Read = Result<Value, (Value, Option<&'static str>)>;
+type Read = Result<Value, (Value, Option<String>)>;
 
 fn read_number(text: String) -> Read {
     let trimmed = text.trim_ascii();
@@ -124,7 +137,7 @@ fn read_json(text: String, opening: char) -> Read {
     if !text.trim_ascii_start().starts_with(opening) {
         return Err((Value::Text(text), None));
     }
-    json::parse(&text).map_err(|_| (Value::Text(text), Some("the text starts like JSON but is not well formed")))
+    json::parse(&text).map_err(|error| (Value::Text(text), Some(format!("the text starts like JSON, but has {error}"))))
 }
 
 fn expected(kind: ParameterType) -> &'static str {

@@ -25,7 +25,7 @@ pub fn parse(text: &str) -> Result<Value, JsonError> {
     let mut reader = Reader { text, at: 0 };
     let value = reader.value(0)?;
     reader.blanks();
-    if reader.at < text.len() { Err(reader.error("unexpected text after the value")) } else { Ok(value) }
+    if reader.at < text.len() { Err(reader.error("more text after the value")) } else { Ok(value) }
 }
 
 /// Returns the value as compact JSON.
@@ -127,7 +127,7 @@ impl Reader<'_> {
 
     fn value(&mut self, depth: usize) -> Result<Value, JsonError> {
         if depth > MAX_DEPTH {
-            return Err(self.error("lists and objects nested too deeply"));
+            return Err(self.error("too many lists and objects in each other"));
         }
         self.blanks();
         match self.peek() {
@@ -146,8 +146,8 @@ impl Reader<'_> {
                     self.at += word.len();
                     value
                 })
-                .ok_or_else(|| self.error("expected a value")),
-            None => Err(self.error("expected a value")),
+                .ok_or_else(|| self.error("no value")),
+            None => Err(self.error("no value")),
         }
     }
 
@@ -161,7 +161,7 @@ impl Reader<'_> {
         }
         loop {
             items.push(self.value(depth + 1)?);
-            if self.more(b']', "expected `,` or `]`")? {
+            if self.more(b']', "no `,` or `]`")? {
                 return Ok(Value::List(items));
             }
         }
@@ -179,7 +179,7 @@ impl Reader<'_> {
         loop {
             self.blanks();
             if self.peek() != Some(b'"') {
-                return Err(self.error("expected a key in double quotes"));
+                return Err(self.error("no key in double quotes"));
             }
             let start = self.at;
             let key = self.string()?;
@@ -188,11 +188,11 @@ impl Reader<'_> {
             }
             self.blanks();
             if self.peek() != Some(b':') {
-                return Err(self.error("expected `:`"));
+                return Err(self.error("no `:`"));
             }
             self.at += 1;
             entries.push((key, self.value(depth + 1)?));
-            if self.more(b'}', "expected `,` or `}`")? {
+            if self.more(b'}', "no `,` or `}`")? {
                 return Ok(Value::Object(entries));
             }
         }
@@ -263,6 +263,6 @@ impl Reader<'_> {
         while matches!(self.peek(), Some(b'0'..=b'9')) {
             self.at += 1;
         }
-        if self.at == start { Err(self.error("expected a digit")) } else { Ok(()) }
+        if self.at == start { Err(self.error("no digit")) } else { Ok(()) }
     }
 }

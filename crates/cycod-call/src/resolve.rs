@@ -310,8 +310,12 @@ impl<'a> Scope<'a> {
 
     fn decide(&self, condition: &Expr, inside: Option<&Operand<'a>>) -> Result<bool, ResolveError> {
         let failure = Cell::new(None);
+        let secret = Cell::new(false);
         let look_up = |reference: &Reference| match self.look_up(reference, inside) {
-            Ok(Some(operand)) => Some(condition_value(&operand.value)),
+            Ok(Some(operand)) => {
+                secret.set(secret.get() || operand.sensitive);
+                Some(condition_value(&operand.value))
+            }
             Ok(None) => {
                 failure.set(Some(ResolveError::Later { name: reference_name(reference) }));
                 None
@@ -324,6 +328,7 @@ impl<'a> Scope<'a> {
         let decided = condition::eval(condition, &look_up);
         match failure.take() {
             Some(error) => Err(error),
+            None if secret.get() => Ok(decided.map_err(mask)?),
             None => Ok(decided?),
         }
     }
@@ -337,7 +342,7 @@ impl<'a> Operand<'a> {
     fn of_parameter(parameter: &'a Parameter, bound: &'a Bound) -> Self {
         const NULL: &Value = &Value::Null;
         let value = bound.value.as_ref().unwrap_or(NULL);
-        let declared = declared_kind(parameter);
+        let declared = declared_kind(parameter, value);
         let is_fragment = parameter.transform
             == Some(cycod_definition::Transform::Named(NamedTransform::ShellEscaped));
         let mode = match parameter.escape_shell {
@@ -426,11 +431,16 @@ impl Sink for Vec<OwnedPiece> {
             }
             (value, mode) => (OwnedWords::One(transform::plain_text(value)), mode),
         };
+        // A number is trusted where other values are not, so it has to be one, whoever made it.
+        let kind = match (&words, operand.kind) {
+            (OwnedWords::One(text), Kind::Number) if !text.is_empty() && !json::is_number(text) => Kind::Text,
+            (_, kind) => kind,
+        };
         self.push(OwnedPiece::Value(OwnedValue {
             name: operand.name.into_owned(),
             words,
             mode,
-            kind: operand.kind,
+            kind,
             sensitive: operand.sensitive,
         }));
     }
@@ -454,13 +464,25 @@ impl Sink for String {
     }
 }
 
+/// The error without the values it quotes.
+fn mask(error: EvalError) -> EvalError {
+    let hidden = || "****".to_owned();
+    match error {
+        EvalError::NotOrdered { operator, .. } => EvalError::NotOrdered { left: hidden(), operator, right: hidden() },
+        EvalError::BadPattern { .. } => EvalError::BadPattern { pattern: hidden(), reason: hidden() },
+        EvalError::NoValue { .. } => error,
+    }
+}
+
 /// Whether a name inside a parameter's `format` stands for the value being formatted.
 fn is_inner_value(reference: &Reference) -> bool {
     matches!(reference, Reference::Parameter(name) if name == "value")
 }
 
-fn declared_kind(parameter: &Parameter) -> Kind {
+fn declared_kind(parameter: &Parameter, value: &Value) -> Kind {
     match parameter.kind {
+        ParameterType::Any if matches!(value, Value::Number(_)) => Kind::Number,
+        ParameterType::Any if matches!(value, Value::Bool(_)) => Kind::Boolean,
         ParameterType::Number | ParameterType::Integer => Kind::Number,
         ParameterType::Boolean => Kind::Boolean,
         ParameterType::String | ParameterType::Any if parameter.validation.allowed.is_some() => Kind::Enum,
@@ -479,16 +501,11 @@ fn kind_after(before: Kind, value: &Value) -> Kind {
         (_, Value::Bool(_)) => Kind::Boolean,
         (Kind::Text, _) => Kind::Text,
         (kind, Value::Null) => kind,
-        (Kind::Number, Value::Text(text)) if is_decimal(text) => Kind::Number,
+        (Kind::Number, Value::Text(text)) if json::is_number(text) => Kind::Number,
         (Kind::Number, Value::Text(text)) if text.bytes().all(is_harmless) => Kind::Enum,
         (Kind::Boolean | Kind::Enum, Value::Text(_)) => Kind::Enum,
         _ => Kind::Text,
     }
-}
-
-/// A number as arithmetic reads it everywhere: `007` would be octal there.
-fn is_decimal(text: &str) -> bool {
-    json::is_number(text)
 }
 
 fn is_harmless(byte: u8) -> bool {

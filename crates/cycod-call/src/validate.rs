@@ -5,20 +5,16 @@ use std::collections::HashSet;
 use cycod_definition::{Validation, Value};
 
 use crate::{
-    coerce::{Wrong, found},
+    coerce::{Place, Wrong, found},
     decimal::Decimal,
     json,
     problem::shown,
 };
 
 /// Checks a value against rules, at every depth; `hide` keeps the value itself out of the messages.
-pub(crate) fn validate(value: &Value, rules: &Validation, hide: bool, wrong: &mut Vec<Wrong>) {
-    check(value, rules, "", hide, wrong);
-}
-
-fn check(value: &Value, rules: &Validation, path: &str, hide: bool, wrong: &mut Vec<Wrong>) {
+pub(crate) fn validate(value: &Value, rules: &Validation, place: Place<'_>, hide: bool, wrong: &mut Vec<Wrong>) {
     let mut report = |message: String, help: Option<String>| {
-        wrong.push(Wrong { path: path.to_owned(), message, help });
+        wrong.push(Wrong { path: place.to_string(), message, help });
     };
     if let Some(allowed) = &rules.allowed
         && !allowed.iter().any(|one| is_same(one, value))
@@ -26,7 +22,7 @@ fn check(value: &Value, rules: &Validation, path: &str, hide: bool, wrong: &mut 
         let listed: Vec<String> = allowed.iter().take(20).map(|one| found(one, false)).collect();
         let more = if allowed.len() > 20 { ", …" } else { "" };
         let near = match value {
-            Value::Text(text) if !hide => cycod_diagnostic::closest(text, allowed.iter().filter_map(as_text)),
+            Value::Text(text) if !hide && !text.is_empty() => cycod_diagnostic::closest(text, allowed.iter().filter_map(as_text)),
             _ => None,
         };
         let help = near.map(|near| format!("did you mean `{}`?", shown(near)));
@@ -63,14 +59,14 @@ fn check(value: &Value, rules: &Validation, path: &str, hide: bool, wrong: &mut 
         Value::List(items) => {
             if let Some(shape) = &rules.items {
                 for (at, item) in items.iter().enumerate() {
-                    check(item, &shape.validation, &format!("{path}[{at}]"), hide, wrong);
+                    validate(item, &shape.validation, Place::Element(&place, at), hide, wrong);
                 }
             }
         }
         Value::Object(entries) if !rules.properties.is_empty() => {
             for (key, item) in entries {
                 if let Some((_, shape)) = rules.properties.iter().find(|(name, _)| name == key) {
-                    check(item, &shape.validation, &format!("{path}.{key}"), hide, wrong);
+                    validate(item, &shape.validation, Place::Property(&place, key), hide, wrong);
                 }
             }
         }
