@@ -38,7 +38,7 @@ pub use error::EngineError;
 pub use result_json::{refusal_json, result_json};
 pub use testing::{TestOptions, TestOutcome, TestReport, TestVerdict};
 
-pub use cycod_call::Given;
+pub use cycod_call::{ArgumentProblem, Given, json};
 pub use cycod_catalog as catalog;
 pub use cycod_definition as definition;
 pub use cycod_diagnostic as diagnostic;

@@ -135,13 +135,8 @@ impl Engine {
 
     /// Runs the call of a test and checks what came out; the error says why there was no call.
     fn run_case(&self, host: &Arc<Host>, tool: &Arc<Tool>, case: &TestCase, control: &Control) -> Result<(RunReport, Vec<String>, Vec<String>), String> {
-        let outside = Call {
-            tool: Arc::clone(tool),
-            host: Arc::clone(host),
-            run: RunContext { temp: host.temp.clone(), tool_name: tool.name.to_string() },
-            values: Vec::new(),
-            warnings: Vec::new(),
-        };
+        let run = RunContext { temp: host.temp.clone(), tool_name: tool.name.to_string() };
+        let outside = Call::without_arguments(Arc::clone(tool), Arc::clone(host), run);
         let argument = |(name, literal): &(String, _)| {
             let value = outside.literal(literal, &NoSteps).map_err(|error| error.to_string())?;
             Ok((name.clone(), Given::Value(value)))

@@ -175,6 +175,11 @@ impl Plan {
         &self.call.host
     }
 
+    /// Whether a step calls another tool.
+    pub fn calls_tools(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.action, PlannedAction::Tool(_)))
+    }
+
     /// The step in whose surroundings the cleanup commands run: the tool's, without a step's own additions.
     pub fn cleanup_step(&self, command: &CommandText) -> PlannedStep {
         PlannedStep::bare(self.tool(), "cleanup", PlannedAction::Command(command.clone()))

@@ -1,4 +1,4 @@
-use cycod_engine::{EngineError, diagnostic::Refusal};
+use cycod_engine::{ArgumentProblem, EngineError, PlanError, diagnostic::Refusal};
 
 /// Why a command did not do what it was asked to, for the one place that shows it.
 #[derive(Debug)]
@@ -11,6 +11,8 @@ pub(crate) struct CommandError {
     pub(crate) code: Option<&'static str>,
     /// How to go on, one line each.
     pub(crate) hints: Vec<String>,
+    /// The refusal of a call, for results that are read by programs.
+    pub(crate) refusal: Option<Refusal>,
 }
 
 /// Exit codes that do not come from a tool.
@@ -28,12 +30,24 @@ pub(crate) mod exit {
 impl CommandError {
     /// A failure.
     pub(crate) fn failure(message: impl Into<String>) -> Self {
-        Self { exit: exit::FAILURE, message: message.into(), code: None, hints: Vec::new() }
+        Self { exit: exit::FAILURE, message: message.into(), code: None, hints: Vec::new(), refusal: None }
     }
 
     /// A wrong command line.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self { exit: exit::USAGE, ..Self::failure(message) }
+    }
+
+    /// Arguments that do not fit their tool: every problem, each with its help.
+    pub(crate) fn arguments(tool: &str, problems: Vec<ArgumentProblem>) -> Self {
+        let mut hints = Vec::new();
+        for (index, problem) in problems.iter().enumerate() {
+            hints.extend((index > 0).then(|| format!("also: {}", problem.message)));
+            hints.extend(problem.help.as_ref().map(|help| format!("help: {help}")));
+        }
+        let message = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
+        let refusal = PlanError::Arguments(problems).into_refusal(tool);
+        Self { exit: exit::USAGE, message, code: Some(refusal.code), hints, refusal: Some(refusal) }
     }
 
     /// Says how to go on.
@@ -51,10 +65,15 @@ impl From<Refusal> for CommandError {
             code if code.ends_with("-argument") || code.ends_with("-argument-type") => exit::USAGE,
             _ => exit::FAILURE,
         };
-        let mut hints = Vec::new();
-        hints.extend(refusal.rule.map(|rule| format!("rule: {rule}")));
-        hints.extend(refusal.attempt.map(|attempt| format!("try: {attempt}")));
-        Self { exit, message: refusal.why, code: Some(refusal.code), hints }
+        let rule = refusal.rule.as_ref().map(|rule| format!("rule: {rule}"));
+        let attempt = refusal.attempt.as_ref().map(|attempt| format!("try: {attempt}"));
+        Self {
+            exit,
+            message: refusal.why.clone(),
+            code: Some(refusal.code),
+            hints: rule.into_iter().chain(attempt).collect(),
+            refusal: Some(refusal),
+        }
     }
 }
 

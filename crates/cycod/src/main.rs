@@ -4,6 +4,7 @@ mod cli;
 mod command_error;
 mod commands;
 mod printer;
+mod run;
 mod scope;
 
 use std::process::ExitCode;

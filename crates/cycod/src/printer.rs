@@ -1,5 +1,7 @@
 use std::io::{self, IsTerminal, Write};
 
+use cycod_engine::diagnostic::Refusal;
+
 /// The one way to the terminal: stdout is data, stderr is talk.
 ///
 /// A reader that goes away (`| head`) ends the output quietly.
@@ -41,5 +43,13 @@ impl Printer {
     /// Writes a line of talk.
     pub(crate) fn say(&mut self, text: &str) {
         self.talk(format!("{text}\n").as_bytes());
+    }
+
+    /// Says why a run was not a plain exit, and what to do.
+    pub(crate) fn refusal(&mut self, refusal: &Refusal) {
+        self.say(&format!("error[{}]: {}", refusal.code, refusal.why));
+        if let Some(attempt) = &refusal.attempt {
+            self.say(&format!("  try: {attempt}"));
+        }
     }
 }

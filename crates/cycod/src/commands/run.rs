@@ -1,61 +1,157 @@
-use std::{sync::Arc, time::Duration};
+use std::{
+    fs,
+    io::{IsTerminal, Read},
+    time::Duration,
+};
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
-use cycod_engine::{Event, Given, Nobody, PlanError, Sink, Stream, Surface, result_json};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use cycod_engine::{
+    Control, Given, Nobody, Plan, PlanError, RunReport, Surface, catalog::ScopeFilter, definition::Value, json,
+    result_json,
+};
+use cycod_process::host_interrupts;
 
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
-    printer::Printer,
+    run::{Display, preview_json, preview_text},
+    scope::{scope, with_scope},
 };
 
 /// `cycod tool run`.
 pub(crate) fn command() -> Command {
-    Command::new("run")
+    let command = Command::new("run")
         .about("Run a tool")
-        .arg(Arg::new("name").required(true))
-        .arg(Arg::new("param").long("param").action(ArgAction::Append).allow_hyphen_values(true))
-        .arg(Arg::new("format").long("format").value_parser(["text", "json"]).default_value("text"))
-        .arg(Arg::new("timeout").long("timeout").value_parser(clap::value_parser!(u64)))
+        .arg(Arg::new("name").value_name("TOOL_NAME").required(true))
+        .arg(Arg::new("pairs").value_name("NAME=VALUE").num_args(0..).help("Arguments, as with --param"))
+        .arg(
+            Arg::new("param")
+                .long("param")
+                .short('p')
+                .value_name("NAME=VALUE")
+                .action(ArgAction::Append)
+                .allow_hyphen_values(true)
+                .help("An argument of the tool; repeat it for the elements of a list"),
+        )
+        .arg(
+            Arg::new("params-json")
+                .long("params-json")
+                .value_name("JSON|@FILE|-")
+                .help("All arguments as one JSON object: as text, from a file, or from standard input"),
+        )
+        .arg(Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue).help("Check everything and show the whole plan; run nothing"))
+        .arg(Arg::new("show-command").long("show-command").action(ArgAction::SetTrue).help("Print the commands as a person could paste them; run nothing"))
+        .arg(Arg::new("format").long("format").value_parser(["text", "json"]).default_value("text").help("How the result is printed"))
+        .arg(Arg::new("timeout").long("timeout").value_name("MS").value_parser(value_parser!(u64)).help("The limit of the whole run, in place of the tool's own"));
+    with_scope(command)
 }
 
-/// Runs a tool.
+/// Runs a tool, or shows what running it would do.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("name").expect("clap requires it");
-    let tool = context.engine.tool(name)?;
-    let mut arguments = Vec::new();
-    for pair in matches.get_many::<String>("param").into_iter().flatten() {
-        let (name, value) = pair.split_once('=').ok_or_else(|| CommandError::usage(format!("`--param {pair}` has no `=`")))?;
-        arguments.push((name.to_owned(), Given::Text(value.to_owned())));
-    }
-    let timeout = matches.get_one::<u64>("timeout").map(|&limit| Duration::from_millis(limit));
-    let plan = context.engine.plan(&Arc::clone(&tool), arguments, timeout).map_err(|error| match error {
-        PlanError::Refused(refusal) => CommandError::from(refusal),
-        arguments @ PlanError::Arguments(_) => CommandError { exit: exit::USAGE, ..arguments.into_refusal(name).into() },
-    })?;
-    let approved = context.engine.approve(plan, Surface::Person, &Nobody)?;
-    let control = context.engine.control().map_err(|error| CommandError::failure(error.to_string()))?;
+    let filter = scope(matches)?.unwrap_or(ScopeFilter::Any);
     let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
-    let report = context.engine.run(approved, &control, &mut Passing { printer: &mut context.printer, quiet: json });
-    if json {
-        context.printer.line(&result_json(&report).to_string());
-    }
-    let code = if report.timed_out { exit::TIMED_OUT } else { u8::try_from(report.exit_code & 0xff).unwrap_or(exit::FAILURE) };
-    Ok(code)
-}
-
-/// Passes output on as it comes.
-struct Passing<'a> {
-    printer: &'a mut Printer,
-    quiet: bool,
-}
-
-impl Sink for Passing<'_> {
-    fn event(&mut self, event: &Event) {
-        match event {
-            Event::Output { stream: Stream::Stdout, bytes, .. } if !self.quiet => self.printer.data(bytes),
-            Event::Output { stream: Stream::Stderr, bytes, .. } if !self.quiet => self.printer.talk(bytes),
-            _ => {}
+    match prepare(context, name, filter, matches) {
+        Ok(plan) if matches.get_flag("dry-run") || matches.get_flag("show-command") => show(context, &plan, matches.get_flag("dry-run"), json),
+        Ok(plan) => execute(context, plan, json),
+        Err(error) if json && error.refusal.is_some() => {
+            let refusal = error.refusal.clone().expect("the guard says so");
+            context.printer.line(&result_json(&RunReport::refused(refusal, error.exit.into())).to_string());
+            Ok(error.exit)
         }
+        Err(error) => Err(error),
+    }
+}
+
+fn prepare(context: &mut Context, name: &str, filter: ScopeFilter, matches: &ArgMatches) -> Result<Plan, CommandError> {
+    let arguments = arguments(matches)?;
+    let engine = &context.engine;
+    let tool = std::sync::Arc::new(engine.open_tool(name, filter)?.tool);
+    let timeout = matches.get_one::<u64>("timeout").map(|&limit| Duration::from_millis(limit));
+    engine.plan(&tool, arguments, timeout).map_err(|error| match error {
+        PlanError::Refused(refusal) => refusal.into(),
+        PlanError::Arguments(problems) => CommandError::arguments(name, problems),
+    })
+}
+
+/// Collects the arguments of the call; those given one by one are added to those given as JSON.
+fn arguments(matches: &ArgMatches) -> Result<Vec<(String, Given)>, CommandError> {
+    let mut arguments = match matches.get_one::<String>("params-json") {
+        Some(text) => json_arguments(text)?,
+        None => Vec::new(),
+    };
+    for option in ["pairs", "param"] {
+        for pair in matches.get_many::<String>(option).into_iter().flatten() {
+            let (name, value) = pair.split_once('=').ok_or_else(|| {
+                CommandError::usage(format!("`{pair}` is not of the form NAME=VALUE")).hint("cycod tool run TOOL_NAME --param NAME=VALUE")
+            })?;
+            arguments.push((name.to_owned(), Given::Text(value.to_owned())));
+        }
+    }
+    Ok(arguments)
+}
+
+fn json_arguments(text: &str) -> Result<Vec<(String, Given)>, CommandError> {
+    let read = match text.strip_prefix('@') {
+        Some(path) => fs::read_to_string(path).map_err(|error| CommandError::usage(format!("cannot read `{path}`: {error}")))?,
+        None if text == "-" => {
+            let mut read = String::new();
+            std::io::stdin().read_to_string(&mut read).map_err(|error| CommandError::usage(format!("cannot read standard input: {error}")))?;
+            read
+        }
+        None => text.to_owned(),
+    };
+    let hint = "give one JSON object, such as '{\"NAME\": \"value\"}'";
+    match json::parse(&read) {
+        Ok(Value::Object(fields)) => Ok(fields.into_iter().map(|(name, value)| (name, Given::Value(value))).collect()),
+        Ok(_) => Err(CommandError::usage("--params-json: this is not a JSON object").hint(hint)),
+        Err(error) => Err(CommandError::usage(format!("--params-json: {error}")).hint(hint)),
+    }
+}
+
+fn show(context: &mut Context, plan: &Plan, whole: bool, json: bool) -> Result<u8, CommandError> {
+    let preview = context.engine.preview(plan);
+    if let (Some(refusal), false) = (preview.refusal(), whole) {
+        return Err(refusal.clone().into());
+    }
+    match (whole, json) {
+        (true, false) => context.printer.data(preview_text(plan, &preview).as_bytes()),
+        (true, true) => context.printer.line(&preview_json(plan, &preview).to_string()),
+        (false, false) => context.printer.line(&preview.commands().join("\n")),
+        (false, true) => context.printer.line(&serde_json::json!(preview.commands()).to_string()),
+    }
+    Ok(if preview.refusal().is_some() { exit::FAILURE } else { 0 })
+}
+
+fn execute(context: &mut Context, plan: Plan, json: bool) -> Result<u8, CommandError> {
+    let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
+    let attended = std::io::stdin().is_terminal() && context.printer.is_terminal;
+    let control = Control { is_attended: attended, ..context.engine.control().map_err(failed)? };
+    let mut display = Display::new(&plan, json);
+    let approved = context.engine.approve(plan, Surface::Person, &Nobody)?;
+    let interrupts = host_interrupts(&control.stop).map_err(failed)?;
+    let Context { engine, printer } = context;
+    let report = engine.run(approved, &control, &mut display.sink(printer));
+    let signal = interrupts.signal();
+    drop(interrupts);
+    if json {
+        printer.line(&result_json(&report).to_string());
+    } else {
+        display.finish(printer, &report);
+    }
+    Ok(exit_code(&report, signal))
+}
+
+/// The exit code of a run: the tool's own, 124 after a timeout, 128 and the signal that stopped us.
+fn exit_code(report: &RunReport, signal: Option<i32>) -> u8 {
+    match signal {
+        Some(signal) if report.cancelled => u8::try_from(128 + signal).unwrap_or(exit::FAILURE),
+        _ if report.timed_out => exit::TIMED_OUT,
+        _ => match u8::try_from(report.exit_code & 0xff) {
+            // A code that a byte cannot carry is still a failure.
+            Ok(0) if report.exit_code != 0 => exit::FAILURE,
+            Ok(code) => code,
+            Err(_) => exit::FAILURE,
+        },
     }
 }

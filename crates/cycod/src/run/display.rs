@@ -1,0 +1,143 @@
+use std::collections::HashMap;
+
+use cycod_engine::{Event, Plan, RunReport, Sink, Status, StepPath, Stream};
+
+use super::{
+    live::{Live, ended},
+    text,
+    timeline::timeline,
+};
+use crate::printer::Printer;
+
+/// How a run is shown.
+///
+/// A tool of one command behaves like that command: what it says is passed on as it comes. A workflow's result
+/// goes to standard output when it is known; how it gets there is talk.
+#[derive(Debug)]
+pub(crate) struct Display {
+    look: Look,
+    /// Whether output has gone to standard output as it came.
+    passed_on: HashMap<StepPath, ()>,
+    /// Lines that have begun and not ended, by step and stream.
+    begun: HashMap<(StepPath, Stream), Vec<u8>>,
+}
+
+#[derive(Debug)]
+enum Look {
+    /// Nothing: the result is all.
+    Silent,
+    /// One command's own output.
+    Direct,
+    /// Lines, for a log.
+    Plain,
+    /// Lines that change, for a person; made with the first event.
+    Live(Option<Live>),
+}
+
+impl Display {
+    /// The display of a plan's run.
+    pub(crate) fn new(plan: &Plan, json: bool) -> Self {
+        let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+        let look = match (json, plan.is_workflow || plan.calls_tools(), is_terminal) {
+            (true, ..) => Look::Silent,
+            (false, false, _) => Look::Direct,
+            (false, true, true) => Look::Live(None),
+            (false, true, false) => Look::Plain,
+        };
+        Self { look, passed_on: HashMap::new(), begun: HashMap::new() }
+    }
+
+    /// The sink of the run.
+    pub(crate) fn sink<'a>(&'a mut self, printer: &'a mut Printer) -> impl Sink + 'a {
+        Following { display: self, printer }
+    }
+
+    fn event(&mut self, printer: &mut Printer, event: &Event) {
+        match (&mut self.look, event) {
+            (Look::Silent, _) => {}
+            (Look::Direct, Event::Output { stream: Stream::Stdout, bytes, .. }) => printer.data(bytes),
+            (Look::Direct, Event::Output { stream: Stream::Stderr, bytes, .. }) => printer.talk(bytes),
+            (Look::Direct, Event::Warning(warning)) => printer.say(&format!("warning: {warning}")),
+            (Look::Direct, _) => {}
+            (look, Event::Output { step, stream: Stream::Stdout, bytes, live: true }) => {
+                self.passed_on.insert(step.clone(), ());
+                match look {
+                    Look::Live(Some(live)) => live.aside(|| printer.data(bytes)),
+                    _ => printer.data(bytes),
+                }
+            }
+            (Look::Live(live), event) => live.get_or_insert_with(Live::new).event(event),
+            (Look::Plain, event) => self.plain(printer, event),
+        }
+    }
+
+    fn plain(&mut self, printer: &mut Printer, event: &Event) {
+        match event {
+            Event::StepStarted { step, attempt, command } => {
+                let again = if *attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
+                for line in command.trim_end().lines() {
+                    printer.say(&format!("[{step}]{again} $ {}", text::without_escapes(line)));
+                }
+            }
+            Event::Output { step, stream, bytes, .. } => {
+                let begun = self.begun.entry((step.clone(), *stream)).or_default();
+                begun.extend_from_slice(bytes);
+                while let Some(end) = begun.iter().position(|&byte| byte == b'\n') {
+                    let line: Vec<u8> = begun.drain(..=end).collect();
+                    printer.talk(&[format!("[{step}] ").as_bytes(), &line].concat());
+                }
+            }
+            Event::Retrying { step, exit_code, pause } => {
+                printer.say(&format!("[{step}] failed with exit code {exit_code}, trying again in {}", text::duration(*pause)));
+            }
+            Event::FallingBack { step } => printer.say(&format!("[{step}] falling back")),
+            Event::StepEnded { step, status, exit_code, duration } => {
+                for stream in [Stream::Stdout, Stream::Stderr] {
+                    if let Some(rest) = self.begun.remove(&(step.clone(), stream)).filter(|rest| !rest.is_empty()) {
+                        printer.talk(&[format!("[{step}] ").as_bytes(), &rest, b"\n"].concat());
+                    }
+                }
+                printer.say(ended(step, *status, *exit_code, *duration).trim_start());
+            }
+            Event::Warning(warning) => printer.say(&format!("warning: {warning}")),
+        }
+    }
+
+    /// Shows what came out, and why it was not what it should have been.
+    pub(crate) fn finish(&mut self, printer: &mut Printer, report: &RunReport) {
+        if let Look::Live(_) = self.look {
+            if let Some(failed) = report.steps.iter().find(|step| step.is_failure()) {
+                printer.talk(&failed.error);
+            }
+            if report.steps.len() > 1 {
+                printer.say("");
+                printer.talk(timeline(report).as_bytes());
+            }
+        }
+        if matches!(self.look, Look::Live(_) | Look::Plain) {
+            let last = report.steps.iter().rev().find(|step| step.has_run());
+            let was_shown = last.is_some_and(|step| self.passed_on.contains_key(&StepPath::root(&step.name)));
+            if !was_shown {
+                printer.data(&report.output);
+            }
+            let count = report.steps.iter().filter(|step| step.status != Status::NotRun).count();
+            let noun = if count == 1 { "step" } else { "steps" };
+            let verdict = if report.success { "done" } else { "failed" };
+            printer.say(&format!("{verdict}: {count} {noun} in {}", text::duration(report.duration)));
+        }
+        if let Some(refusal) = &report.refusal {
+            printer.refusal(refusal);
+        }
+    }
+}
+
+struct Following<'a> {
+    display: &'a mut Display,
+    printer: &'a mut Printer,
+}
+
+impl Sink for Following<'_> {
+    fn event(&mut self, event: &Event) {
+        self.display.event(self.printer, event);
+    }
+}

@@ -1,0 +1,10 @@
+//! How a run looks: while it goes on, and when it has ended.
+
+mod display;
+mod live;
+mod preview;
+mod text;
+mod timeline;
+
+pub(crate) use display::Display;
+pub(crate) use preview::{preview_json, preview_text};

@@ -1,0 +1,96 @@
+use cycod_engine::{Plan, Preview, StepPreview, refusal_json};
+use serde_json::{Value, json};
+
+/// Writes a whole plan for a person.
+pub(crate) fn preview_text(plan: &Plan, preview: &Preview) -> String {
+    let mut text = format!("{} (level {}, timeout {} ms, in {})\n", preview.tool, plan.level, plan.timeout.as_millis(), plan.working_directory.display());
+    for warning in &plan.warnings {
+        text.push_str(&format!("  warning: {warning}\n"));
+    }
+    for demand in &plan.unmet {
+        text.push_str(&format!("  would be refused: {demand}\n"));
+    }
+    write_steps(&mut text, preview, 1);
+    text
+}
+
+fn write_steps(text: &mut String, preview: &Preview, depth: usize) {
+    let indent = "  ".repeat(depth);
+    for step in &preview.steps {
+        text.push_str(&format!("\n{indent}{}", step.name));
+        if !step.after.is_empty() {
+            text.push_str(&format!("  after {}", step.after.join(", ")));
+        }
+        if let Some(condition) = &step.condition {
+            text.push_str(&format!("  if {condition}"));
+        }
+        text.push('\n');
+        write_command(text, &indent, "", &step.command);
+        if let Some(fallback) = &step.fallback {
+            write_command(text, &indent, "fallback: ", fallback);
+        }
+        if let Some(nested) = &step.nested {
+            write_steps(text, nested, depth + 1);
+        }
+    }
+    for command in &preview.cleanup {
+        text.push_str(&format!("\n{indent}at the end\n"));
+        write_command(text, &indent, "", &Ok(command.clone()));
+    }
+}
+
+fn write_command(text: &mut String, indent: &str, label: &str, command: &Result<String, cycod_engine::diagnostic::Refusal>) {
+    match command {
+        Ok(command) => {
+            for (index, line) in command.trim_end().lines().enumerate() {
+                text.push_str(&format!("{indent}  {} {}{line}\n", if index == 0 { "$" } else { "|" }, if index == 0 { label } else { "" }));
+            }
+        }
+        Err(refusal) => {
+            text.push_str(&format!("{indent}  would be refused: {}\n", refusal.why));
+            if let Some(attempt) = &refusal.attempt {
+                text.push_str(&format!("{indent}  try: {}\n", attempt.replace('\n', &format!("\n{indent}  "))));
+            }
+        }
+    }
+}
+
+/// Writes a whole plan for a program.
+pub(crate) fn preview_json(plan: &Plan, preview: &Preview) -> Value {
+    let mut json = steps_json(preview);
+    if let Some(fields) = json.as_object_mut() {
+        fields.insert("level".into(), plan.level.name().into());
+        fields.insert("timeout_ms".into(), json!(u64::try_from(plan.timeout.as_millis()).unwrap_or(u64::MAX)));
+        fields.insert("working_directory".into(), plan.working_directory.to_string_lossy().into());
+        fields.insert("warnings".into(), json!(plan.warnings));
+        fields.insert("unmet".into(), json!(plan.unmet));
+    }
+    json
+}
+
+fn steps_json(preview: &Preview) -> Value {
+    json!({
+        "tool": preview.tool,
+        "steps": preview.steps.iter().map(step_json).collect::<Vec<_>>(),
+        "cleanup": preview.cleanup,
+    })
+}
+
+fn step_json(step: &StepPreview) -> Value {
+    let mut json = json!({ "name": step.name, "after": step.after });
+    let Some(fields) = json.as_object_mut() else { return json };
+    if let Some(condition) = &step.condition {
+        fields.insert("run_condition".into(), condition.as_str().into());
+    }
+    match &step.command {
+        Ok(command) => fields.insert("command".into(), command.as_str().into()),
+        Err(refusal) => fields.insert("refusal".into(), refusal_json(refusal)),
+    };
+    if let Some(Ok(fallback)) = &step.fallback {
+        fields.insert("fallback".into(), fallback.as_str().into());
+    }
+    if let Some(nested) = &step.nested {
+        fields.insert("plan".into(), steps_json(nested));
+    }
+    json
+}

@@ -1,0 +1,69 @@
+use std::time::Duration;
+
+/// Writes a duration as a person would: `12 ms`, `1.2 s`, `3 min 04 s`.
+pub(crate) fn duration(duration: Duration) -> String {
+    let milliseconds = duration.as_millis();
+    match milliseconds {
+        0..1000 => format!("{milliseconds} ms"),
+        1000..60_000 => format!("{:.1} s", duration.as_secs_f64()),
+        _ => format!("{} min {:02} s", duration.as_secs() / 60, duration.as_secs() % 60),
+    }
+}
+
+/// Returns the last line of output that says something, made safe to show on one line.
+pub(crate) fn last_line(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+    Some(without_escapes(line))
+}
+
+/// Removes terminal escape sequences and control characters.
+pub(crate) fn without_escapes(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\u{1b}' => {
+                if characters.next_if_eq(&'[').is_some() {
+                    while characters.next().is_some_and(|character| !('\u{40}'..='\u{7e}').contains(&character)) {}
+                } else {
+                    characters.next();
+                }
+            }
+            '\t' => out.push(' '),
+            character if character.is_control() => {}
+            character => out.push(character),
+        }
+    }
+    out
+}
+
+/// Cuts a text to a number of characters.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        let check = |milliseconds, expect: &str| assert_eq!(duration(Duration::from_millis(milliseconds)), expect);
+        check(0, "0 ms");
+        check(999, "999 ms");
+        check(1249, "1.2 s");
+        check(184_000, "3 min 04 s");
+    }
+
+    #[test]
+    fn output_is_made_harmless() {
+        assert_eq!(last_line(b"one\n\x1b[31mtwo\x1b[0m\x07\n\n").as_deref(), Some("two"));
+        assert_eq!(last_line(b" \n"), None);
+        assert_eq!(shortened("abcdef", 4), "abc…");
+        assert_eq!(shortened("abcd", 4), "abcd");
+    }
+}
