@@ -4,6 +4,7 @@
 //! file is opened, no process started and no other tool looked at here.
 
 mod check;
+mod codes;
 mod command;
 mod digest;
 mod document;
@@ -25,6 +26,7 @@ mod tool;
 mod value;
 mod violations;
 
+pub use codes::CODES;
 pub use command::{Command, CommandText, Interpreter, PlatformCommands, PlatformKey, ProgramTemplate};
 pub use digest::digest;
 pub use document::document_json;

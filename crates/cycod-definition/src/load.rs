@@ -29,19 +29,11 @@ pub fn load(source: &SourceFile, stem: Option<&str>) -> Loaded {
         .help("write the tool as a cycod YAML file, with `description` and a command such as `bash`");
         return Loaded { tool: None, name: stem.and_then(ToolName::new), diagnostics: vec![diagnostic] };
     }
-    let (root, mut diagnostics) = yaml::parse(source);
+    let (root, diagnostics) = yaml::parse(source);
     let Some(root) = root else {
-        if diagnostics.is_empty() {
-            diagnostics.push(empty_file());
-        }
         return Loaded { tool: None, name: stem.and_then(ToolName::new), diagnostics };
     };
     lower::lower(source, &root, stem, diagnostics)
-}
-
-pub(crate) fn empty_file() -> Diagnostic {
-    Diagnostic::error(Code("empty-file"), Span::new(0, 0), "the file defines no tool")
-        .help("a tool needs at least `description` and a command such as `bash`")
 }
 
 impl Loaded {

@@ -46,7 +46,7 @@ fn report(finding: Finding, span: Span, lowering: &Lowering<'_>) {
         Some(rewrite) => format!("{}\n{rewrite}", problem.help),
         None => problem.help,
     };
-    lowering.sink.report(if help.is_empty() { diagnostic } else { diagnostic.help(help) });
+    lowering.sink.extend(vec![if help.is_empty() { diagnostic } else { diagnostic.help(help) }]);
 }
 
 /// Warns of `{RAW:…}`.
@@ -70,7 +70,7 @@ fn words(pieces: &[(Piece<'_>, Option<Span>)], whole: Span, lowering: &Lowering<
         && refusal.code == code::WORDS
     {
         let diagnostic = Diagnostic::error(Code(refusal.code), whole, refusal.message);
-        lowering.sink.report(if refusal.try_.is_empty() { diagnostic } else { diagnostic.help(refusal.try_) });
+        lowering.sink.extend(vec![if refusal.try_.is_empty() { diagnostic } else { diagnostic.help(refusal.try_) }]);
     }
 }
 
@@ -88,11 +88,11 @@ fn inline(pieces: &[(Piece<'_>, Option<Span>)], program: &str, lowering: &Loweri
             format!("`{}` is placed inside code for `{program}`", value.name),
         )
         .label("refused for values with anything but letters, digits and `_./:@%+=,-`");
-        lowering.sink.report(if parameter {
+        lowering.sink.extend(vec![if parameter {
             diagnostic.help(format!("read the value from the environment variable `{}` instead", variable(value.name)))
         } else {
             diagnostic
-        });
+        }]);
     }
 }
 

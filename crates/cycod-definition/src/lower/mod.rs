@@ -17,7 +17,7 @@ mod view;
 
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile};
 use cycod_syntax::{
-    template::{Names, Reference, Template},
+    template::{self, Names, Reference, Template},
     yaml::{Node, NodeKind},
 };
 
@@ -33,22 +33,18 @@ pub(crate) fn lower(source: &SourceFile, root: &Node, stem: Option<&str>, found:
     sink.extend(found);
     let entries = match &root.kind {
         NodeKind::Mapping(entries) => entries.as_slice(),
-        NodeKind::Scalar(scalar) if scalar.text.trim().is_empty() => {
-            sink.report(crate::load::empty_file());
-            &[]
-        }
         _ => {
             sink.error("not-a-mapping", root.span, "a tool is a mapping of keys such as `name` and `bash`");
             &[]
         }
     };
-    if entries.is_empty() && sink.has_errors() {
+    if root.as_mapping().is_none() {
         let name = stem.and_then(crate::ToolName::new);
         return Loaded { tool: None, name, diagnostics: sink.into_diagnostics() };
     }
     shape::check(root, &sink);
     let view = View { entries, section: &TOOL, span: root.span };
-    let mut lowering = Lowering { sink, names: Names::default(), parameters: Vec::new() };
+    let mut lowering = Lowering { sink, names: Names::default(), alias: false, parameters: Vec::new() };
     let (name, tool) = lowering.tool(&view, stem);
     let diagnostics = lowering.sink.into_diagnostics();
     let broken = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
@@ -60,6 +56,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) sink: Sink<'a>,
     /// The names of parameters and steps.
     pub(crate) names: Names,
+    /// Whether the tool is an alias, whose base's parameters are not known here.
+    pub(crate) alias: bool,
     /// The parameters, once they are lowered.
     pub(crate) parameters: Vec<Parameter>,
 }
@@ -76,7 +74,11 @@ pub(crate) enum Scope {
 impl Lowering<'_> {
     /// Reads a template.
     pub(crate) fn template(&self, text: Text<'_>, scope: Scope) -> Template {
-        let template = self.sink.template(text.scalar, &self.names);
+        let (template, mut found) =
+            template::parse(&text.scalar.text, |offset| text.scalar.origin(offset), &self.names);
+        // A name that an alias does not know is most likely a parameter of its base.
+        found.retain(|diagnostic| !(self.alias && diagnostic.code.0 == "misspelt-placeholder"));
+        self.sink.extend(found);
         self.check_references(&template, scope);
         crate::check::transforms::check(&template, self);
         template

@@ -1,10 +1,12 @@
 use std::cell::RefCell;
 
-use cycod_diagnostic::{Code, Diagnostic, Edit, Severity, SourceFile, Span};
+use cycod_diagnostic::{Code, Diagnostic, Edit, SourceFile, Span};
 use cycod_syntax::{
     template::{self, Names, Template},
     yaml::Scalar,
 };
+
+use crate::CODES;
 
 /// Collects what is wrong with a file, and gives the text back for fixes.
 pub(crate) struct Sink<'a> {
@@ -17,10 +19,13 @@ impl<'a> Sink<'a> {
         Self { source, found: RefCell::default() }
     }
 
+    /// Adds a diagnostic of our own.
     pub(crate) fn report(&self, diagnostic: Diagnostic) {
+        debug_assert!(CODES.contains(&diagnostic.code.0), "`{}` is not listed", diagnostic.code.0);
         self.found.borrow_mut().push(diagnostic);
     }
 
+    /// Adds what others found.
     pub(crate) fn extend(&self, diagnostics: Vec<Diagnostic>) {
         self.found.borrow_mut().extend(diagnostics);
     }
@@ -31,10 +36,6 @@ impl<'a> Sink<'a> {
 
     pub(crate) fn warning(&self, code: &'static str, span: Span, message: impl Into<String>) {
         self.report(Diagnostic::warning(Code(code), span, message));
-    }
-
-    pub(crate) fn has_errors(&self) -> bool {
-        self.found.borrow().iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
     /// What was found, in source order; what concerns the whole file comes first.

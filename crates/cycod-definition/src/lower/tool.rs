@@ -16,11 +16,12 @@ impl Lowering<'_> {
         let top = Span { start: view.span.start, end: view.entries.first().map_or(view.span.end, |entry| entry.key_span.end) };
         let name = self.name(view, stem, top);
         let alias = view.choice("type") == Some("alias");
+        self.alias = alias;
         self.names.parameters = self.parameter_names(view);
         self.names.steps = view.objects("steps").iter().filter_map(|step| step.string("name")).collect();
         self.parameters = self.lower_parameters(view.map("parameters"));
         let description = view.string("description");
-        if view.entry("description").is_none() && !alias {
+        if view.entries.iter().all(|entry| entry.key != "description") && !alias {
             self.sink.report(
                 Diagnostic::error(Code("no-description"), top, "a tool needs a `description`")
                     .help("say what it is for; people and models choose by that"),
@@ -67,7 +68,7 @@ impl Lowering<'_> {
     fn name(&self, view: &View<'_>, stem: Option<&str>, top: Span) -> Option<ToolName> {
         let rule = "names start with a letter or digit and hold letters, digits, `_`, `.` and `-`, at most 64";
         let Some(text) = view.text("name") else {
-            if view.entry("name").is_some() {
+            if view.entries.iter().any(|entry| entry.key == "name") {
                 return None;
             }
             let Some(stem) = stem else {

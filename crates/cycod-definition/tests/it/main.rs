@@ -4,6 +4,7 @@ mod cases;
 mod function_schema;
 mod generated;
 mod hostile;
+mod pages;
 mod round_trip;
 mod spec;
 
