@@ -1,0 +1,39 @@
+#!/bin/sh
+# Installs what the tests need and runs every check, in the order in which a failure is cheapest to learn of.
+set -eu
+cd "$(dirname "$0")/.."
+
+need() { # need PROGRAM PACKAGE: a program of the system that tests run for real
+    command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
+}
+missing=""
+need bash bash
+need zsh zsh
+need dash dash
+need cc gcc
+need jq jq
+need rg ripgrep
+need sqlite3 sqlite3
+need python3 python3
+need node nodejs
+need perl perl
+need curl curl
+need zip zip
+need git git
+need xmllint libxml2-utils
+if [ -n "$missing" ]; then
+    echo "installing:$missing"
+    root=""
+    [ "$(id -u)" = 0 ] || root="sudo"
+    $root apt-get update -qq
+    # shellcheck disable=SC2086 # a list of packages
+    DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing
+fi
+command -v cargo-deny >/dev/null 2>&1 || cargo install cargo-deny --locked --quiet
+
+step() { printf '\n== %s\n' "$*"; "$@"; }
+step cargo fmt --all --check
+step cargo xtask tidy
+step cargo deny --offline check bans licenses sources
+step cargo clippy --workspace --all-targets --locked -- -D warnings
+step cargo test --workspace --locked

@@ -1,0 +1,157 @@
+//! What the compiler does not hold: the arrows between crates, the pages of error codes, the words we keep out.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+/// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
+const ARROWS: [(&str, &[&str]); 14] = [
+    ("cycod-diagnostic", &[]),
+    ("cycod-syntax", &["cycod-diagnostic"]),
+    ("cycod-shell", &[]),
+    ("cycod-definition", &["cycod-diagnostic", "cycod-syntax", "cycod-shell"]),
+    ("cycod-catalog", &["cycod-diagnostic", "cycod-syntax", "cycod-definition"]),
+    ("cycod-call", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition"]),
+    ("cycod-policy", &["cycod-diagnostic", "cycod-definition"]),
+    ("cycod-plan", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition", "cycod-call", "cycod-policy"]),
+    ("cycod-process", &[]),
+    ("cycod-script", &["cycod-definition"]),
+    ("cycod-run", &["cycod-diagnostic", "cycod-syntax", "cycod-definition", "cycod-call", "cycod-plan", "cycod-policy", "cycod-process"]),
+    (
+        "cycod-engine",
+        &[
+            "cycod-diagnostic",
+            "cycod-syntax",
+            "cycod-definition",
+            "cycod-catalog",
+            "cycod-call",
+            "cycod-policy",
+            "cycod-plan",
+            "cycod-process",
+            "cycod-script",
+            "cycod-run",
+        ],
+    ),
+    ("cycod", &["cycod-engine", "cycod-process", "cycod-syntax"]),
+    ("xtask", &[]),
+];
+
+/// What a crate that is to stay pure may not reach.
+const PURE: [&str; 6] = ["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition", "cycod-call", "cycod-policy"];
+
+/// Words whose presence makes a file touch the machine.
+const IMPURE: [&str; 6] = ["std::fs", "std::process", "std::net", "std::env::", "Instant::now", "SystemTime::now"];
+
+/// Checks everything; the error holds one line for each finding.
+pub(crate) fn tidy(root: &Path) -> Result<String, Vec<String>> {
+    let mut problems = arrows(root);
+    let sources = rust_files(&root.join("crates"));
+    problems.extend(purity(root, &sources));
+    problems.extend(error_pages(root, &sources));
+    problems.extend(unsafe_homes(root, &sources));
+    if problems.is_empty() { Ok("tidy: nothing to mend".to_owned()) } else { Err(problems) }
+}
+
+/// Compares the table with what cargo knows.
+fn arrows(root: &Path) -> Vec<String> {
+    let output = Command::new("cargo").args(["metadata", "--format-version", "1", "--no-deps"]).current_dir(root).output();
+    let metadata: Value = match output.map(|output| serde_json::from_slice(&output.stdout)) {
+        Ok(Ok(metadata)) => metadata,
+        _ => return vec!["cargo metadata gave nothing to read".to_owned()],
+    };
+    let mut problems = Vec::new();
+    let mut seen = BTreeSet::new();
+    let allowed: BTreeMap<&str, &[&str]> = ARROWS.into_iter().collect();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let name = package["name"].as_str().unwrap_or_default();
+        seen.insert(name.to_owned());
+        let Some(may_use) = allowed.get(name) else {
+            problems.push(format!("crate `{name}` is not in the table of arrows (xtask/src/tidy.rs)"));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let (used, kind) = (dependency["name"].as_str().unwrap_or_default(), &dependency["kind"]);
+            if used.starts_with("cycod") && kind.is_null() && !may_use.contains(&used) {
+                problems.push(format!("`{name}` uses `{used}`: no arrow points there"));
+            }
+        }
+    }
+    problems.extend(ARROWS.iter().filter(|(name, _)| !seen.contains(*name)).map(|(name, _)| format!("the table of arrows names `{name}`, which is gone")));
+    for (index, (name, may_use)) in ARROWS.iter().enumerate() {
+        let before: Vec<&str> = ARROWS[..index].iter().map(|(name, _)| *name).collect();
+        problems.extend(may_use.iter().filter(|used| !before.contains(used)).map(|used| format!("`{name}` may not use `{used}`: it comes later")));
+    }
+    problems
+}
+
+fn purity(root: &Path, sources: &[PathBuf]) -> Vec<String> {
+    let mut problems = Vec::new();
+    for path in sources {
+        let relative = path.strip_prefix(root).unwrap_or(path);
+        let is_pure = PURE.iter().any(|name| relative.starts_with(format!("crates/{name}/src")));
+        if !is_pure {
+            continue;
+        }
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for (number, line) in code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            for word in IMPURE.iter().filter(|word| line.contains(*word)) {
+                problems.push(format!("{}:{}: `{word}` in a crate that is to stay pure", relative.display(), number + 1));
+            }
+        }
+    }
+    problems
+}
+
+/// Every code has a page and every page a code.
+fn error_pages(root: &Path, sources: &[PathBuf]) -> Vec<String> {
+    let pages: BTreeSet<String> = fs::read_dir(root.join("docs/errors"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".md").map(str::to_owned))
+        .collect();
+    let mut codes = BTreeMap::new();
+    for path in sources.iter().filter(|path| !path.components().any(|part| part.as_os_str() == "tests")) {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for start in ["Code(\"", "Refusal::new(\"", "&str = \"", "code: \""] {
+            for found in code.split(start).skip(1) {
+                let Some(slug) = found.split('"').next() else { continue };
+                let is_slug = slug.contains('-') && slug.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+                let is_code = start != "&str = \"" || path.file_stem().is_some_and(|stem| ["problem", "refusal", "codes"].contains(&&*stem.to_string_lossy()));
+                if is_slug && is_code {
+                    codes.entry(slug.to_owned()).or_insert_with(|| path.strip_prefix(root).unwrap_or(path).display().to_string());
+                }
+            }
+        }
+    }
+    let unexplained = codes.iter().filter(|(code, _)| !pages.contains(*code)).map(|(code, place)| format!("`{code}` ({place}) has no page docs/errors/{code}.md"));
+    let unused = pages.iter().filter(|page| !codes.contains_key(*page)).map(|page| format!("docs/errors/{page}.md explains a code that nothing uses"));
+    unexplained.chain(unused).collect()
+}
+
+fn unsafe_homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
+    let outside = |path: &&PathBuf| !path.starts_with(root.join("crates/cycod-process"));
+    let holds = |path: &&PathBuf| fs::read_to_string(path).is_ok_and(|text| text.contains("unsafe {") || text.contains("unsafe fn"));
+    sources.iter().filter(outside).filter(holds).map(|path| format!("{}: `unsafe` outside cycod-process", path.display())).collect()
+}
+
+fn rust_files(directory: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
