@@ -11,6 +11,8 @@ use crate::condition::Expr;
 mod names;
 pub mod number_format;
 mod parse;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use names::{Resolution, is_name_start, name_len};
 pub(crate) use parse::unresolved;

@@ -8,6 +8,8 @@ mod read;
 mod repair;
 mod resolve;
 mod syntax_error;
+#[cfg(test)]
+mod tests;
 
 use places::Places;
 
@@ -115,7 +117,12 @@ pub fn parse(source: &SourceFile) -> (Option<Node>, Vec<Diagnostic>) {
                     diagnostics.extend(repaired.warnings);
                     (tree, diagnostics)
                 }
-                Err(_) => return (None, syntax),
+                // What is still wrong is what the author has to mend; the commands would have been read.
+                Err(mut syntax) => {
+                    syntax.extend(repaired.warnings);
+                    syntax.sort_by_key(|diagnostic| diagnostic.span().unwrap_or_default());
+                    return (None, syntax);
+                }
             },
             None => return (None, syntax),
         },

@@ -15,8 +15,9 @@ const SYNTAX: Code = Code("placeholder-syntax");
 const MISSPELT: Code = Code("misspelt-placeholder");
 const NOT_A_PLACEHOLDER: Code = Code("not-a-placeholder");
 
-/// The longest conditional placeholder; what is longer was not meant as one.
-const MAX_CHOICE: usize = 4096;
+/// How far a placeholder may reach; what is longer was not meant as one, and looking further from every
+/// brace would take quadratic time.
+const MAX_TOKEN: usize = 4096;
 
 /// Reads a template.
 ///
@@ -101,6 +102,15 @@ impl Scanner<'_> {
         Span { start: first, end: last.saturating_add(1).max(first) }
     }
 
+    /// Where a placeholder that opens at `open` must have ended: on its line and within reach.
+    fn limit(&self, open: usize) -> usize {
+        let mut limit = self.text.len().min(open + MAX_TOKEN);
+        while !self.text.is_char_boundary(limit) {
+            limit -= 1;
+        }
+        memchr::memchr(b'\n', &self.text.as_bytes()[open..limit]).map_or(limit, |offset| open + offset)
+    }
+
     fn token(&self, open: usize) -> Token {
         let rest = &self.text[open + 1..];
         if !rest.starts_with(|first| is_name_start(first) || matches!(first, '!' | '(')) {
@@ -148,7 +158,7 @@ impl Scanner<'_> {
     }
 
     fn placeholder(&self, open: usize) -> Token {
-        let rest = &self.text[open + 1..];
+        let rest = &self.text[open + 1..self.limit(open)];
         let len = name_len(rest);
         let (name, after) = rest.split_at(len);
         match after.chars().next() {
@@ -195,8 +205,8 @@ impl Scanner<'_> {
 
     /// A known name followed by something that is almost a list of transforms.
     fn misfit(&self, open: usize, name: &str) -> Token {
-        let rest = &self.text[open + 1..];
-        let line = rest.split(['\n', '}']).next().unwrap_or_default();
+        let rest = &self.text[open + 1..self.limit(open)];
+        let line = rest.split('}').next().unwrap_or_default();
         let close = open + 1 + line.len();
         let tail = line.split_once(':').map_or("", |(_, tail)| tail);
         let meant = matches!(self.names.resolve(name), Resolution::Known(_))
@@ -251,12 +261,7 @@ impl Scanner<'_> {
 
     /// `{condition ? 'a' : 'b'}`.
     fn choice(&self, open: usize, head: &str) -> Token {
-        let limit = self.text.len().min(open + MAX_CHOICE);
-        let line_end = memchr::memchr(b'\n', &self.text.as_bytes()[open..limit]).map_or(limit, |offset| open + offset);
-        let mut line_end = line_end;
-        while !self.text.is_char_boundary(line_end) {
-            line_end -= 1;
-        }
+        let line_end = self.limit(open);
         // Cheap, and true of nearly every brace that is not ours.
         if memchr::memchr(b'?', &self.text.as_bytes()[open..line_end]).is_none() {
             return Token::Text;
@@ -375,8 +380,7 @@ fn suffix(text: &str) -> Option<(Vec<String>, Option<String>, usize)> {
         }
         let rest = rest.strip_prefix(':')?;
         if let Some(pattern) = rest.strip_prefix("format(") {
-            let line = pattern.split('\n').next().unwrap_or_default();
-            let close = line.find(")}")?;
+            let close = pattern.find(")}")?;
             let pattern = &pattern[..close];
             return Some((transforms, Some(pattern.to_owned()), at + 1 + "format(".len() + close + 2));
         }

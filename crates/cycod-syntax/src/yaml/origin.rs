@@ -7,6 +7,8 @@
 use super::ScalarStyle;
 
 /// Runs of the text and where each starts in the parsed source, `(offset in text, offset in source)`.
+///
+/// `start..end` is the scalar with its quotes, or from its header on.
 pub(super) fn origins(text: &str, style: ScalarStyle, source: &str, start: usize, end: usize) -> Vec<(usize, usize)> {
     let raw = source.get(start..end).unwrap_or_default();
     let runs = match style {
@@ -162,12 +164,13 @@ fn escape(raw: &str, at: usize, out: &mut Runs) -> usize {
     1 + kind.len_utf8()
 }
 
-/// Aligns the text of a block scalar with the source lines from the one that holds `start`.
+/// Aligns the text of a block scalar with the source lines after the one that holds its header.
 ///
 /// The indentation need not be known: a line of a literal is the end of its source line, and in a folded
 /// scalar only blanks and line breaks differ.
-fn block(text: &str, style: ScalarStyle, source: &str, start: usize) -> Option<Vec<(usize, usize)>> {
-    let mut line_start = source.get(..start)?.rfind('\n').map_or(0, |newline| newline + 1);
+fn block(text: &str, style: ScalarStyle, source: &str, header: usize) -> Option<Vec<(usize, usize)>> {
+    let mut line_start = header + source.get(header..)?.find('\n')? + 1;
+    let start = line_start;
     let mut runs: Vec<(usize, usize)> = Vec::new();
     if style == ScalarStyle::Literal {
         let mut in_text = 0;
@@ -192,16 +195,17 @@ fn block(text: &str, style: ScalarStyle, source: &str, start: usize) -> Option<V
             let line_len = rest.find('\n').unwrap_or(rest.len());
             let line = rest[..line_len].strip_suffix('\r').unwrap_or(&rest[..line_len]);
             let content = line.trim_start_matches([' ', '\t']);
+            let ahead = &text[in_text..];
+            if ahead.trim_matches([' ', '\t', '\n']).is_empty() {
+                break;
+            }
             if !content.is_empty() {
-                let ahead = &text[in_text..];
                 let blanks = ahead.len() - ahead.trim_start_matches([' ', '\t', '\n']).len();
                 if !ahead[blanks..].starts_with(content) {
                     return None;
                 }
                 runs.push((in_text + blanks, line_start + line.len() - content.len()));
                 in_text += blanks + content.len();
-            } else if text[in_text..].trim_matches([' ', '\t', '\n']).is_empty() {
-                break;
             }
             line_start += line_len + 1;
         }

@@ -45,7 +45,7 @@ pub(super) fn read(text: &str, places: &Places) -> Result<Read, Vec<Diagnostic>>
                 }
             }
             Err(error) => {
-                reader.diagnostics.push(syntax_error::diagnostic(&error, text, base, reader.last, places));
+                reader.diagnostics.push(syntax_error::diagnostic(&error, text, base, &reader.context(), places));
                 reader.diagnostics.sort_by_key(|diagnostic| diagnostic.span().unwrap_or_default());
                 return Err(reader.diagnostics);
             }
@@ -56,6 +56,16 @@ pub(super) fn read(text: &str, places: &Places) -> Result<Read, Vec<Diagnostic>>
         reader.diagnostics.push(empty);
     }
     Ok((reader.root, reader.diagnostics))
+}
+
+/// What had been read when the parser gave up, which often tells more than where it did.
+pub(super) struct Context {
+    /// End of the last thing read.
+    pub(super) last: usize,
+    /// Start of the last scalar read.
+    pub(super) last_start: usize,
+    /// The bracket that is open.
+    pub(super) bracket: Option<usize>,
 }
 
 /// A collection that is not closed yet.
@@ -94,6 +104,8 @@ struct Reader<'a> {
     nodes: usize,
     /// End of the last thing read, in the parsed text.
     last: usize,
+    /// Start of the last scalar read.
+    last_start: usize,
     documents: usize,
     root: Option<Node>,
     diagnostics: Vec<Diagnostic>,
@@ -104,7 +116,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 impl<'a> Reader<'a> {
     fn new(text: &'a str, places: &'a Places) -> Self {
         let (open, anchors, diagnostics) = (Vec::new(), HashMap::new(), Vec::new());
-        Self { text, places, open, anchors, nodes: 0, last: 0, documents: 0, root: None, diagnostics }
+        Self { text, places, open, anchors, nodes: 0, last: 0, last_start: 0, documents: 0, root: None, diagnostics }
     }
 
     fn take(&mut self, event: Event<'_>, start: usize, end: usize, tag_start: Option<usize>) -> ControlFlow<()> {
@@ -122,11 +134,13 @@ impl<'a> Reader<'a> {
             }
             Event::Scalar(text, style, anchor, tag) => {
                 let node = self.scalar(&text, style, tag.as_deref(), start, end, tag_start);
+                self.last_start = start;
                 self.last = end;
                 return self.add(node, anchor, 1, 0);
             }
             Event::SequenceStart(_, anchor, tag) => {
                 self.collection_tag(tag.as_deref(), "seq", tag_start, start);
+                let start = self.first_dash(start);
                 return self.push(start, end, anchor, OpenKind::Sequence(Vec::new()));
             }
             Event::MappingStart(_, anchor, tag) => {
@@ -168,6 +182,16 @@ impl<'a> Reader<'a> {
         Continue(())
     }
 
+    /// What had been read when the parser gave up.
+    fn context(&self) -> Context {
+        let is_bracket = |start: &usize| self.text[*start..].starts_with(['[', '{']);
+        // The parser looks ahead: a bracket may have been passed that it has not told of yet.
+        let ahead = &self.text[self.last..];
+        let next = self.text.len() - ahead.trim_start_matches([':', '-', ' ', '\t', '\n', '\r']).len();
+        let bracket = self.open.last().map(|open| open.start).filter(is_bracket).or(Some(next).filter(is_bracket));
+        Context { last: self.last, last_start: self.last_start, bracket }
+    }
+
     fn report(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }
@@ -190,11 +214,12 @@ impl<'a> Reader<'a> {
         };
         // The parser gives an absent value the text `~`.
         let text = if style == ScalarStyle::Plain && start == end { "" } else { text };
-        let mut runs = origin::origins(text, style, self.text, start, end);
+        let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+        let header = if is_block { self.block_header(start) } else { start };
+        let mut runs = origin::origins(text, style, self.text, header, end);
         let span = match style {
             ScalarStyle::Literal | ScalarStyle::Folded => {
                 let content_end = text.trim_end_matches(['\n', ' ', '\t']).len();
-                let header = self.block_header(start);
                 let in_source = runs.iter().rev().find(|(at, _)| *at <= content_end);
                 let content_end = match in_source {
                     Some((at, source)) if content_end > 0 => source + content_end - at,
@@ -241,9 +266,19 @@ impl<'a> Reader<'a> {
                 '|' | '>' if blank_before && !in_comment => return self.last + offset,
                 _ => {}
             }
-            blank_before = matches!(character, ' ' | '\t' | '\n' | '\r' | ':' | '-');
+            blank_before = matches!(character, ' ' | '\t' | '\n' | '\r' | ':' | '-' | '\u{feff}');
         }
         content
+    }
+
+    /// Returns where a sequence starts; the parser names the first item when the dashes are not indented.
+    fn first_dash(&self, start: usize) -> usize {
+        if self.text[start..].starts_with(['-', '[']) {
+            return start;
+        }
+        let between = self.text.get(self.last..start).unwrap_or_default();
+        let line = between.rfind('\n').map_or(0, |newline| newline + 1);
+        between[line..].find('-').map_or(start, |dash| self.last + line + dash)
     }
 
     fn collection_tag(&mut self, tag: Option<&Tag>, expected: &str, tag_start: Option<usize>, start: usize) {

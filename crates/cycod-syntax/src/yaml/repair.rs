@@ -67,7 +67,7 @@ fn trouble(value: &str) -> Option<&'static str> {
     match first {
         '\'' | '"' => {
             let after = after_quote(value)?;
-            (!after.trim_start().is_empty()).then_some("it goes on after the closing quote")
+            (!after.trim_start_matches([' ', '\t']).is_empty()).then_some("it goes on after the closing quote")
         }
         '[' | '{' => {
             let close = if first == '[' { ']' } else { '}' };
@@ -140,8 +140,8 @@ fn commands(text: &str) -> impl Iterator<Item = CommandLine<'_>> {
                 }
                 continue;
             };
-            let value_start = line_start + column + key.len() + 1 + (value.len() - value.trim_start().len());
-            let value = without_comment(value.trim()).trim_end();
+            let value_start = line_start + column + key.len() + 1 + (value.len() - value.trim_start_matches([' ', '\t']).len());
+            let value = without_comment(value.trim_matches([' ', '\t'])).trim_end_matches([' ', '\t']);
             if opens_block(value) {
                 block = Some(column);
                 continue;
@@ -178,7 +178,7 @@ impl<'a> Iterator for Lines<'a> {
 
 /// Whether a value is nothing but the header of a block scalar.
 fn opens_block(value: &str) -> bool {
-    let value = without_comment(value).trim_end();
+    let value = without_comment(value).trim_end_matches([' ', '\t']);
     let header = value.rsplit([' ', '\t']).next().unwrap_or_default();
     // A tag or an anchor may stand before it.
     let alone = header.len() == value.len() || value.starts_with(['!', '&']);
@@ -216,7 +216,7 @@ pub(super) fn find_comments(text: &str, node: &Node, diagnostics: &mut Vec<Diagn
 fn comment_after(text: &str, key: &str, span: Span, diagnostics: &mut Vec<Diagnostic>) {
     let (start, end) = (span.start as usize, span.end as usize);
     let (Some(value), Some(rest)) = (text.get(start..end), text.get(end..)) else { return };
-    let rest = rest.split(['\n', '\r']).next().unwrap_or_default().trim_end();
+    let rest = rest.split(['\n', '\r']).next().unwrap_or_default().trim_end_matches([' ', '\t']);
     let comment = rest.trim_start_matches([' ', '\t']);
     // An alias is a plain value elsewhere; a quote was added to a value that is reported already.
     let skip = value.is_empty() || value.contains('\n') || value.starts_with(['*', '\'', '"']);

@@ -3,12 +3,13 @@
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use granit_parser::{ErrorKind, ScanError};
 
-use super::{MAX_DEPTH, Places, read::LIMIT};
+use super::read::{Context, LIMIT};
+use super::{MAX_DEPTH, Places};
 
 pub(super) const SYNTAX: Code = Code("yaml-syntax");
 
 /// Returns the diagnostic for an error of the parser; `base` is where the parsed text starts in `source`.
-pub(super) fn diagnostic(error: &ScanError, source: &str, base: usize, last: usize, places: &Places) -> Diagnostic {
+pub(super) fn diagnostic(error: &ScanError, source: &str, base: usize, context: &Context, places: &Places) -> Diagnostic {
     use ErrorKind as E;
     let at = (base + error.marker().byte_offset().unwrap_or(0)).min(source.len());
     let rest = source.get(at..).unwrap_or_default();
@@ -27,12 +28,27 @@ pub(super) fn diagnostic(error: &ScanError, source: &str, base: usize, last: usi
             let message = format!("nested more than {MAX_DEPTH} levels deep");
             Diagnostic::error(LIMIT, places.span(start, end), message)
         }
+        E::MappingValueNotAllowed | E::InvalidColonPlacement | E::ExpectedFlowSequenceSeparator
+        | E::ExpectedFlowMappingSeparator
+            if context.bracket.is_some_and(|open| open < at && source[open..at].contains('\n')) =>
+        {
+            let open = context.bracket.unwrap_or(at);
+            Diagnostic::error(SYNTAX, places.span(open, open + 1), format!("this `{}` is not closed", &source[open..open + 1]))
+                .also(places.span(start, end), "what follows does not fit into it")
+                .help("add the missing bracket, or quote the value")
+        }
+        E::MappingValueNotAllowed if source[context.last_start.min(at)..at].contains('\n') => {
+            let began = context.last_start;
+            says("a `:` in a value that began on an earlier line")
+                .also(places.span(began, began + source[began..].chars().next().map_or(0, char::len_utf8)), "began here")
+                .help("check the indentation, and that each key is followed by `: `")
+        }
         E::MappingValueNotAllowed | E::InvalidColonPlacement => says("this `:` starts a second value on the same line")
             .label("a plain value cannot hold `: `")
             .help("put the whole value in quotes, or write it as a block after `|`"),
         E::SimpleKeyExpected | E::ExpectedBlockMappingKey | E::InvalidSimpleKey => {
             let line = rest.find('\n').map_or(rest, |newline| &rest[..newline]).trim_end();
-            Diagnostic::error(SYNTAX, places.span(at, at + line.len().max(1).min(rest.len())), "expected `key: value` here")
+            Diagnostic::error(SYNTAX, places.span(start, end.max(at + line.len())), "expected `key: value` here")
                 .help("check the indentation, and that a space follows the `:`")
         }
         E::TabInBlockIndentation | E::TabInIndentation | E::TabNotAllowed | E::TabAtBlockScalarStart
@@ -49,17 +65,17 @@ pub(super) fn diagnostic(error: &ScanError, source: &str, base: usize, last: usi
         }
         E::ExpectedFlowMappingSeparator => says("expected `,` or `}` here"),
         E::ExpectedFlowSequenceSeparator => says("expected `,` or `]` here"),
-        E::UnclosedQuotedScalar => unclosed_quote(source, last, at, places),
+        E::UnclosedQuotedScalar => unclosed_quote(source, context.last, at, places),
         E::InvalidQuotedScalarIndent | E::DocumentIndicatorInQuotedScalar if at_end => {
-            unclosed_quote(source, last, at, places)
+            unclosed_quote(source, context.last, at, places)
         }
-        E::InvalidQuotedScalarIndent => unclosed_quote(source, last, at, places)
+        E::InvalidQuotedScalarIndent => unclosed_quote(source, context.last, at, places)
             .note("a quoted text may go on over several lines when each is indented deeper than its key"),
         E::InvalidTrailingSingleQuotedScalar | E::InvalidTrailingDoubleQuotedScalar => {
             says("text after the closing quote")
                 .help("put the whole value in quotes of the other kind, or write it as a block after `|`")
         }
-        E::UnknownQuotedScalarEscape => says("unknown escape in a double-quoted text")
+        E::UnknownQuotedScalarEscape => unknown_escape(source, at, places)
             .help("write `\\\\` for a backslash, or use single quotes, where a backslash is itself"),
         E::InvalidQuotedScalarHexEscape | E::InvalidLowSurrogateHexEscape | E::InvalidLowSurrogate
         | E::MissingLowSurrogate | E::UnpairedLowSurrogate | E::InvalidUnicodeEscape => {
@@ -109,4 +125,20 @@ fn unclosed_quote(source: &str, last: usize, at: usize, places: &Places) -> Diag
     let open = between.find(['"', '\'']).map_or(at, |offset| last + offset);
     let span: Span = places.span(open, (open + 1).min(source.len().max(open)));
     Diagnostic::error(SYNTAX, span, "this quote is never closed").help("add the closing quote, or quote the value in the other kind")
+}
+
+/// Points at the first escape of a double-quoted text that YAML does not have.
+fn unknown_escape(source: &str, quote: usize, places: &Places) -> Diagnostic {
+    let mut characters = source.get(quote..).unwrap_or_default().char_indices();
+    let mut span = places.span(quote, (quote + 1).min(source.len()));
+    while let Some((offset, character)) = characters.next() {
+        if character == '\\'
+            && let Some((next_offset, next)) = characters.next()
+            && !"0abt\tnvfre \"/\\N_LPxuU\n\r".contains(next)
+        {
+            span = places.span(quote + offset, quote + next_offset + next.len_utf8());
+            break;
+        }
+    }
+    Diagnostic::error(SYNTAX, span, "unknown escape in a double-quoted text")
 }
