@@ -23,9 +23,8 @@ impl FileFormat {
                 return Self::Markdown;
             }
         }
-        let top_level = |key: &str| {
-            text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))
-        };
+        let top_level =
+            |key: &str| text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')));
         if top_level("schema") && top_level("code") { Self::Mimir } else { Self::Cycod }
     }
 

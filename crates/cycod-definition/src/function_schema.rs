@@ -128,7 +128,9 @@ fn written(literal: &Literal) -> String {
             Literal::Number(text) => Value::Number(text.clone()),
             Literal::Text(template) => Value::Text(template.source(&names)),
             Literal::List(items) => Value::List(items.iter().map(value).collect()),
-            Literal::Object(entries) => Value::Object(entries.iter().map(|(key, of)| (key.clone(), value(of))).collect()),
+            Literal::Object(entries) => {
+                Value::Object(entries.iter().map(|(key, of)| (key.clone(), value(of))).collect())
+            }
         }
     }
     value(literal).to_string()

@@ -59,7 +59,9 @@ pub fn level(tool: &Tool, of: &dyn Fn(&str) -> Option<Level>) -> Level {
 /// Whether a value is placed into a command as program text, by `{RAW:…}` or `escape-shell: false`.
 fn places_raw(tool: &Tool) -> bool {
     let raw_parameter = |reference: &Reference| match reference {
-        Reference::Parameter(name) => tool.parameter(name).is_some_and(|parameter| parameter.escape_shell == Some(false)),
+        Reference::Parameter(name) => {
+            tool.parameter(name).is_some_and(|parameter| parameter.escape_shell == Some(false))
+        }
         _ => false,
     };
     let raw_hole = |hole: &Hole| hole.raw;

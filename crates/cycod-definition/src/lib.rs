@@ -40,8 +40,7 @@ pub use parameter::{Format, NamedTransform, Parameter, ParameterType, Shape, Tra
 pub use platform::Platform;
 pub use security::{Access, Isolation, Permission, Privilege, Security};
 pub use settings::{
-    Change, Cleanup, Container, Deprecation, Environment, FunctionCalling, Interactive, Metadata, Requires,
-    Resources,
+    Change, Cleanup, Container, Deprecation, Environment, FunctionCalling, Interactive, Metadata, Requires, Resources,
 };
 pub use step::{Backoff, Output, OutputMode, Retry, Step, StepAction, StreamTarget, ToolUse};
 pub use table::{file_schema, key_reference};

@@ -3,8 +3,8 @@ use std::{collections::BTreeSet, fmt, time::Duration};
 use cycod_syntax::template::Template;
 
 use crate::{
-    Change, Cleanup, Command, Deprecation, Environment, FilePaths, FunctionCalling, Interactive, Level, Literal, Metadata,
-    Parameter, Platform, Requires, Resources, Security, Step, StepAction, TestCase, ToolUse,
+    Change, Cleanup, Command, Deprecation, Environment, FilePaths, FunctionCalling, Interactive, Level, Literal,
+    Metadata, Parameter, Platform, Requires, Resources, Security, Step, StepAction, TestCase, ToolUse,
 };
 
 /// The name of a tool: `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`, compared without regard to case.

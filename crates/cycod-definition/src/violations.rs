@@ -40,19 +40,17 @@ impl Validation {
 
     fn number(&self, text: &str, found: &mut Vec<String>) {
         let Ok(number) = text.parse::<f64>() else { return };
-        let limits: [(&Option<String>, fn(f64, f64) -> bool, &str); 4] = [
-            (&self.minimum, |number, limit| number >= limit, "is less than"),
-            (&self.maximum, |number, limit| number <= limit, "is more than"),
-            (&self.exclusive_minimum, |number, limit| number > limit, "is not more than"),
-            (&self.exclusive_maximum, |number, limit| number < limit, "is not less than"),
-        ];
-        for (limit, holds, phrase) in limits {
+        let mut limit = |limit: &Option<String>, breaks: fn(f64, f64) -> bool, phrase: &str| {
             if let Some(text) = limit
-                && text.parse().is_ok_and(|limit| !holds(number, limit))
+                && text.parse().is_ok_and(|limit| breaks(number, limit))
             {
                 found.push(format!("{phrase} {text}"));
             }
-        }
+        };
+        limit(&self.minimum, |number, limit| number < limit, "is less than");
+        limit(&self.maximum, |number, limit| number > limit, "is more than");
+        limit(&self.exclusive_minimum, |number, limit| number <= limit, "is not more than");
+        limit(&self.exclusive_maximum, |number, limit| number >= limit, "is not less than");
         if let Some(text) = &self.multiple_of
             && let Ok(step) = text.parse::<f64>()
             && step > 0.0

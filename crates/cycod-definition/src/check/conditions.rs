@@ -4,7 +4,11 @@ use cycod_syntax::{
     template::{Reference, StepAttribute},
 };
 
-use crate::{ParameterType, lower::{Lowering, did_you_mean}, table::one_of};
+use crate::{
+    ParameterType,
+    lower::{Lowering, did_you_mean},
+    table::one_of,
+};
 
 /// What an operand is known to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

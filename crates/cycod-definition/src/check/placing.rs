@@ -168,9 +168,13 @@ impl<'a> Pieces<'a> {
             Reference::Step { step, attribute } => {
                 let (mode, kind) = match attribute {
                     StepAttribute::Output | StepAttribute::Error => (Mode::Output, Kind::Text),
-                    StepAttribute::ExitCode | StepAttribute::Duration | StepAttribute::Attempts => (Mode::Word, Kind::Number),
+                    StepAttribute::ExitCode | StepAttribute::Duration | StepAttribute::Attempts => {
+                        (Mode::Word, Kind::Number)
+                    }
                     StepAttribute::Skipped | StepAttribute::TimedOut => (Mode::Word, Kind::Boolean),
-                    StepAttribute::StartTime | StepAttribute::EndTime | StepAttribute::Status => (Mode::Word, Kind::Enum),
+                    StepAttribute::StartTime | StepAttribute::EndTime | StepAttribute::Status => {
+                        (Mode::Word, Kind::Enum)
+                    }
                 };
                 self.push(step, mode, kind, raw, span);
             }
@@ -181,7 +185,9 @@ impl<'a> Pieces<'a> {
     fn value(&mut self, name: &'a str, parameter: Option<&Parameter>, transformed: bool, raw: bool, span: Span) {
         let Some(parameter) = parameter else { return self.push(name, Mode::Arguments, Kind::Text, raw, span) };
         let kind = match parameter.kind {
-            ParameterType::Number | ParameterType::Integer if transformed || parameter.transform.is_some() => Kind::Enum,
+            ParameterType::Number | ParameterType::Integer if transformed || parameter.transform.is_some() => {
+                Kind::Enum
+            }
             ParameterType::Number | ParameterType::Integer => Kind::Number,
             ParameterType::Boolean => Kind::Boolean,
             ParameterType::String | ParameterType::Any if parameter.validation.allowed.is_some() => Kind::Enum,

@@ -1,7 +1,11 @@
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use cycod_syntax::template::{HoleValue, Reference, Template, number_format};
 
-use crate::{NamedTransform, ParameterType, lower::{Lowering, did_you_mean}, table::one_of};
+use crate::{
+    NamedTransform, ParameterType,
+    lower::{Lowering, did_you_mean},
+    table::one_of,
+};
 
 /// Reports inline transforms and formats that do not exist.
 pub(crate) fn check(template: &Template, lowering: &Lowering<'_>) {
@@ -34,9 +38,8 @@ pub(crate) fn check(template: &Template, lowering: &Lowering<'_>) {
 /// Reports a transform that does not exist.
 pub(crate) fn unknown(name: &str, span: Span, lowering: &Lowering<'_>) {
     let names = NamedTransform::NAMES.map(|(name, _)| name);
-    let diagnostic =
-        Diagnostic::error(Code("unknown-transform"), span, format!("there is no transform `{name}`"))
-            .note(format!("transforms are {}", one_of(&names).replace(" or ", " and ")));
+    let diagnostic = Diagnostic::error(Code("unknown-transform"), span, format!("there is no transform `{name}`"))
+        .note(format!("transforms are {}", one_of(&names).replace(" or ", " and ")));
     lowering.sink.report(match did_you_mean(name, names) {
         Some((near, help)) => {
             let start = lowering.sink.text(span).find(name).map(|at| span.start + at as u32);

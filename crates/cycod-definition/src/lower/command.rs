@@ -3,8 +3,7 @@ use cycod_syntax::yaml::Entry;
 
 use super::{Lowering, Scope, Text, View, did_you_mean};
 use crate::{
-    Command, CommandText, Interpreter, Platform, PlatformCommands, PlatformKey, ProgramTemplate, ToolUse,
-    table::one_of,
+    Command, CommandText, Interpreter, Platform, PlatformCommands, PlatformKey, ProgramTemplate, ToolUse, table::one_of,
 };
 
 /// What a tool or a step executes, before the tool's own forms are told apart.
@@ -28,12 +27,15 @@ fn python() -> Interpreter {
 
 impl Lowering<'_> {
     /// Reads the one execution form of a tool or step and reports none or several.
-    pub(crate) fn form<'a>(&self, view: &View<'a>, scope: Scope, defaults: &Defaults<'a>, what: Span) -> Option<Form<'a>> {
-        let forms: Vec<&'a Entry> = view
-            .entries
-            .iter()
-            .filter(|entry| view.section.key(&entry.key).is_some_and(|key| key.executes))
-            .collect();
+    pub(crate) fn form<'a>(
+        &self,
+        view: &View<'a>,
+        scope: Scope,
+        defaults: &Defaults<'a>,
+        what: Span,
+    ) -> Option<Form<'a>> {
+        let forms: Vec<&'a Entry> =
+            view.entries.iter().filter(|entry| view.section.key(&entry.key).is_some_and(|key| key.executes)).collect();
         let form = match forms.as_slice() {
             [] => {
                 let misspelt = view.entries.iter().any(|entry| {
@@ -50,8 +52,12 @@ impl Lowering<'_> {
                         .map(|key| key.name)
                         .collect();
                     self.sink.report(
-                        Diagnostic::error(Code("no-command"), what, format!("{} does not say what it executes", view.section.noun))
-                            .help(format!("add one of {}", one_of(&names))),
+                        Diagnostic::error(
+                            Code("no-command"),
+                            what,
+                            format!("{} does not say what it executes", view.section.noun),
+                        )
+                        .help(format!("add one of {}", one_of(&names))),
                     );
                 }
                 return None;
@@ -61,11 +67,7 @@ impl Lowering<'_> {
                 let mut diagnostic = Diagnostic::error(
                     Code("several-commands"),
                     first.key_span,
-                    format!(
-                        "{} says in {} ways what it executes",
-                        view.section.noun,
-                        count_word(forms.len())
-                    ),
+                    format!("{} says in {} ways what it executes", view.section.noun, count_word(forms.len())),
                 )
                 .label("the first");
                 for other in others {
@@ -127,8 +129,12 @@ impl Lowering<'_> {
         let unused = |key: &str, why: &str| {
             if let Some(entry) = view.entry(key) {
                 self.sink.report(
-                    Diagnostic::warning(Code("unused-key"), entry.key_span, format!("`{key}` has no effect beside `{}`", form.key))
-                        .note(why.to_owned()),
+                    Diagnostic::warning(
+                        Code("unused-key"),
+                        entry.key_span,
+                        format!("`{key}` has no effect beside `{}`", form.key),
+                    )
+                    .note(why.to_owned()),
                 );
             }
         };
@@ -176,9 +182,8 @@ impl Lowering<'_> {
         let own = view.strings("shell-options");
         let options: Vec<String> =
             more.into_iter().chain(if own.is_empty() { inherited.to_vec() } else { own }).collect();
-        let default = view
-            .text("default")
-            .map(|text| self.command_text(text, interpreter.clone(), options.clone(), scope));
+        let default =
+            view.text("default").map(|text| self.command_text(text, interpreter.clone(), options.clone(), scope));
         let mut variants: Vec<(PlatformKey, CommandText, Span)> = Vec::new();
         for entry in view.map("platforms") {
             let Some(keys) = platform_keys(&entry.key) else {
@@ -205,7 +210,11 @@ impl Lowering<'_> {
             let text = Text { scalar, span: entry.value.span };
             variants.push((keys, self.command_text(text, interpreter, options.clone(), scope), entry.key_span));
         }
-        if default.is_none() && variants.is_empty() && view.entry("default").is_none() && view.map("platforms").is_empty() {
+        if default.is_none()
+            && variants.is_empty()
+            && view.entry("default").is_none()
+            && view.map("platforms").is_empty()
+        {
             self.sink.report(
                 Diagnostic::error(Code("no-command"), key_span, "`commands` holds no command")
                     .help("add `default`, or variants below `platforms`"),
@@ -218,9 +227,8 @@ impl Lowering<'_> {
 
     pub(crate) fn unknown_platform(&self, name: &str, span: Span, key: bool) {
         let names = ["windows", "linux", "macos", "unix"];
-        let diagnostic =
-            Diagnostic::error(Code("unknown-platform"), span, format!("`{name}` is not a platform"))
-                .note(format!("platforms are {}", one_of(&names).replace(" or ", " and ")));
+        let diagnostic = Diagnostic::error(Code("unknown-platform"), span, format!("`{name}` is not a platform"))
+            .note(format!("platforms are {}", one_of(&names).replace(" or ", " and ")));
         let diagnostic = if key && name.eq_ignore_ascii_case("default") {
             diagnostic.help("`default` stands beside `platforms`, not below it")
         } else {
@@ -287,7 +295,8 @@ impl Lowering<'_> {
 /// The options that a shell's arguments set, when they set nothing else: `-e -o pipefail {0}`.
 fn shell_flags(arguments: &[String]) -> Option<Vec<String>> {
     let mut options = Vec::new();
-    let mut arguments = arguments.iter().filter(|argument| !matches!(argument.as_str(), "{0}" | "{1}" | "--noprofile" | "--norc"));
+    let mut arguments =
+        arguments.iter().filter(|argument| !matches!(argument.as_str(), "{0}" | "{1}" | "--noprofile" | "--norc"));
     while let Some(argument) = arguments.next() {
         let letters = argument.strip_prefix('-')?;
         if letters.is_empty() || letters.starts_with('-') {

@@ -10,9 +10,9 @@ impl Lowering<'_> {
     pub(crate) fn literal(&self, node: &Node, kind: ParameterType, scope: Scope) -> Literal {
         match &node.kind {
             NodeKind::Scalar(scalar) => self.scalar_literal(node, scalar, kind, scope),
-            NodeKind::Sequence(items) => Literal::List(
-                items.iter().map(|item| self.literal(item, ParameterType::Any, scope)).collect(),
-            ),
+            NodeKind::Sequence(items) => {
+                Literal::List(items.iter().map(|item| self.literal(item, ParameterType::Any, scope)).collect())
+            }
             NodeKind::Mapping(entries) => Literal::Object(
                 entries
                     .iter()
@@ -46,9 +46,7 @@ impl Lowering<'_> {
 /// Reads a value in which braces mean nothing, such as one of `enum`.
 pub(crate) fn value(node: &Node, kind: ParameterType) -> Value {
     match &node.kind {
-        NodeKind::Sequence(items) => {
-            Value::List(items.iter().map(|item| value(item, ParameterType::Any)).collect())
-        }
+        NodeKind::Sequence(items) => Value::List(items.iter().map(|item| value(item, ParameterType::Any)).collect()),
         NodeKind::Mapping(entries) => Value::Object(
             entries.iter().map(|entry| (entry.key.clone(), value(&entry.value, ParameterType::Any))).collect(),
         ),
@@ -65,9 +63,7 @@ pub(crate) fn value(node: &Node, kind: ParameterType) -> Value {
                 (ParameterType::String, _) | (_, Resolved::Text) => Value::Text(scalar.text.clone()),
                 (_, Resolved::Bool(value)) => Value::Bool(value),
                 (_, Resolved::Float(number)) if !number.is_finite() => Value::Text(scalar.text.clone()),
-                (_, Resolved::Integer(_) | Resolved::BigInteger | Resolved::Float(_)) => {
-                    Value::Number(text.to_owned())
-                }
+                (_, Resolved::Integer(_) | Resolved::BigInteger | Resolved::Float(_)) => Value::Number(text.to_owned()),
             }
         }
     }
@@ -82,10 +78,7 @@ pub(crate) fn static_value(literal: &Literal) -> Option<Value> {
         Literal::Text(template) => Value::Text(template.as_text()?.to_owned()),
         Literal::List(items) => Value::List(items.iter().map(static_value).collect::<Option<_>>()?),
         Literal::Object(entries) => Value::Object(
-            entries
-                .iter()
-                .map(|(key, value)| Some((key.clone(), static_value(value)?)))
-                .collect::<Option<_>>()?,
+            entries.iter().map(|(key, value)| Some((key.clone(), static_value(value)?))).collect::<Option<_>>()?,
         ),
     })
 }

@@ -66,7 +66,8 @@ impl Lowering<'_> {
         };
         let written_type = view.choice("type").unwrap_or("string");
         let kind = type_named(written_type);
-        let mut validation = view.object("validation").map(|rules| self.validation(&rules, kind, entry)).unwrap_or_default();
+        let mut validation =
+            view.object("validation").map(|rules| self.validation(&rules, kind, entry)).unwrap_or_default();
         if written_type == "character" && validation.items.is_none() {
             let shape = Shape { kind: ParameterType::String, validation: Validation::default(), description: None };
             validation.items = Some(Box::new(shape));
@@ -80,12 +81,20 @@ impl Lowering<'_> {
         if let (true, Some(default)) = (required, view.entry("default")) {
             let span = view.entry("required").map_or(default.key_span, |required| required.key_span);
             self.sink.report(
-                Diagnostic::warning(Code("required-with-default"), span, format!("parameter `{name}` is required but has a default"))
-                    .also(default.key_span, "the default satisfies it")
-                    .help("remove one of the two"),
+                Diagnostic::warning(
+                    Code("required-with-default"),
+                    span,
+                    format!("parameter `{name}` is required but has a default"),
+                )
+                .also(default.key_span, "the default satisfies it")
+                .help("remove one of the two"),
             );
         }
-        if let Some(text) = view.object("security").filter(|security| security.flag("escape-shell") == Some(false)).and_then(|security| security.text("escape-shell")) {
+        if let Some(text) = view
+            .object("security")
+            .filter(|security| security.flag("escape-shell") == Some(false))
+            .and_then(|security| security.text("escape-shell"))
+        {
             let message = format!("the value of `{name}` is placed as program text");
             self.sink.report(crate::check::placing::raw_placing(text.span, &message));
         }
@@ -129,7 +138,9 @@ impl Lowering<'_> {
                     format!("the alternative `{alternative}` is not a parameter"),
                 );
                 self.sink.report(match did_you_mean(alternative, names()) {
-                    Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), replace(text.span, near)),
+                    Some((near, help)) => {
+                        diagnostic.help(help).fix(format!("write `{near}`"), replace(text.span, near))
+                    }
                     None => diagnostic,
                 });
             }
@@ -164,8 +175,12 @@ impl Lowering<'_> {
                 && self.names.parameters.contains(name)
             {
                 self.sink.report(
-                    Diagnostic::error(Code("format-reference"), span, format!("`format` cannot use parameter `{name}`"))
-                        .note("only `{value}`, the parameter's own value, and predefined variables are known here"),
+                    Diagnostic::error(
+                        Code("format-reference"),
+                        span,
+                        format!("`format` cannot use parameter `{name}`"),
+                    )
+                    .note("only `{value}`, the parameter's own value, and predefined variables are known here"),
                 );
             }
         }
@@ -201,7 +216,11 @@ impl Lowering<'_> {
         });
         let allowed = view.node("enum").and_then(|node| node.as_sequence()).map(|items| {
             if items.is_empty() {
-                self.sink.error("empty-range", view.entry("enum").map_or(view.span, |e| e.key_span), "`enum` allows no value at all");
+                self.sink.error(
+                    "empty-range",
+                    view.entry("enum").map_or(view.span, |e| e.key_span),
+                    "`enum` allows no value at all",
+                );
             }
             items.iter().map(|item| value(item, kind)).collect::<Vec<_>>()
         });
@@ -279,7 +298,11 @@ impl Lowering<'_> {
                 self.sink.warning(
                     "unused-key",
                     entry.key_span,
-                    format!("`{}` has no effect on parameter `{parameter}`, which is of type {}", entry.key, kind.name()),
+                    format!(
+                        "`{}` has no effect on parameter `{parameter}`, which is of type {}",
+                        entry.key,
+                        kind.name()
+                    ),
                 );
             }
         }
@@ -374,8 +397,12 @@ impl Lowering<'_> {
             let entry = parameters[cycle[0]].1;
             let span = entry.value.get("default").map_or(entry.key_span, |node| node.span);
             self.sink.report(
-                Diagnostic::error(Code("default-cycle"), span, format!("defaults depend on each other: {}", names.join(" → ")))
-                    .help("give one of them a default of its own, or none"),
+                Diagnostic::error(
+                    Code("default-cycle"),
+                    span,
+                    format!("defaults depend on each other: {}", names.join(" → ")),
+                )
+                .help("give one of them a default of its own, or none"),
             );
         }
     }

@@ -14,8 +14,12 @@ impl Lowering<'_> {
         let text = view.text("version")?;
         if lenient_version(&text.scalar.text).is_none() {
             self.sink.report(
-                Diagnostic::warning(Code("invalid-version"), text.span, format!("`{}` is not a version", text.scalar.text))
-                    .note("versions are written `MAJOR.MINOR.PATCH`"),
+                Diagnostic::warning(
+                    Code("invalid-version"),
+                    text.span,
+                    format!("`{}` is not a version", text.scalar.text),
+                )
+                .note("versions are written `MAJOR.MINOR.PATCH`"),
             );
         }
         Some(text.to_owned())
@@ -26,8 +30,12 @@ impl Lowering<'_> {
         let version = lenient_version(&text.scalar.text);
         if version.is_none() {
             self.sink.report(
-                Diagnostic::error(Code("invalid-version"), text.span, format!("`{}` is not a version", text.scalar.text))
-                    .note("versions are written `MAJOR.MINOR.PATCH`"),
+                Diagnostic::error(
+                    Code("invalid-version"),
+                    text.span,
+                    format!("`{}` is not a version", text.scalar.text),
+                )
+                .note("versions are written `MAJOR.MINOR.PATCH`"),
             );
         }
         version
@@ -77,11 +85,7 @@ impl Lowering<'_> {
                 );
             }
         }
-        Environment {
-            variables,
-            inherit: view.flag("inherit").unwrap_or(true),
-            secrets: view.strings("secrets"),
-        }
+        Environment { variables, inherit: view.flag("inherit").unwrap_or(true), secrets: view.strings("secrets") }
     }
 
     pub(crate) fn check_variable_name(&self, name: &str, span: Span) {
@@ -164,8 +168,7 @@ impl Lowering<'_> {
             return refuse(format!("`{source}` names no {what}"), None);
         };
         let offset = source.len() - target.len();
-        let (template, diagnostics) =
-            template::parse(target, |at| text.scalar.origin(offset + at), &self.names);
+        let (template, diagnostics) = template::parse(target, |at| text.scalar.origin(offset + at), &self.names);
         self.sink.extend(diagnostics);
         self.check_references(&template, Scope::Call);
         crate::check::transforms::check(&template, self);
@@ -275,7 +278,11 @@ impl Lowering<'_> {
         let options = view.object("interactive-options");
         if view.flag("interactive") != Some(true) {
             if let Some(entry) = view.entry("interactive-options") {
-                self.sink.warning("unused-key", entry.key_span, "`interactive-options` has no effect without `interactive: true`");
+                self.sink.warning(
+                    "unused-key",
+                    entry.key_span,
+                    "`interactive-options` has no effect without `interactive: true`",
+                );
             }
             return None;
         }
@@ -324,7 +331,10 @@ impl Lowering<'_> {
             let (name, span) = match view.text("name") {
                 Some(text) if !text.scalar.text.trim().is_empty() => (text.to_owned(), text.span),
                 _ => {
-                    let span = Span { start: view.span.start, end: view.entries.first().map_or(view.span.end, |entry| entry.key_span.end) };
+                    let span = Span {
+                        start: view.span.start,
+                        end: view.entries.first().map_or(view.span.end, |entry| entry.key_span.end),
+                    };
                     self.sink.error("no-name", span, "a test needs a `name`");
                     continue;
                 }
@@ -341,7 +351,11 @@ impl Lowering<'_> {
                 parameters: self.test_parameters(&view),
                 platforms: self.platforms(&view, "platforms"),
                 expected: self.expected(&view),
-                cleanup: view.texts("cleanup").into_iter().map(|text| self.default_command(text, Scope::Steps)).collect(),
+                cleanup: view
+                    .texts("cleanup")
+                    .into_iter()
+                    .map(|text| self.default_command(text, Scope::Steps))
+                    .collect(),
             };
             tests.push((test, span));
         }
@@ -430,7 +444,9 @@ fn is_host(text: &str) -> bool {
     };
     let port_is_fine = port.is_some_and(|port| port == "*" || port.parse::<u16>().is_ok_and(|port| port > 0));
     let host_is_fine = !host.is_empty()
-        && host.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '*') || (c == ':' && text.starts_with('[')));
+        && host
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '*') || (c == ':' && text.starts_with('[')));
     port_is_fine && host_is_fine
 }
 

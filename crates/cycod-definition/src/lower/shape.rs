@@ -6,7 +6,10 @@
 use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
 use cycod_syntax::yaml::{Entry, Node, NodeKind, Resolved, Scalar, ScalarStyle};
 
-use super::{sink::{Sink, did_you_mean, replace}, units};
+use super::{
+    sink::{Sink, did_you_mean, replace},
+    units,
+};
 use crate::table::{Section, TOOL, Takes, one_of};
 
 /// Reports every key and value of the document that does not fit the table.
@@ -73,8 +76,7 @@ impl Shape<'_> {
         }
         let written = || section.keys.iter().filter(|key| key.synonym_of.is_none());
         let near = did_you_mean(&entry.key, written().map(|key| key.name));
-        let misspelt_command =
-            near.as_ref().is_some_and(|(near, _)| section.key(near).is_some_and(|key| key.executes));
+        let misspelt_command = near.as_ref().is_some_and(|(near, _)| section.key(near).is_some_and(|key| key.executes));
         let message = format!("{} has no key `{}`", section.noun, entry.key);
         let code = Code("unknown-key");
         let diagnostic = if section.strict || misspelt_command {
@@ -83,9 +85,7 @@ impl Shape<'_> {
             Diagnostic::warning(code, entry.key_span, message).label("ignored")
         };
         self.sink.report(match near {
-            Some((near, help)) => {
-                diagnostic.help(help).fix(format!("write `{near}`"), replace(entry.key_span, near))
-            }
+            Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), replace(entry.key_span, near)),
             None if section.keys.len() <= 8 => {
                 let names: Vec<&str> = written().map(|key| key.name).collect();
                 diagnostic.note(format!("known keys are {}", one_of(&names).replace(" or ", " and ")))
@@ -219,9 +219,8 @@ impl Shape<'_> {
         if words.contains(&"windows") && folded.is_some() {
             return; // platforms are told apart in any case
         }
-        let diagnostic =
-            Diagnostic::error(Code("unknown-choice"), span, format!("{name} cannot be `{text}`"))
-                .note(format!("it is {}", one_of(words)));
+        let diagnostic = Diagnostic::error(Code("unknown-choice"), span, format!("{name} cannot be `{text}`"))
+            .note(format!("it is {}", one_of(words)));
         self.sink.report(match did_you_mean(text, words.iter().copied()) {
             Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), replace(span, near)),
             None => diagnostic,

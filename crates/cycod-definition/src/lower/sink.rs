@@ -65,10 +65,7 @@ pub(crate) fn replace(span: Span, replacement: impl Into<String>) -> Vec<Edit> {
 }
 
 /// Returns "did you mean `x`?" for the candidate nearest to `word`, with that candidate.
-pub(crate) fn did_you_mean<'b>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'b str>,
-) -> Option<(&'b str, String)> {
+pub(crate) fn did_you_mean<'b>(word: &str, candidates: impl IntoIterator<Item = &'b str>) -> Option<(&'b str, String)> {
     let near = cycod_diagnostic::closest(word, candidates)?;
     Some((near, format!("did you mean `{near}`?")))
 }

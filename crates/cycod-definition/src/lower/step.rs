@@ -177,8 +177,12 @@ impl Lowering<'_> {
             (Some("file"), None) => {
                 if let Some(entry) = view.entry("stream-callback") {
                     self.sink.report(
-                        Diagnostic::error(Code("no-stream-file"), entry.value.span, "`stream-callback: file` names no file")
-                            .help("add `stream-file`"),
+                        Diagnostic::error(
+                            Code("no-stream-file"),
+                            entry.value.span,
+                            "`stream-callback: file` names no file",
+                        )
+                        .help("add `stream-file`"),
                     );
                 }
                 StreamTarget::Console
@@ -189,7 +193,11 @@ impl Lowering<'_> {
         if let (Some(text), Some(file)) = (view.text("stream-callback"), view.entry("stream-file"))
             && text.scalar.text != "file"
         {
-            self.sink.warning("unused-key", file.key_span, "`stream-file` has no effect without `stream-callback: file`");
+            self.sink.warning(
+                "unused-key",
+                file.key_span,
+                "`stream-file` has no effect without `stream-callback: file`",
+            );
         }
         Output {
             mode,
@@ -224,7 +232,8 @@ impl Lowering<'_> {
         let names: Vec<String> = drafts.iter().map(|draft| draft.step.name.clone()).collect();
         let index_of = |name: &str| names.iter().position(|known| known == name);
         for view in views {
-            let Some(index) = view.text("name").and_then(|text| drafts.iter().position(|draft| draft.span == text.span))
+            let Some(index) =
+                view.text("name").and_then(|text| drafts.iter().position(|draft| draft.span == text.span))
             else {
                 continue;
             };
@@ -299,7 +308,8 @@ impl Lowering<'_> {
             let mut diagnostic = Diagnostic::error(Code("step-cycle"), first.span, message);
             for (from, edge) in &steps {
                 let text = format!("`{}` {} `{}`", names[*from], edge.why, names[edge.to]);
-                diagnostic = if edge.span == first.span { diagnostic.label(text) } else { diagnostic.also(edge.span, text) };
+                diagnostic =
+                    if edge.span == first.span { diagnostic.label(text) } else { diagnostic.also(edge.span, text) };
             }
             self.sink.report(if steps.iter().any(|(_, edge)| edge.why == "comes after") {
                 diagnostic.help("move the step up, or give the earlier one `wait-for` or `parallel: true`")

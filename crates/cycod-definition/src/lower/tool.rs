@@ -4,16 +4,20 @@ use cycod_diagnostic::{Code, Diagnostic, Span};
 use cycod_syntax::yaml::Entry;
 
 use super::{
-    Lowering, Scope, View, replace,
+    Lowering, Scope, View,
     command::{Defaults, Form, platform_keys},
     parameter::is_parameter_name,
+    replace,
 };
-use crate::{Body, Level, Platform, PlatformKey, Tool, ToolName};
+use crate::{Body, Command, Level, Platform, PlatformKey, Tool, ToolName};
 
 impl Lowering<'_> {
     /// Reads a whole tool, with its name whether or not the rest can be read.
     pub(crate) fn tool(&mut self, view: &View<'_>, stem: Option<&str>) -> (Option<ToolName>, Option<Tool>) {
-        let top = Span { start: view.span.start, end: view.entries.first().map_or(view.span.end, |entry| entry.key_span.end) };
+        let top = Span {
+            start: view.span.start,
+            end: view.entries.first().map_or(view.span.end, |entry| entry.key_span.end),
+        };
         let name = self.name(view, stem, top);
         let alias = view.choice("type") == Some("alias");
         self.alias = alias;
@@ -27,9 +31,11 @@ impl Lowering<'_> {
                     .help("say what it is for; people and models choose by that"),
             );
         }
-        let defaults =
-            Defaults { shell: view.text("shell"), options: view.strings("shell-options") };
+        let defaults = Defaults { shell: view.text("shell"), options: view.strings("shell-options") };
         let body = if alias { self.alias(view, top) } else { self.body(view, &defaults, top) };
+        if let Some(Body::Command(command)) = &body {
+            self.check_platforms(view, command);
+        }
         let file_paths = self.file_paths(view);
         let settings = Tool {
             name: match &name {
@@ -46,7 +52,10 @@ impl Lowering<'_> {
             parameters: self.parameters.clone(),
             function_calling: self.function_calling(view),
             security: self.security(view),
-            environment: view.object("environment").map(|view| self.environment(&view, Scope::Call)).unwrap_or_default(),
+            environment: view
+                .object("environment")
+                .map(|view| self.environment(&view, Scope::Call))
+                .unwrap_or_default(),
             file_paths,
             metadata: self.metadata(view),
             tests: self.tests(view),
@@ -81,9 +90,13 @@ impl Lowering<'_> {
             let name = ToolName::new(stem);
             if name.is_none() {
                 self.sink.report(
-                    Diagnostic::error(Code("invalid-name"), top, format!("the file's name `{stem}` cannot name a tool"))
-                        .note(rule)
-                        .help("add `name`"),
+                    Diagnostic::error(
+                        Code("invalid-name"),
+                        top,
+                        format!("the file's name `{stem}` cannot name a tool"),
+                    )
+                    .note(rule)
+                    .help("add `name`"),
                 );
             }
             return name;
@@ -139,8 +152,12 @@ impl Lowering<'_> {
     fn alias(&self, view: &View<'_>, top: Span) -> Option<Body> {
         for entry in view.entries.iter().filter(|entry| view.section.key(&entry.key).is_some_and(|key| key.executes)) {
             self.sink.report(
-                Diagnostic::error(Code("alias-command"), entry.key_span, format!("an alias has no `{}` of its own", entry.key))
-                    .help("remove it, or remove `type: alias`"),
+                Diagnostic::error(
+                    Code("alias-command"),
+                    entry.key_span,
+                    format!("an alias has no `{}` of its own", entry.key),
+                )
+                .help("remove it, or remove `type: alias`"),
             );
         }
         let defaults = view
@@ -169,10 +186,14 @@ impl Lowering<'_> {
 
     fn body<'a>(&self, view: &View<'a>, defaults: &Defaults<'a>, top: Span) -> Option<Body> {
         if let Some(entry) = view.entry("base-tool") {
-            let diagnostic = Diagnostic::error(Code("alias-without-type"), entry.key_span, "`base-tool` needs `type: alias`");
+            let diagnostic =
+                Diagnostic::error(Code("alias-without-type"), entry.key_span, "`base-tool` needs `type: alias`");
             self.sink.report(diagnostic.fix(
                 "add `type: alias`",
-                replace(Span { start: entry.key_span.start, end: entry.key_span.start }, self.new_line_before(entry, "type: alias")),
+                replace(
+                    Span { start: entry.key_span.start, end: entry.key_span.start },
+                    self.new_line_before(entry, "type: alias"),
+                ),
             ));
             if !view.entries.iter().any(|entry| view.section.key(&entry.key).is_some_and(|key| key.executes)) {
                 return None;
@@ -184,6 +205,28 @@ impl Lowering<'_> {
             Form::Command(command) => Some(Body::Command(command)),
             Form::Use(tool_use) => Some(Body::Use(tool_use)),
             Form::Steps(view) => self.steps(&view, defaults).map(Body::Steps),
+        }
+    }
+
+    /// Reports platforms that the tool says it works on but has no command for.
+    fn check_platforms(&self, view: &View<'_>, command: &Command) {
+        for text in view.texts("platforms") {
+            let platform = match platform_keys(&text.scalar.text) {
+                Some(PlatformKey::Exactly(platform)) => platform,
+                Some(PlatformKey::Unix) => Platform::Linux,
+                None => continue,
+            };
+            if command.for_platform(platform).is_none() {
+                self.sink.report(
+                    Diagnostic::warning(
+                        Code("platform-without-command"),
+                        text.span,
+                        format!("there is no command for `{}`", text.scalar.text),
+                    )
+                    .label("running it there is refused")
+                    .help("add a variant or `default` to `commands`, or remove the platform"),
+                );
+            }
         }
     }
 
@@ -219,4 +262,3 @@ fn declared_risk(view: &View<'_>) -> Option<Level> {
     });
     risky.max(level)
 }
-

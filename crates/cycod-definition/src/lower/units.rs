@@ -51,7 +51,7 @@ pub(crate) fn duration(text: &str) -> Option<u64> {
         _ => return None,
     };
     let milliseconds = amount.parse::<f64>().ok()? * factor;
-    (milliseconds >= 1.0 && milliseconds < 1e15).then_some(milliseconds.round() as u64)
+    (1.0..1e15).contains(&milliseconds).then_some(milliseconds.round() as u64)
 }
 
 #[cfg(test)]

@@ -17,57 +17,78 @@ mod files {
 
     #[test]
     fn empty_file() {
-        check("", expect![[r#"
+        check(
+            "",
+            expect![[r#"
             1:1-1:1 error[empty-file]: the file is empty
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn only_a_comment() {
-        check("# nothing\n", expect![[r#"
+        check(
+            "# nothing\n",
+            expect![[r#"
             1:1-1:1 error[empty-file]: the file is empty
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn a_list_is_no_tool() {
-        check("- a\n- b\n", expect![[r#"
+        check(
+            "- a\n- b\n",
+            expect![[r#"
             1:1-2:4 error[not-a-mapping]: a tool is a mapping of keys such as `name` and `bash`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn a_word_is_no_tool() {
-        check("hello\n", expect![[r#"
+        check(
+            "hello\n",
+            expect![[r#"
             1:1-1:6 error[not-a-mapping]: a tool is a mapping of keys such as `name` and `bash`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn empty_mapping() {
-        check("{}\n", expect![[r#"
+        check(
+            "{}\n",
+            expect![[r#"
             1:1-1:3 error[no-name]: a tool needs a `name`
             1:1-1:3 error[no-description]: a tool needs a `description`
               help: say what it is for; people and models choose by that
             1:1-1:3 error[no-command]: a tool does not say what it executes
               help: add one of `bash`, `cmd`, `pwsh`, `run`, `script`, `python`, `commands`, `steps` or `use-tool`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn mimir_is_told_by_content() {
-        check("name: a\nschema: {type: object}\ncode: |\n  return 1\n", expect![[r#"
+        check(
+            "name: a\nschema: {type: object}\ncode: |\n  return 1\n",
+            expect![[r#"
             1:1-1:1 error[unsupported-format]: this version does not read Mimir tools
               help: write the tool as a cycod YAML file, with `description` and a command such as `bash`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn markdown_is_told_by_content() {
-        check("---\nname: a\n---\n# A tool\n", expect![[r#"
+        check(
+            "---\nname: a\n---\n# A tool\n",
+            expect![[r#"
             1:1-1:1 error[unsupported-format]: this version does not read Markdown tools
               help: write the tool as a cycod YAML file, with `description` and a command such as `bash`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -77,24 +98,32 @@ mod files {
 
     #[test]
     fn json_with_two_commands() {
-        check("{\"name\": \"a\", \"description\": \"b\", \"bash\": \"ls\", \"cmd\": \"dir\"}", expect![[r#"
+        check(
+            "{\"name\": \"a\", \"description\": \"b\", \"bash\": \"ls\", \"cmd\": \"dir\"}",
+            expect![[r#"
             1:35-1:41 error[several-commands]: a tool says in two ways what it executes
               also 1:49: another
               help: keep one of them, or make them steps
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn second_document() {
-        check("name: a\ndescription: b\nbash: ls\n---\nname: c\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\n---\nname: c\n",
+            expect![[r#"
             4:1-4:4 error[second-document]: a second document starts here
               help: put each tool in a file of its own
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn everything_at_once() {
-        check("name: a b\ndescripton: b\nbsh: ls\ntimeout: soon\nplatforms: [linus]\nsecurity: {isolaton: none}\nparameters: {1X: {type: strin}}\n", expect![[r#"
+        check(
+            "name: a b\ndescripton: b\nbsh: ls\ntimeout: soon\nplatforms: [linus]\nsecurity: {isolaton: none}\nparameters: {1X: {type: strin}}\n",
+            expect![[r#"
             1:1-1:5 error[no-description]: a tool needs a `description`
               help: say what it is for; people and models choose by that
             1:7-1:10 error[invalid-name]: `a b` cannot name a tool
@@ -116,7 +145,8 @@ mod files {
             7:25-7:30 error[unknown-choice]: `type` cannot be `strin`
               help: did you mean `string`?
               fix: write `string`
-        "#]]);
+        "#]],
+        );
     }
 }
 
@@ -125,24 +155,33 @@ mod names {
 
     #[test]
     fn no_name_and_no_file_name() {
-        check("description: b\nbash: ls\n", expect![[r#"
+        check(
+            "description: b\nbash: ls\n",
+            expect![[r#"
             1:1-1:12 error[no-name]: a tool needs a `name`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn name_with_spaces() {
-        check("name: my tool\ndescription: b\nbash: ls\n", expect![[r#"
+        check(
+            "name: my tool\ndescription: b\nbash: ls\n",
+            expect![[r#"
             1:7-1:14 error[invalid-name]: `my tool` cannot name a tool
               fix: write `my-tool`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn name_of_signs() {
-        check("name: '***'\ndescription: b\nbash: ls\n", expect![[r#"
+        check(
+            "name: '***'\ndescription: b\nbash: ls\n",
+            expect![[r#"
             1:7-1:12 error[invalid-name]: `***` cannot name a tool
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -152,16 +191,22 @@ mod names {
 
     #[test]
     fn name_is_empty() {
-        check("name:\ndescription: b\nbash: ls\n", expect![[r#"
+        check(
+            "name:\ndescription: b\nbash: ls\n",
+            expect![[r#"
             1:5-1:5 error[wrong-type]: `name` has no value
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn name_is_a_list() {
-        check("name: [a]\ndescription: b\nbash: ls\n", expect![[r#"
+        check(
+            "name: [a]\ndescription: b\nbash: ls\n",
+            expect![[r#"
             1:7-1:10 error[wrong-type]: `name` takes text, not a list
-        "#]]);
+        "#]],
+        );
     }
 }
 
@@ -170,17 +215,23 @@ mod descriptions {
 
     #[test]
     fn no_description() {
-        check("name: a\nbash: ls\n", expect![[r#"
+        check(
+            "name: a\nbash: ls\n",
+            expect![[r#"
             1:1-1:5 error[no-description]: a tool needs a `description`
               help: say what it is for; people and models choose by that
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn empty_description() {
-        check("name: a\ndescription:\nbash: ls\n", expect![[r#"
+        check(
+            "name: a\ndescription:\nbash: ls\n",
+            expect![[r#"
             2:12-2:12 error[wrong-type]: `description` has no value
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -190,16 +241,22 @@ mod descriptions {
 
     #[test]
     fn odd_version() {
-        check("name: a\ndescription: b\nbash: ls\nversion: latest\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nversion: latest\n",
+            expect![[r#"
             4:10-4:16 warning[invalid-version]: `latest` is not a version
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn odd_min_version() {
-        check("name: a\ndescription: b\nbash: ls\nmin-cycod-version: new\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nmin-cycod-version: new\n",
+            expect![[r#"
             4:20-4:23 error[invalid-version]: `new` is not a version
-        "#]]);
+        "#]],
+        );
     }
 }
 
@@ -208,45 +265,60 @@ mod keys {
 
     #[test]
     fn unknown_key() {
-        check("name: a\ndescription: b\nbash: ls\nfrobnicate: 1\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nfrobnicate: 1\n",
+            expect![[r#"
             4:1-4:11 warning[unknown-key]: a tool has no key `frobnicate`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn near_key() {
-        check("name: a\ndescription: b\nbash: ls\ntimout: 1\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\ntimout: 1\n",
+            expect![[r#"
             4:1-4:7 warning[unknown-key]: a tool has no key `timout`
               help: did you mean `timeout`?
               fix: write `timeout`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn underscore_for_hyphen() {
-        check("name: a\ndescription: b\nbash: ls\nworking_directory: /\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nworking_directory: /\n",
+            expect![[r#"
             4:1-4:18 warning[unknown-key]: a tool has no key `working_directory`
               help: did you mean `working-directory`?
               fix: write `working-directory`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn misspelt_command() {
-        check("name: a\ndescription: b\nbsah: ls\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbsah: ls\n",
+            expect![[r#"
             3:1-3:5 error[unknown-key]: a tool has no key `bsah`
               help: did you mean `bash`?
               fix: write `bash`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn misspelt_command_beside_another() {
-        check("name: a\ndescription: b\nbash: ls\nstep: []\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nstep: []\n",
+            expect![[r#"
             4:1-4:5 error[unknown-key]: a tool has no key `step`
               help: did you mean `steps`?
               fix: write `steps`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -256,38 +328,53 @@ mod keys {
 
     #[test]
     fn unknown_key_in_security() {
-        check("name: a\ndescription: b\nbash: ls\nsecurity: {isolate: container}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nsecurity: {isolate: container}\n",
+            expect![[r#"
             4:12-4:19 error[unknown-key]: `security` has no key `isolate`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn own_keys_are_not_for_security() {
-        check("name: a\ndescription: b\nbash: ls\nsecurity: {x-a: 1}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nsecurity: {x-a: 1}\n",
+            expect![[r#"
             4:12-4:15 error[unknown-key]: `security` has no key `x-a`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn unknown_key_in_parameter_security() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, security: {escape: true}}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, security: {escape: true}}}\n",
+            expect![[r#"
             4:45-4:51 error[unknown-key]: a parameter's `security` has no key `escape`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn few_known_keys_are_listed() {
-        check("name: a\ndescription: b\nsteps: [{name: s, bash: ls, error-handling: {restart: 3}}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: s, bash: ls, error-handling: {restart: 3}}]\n",
+            expect![[r#"
             3:46-3:53 warning[unknown-key]: `error-handling` has no key `restart`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn synonym() {
-        check("name: a\ndescription: b\ntool: other\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\ntool: other\n",
+            expect![[r#"
             3:1-3:5 warning[key-synonym]: `tool` is another name for `use-tool`
               fix: write `use-tool`
-        "#]]);
+        "#]],
+        );
     }
 }
 
@@ -296,112 +383,157 @@ mod types {
 
     #[test]
     fn text_for_number() {
-        check("name: a\ndescription: b\nbash: ls\ntimeout: soon\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\ntimeout: soon\n",
+            expect![[r#"
             4:10-4:14 error[wrong-type]: `timeout` takes milliseconds, at least 1
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn seconds_for_milliseconds() {
-        check("name: a\ndescription: b\nbash: ls\ntimeout: 10s\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\ntimeout: 10s\n",
+            expect![[r#"
             4:10-4:13 error[wrong-type]: `timeout` takes milliseconds, at least 1
               help: 10s is 10000 milliseconds
               fix: write `10000`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn quoted_number() {
-        check("name: a\ndescription: b\nbash: ls\ntimeout: '10'\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\ntimeout: '10'\n",
+            expect![[r#"
             4:10-4:14 warning[quoted-scalar]: `timeout` is text that reads as `10`
               fix: remove the quotes
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn fraction_for_integer() {
-        check("name: a\ndescription: b\nbash: ls\ntimeout: 1.5\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\ntimeout: 1.5\n",
+            expect![[r#"
             4:10-4:13 error[wrong-type]: `timeout` takes milliseconds, at least 1
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn zero_timeout() {
-        check("name: a\ndescription: b\nbash: ls\ntimeout: 0\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\ntimeout: 0\n",
+            expect![[r#"
             4:10-4:11 error[out-of-range]: `timeout` is 0, but must be at least 1
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn negative_retries() {
-        check("name: a\ndescription: b\nsteps: [{name: s, bash: ls, error-handling: {retry: {attempts: -1}}}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: s, bash: ls, error-handling: {retry: {attempts: -1}}}]\n",
+            expect![[r#"
             3:64-3:66 error[out-of-range]: `attempts` is -1, but must be at least 0
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn yes_for_true() {
-        check("name: a\ndescription: b\nbash: ls\nignore-errors: yes\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nignore-errors: yes\n",
+            expect![[r#"
             4:16-4:19 error[wrong-type]: `ignore-errors` takes `true` or `false`
               fix: write `true`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn quoted_boolean() {
-        check("name: a\ndescription: b\nbash: ls\nignore-errors: 'true'\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nignore-errors: 'true'\n",
+            expect![[r#"
             4:16-4:22 warning[quoted-scalar]: `ignore-errors` is text that reads as `true`
               fix: remove the quotes
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn word_for_boolean() {
-        check("name: a\ndescription: b\nbash: ls\nignore-errors: maybe\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nignore-errors: maybe\n",
+            expect![[r#"
             4:16-4:21 error[wrong-type]: `ignore-errors` takes `true` or `false`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn list_for_text() {
-        check("name: a\ndescription: [b]\nbash: ls\n", expect![[r#"
+        check(
+            "name: a\ndescription: [b]\nbash: ls\n",
+            expect![[r#"
             2:14-2:17 error[wrong-type]: `description` takes text, not a list
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn mapping_for_command() {
-        check("name: a\ndescription: b\nbash: {run: ls}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: {run: ls}\n",
+            expect![[r#"
             3:7-3:16 error[wrong-type]: `bash` takes a command, not a mapping
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn text_for_mapping() {
-        check("name: a\ndescription: b\nbash: ls\nsecurity: strict\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nsecurity: strict\n",
+            expect![[r#"
             4:11-4:17 error[wrong-type]: `security` takes a mapping
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn text_for_list_of_mappings() {
-        check("name: a\ndescription: b\nbash: ls\ntests: yes\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\ntests: yes\n",
+            expect![[r#"
             4:8-4:11 error[wrong-type]: `tests` takes a list of mappings
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn text_for_parameters() {
-        check("name: a\ndescription: b\nbash: ls\nparameters: P\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nparameters: P\n",
+            expect![[r#"
             4:13-4:14 error[wrong-type]: `parameters` takes a mapping
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn list_for_parameters() {
-        check("name: a\ndescription: b\nbash: ls\nparameters: [{name: P}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nparameters: [{name: P}]\n",
+            expect![[r#"
             4:13-4:24 error[wrong-type]: `parameters` takes a mapping, not a list
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -411,40 +543,55 @@ mod types {
 
     #[test]
     fn mapping_for_tags() {
-        check("name: a\ndescription: b\nbash: ls\ntags: {read: true}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\ntags: {read: true}\n",
+            expect![[r#"
             4:7-4:19 error[wrong-type]: `tags` takes text or a list of texts, not a mapping
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn one_example() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, examples: x}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, examples: x}}\n",
+            expect![[r#"
             4:44-4:45 error[wrong-type]: `examples` takes a list
               fix: make it a list of one
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn bad_size() {
-        check("name: a\ndescription: b\nbash: ls\nresources: {max-memory: lots}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nresources: {max-memory: lots}\n",
+            expect![[r#"
             4:25-4:29 error[wrong-type]: `max-memory` is `lots`, not a size
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn bad_choice() {
-        check("name: a\ndescription: b\nsteps: [{name: s, bash: ls, output: {mode: streaming}}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: s, bash: ls, output: {mode: streaming}}]\n",
+            expect![[r#"
             3:44-3:53 error[unknown-choice]: `mode` cannot be `streaming`
               help: did you mean `stream`?
               fix: write `stream`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn distant_choice() {
-        check("name: a\ndescription: b\nbash: ls\nsecurity: {isolation: vm}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nsecurity: {isolation: vm}\n",
+            expect![[r#"
             4:23-4:25 error[unknown-choice]: `isolation` cannot be `vm`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -454,9 +601,12 @@ mod types {
 
     #[test]
     fn separator_of_two_characters() {
-        check("name: a\ndescription: b\nbash: ls\nfile-paths: {cross-platform: {unix-separator: //}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nfile-paths: {cross-platform: {unix-separator: //}}\n",
+            expect![[r#"
             4:47-4:49 error[wrong-type]: `unix-separator` takes one character
-        "#]]);
+        "#]],
+        );
     }
 }
 
@@ -465,67 +615,91 @@ mod forms {
 
     #[test]
     fn no_command() {
-        check("name: a\ndescription: b\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\n",
+            expect![[r#"
             1:1-1:5 error[no-command]: a tool does not say what it executes
               help: add one of `bash`, `cmd`, `pwsh`, `run`, `script`, `python`, `commands`, `steps` or `use-tool`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn two_commands() {
-        check("name: a\ndescription: b\nbash: ls\npwsh: dir\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\npwsh: dir\n",
+            expect![[r#"
             3:1-3:5 error[several-commands]: a tool says in two ways what it executes
               also 4:1: another
               help: keep one of them, or make them steps
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn three_commands() {
-        check("name: a\ndescription: b\nbash: ls\npwsh: dir\nsteps: []\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\npwsh: dir\nsteps: []\n",
+            expect![[r#"
             3:1-3:5 error[several-commands]: a tool says in three ways what it executes
               also 4:1: another
               also 5:1: another
               help: keep one of them, or make them steps
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn empty_command() {
-        check("name: a\ndescription: b\nbash: ''\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ''\n",
+            expect![[r#"
             3:7-3:9 error[empty-command]: `bash` has no command
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn command_without_value() {
-        check("name: a\ndescription: b\nbash:\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash:\n",
+            expect![[r#"
             3:5-3:5 error[wrong-type]: `bash` has no value
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn no_steps() {
-        check("name: a\ndescription: b\nsteps: []\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: []\n",
+            expect![[r#"
             3:1-3:6 error[no-command]: `steps` holds no step
               help: add a step with `name` and a command such as `bash`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn steps_without_value() {
-        check("name: a\ndescription: b\nsteps:\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps:\n",
+            expect![[r#"
             3:1-3:6 error[no-command]: `steps` holds no step
               help: add a step with `name` and a command such as `bash`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn script_without_shell() {
-        check("name: a\ndescription: b\nscript: ls\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nscript: ls\n",
+            expect![[r#"
             3:1-3:7 warning[script-without-shell]: `script` does not say which shell reads it
               help: add `shell`, for example `shell: bash`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -535,72 +709,99 @@ mod forms {
 
     #[test]
     fn shell_without_script() {
-        check("name: a\ndescription: b\nbash: ls\nshell: zsh\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nshell: zsh\n",
+            expect![[r#"
             4:1-4:6 warning[unused-key]: `shell` has no effect beside `bash`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn shell_with_open_quote() {
-        check("name: a\ndescription: b\nscript: ls\nshell: bash 'x\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nscript: ls\nshell: bash 'x\n",
+            expect![[r#"
             4:8-4:15 error[invalid-shell]: a quote in `shell` is not closed
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn options_for_cmd() {
-        check("name: a\ndescription: b\ncmd: dir\nshell-options: [e]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\ncmd: dir\nshell-options: [e]\n",
+            expect![[r#"
             4:1-4:14 warning[unused-key]: `shell-options` has no effect beside `cmd`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn unknown_option() {
-        check("name: a\ndescription: b\nbash: ls\nshell-options: [pipfail]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nshell-options: [pipfail]\n",
+            expect![[r#"
             4:17-4:24 error[unknown-choice]: an item of `shell-options` cannot be `pipfail`
               help: did you mean `pipefail`?
               fix: write `pipefail`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn with_without_tool() {
-        check("name: a\ndescription: b\nbash: ls\nwith: {A: 1}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nwith: {A: 1}\n",
+            expect![[r#"
             4:1-4:5 warning[unused-key]: `with` has no effect beside `bash`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn empty_commands() {
-        check("name: a\ndescription: b\ncommands: {}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\ncommands: {}\n",
+            expect![[r#"
             3:1-3:9 error[no-command]: `commands` holds no command
               help: add `default`, or variants below `platforms`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn unknown_platform_key() {
-        check("name: a\ndescription: b\ncommands: {platforms: {widows: dir}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\ncommands: {platforms: {widows: dir}}\n",
+            expect![[r#"
             3:24-3:30 error[unknown-platform]: `widows` is not a platform
               help: did you mean `windows`?
               fix: write `windows`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn default_below_platforms() {
-        check("name: a\ndescription: b\ncommands: {platforms: {default: ls}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\ncommands: {platforms: {default: ls}}\n",
+            expect![[r#"
             3:24-3:31 error[unknown-platform]: `default` is not a platform
               help: `default` stands beside `platforms`, not below it
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn platform_twice() {
-        check("name: a\ndescription: b\ncommands: {platforms: {macos: ls, Darwin: ls}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\ncommands: {platforms: {macos: ls, Darwin: ls}}\n",
+            expect![[r#"
             3:35-3:41 error[duplicate-platform]: `Darwin` names a platform a second time
               also 3:24: the first
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -610,32 +811,55 @@ mod forms {
 
     #[test]
     fn unknown_platform() {
-        check("name: a\ndescription: b\nbash: ls\nplatforms: [linux, solaris]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nplatforms: [linux, solaris]\n",
+            expect![[r#"
             4:20-4:27 error[unknown-choice]: an item of `platforms` cannot be `solaris`
-        "#]]);
+        "#]],
+        );
+    }
+
+    #[test]
+    fn platform_without_command() {
+        check(
+            "name: a\ndescription: b\ncommands: {platforms: {linux: ls}}\nplatforms: [linux, osx]\n",
+            expect![[r#"
+                4:20-4:23 warning[platform-without-command]: there is no command for `osx`
+                  help: add a variant or `default` to `commands`, or remove the platform
+            "#]],
+        );
     }
 
     #[test]
     fn bad_tool_name() {
-        check("name: a\ndescription: b\nuse-tool: other tool\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nuse-tool: other tool\n",
+            expect![[r#"
             3:11-3:21 error[invalid-name]: `other tool` is not the name of a tool
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn unquoted_command() {
-        check("name: a\ndescription: b\nbash: echo a: b\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: echo a: b\n",
+            expect![[r#"
             3:7-3:16 warning[unquoted-command]: the value of `bash` must be quoted, because `: ` in it would start another value
               fix: quote the command
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn comment_in_command() {
-        check("name: a\ndescription: b\nbash: echo a # b\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: echo a # b\n",
+            expect![[r#"
             3:14-3:17 warning[comment-in-command]: the value of `bash` ends before ` #`, which starts a comment
               fix: quote the command with what follows
-        "#]]);
+        "#]],
+        );
     }
 }
 
@@ -649,47 +873,65 @@ mod aliases {
 
     #[test]
     fn alias_without_base() {
-        check("name: a\ntype: alias\n", expect![[r#"
+        check(
+            "name: a\ntype: alias\n",
+            expect![[r#"
             2:1-2:5 error[alias-without-base]: an alias needs a `base-tool`
               help: name the tool it stands for
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn alias_with_command() {
-        check("name: a\ntype: alias\nbase-tool: b\nbash: ls\n", expect![[r#"
+        check(
+            "name: a\ntype: alias\nbase-tool: b\nbash: ls\n",
+            expect![[r#"
             4:1-4:5 error[alias-command]: an alias has no `bash` of its own
               help: remove it, or remove `type: alias`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn base_without_type() {
-        check("name: a\ndescription: b\nbase-tool: b\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbase-tool: b\n",
+            expect![[r#"
             3:1-3:10 error[alias-without-type]: `base-tool` needs `type: alias`
               fix: add `type: alias`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn defaults_without_alias() {
-        check("name: a\ndescription: b\nbash: ls\ndefault-parameters: {X: 1}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\ndefault-parameters: {X: 1}\n",
+            expect![[r#"
             4:1-4:19 warning[unused-key]: `default-parameters` has no effect without `type: alias`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn alias_of_itself() {
-        check("name: a\ntype: alias\nbase-tool: A\n", expect![[r#"
+        check(
+            "name: a\ntype: alias\nbase-tool: A\n",
+            expect![[r#"
             3:12-3:13 error[alias-of-itself]: `A` is an alias of itself
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn other_type() {
-        check("name: a\ndescription: b\nbash: ls\ntype: tool\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\ntype: tool\n",
+            expect![[r#"
             4:7-4:11 error[unknown-choice]: `type` cannot be `tool`
-        "#]]);
+        "#]],
+        );
     }
 }
 
@@ -698,295 +940,415 @@ mod parameters {
 
     #[test]
     fn digit_name() {
-        check("name: a\ndescription: b\nbash: ls\nparameters: {0: {description: p}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nparameters: {0: {description: p}}\n",
+            expect![[r#"
             4:14-4:15 error[invalid-name]: `0` cannot name a parameter
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn raw_name() {
-        check("name: a\ndescription: b\nbash: ls\nparameters: {RAW: {description: p}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nparameters: {RAW: {description: p}}\n",
+            expect![[r#"
             4:14-4:17 error[invalid-name]: `RAW` cannot name a parameter
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn no_parameter_description() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: string}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: string}}\n",
+            expect![[r#"
             4:14-4:15 warning[no-description]: parameter `P` has no description
               help: say what it is for; people and models choose its value by that
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn bare_parameter() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: }\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: }\n",
+            expect![[r#"
             4:14-4:15 warning[no-description]: parameter `P` has no description
               help: say what it is for; people and models choose its value by that
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn misspelt_type() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: sting, description: p}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: sting, description: p}}\n",
+            expect![[r#"
             4:24-4:29 error[unknown-choice]: `type` cannot be `sting`
               help: did you mean `string`?
               fix: write `string`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn other_words_for_types() {
-        check("name: a\ndescription: b\nbash: ls\nparameters: {A: {type: logical, description: p}, B: {type: character, description: p, default: [x]}}\n", expect![[r#""#]]);
+        check(
+            "name: a\ndescription: b\nbash: ls\nparameters: {A: {type: logical, description: p}, B: {type: character, description: p, default: [x]}}\n",
+            expect![[r#""#]],
+        );
     }
 
     #[test]
     fn shadowing() {
-        check("name: a\ndescription: b\nbash: ls {OS}\nparameters: {OS: {description: p}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {OS}\nparameters: {OS: {description: p}}\n",
+            expect![[r#"
             4:14-4:16 warning[shadows-predefined]: parameter `OS` hides the predefined variable of that name
               help: give it another name if the predefined value is ever needed
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn required_with_default() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, required: true, default: x}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, required: true, default: x}}\n",
+            expect![[r#"
             4:34-4:42 warning[required-with-default]: parameter `P` is required but has a default
               also 4:50: the default satisfies it
               help: remove one of the two
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn default_too_short() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: é, validation: {minLength: 2}}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: é, validation: {minLength: 2}}}\n",
+            expect![[r#"
             4:43-4:44 error[invalid-default]: the default of `P` is shorter than 2 characters
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn default_breaks_pattern() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: A1, validation: {pattern: '^[a-z]+$', maxLength: 1}}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: A1, validation: {pattern: '^[a-z]+$', maxLength: 1}}}\n",
+            expect![[r#"
             4:43-4:45 error[invalid-default]: the default of `P` is longer than 1 character and does not match `^[a-z]+$`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn dynamic_default_is_not_checked() {
-        check("name: a\ndescription: b\nbash: ls {P} {Q}\nparameters: {P: {description: p, default: 'x{Q}', validation: {maxLength: 1}}, Q: {description: q}}\n", expect![[r#""#]]);
+        check(
+            "name: a\ndescription: b\nbash: ls {P} {Q}\nparameters: {P: {description: p, default: 'x{Q}', validation: {maxLength: 1}}, Q: {description: q}}\n",
+            expect![[r#""#]],
+        );
     }
 
     #[test]
     fn default_not_in_enum() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: GETT, validation: {enum: [GET, POST]}}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: GETT, validation: {enum: [GET, POST]}}}\n",
+            expect![[r#"
             4:43-4:47 error[invalid-default]: the default of `P` is not one of `GET` or `POST`
               help: did you mean `GET`?
               fix: write `GET`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn numbers_in_a_text_enum() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: 1, validation: {enum: [1, 2]}}}\n", expect![[r#""#]]);
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: 1, validation: {enum: [1, 2]}}}\n",
+            expect![[r#""#]],
+        );
     }
 
     #[test]
     fn text_default_for_number() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, default: five}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, default: five}}\n",
+            expect![[r#"
             4:57-4:61 error[invalid-default]: the default of `P` is text, not a number
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn fraction_default_for_integer() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: integer, description: p, default: 1.5}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: integer, description: p, default: 1.5}}\n",
+            expect![[r#"
             4:58-4:61 error[invalid-default]: the default of `P` is a number, not an integer
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn default_below_minimum() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, default: 0, validation: {minimum: 1, multipleOf: 0.1}}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, default: 0, validation: {minimum: 1, multipleOf: 0.1}}}\n",
+            expect![[r#"
             4:57-4:58 error[invalid-default]: the default of `P` is less than 1
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn scalar_default_for_array() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: array, description: p, default: x}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: array, description: p, default: x}}\n",
+            expect![[r#"
             4:56-4:57 error[invalid-default]: the default of `P` is text, not an array
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn array_rules() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: array, description: p, default: [1, 1, x], validation: {uniqueItems: true, maxItems: 2, items: {type: number}}}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: array, description: p, default: [1, 1, x], validation: {uniqueItems: true, maxItems: 2, items: {type: number}}}}\n",
+            expect![[r#"
             4:56-4:65 error[invalid-default]: the default of `P` has more than 2 elements and has an element twice (1) and has element 3, which is text, not a number
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn object_rules() {
-        check("name: a\ndescription: b\nbash: ls '{P}'\nparameters: {P: {type: object, description: p, default: {a: 1}, validation: {required: [b], properties: {a: {type: string}}}}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls '{P}'\nparameters: {P: {type: object, description: p, default: {a: 1}, validation: {required: [b], properties: {a: {type: string}}}}}\n",
+            expect![[r#"
             4:57-4:63 error[invalid-default]: the default of `P` lacks property `b` and has property `a`, which is a number, not a string
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn bad_pattern() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, validation: {pattern: '[a-'}}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, validation: {pattern: '[a-'}}}\n",
+            expect![[r#"
             4:56-4:61 error[invalid-pattern]: `[a-` is not a pattern we can use
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn lookaround() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, validation: {pattern: '^(?!x)'}}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, validation: {pattern: '^(?!x)'}}}\n",
+            expect![[r#"
             4:56-4:64 error[invalid-pattern]: `^(?!x)` is not a pattern we can use
               help: patterns run in linear time, without lookaround and backreferences
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn huge_pattern() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, validation: {pattern: '(\\w{1000}){1000}'}}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, validation: {pattern: '(\\w{1000}){1000}'}}}\n",
+            expect![[r#"
             4:56-4:74 error[invalid-pattern]: `(\w{1000}){1000}` is not a pattern we can use
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn length_of_a_number() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, validation: {minLength: 2}}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, validation: {minLength: 2}}}\n",
+            expect![[r#"
             4:61-4:70 warning[unused-key]: `minLength` has no effect on parameter `P`, which is of type number
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn contradicting_rules() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, validation: {minLength: 5, maxLength: 2}}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, validation: {minLength: 5, maxLength: 2}}}\n",
+            expect![[r#"
             4:47-4:56 error[empty-range]: no value can satisfy `minLength` and `maxLength`
               also 4:61: smaller
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn empty_enum() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, validation: {enum: []}}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, validation: {enum: []}}}\n",
+            expect![[r#"
             4:47-4:51 error[empty-range]: `enum` allows no value at all
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn bad_example() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, examples: [1, two]}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, examples: [1, two]}}\n",
+            expect![[r#"
             4:62-4:65 warning[invalid-example]: an example of `P` is text, not a number
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn unknown_transform() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, transform: lowercas}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, transform: lowercas}}\n",
+            expect![[r#"
             4:45-4:53 error[unknown-transform]: there is no transform `lowercas`
               help: did you mean `lowercase`?
               fix: write `lowercase`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn script_transform() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, transform: value.trim()}}\n", expect![[r#""#]]);
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, transform: value.trim()}}\n",
+            expect![[r#""#]],
+        );
     }
 
     #[test]
     fn unknown_inline_transform() {
-        check("name: a\ndescription: b\nbash: ls {P:upcase}\nparameters: {P: {description: p}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P:upcase}\nparameters: {P: {description: p}}\n",
+            expect![[r#"
             3:10-3:20 error[unknown-transform]: there is no transform `upcase`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn near_inline_transform() {
-        check("name: a\ndescription: b\nbash: ls {P:trim:upercase}\nparameters: {P: {description: p}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P:trim:upercase}\nparameters: {P: {description: p}}\n",
+            expect![[r#"
             3:10-3:27 error[unknown-transform]: there is no transform `upercase`
               help: did you mean `uppercase`?
               fix: write `uppercase`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn bad_number_format() {
-        check("name: a\ndescription: b\nbash: ls {P:format(abc)}\nparameters: {P: {type: number, description: p}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P:format(abc)}\nparameters: {P: {type: number, description: p}}\n",
+            expect![[r#"
             3:10-3:25 error[number-format]: `abc` is not a number format
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn number_format_of_a_list() {
-        check("name: a\ndescription: b\nbash: ls {P:format(00)}\nparameters: {P: {type: array, description: p}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P:format(00)}\nparameters: {P: {type: array, description: p}}\n",
+            expect![[r#"
             3:10-3:24 error[number-format]: `format(00)` needs a number, but `P` is of type array
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn format_without_value() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, format: --verbose}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, format: --verbose}}\n",
+            expect![[r#"
             4:42-4:51 warning[format-without-value]: `format` does not use `{value}`
               help: write `{value}` where the value belongs, or use a number format such as `0000`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn number_as_format() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, format: '0000'}}\n", expect![[r#""#]]);
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, format: '0000'}}\n",
+            expect![[r#""#]],
+        );
     }
 
     #[test]
     fn format_uses_another() {
-        check("name: a\ndescription: b\nbash: ls {P} {Q}\nparameters: {P: {description: p, format: '{Q}={value}'}, Q: {description: q}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P} {Q}\nparameters: {P: {description: p, format: '{Q}={value}'}, Q: {description: q}}\n",
+            expect![[r#"
             4:43-4:46 error[format-reference]: `format` cannot use parameter `Q`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn defaults_in_a_circle() {
-        check("name: a\ndescription: b\nbash: ls {P} {Q} {R}\nparameters: {P: {description: p, default: '{Q}'}, Q: {description: q, default: '{R}'}, R: {description: r, default: '{P}'}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P} {Q} {R}\nparameters: {P: {description: p, default: '{Q}'}, Q: {description: q, default: '{R}'}, R: {description: r, default: '{P}'}}\n",
+            expect![[r#"
             4:43-4:48 error[default-cycle]: defaults depend on each other: `P` → `Q` → `R` → `P`
               help: give one of them a default of its own, or none
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn default_of_itself() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: 'x{P}'}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: 'x{P}'}}\n",
+            expect![[r#"
             4:43-4:49 error[default-cycle]: defaults depend on each other: `P` → `P`
               help: give one of them a default of its own, or none
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn unknown_alternative() {
-        check("name: a\ndescription: b\nbash: ls {P} {NEW}\nparameters: {P: {deprecated-alternative: NWE}, NEW: {description: n}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P} {NEW}\nparameters: {P: {deprecated-alternative: NWE}, NEW: {description: n}}\n",
+            expect![[r#"
             4:14-4:15 warning[no-description]: parameter `P` has no description
               help: say what it is for; people and models choose its value by that
             4:42-4:45 warning[unknown-parameter]: the alternative `NWE` is not a parameter
               help: did you mean `NEW`?
               fix: write `NEW`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn raw_parameter() {
-        check("name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, security: {escape-shell: false}}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, security: {escape-shell: false}}}\n",
+            expect![[r#"
             4:59-4:64 warning[raw-placing]: the value of `P` is placed as program text
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn misspelt_placeholder() {
-        check("name: a\ndescription: b\nbash: ls {LOCATOIN}\nparameters: {LOCATION: {description: p}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {LOCATOIN}\nparameters: {LOCATION: {description: p}}\n",
+            expect![[r#"
             3:11-3:19 warning[misspelt-placeholder]: `LOCATOIN` is no parameter; its value is taken from the environment
               help: did you mean `LOCATION`?
-        "#]]);
+        "#]],
+        );
     }
 }
 
@@ -995,193 +1357,268 @@ mod steps {
 
     #[test]
     fn unnamed_step() {
-        check("name: a\ndescription: b\nsteps: [{bash: ls}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{bash: ls}]\n",
+            expect![[r#"
             3:9-3:14 error[no-name]: a step needs a `name`
               help: other steps refer to it by that, as in `{name.output}`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn dotted_step() {
-        check("name: a\ndescription: b\nsteps: [{name: x.y, bash: ls}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x.y, bash: ls}]\n",
+            expect![[r#"
             3:16-3:19 error[invalid-name]: `x.y` cannot name a step
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn same_step_twice() {
-        check("name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: x, bash: ls}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: x, bash: ls}]\n",
+            expect![[r#"
             3:37-3:38 error[duplicate-name]: a second step is called `x`
               also 3:16: the first
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn step_without_command() {
-        check("name: a\ndescription: b\nsteps: [{name: x}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x}]\n",
+            expect![[r#"
             3:16-3:17 error[no-command]: a step does not say what it executes
               help: add one of `bash`, `cmd`, `pwsh`, `run`, `script`, `python`, `commands` or `use-tool`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn step_with_two_commands() {
-        check("name: a\ndescription: b\nsteps: [{name: x, bash: ls, use-tool: y}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls, use-tool: y}]\n",
+            expect![[r#"
             3:19-3:23 error[several-commands]: a step says in two ways what it executes
               also 3:29: another
               help: keep one of them, or make them steps
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn waits_for_unknown_step() {
-        check("name: a\ndescription: b\nsteps: [{name: fetch, bash: ls}, {name: show, bash: ls, wait-for: [ftch]}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: fetch, bash: ls}, {name: show, bash: ls, wait-for: [ftch]}]\n",
+            expect![[r#"
             3:68-3:72 error[unknown-step]: step `show` waits for `ftch`, which is not a step
               help: did you mean `fetch`?
               fix: write `fetch`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn waits_for_itself() {
-        check("name: a\ndescription: b\nsteps: [{name: x, bash: ls, wait-for: x}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls, wait-for: x}]\n",
+            expect![[r#"
             3:39-3:40 error[step-cycle]: step `x` waits for itself
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn steps_in_a_circle() {
-        check("name: a\ndescription: b\nsteps:\n  - {name: x, bash: ls, wait-for: [z]}\n  - {name: y, bash: ls, wait-for: [x]}\n  - {name: z, bash: ls, wait-for: [y]}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps:\n  - {name: x, bash: ls, wait-for: [z]}\n  - {name: y, bash: ls, wait-for: [x]}\n  - {name: z, bash: ls, wait-for: [y]}\n",
+            expect![[r#"
             4:36-4:37 error[step-cycle]: steps wait for each other: `x` → `z` → `y` → `x`
               also 6:36: `z` waits for `y`
               also 5:36: `y` waits for `x`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn forward_reference_to_a_barrier() {
-        check("name: a\ndescription: b\nsteps:\n  - {name: x, bash: 'echo {y.output}'}\n  - {name: y, bash: ls}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps:\n  - {name: x, bash: 'echo {y.output}'}\n  - {name: y, bash: ls}\n",
+            expect![[r#"
             4:27-4:37 error[step-cycle]: steps wait for each other: `x` → `y` → `x`
               also 5:12: `y` comes after `x`
               help: move the step up, or give the earlier one `wait-for` or `parallel: true`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn forward_reference_to_a_free_step() {
-        check("name: a\ndescription: b\nsteps:\n  - {name: x, bash: 'echo {y.output}'}\n  - {name: y, bash: ls, parallel: true}\n", expect![[r#""#]]);
+        check(
+            "name: a\ndescription: b\nsteps:\n  - {name: x, bash: 'echo {y.output}'}\n  - {name: y, bash: ls, parallel: true}\n",
+            expect![[r#""#]],
+        );
     }
 
     #[test]
     fn uses_its_own_result() {
-        check("name: a\ndescription: b\nsteps: [{name: x, bash: 'echo {x.output}'}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: 'echo {x.output}'}]\n",
+            expect![[r#"
             3:31-3:41 error[step-cycle]: step `x` uses a result of itself
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn unknown_attribute() {
-        check("name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: y, bash: 'echo {x.outptu}'}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: y, bash: 'echo {x.outptu}'}]\n",
+            expect![[r#"
             3:53-3:61 error[unknown-step-attribute]: a step has no `outptu`, which is asked of `x`
               help: did you mean `x.output`?
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn unknown_step_in_text() {
-        check("name: a\ndescription: b\nsteps: [{name: fetch, bash: ls}, {name: y, bash: 'echo {fech.output}'}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: fetch, bash: ls}, {name: y, bash: 'echo {fech.output}'}]\n",
+            expect![[r#"
             3:57-3:68 error[unknown-step-reference]: `fech` is not a step of this tool
               help: did you mean `fetch`?
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn step_in_tool_environment() {
-        check("name: a\ndescription: b\nsteps: [{name: x, bash: ls}]\nenvironment: {variables: {V: '{x.output}'}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls}]\nenvironment: {variables: {V: '{x.output}'}}\n",
+            expect![[r#"
             4:31-4:41 error[step-reference]: the result of step `x` is not known here
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn step_in_default() {
-        check("name: a\ndescription: b\nsteps: [{name: x, bash: 'ls {P}'}]\nparameters: {P: {description: p, default: '{x.output}'}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: 'ls {P}'}]\nparameters: {P: {description: p, default: '{x.output}'}}\n",
+            expect![[r#"
             4:44-4:54 error[step-reference]: the result of step `x` is not known here
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn flat_environment() {
-        check("name: a\ndescription: b\nsteps: [{name: x, bash: ls, environment: {A: 1, B: '{OS}'}}]\n", expect![[r#""#]]);
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls, environment: {A: 1, B: '{OS}'}}]\n",
+            expect![[r#""#]],
+        );
     }
 
     #[test]
     fn nested_environment() {
-        check("name: a\ndescription: b\nsteps: [{name: x, bash: ls, environment: {variables: {A: 1}, inherit: false, secert: [A]}}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls, environment: {variables: {A: 1}, inherit: false, secert: [A]}}]\n",
+            expect![[r#"
             3:78-3:84 warning[unknown-key]: `environment` has no key `secert`
               help: did you mean `secrets`?
               fix: write `secrets`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn stream_to_no_file() {
-        check("name: a\ndescription: b\nsteps: [{name: x, bash: ls, output: {mode: stream, stream-callback: file}}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls, output: {mode: stream, stream-callback: file}}]\n",
+            expect![[r#"
             3:69-3:73 error[no-stream-file]: `stream-callback: file` names no file
               help: add `stream-file`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn stream_file_unused() {
-        check("name: a\ndescription: b\nsteps: [{name: x, bash: ls, output: {stream-callback: console, stream-file: f}}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls, output: {stream-callback: console, stream-file: f}}]\n",
+            expect![[r#"
             3:64-3:75 warning[unused-key]: `stream-file` has no effect without `stream-callback: file`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn broken_condition() {
-        check("name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: y, bash: ls, run-condition: '{x.exit-code} =='}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: y, bash: ls, run-condition: '{x.exit-code} =='}]\n",
+            expect![[r#"
             3:82-3:82 error[condition-syntax]: the condition ends where a value was expected
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn orders_text() {
-        check("name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: y, bash: ls, run-condition: '{x.exit-code} < low'}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: y, bash: ls, run-condition: '{x.exit-code} < low'}]\n",
+            expect![[r#"
             3:66-3:79 error[condition-type]: `<` orders numbers, and `low` is not one
               help: compare with `==` or `!=`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn orders_a_status() {
-        check("name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: y, bash: ls, run-condition: '{x.status} > 1'}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: y, bash: ls, run-condition: '{x.status} > 1'}]\n",
+            expect![[r#"
             3:66-3:76 error[condition-type]: `>` orders numbers, and `x.status` is not one
               help: compare with `==` or `!=`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn never_equal() {
-        check("name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: y, bash: ls, run-condition: '{x.exit-code} == ok || {x.skipped} != maybe'}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: y, bash: ls, run-condition: '{x.exit-code} == ok || {x.skipped} != maybe'}]\n",
+            expect![[r#"
             3:66-3:79 warning[condition-type]: the comparison never holds: `x.exit-code` is never `ok`
             3:89-3:100 warning[condition-type]: the comparison always holds: `x.skipped` is never `maybe`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn unknown_status() {
-        check("name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: y, bash: ls, run-condition: '{x.status} == skiped'}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: y, bash: ls, run-condition: '{x.status} == skiped'}]\n",
+            expect![[r#"
             3:66-3:76 warning[condition-type]: the comparison never holds: `x.status` is never `skiped`
               help: did you mean `skipped`?
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn bad_pattern_in_condition() {
-        check("name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: y, bash: ls, run-condition: \"{x.output} matches '[a'\"}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: y, bash: ls, run-condition: \"{x.output} matches '[a'\"}]\n",
+            expect![[r#"
             3:85-3:89 error[bad-pattern]: `[a` is not a regular expression
-        "#]]);
+        "#]],
+        );
     }
 }
 
@@ -1190,12 +1627,17 @@ mod settings {
 
     #[test]
     fn permissions() {
-        check("name: a\ndescription: b\nbash: ls {D}\nparameters: {D: {description: d}}\nsecurity:\n  required-permissions:\n    - filesystem:write:{D}\n    - network:external:api.example.com:443\n    - network:loopback:*\n    - network:external:[::1]:80\n", expect![[r#""#]]);
+        check(
+            "name: a\ndescription: b\nbash: ls {D}\nparameters: {D: {description: d}}\nsecurity:\n  required-permissions:\n    - filesystem:write:{D}\n    - network:external:api.example.com:443\n    - network:loopback:*\n    - network:external:[::1]:80\n",
+            expect![[r#""#]],
+        );
     }
 
     #[test]
     fn unknown_permissions() {
-        check("name: a\ndescription: b\nbash: ls\nsecurity:\n  required-permissions:\n    - filesytem:read:/tmp\n    - filesystem:reed:/tmp\n    - filesystem:read\n    - network:external:\n    - network:external:https://example.com/\n    - network:external:example.com:http\n    - everything\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nsecurity:\n  required-permissions:\n    - filesytem:read:/tmp\n    - filesystem:reed:/tmp\n    - filesystem:read\n    - network:external:\n    - network:external:https://example.com/\n    - network:external:example.com:http\n    - everything\n",
+            expect![[r#"
             6:7-6:26 error[unknown-permission]: `filesytem:read:/tmp` is not a permission we know
               help: did you mean `filesystem`?
             7:7-7:27 error[unknown-permission]: `filesystem:reed` is not a permission we know
@@ -1206,86 +1648,117 @@ mod settings {
               help: write the host alone, without `https://` and path
             11:7-11:40 error[unknown-permission]: `example.com:http` is not a host
             12:7-12:17 error[unknown-permission]: `everything` is not a permission we know
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn container_without_isolation() {
-        check("name: a\ndescription: b\nbash: ls\nsecurity: {container: {image: alpine}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nsecurity: {container: {image: alpine}}\n",
+            expect![[r#"
             4:12-4:21 error[container-unused]: `container` needs `isolation: container`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn options_without_interactive() {
-        check("name: a\ndescription: b\nbash: ls\ninteractive-options: {timeout: 1}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\ninteractive-options: {timeout: 1}\n",
+            expect![[r#"
             4:1-4:20 warning[unused-key]: `interactive-options` has no effect without `interactive: true`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn near_secret() {
-        check("name: a\ndescription: b\nbash: ls\nenvironment: {variables: {API_KEY: x}, secrets: [API_KYE, OTHER_TOKEN]}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nenvironment: {variables: {API_KEY: x}, secrets: [API_KYE, OTHER_TOKEN]}\n",
+            expect![[r#"
             4:50-4:57 warning[unknown-secret]: `API_KYE` is neither a variable nor a parameter of this tool
               help: did you mean `API_KEY`?
               fix: write `API_KEY`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn bad_variable_name() {
-        check("name: a\ndescription: b\nbash: ls\nenvironment: {variables: {'A=B': x}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nenvironment: {variables: {'A=B': x}}\n",
+            expect![[r#"
             4:27-4:32 error[invalid-name]: `A=B` cannot name an environment variable
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn two_working_directories() {
-        check("name: a\ndescription: b\nbash: ls\nworking-directory: /a\nfile-paths: {working-directory: /b}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nworking-directory: /a\nfile-paths: {working-directory: /b}\n",
+            expect![[r#"
             5:14-5:31 warning[unused-key]: `working-directory` is given twice
               also 4:1: this one is used
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn bad_mapping() {
-        check("name: a\ndescription: b\nbash: ls\nfunction-calling: {schema-generation: {parameter-mapping: {sting: string, number: float}}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\nfunction-calling: {schema-generation: {parameter-mapping: {sting: string, number: float}}}\n",
+            expect![[r#"
             4:60-4:65 warning[unknown-key]: `sting` is not a parameter type
               help: did you mean `string`?
               fix: write `string`
             4:83-4:88 error[unknown-choice]: `float` is not a JSON Schema type
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn unnamed_test() {
-        check("name: a\ndescription: b\nbash: ls\ntests: [{expected: {exit-code: 0}}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\ntests: [{expected: {exit-code: 0}}]\n",
+            expect![[r#"
             4:9-4:18 error[no-name]: a test needs a `name`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn same_test_twice() {
-        check("name: a\ndescription: b\nbash: ls\ntests: [{name: t}, {name: t}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\ntests: [{name: t}, {name: t}]\n",
+            expect![[r#"
             4:27-4:28 error[duplicate-name]: a second test is called `t`
               also 4:16: the first
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn unknown_argument() {
-        check("name: a\ndescription: b\nbash: ls {FILE}\nparameters: {FILE: {description: f}}\ntests: [{name: t, parameters: {FIEL: x}}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {FILE}\nparameters: {FILE: {description: f}}\ntests: [{name: t, parameters: {FIEL: x}}]\n",
+            expect![[r#"
             5:32-5:36 error[unknown-parameter]: the tool has no parameter `FIEL`
               help: did you mean `FILE`?
               fix: write `FILE`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn wrong_argument() {
-        check("name: a\ndescription: b\nbash: ls {N}\nparameters: {N: {type: number, description: n}}\ntests: [{name: t, parameters: {N: x}}, {name: u, parameters: {N: x}, expected: {exit-code: 2}}]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {N}\nparameters: {N: {type: number, description: n}}\ntests: [{name: t, parameters: {N: x}}, {name: u, parameters: {N: x}, expected: {exit-code: 2}}]\n",
+            expect![[r#"
             5:35-5:36 warning[invalid-argument]: the value of `N` is text, not a number
-        "#]]);
+        "#]],
+        );
     }
 }
 
@@ -1294,40 +1767,58 @@ mod placing {
 
     #[test]
     fn raw_hole() {
-        check("name: a\ndescription: b\nbash: ls {RAW:P}\nparameters: {P: {description: p}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls {RAW:P}\nparameters: {P: {description: p}}\n",
+            expect![[r#"
             3:10-3:17 warning[raw-placing]: the value is placed as program text
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn text_in_arithmetic() {
-        check("name: a\ndescription: b\nbash: echo $(( {P} + 1 ))\nparameters: {P: {description: p}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: echo $(( {P} + 1 ))\nparameters: {P: {description: p}}\n",
+            expect![[r#"
             3:16-3:19 error[value-in-arithmetic]: `P` stands in arithmetic, where text would be run as an expression
               help: declare `P` with `type: integer`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn number_in_arithmetic() {
-        check("name: a\ndescription: b\nbash: echo $(( {P} + 1 ))\nparameters: {P: {type: number, description: p}}\n", expect![[r#""#]]);
+        check(
+            "name: a\ndescription: b\nbash: echo $(( {P} + 1 ))\nparameters: {P: {type: number, description: p}}\n",
+            expect![[r#""#]],
+        );
     }
 
     #[test]
     fn value_in_code() {
-        check("name: a\ndescription: b\nbash: bash -c 'echo {P}'\nparameters: {P: {description: p}}\n", expect![[r#""#]]);
+        check(
+            "name: a\ndescription: b\nbash: bash -c 'echo {P}'\nparameters: {P: {description: p}}\n",
+            expect![[r#""#]],
+        );
     }
 
     #[test]
     fn enum_in_code() {
-        check("name: a\ndescription: b\nbash: bash -c 'echo {P}'\nparameters: {P: {description: p, validation: {enum: [x, y]}}}\n", expect![[r#""#]]);
+        check(
+            "name: a\ndescription: b\nbash: bash -c 'echo {P}'\nparameters: {P: {description: p, validation: {enum: [x, y]}}}\n",
+            expect![[r#""#]],
+        );
     }
 
     #[test]
     fn value_in_python() {
-        check("name: a\ndescription: b\npython: print('{P}', {N})\nparameters: {P: {description: p}, N: {type: number, description: n}}\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\npython: print('{P}', {N})\nparameters: {P: {description: p}, N: {type: number, description: n}}\n",
+            expect![[r#"
             3:16-3:19 warning[inline-value]: `P` is placed inside code for `python`
               help: read the value from the environment variable `CYCOD_PARAM_P` instead
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]

@@ -11,7 +11,10 @@ fn survives(text: &str) {
     let loaded = load(&source, Some("tool"));
     for diagnostic in &loaded.diagnostics {
         for label in &diagnostic.labels {
-            assert!(label.span.start <= label.span.end && label.span.end as usize <= text.len(), "{diagnostic:?}\n{text}");
+            assert!(
+                label.span.start <= label.span.end && label.span.end as usize <= text.len(),
+                "{diagnostic:?}\n{text}"
+            );
         }
         for edit in diagnostic.fix.iter().flat_map(|fix| &fix.edits) {
             assert!(text.get(edit.span.start as usize..edit.span.end as usize).is_some(), "{diagnostic:?}\n{text}");
@@ -28,10 +31,46 @@ fn survives(text: &str) {
 
 /// Texts that matter somewhere in a definition.
 const PARTS: [&str; 40] = [
-    "name: ", "description: ", "bash: ", "steps:\n  - ", "parameters:\n  P: ", "{P}", "{x.output}", "{RAW:P}", "wait-for: [x]",
-    "type: alias", "null", "~", "[]", "{}", "!!str 1", "&a", "*a", "'", "\"", "|\n", ">-\n", "\t", "\r\n", "\u{feff}", "# ",
-    ": ", "- ", "\n  ", "\n", "é", "\u{0}", "99999999999999999999", "-1", "1e999", ".nan", "default: '{P}'", "{P ? 'a' : ",
-    "run-condition: '", "filesystem:read:", "pattern: '('",
+    "name: ",
+    "description: ",
+    "bash: ",
+    "steps:\n  - ",
+    "parameters:\n  P: ",
+    "{P}",
+    "{x.output}",
+    "{RAW:P}",
+    "wait-for: [x]",
+    "type: alias",
+    "null",
+    "~",
+    "[]",
+    "{}",
+    "!!str 1",
+    "&a",
+    "*a",
+    "'",
+    "\"",
+    "|\n",
+    ">-\n",
+    "\t",
+    "\r\n",
+    "\u{feff}",
+    "# ",
+    ": ",
+    "- ",
+    "\n  ",
+    "\n",
+    "é",
+    "\u{0}",
+    "99999999999999999999",
+    "-1",
+    "1e999",
+    ".nan",
+    "default: '{P}'",
+    "{P ? 'a' : ",
+    "run-condition: '",
+    "filesystem:read:",
+    "pattern: '('",
 ];
 
 proptest! {
@@ -71,8 +110,9 @@ proptest! {
 
 #[test]
 fn many_steps_in_one_circle() {
-    let steps: Vec<String> =
-        (0..400).map(|index| format!("  - {{name: s{index}, bash: 'echo {{s{}.output}}'}}\n", (index + 1) % 400)).collect();
+    let steps: Vec<String> = (0..400)
+        .map(|index| format!("  - {{name: s{index}, bash: 'echo {{s{}.output}}'}}\n", (index + 1) % 400))
+        .collect();
     survives(&format!("description: d\nsteps:\n{}", steps.concat()));
 }
 

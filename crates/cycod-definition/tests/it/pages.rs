@@ -20,7 +20,10 @@ fn every_page_shows_its_problem_and_the_mend() {
         let [bad, good] = examples.as_slice() else { panic!("{code}: two examples") };
         let stem = (code == "name-mismatch").then_some("greet");
         let (loaded, lines) = report(bad, stem);
-        assert!(loaded.diagnostics.iter().any(|diagnostic| diagnostic.code.0 == code), "{code} is shown:\n{bad}\n{lines}");
+        assert!(
+            loaded.diagnostics.iter().any(|diagnostic| diagnostic.code.0 == code),
+            "{code} is shown:\n{bad}\n{lines}"
+        );
         let (loaded, lines) = report(good, stem);
         assert!(loaded.tool.is_some(), "{code}: the mended example loads:\n{good}\n{lines}");
         assert!(loaded.diagnostics.is_empty(), "{code}: the mended example is clean:\n{good}\n{lines}");

@@ -35,7 +35,10 @@ fn json_reads_back_as_the_same_tool() {
 
 #[test]
 fn digits_are_kept() {
-    let source = SourceFile::new("a", "version: 1.10\ncount: 5\nratio: 0.5\nhex: 0x1F\nbig: 123456789012345678901\nnone: ~\non: on\n");
+    let source = SourceFile::new(
+        "a",
+        "version: 1.10\ncount: 5\nratio: 0.5\nhex: 0x1F\nbig: 123456789012345678901\nnone: ~\non: on\n",
+    );
     let json = document_json(&source).expect("a document");
     assert_eq!(
         json.to_string(),

@@ -62,22 +62,28 @@ fn check_order(name: &str, expect: Expect) {
 
 #[test]
 fn check_deps_starts_with_try_https_and_report_status_runs_last() {
-    check_order("github-repo-clone", expect![[r#"
+    check_order(
+        "github-repo-clone",
+        expect![[r#"
         try-https <- 
         try-ssh <- try-https
         check-deps <- 
         install-deps <- try-https try-ssh check-deps
         report-status <- try-https try-ssh check-deps install-deps
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn fetches_run_side_by_side() {
-    check_order("performance", expect![[r#"
+    check_order(
+        "performance",
+        expect![[r#"
         fetch-data-1 <- 
         fetch-data-2 <- 
         process-data <- fetch-data-1 fetch-data-2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
