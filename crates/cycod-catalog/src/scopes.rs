@@ -87,7 +87,8 @@ impl Scopes {
     /// When nothing is found the local scope is `.cycod` in the working directory, which need not exist.
     pub fn discover(host: &Host, overrides: &Overrides) -> Self {
         let user = overrides.user.clone().unwrap_or_else(|| host.home.join(".cycod"));
-        let found = owner(host, ".cycod", &user);
+        let walk = Walk::new(host);
+        let found = walk.owner(".cycod", &user);
         let workspace = found.unwrap_or_else(|| host.working_directory.clone());
         let local = workspace.join(".cycod");
 
@@ -95,7 +96,7 @@ impl Scopes {
         let mut push = |scope, style, path: PathBuf| directories.push(ToolDirectory { path, scope, style });
         push(Scope::Local, Style::Cycod, local.join("tools"));
         for (marker, style) in [(".cassidy", Style::Cassidy), (".mimir", Style::Mimir)] {
-            if let Some(owner) = owner(host, marker, &host.home.join(marker)) {
+            if let Some(owner) = walk.owner(marker, &host.home.join(marker)) {
                 push(Scope::Local, style, owner.join(marker).join("tools"));
             }
         }
@@ -166,24 +167,37 @@ impl Scopes {
     }
 }
 
-/// The nearest ancestor that holds a directory called `marker`.
-///
-/// `of_user` is the one in the home directory or in its place; someone below it is not in a project because of it.
-fn owner(host: &Host, marker: &str, of_user: &Path) -> Option<PathBuf> {
-    for (height, directory) in host.working_directory.ancestors().enumerate() {
-        let held = directory.join(marker);
-        let is_home = same_place(directory, &host.home);
-        let is_only_the_users = height > 0 && (is_home || same_place(&held, of_user));
-        if held.is_dir() && !is_only_the_users {
-            return Some(directory.to_owned());
-        }
-        let is_repository =
-            [".git", ".hg", ".jj", ".svn"].iter().any(|name| fs::symlink_metadata(directory.join(name)).is_ok());
-        if is_repository || is_home {
-            return None;
-        }
+/// Where the search for a project starts, and what ends it.
+struct Walk<'a> {
+    from: &'a Path,
+    /// Whether `from` has no links in it, so that its ancestors have none either.
+    is_physical: bool,
+    home: PathBuf,
+}
+
+impl<'a> Walk<'a> {
+    fn new(host: &'a Host) -> Self {
+        let from = host.working_directory.as_path();
+        Self { from, is_physical: place(from) == from, home: place(&host.home) }
     }
-    None
+
+    /// The nearest ancestor that holds a directory called `marker`.
+    ///
+    /// `of_user` is the one in the home directory or in its place; someone below it is not in a project because of it.
+    fn owner(&self, marker: &str, of_user: &Path) -> Option<PathBuf> {
+        for (height, directory) in self.from.ancestors().enumerate() {
+            let is_home = if self.is_physical { directory == self.home } else { place(directory) == self.home };
+            let held = directory.join(marker);
+            if held.is_dir() && (height == 0 || !(is_home || same_place(&held, of_user))) {
+                return Some(directory.to_owned());
+            }
+            let holds = |name: &str| fs::symlink_metadata(directory.join(name)).is_ok();
+            if is_home || [".git", ".hg", ".jj", ".svn"].into_iter().any(holds) {
+                return None;
+            }
+        }
+        None
+    }
 }
 
 fn global_directories(host: &Host, overrides: &Overrides) -> Vec<PathBuf> {
@@ -204,7 +218,7 @@ fn global_directories(host: &Host, overrides: &Overrides) -> Vec<PathBuf> {
 
 /// Keeps the first of several paths to one directory, but the user's rather than a local one.
 fn once_each(directories: Vec<ToolDirectory>) -> Vec<ToolDirectory> {
-    let places: Vec<PathBuf> = directories.iter().map(|directory| place(&directory.path)).collect();
+    let places: Vec<PathBuf> = directories.iter().map(|directory| real(&directory.path)).collect();
     let is_dropped = |index: usize| {
         let user_has_it = directories.iter().zip(&places).any(|(other, there)| {
             other.scope == Scope::User && directories[index].scope == Scope::Local && *there == places[index]
@@ -218,12 +232,17 @@ fn once_each(directories: Vec<ToolDirectory>) -> Vec<ToolDirectory> {
     directories.into_iter().zip(kept).filter_map(|(directory, keep)| keep.then_some(directory)).collect()
 }
 
+/// The path without links; as it is, when nothing is there.
+fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
 fn same_place(one: &Path, other: &Path) -> bool {
     one == other || place(one) == place(other)
 }
 
 /// The path with links followed as far as it exists.
-pub(crate) fn place(path: &Path) -> PathBuf {
+fn place(path: &Path) -> PathBuf {
     if let Ok(real) = fs::canonicalize(path) {
         return real;
     }

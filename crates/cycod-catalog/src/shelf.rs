@@ -216,7 +216,7 @@ mod indexed {
     };
 
     /// Directories with fewer files get no index: reading them takes less than a page of it is worth.
-    const WORTH_AN_INDEX: usize = 8;
+    const WORTH_AN_INDEX: usize = 4;
 
     enum Slot {
         Known(u32),
@@ -351,3 +351,6 @@ mod indexed {
         slots
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
