@@ -2,7 +2,7 @@
 ///
 /// A file's diagnostics also carry codes of the crates that read YAML, templates and conditions, and of the one
 /// that places values into shells.
-pub const CODES: [&str; 49] = [
+pub const CODES: [&str; 50] = [
     "alias-command",
     "alias-of-itself",
     "alias-without-base",
@@ -41,6 +41,7 @@ pub const CODES: [&str; 49] = [
     "shadows-predefined",
     "step-cycle",
     "step-reference",
+    "too-many",
     "unknown-choice",
     "unknown-key",
     "unknown-parameter",

@@ -12,7 +12,8 @@ pub struct Step {
     /// What it does.
     pub action: StepAction,
     /// The steps that must have ended before this one starts, by index: from `wait-for`, from references in its
-    /// templates and condition, and from the barrier rule. Acyclic.
+    /// templates and condition, and from the barrier rule. Acyclic, and not closed: a step that must have ended
+    /// before one of these need not be listed itself.
     pub after: Vec<usize>,
     /// Whether its author asked to run it beside others.
     pub parallel: bool,

@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use crate::{ParameterType, Validation, Value};
 
 impl Validation {
@@ -72,10 +74,12 @@ impl Validation {
             found.push(format!("has more than {}", plural(max, "element")));
         }
         if self.unique_items
-            && let Some((index, _)) =
-                items.iter().enumerate().find(|(index, item)| items[..*index].iter().any(|other| same(other, item)))
+            && let Some(twice) = {
+                let mut seen = HashSet::new();
+                items.iter().find(|item| !seen.insert(canonical(item).to_string()))
+            }
         {
-            found.push(format!("has an element twice ({})", items[index]));
+            found.push(format!("has an element twice ({twice})"));
         }
         if let Some(shape) = &self.items {
             for (index, item) in items.iter().enumerate() {
@@ -119,6 +123,20 @@ fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.parse::<f64>().ok() == b.parse::<f64>().ok(),
         _ => a == b,
+    }
+}
+
+/// The value with its numbers written in one way, so that equal values have equal texts.
+fn canonical(value: &Value) -> Value {
+    match value {
+        Value::Number(text) => Value::Number(text.parse::<f64>().map_or_else(|_| text.clone(), |n| n.to_string())),
+        Value::List(items) => Value::List(items.iter().map(canonical).collect()),
+        Value::Object(entries) => {
+            Value::Object(entries.iter().map(|(key, value)| (key.clone(), canonical(value))).collect())
+        }
+        // Text and JSON look alike in `Display`, so text is told apart by its quotes.
+        Value::Text(text) => Value::Text(format!("\"{text}\"")),
+        other => other.clone(),
     }
 }
 

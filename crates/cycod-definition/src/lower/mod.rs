@@ -15,7 +15,7 @@ mod tool;
 mod units;
 mod view;
 
-use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile};
+use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
 use cycod_syntax::{
     template::{self, Names, Reference, Template},
     yaml::{Node, NodeKind},
@@ -51,6 +51,9 @@ pub(crate) fn lower(source: &SourceFile, root: &Node, stem: Option<&str>, found:
     Loaded { tool: tool.filter(|_| !broken), name, diagnostics }
 }
 
+/// The most parameters, steps or tests a tool may have. Some checks look at pairs of them.
+const MOST: usize = 1000;
+
 /// What is known while a tool is lowered.
 pub(crate) struct Lowering<'a> {
     pub(crate) sink: Sink<'a>,
@@ -72,6 +75,14 @@ pub(crate) enum Scope {
 }
 
 impl Lowering<'_> {
+    /// Whether there are too many of something, which is reported.
+    pub(crate) fn too_many(&self, count: usize, what: &str, span: Span) -> bool {
+        if count > MOST {
+            self.sink.error("too-many", span, format!("a tool has at most {MOST} {what}, not {count}"));
+        }
+        count > MOST
+    }
+
     /// Reads a template.
     pub(crate) fn template(&self, text: Text<'_>, scope: Scope) -> Template {
         let (template, mut found) =

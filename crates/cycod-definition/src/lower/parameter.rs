@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use cycod_syntax::{
-    template::{Names, Predefined, Reference, number_format},
+    template::{Names, Predefined, Reference, Template, number_format},
     yaml::Entry,
 };
 use regex::RegexBuilder;
@@ -76,7 +76,10 @@ impl Lowering<'_> {
         if view.entry("description").is_none() && view.flag("deprecated") != Some(true) {
             self.missing_description(&name, entry.key_span);
         }
-        let default = view.entry("default").map(|entry| self.literal(&entry.value, kind, Scope::Call));
+        let default = view.entry("default").map(|entry| {
+            let literal = self.literal(&entry.value, kind, Scope::Call);
+            texts_for_strings(literal, kind, &validation)
+        });
         let required = view.flag("required").unwrap_or(false);
         if let (true, Some(default)) = (required, view.entry("default")) {
             let span = view.entry("required").map_or(default.key_span, |required| required.key_span);
@@ -353,7 +356,8 @@ impl Lowering<'_> {
                 self.sink.report(self.suggest_allowed(diagnostic, parameter, &value, node.span));
             }
         }
-        for (example, node) in parameter.examples.iter().zip(view.items("examples")) {
+        // A list of examples that long is not for people, and `enum` may be long as well.
+        for (example, node) in parameter.examples.iter().zip(view.items("examples")).take(100) {
             let problems = parameter.validation.violations(parameter.kind, example);
             if !problems.is_empty() {
                 self.sink.warning(
@@ -405,6 +409,33 @@ impl Lowering<'_> {
                 .help("give one of them a default of its own, or none"),
             );
         }
+    }
+}
+
+/// Turns numbers and truth values into text where the shape of a list or object asks for strings.
+fn texts_for_strings(literal: Literal, kind: ParameterType, rules: &Validation) -> Literal {
+    match literal {
+        Literal::Number(text) if kind == ParameterType::String => Literal::Text(Template::text(text)),
+        Literal::Bool(value) if kind == ParameterType::String => Literal::Text(Template::text(value.to_string())),
+        Literal::List(items) => match &rules.items {
+            Some(shape) => {
+                let fit = |item| texts_for_strings(item, shape.kind, &shape.validation);
+                Literal::List(items.into_iter().map(fit).collect())
+            }
+            None => Literal::List(items),
+        },
+        Literal::Object(entries) => {
+            let fit = |(key, value): (String, Literal)| {
+                let shape = rules.properties.iter().find(|(name, _)| *name == key).map(|(_, shape)| shape);
+                let value = match shape {
+                    Some(shape) => texts_for_strings(value, shape.kind, &shape.validation),
+                    None => value,
+                };
+                (key, value)
+            };
+            Literal::Object(entries.into_iter().map(fit).collect())
+        }
+        other => other,
     }
 }
 

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use cycod_syntax::template;
@@ -64,15 +64,16 @@ impl Lowering<'_> {
             self.check_variable_name(&entry.key, entry.key_span);
             variables.push((entry.key.clone(), self.template(Text { scalar, span: entry.value.span }, scope)));
         }
-        for secret in view.texts("secrets") {
+        let known: HashSet<&str> = variables
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .chain(self.names.parameters.iter().map(String::as_str))
+            .collect();
+        for secret in view.texts("secrets").into_iter().filter(|secret| !known.contains(secret.scalar.text.as_str())) {
             let name = &secret.scalar.text;
-            let declared = variables.iter().map(|(name, _)| name.as_str());
-            let names = || declared.clone().chain(self.names.parameters.iter().map(String::as_str));
             // A secret may also name a variable of the caller's environment, so a stranger is fine unless it
             // looks like a slip of the pen.
-            if !names().any(|known| known == name)
-                && let Some((near, help)) = did_you_mean(name, names())
-            {
+            if let Some((near, help)) = did_you_mean(name, known.iter().copied()) {
                 self.sink.report(
                     Diagnostic::warning(
                         Code("unknown-secret"),

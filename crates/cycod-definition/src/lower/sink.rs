@@ -66,6 +66,7 @@ pub(crate) fn replace(span: Span, replacement: impl Into<String>) -> Vec<Edit> {
 
 /// Returns "did you mean `x`?" for the candidate nearest to `word`, with that candidate.
 pub(crate) fn did_you_mean<'b>(word: &str, candidates: impl IntoIterator<Item = &'b str>) -> Option<(&'b str, String)> {
-    let near = cycod_diagnostic::closest(word, candidates)?;
+    // Nobody needs a suggestion out of thousands, and measuring the distance to all of them would take its time.
+    let near = cycod_diagnostic::closest(word, candidates.into_iter().take(200))?;
     Some((near, format!("did you mean `{near}`?")))
 }

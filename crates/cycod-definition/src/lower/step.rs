@@ -257,10 +257,13 @@ impl Lowering<'_> {
             }
             drafts[index].edges = edges;
         }
+        // What ended before the barrier above has ended before this one too.
+        let mut last_barrier = 0;
         for (index, draft) in drafts.iter_mut().enumerate() {
             if draft.barrier {
                 let span = draft.span;
-                draft.edges.extend((0..index).map(|to| Edge { to, span, why: "comes after" }));
+                draft.edges.extend((last_barrier..index).map(|to| Edge { to, span, why: "comes after" }));
+                last_barrier = index;
             }
         }
         self.check_circles(drafts, &names);

@@ -21,6 +21,18 @@ impl Lowering<'_> {
         let name = self.name(view, stem, top);
         let alias = view.choice("type") == Some("alias");
         self.alias = alias;
+        let counted = [
+            (view.map("parameters").len(), "parameters"),
+            (view.map("default-parameters").len(), "default-parameters"),
+            (view.items("steps").len(), "steps"),
+            (view.items("tests").len(), "tests"),
+        ];
+        for (count, what) in counted {
+            let span = view.entry(what).map_or(top, |entry| entry.key_span);
+            if self.too_many(count, what, span) {
+                return (name, None);
+            }
+        }
         self.names.parameters = self.parameter_names(view);
         self.names.steps = view.objects("steps").iter().filter_map(|step| step.string("name")).collect();
         self.parameters = self.lower_parameters(view.map("parameters"));

@@ -113,6 +113,7 @@ impl Takes {
             Self::Condition => "a condition".to_owned(),
             Self::Pattern => "a regular expression".to_owned(),
             Self::Bool => "`true` or `false`".to_owned(),
+            Self::Integer(i64::MIN) => "a whole number".to_owned(),
             Self::Integer(min) => format!("a whole number, at least {min}"),
             Self::Milliseconds(min) => format!("milliseconds, at least {min}"),
             Self::Size => "a size such as `10MB`".to_owned(),

@@ -67,7 +67,6 @@ fn row(key: &Key) -> String {
         Takes::List(Takes::Object(section)) => {
             format!("a list of [{}](#{})", section.noun.replace('`', ""), section.anchor())
         }
-        Takes::Integer(i64::MIN) => "a whole number".to_owned(),
         takes => takes.describe(),
     };
     format!("| `{}` | {} | {default} | {} | {} |", key.name, cell(&takes), cell(key.doc), key.chapter)

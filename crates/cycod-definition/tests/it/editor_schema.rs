@@ -28,9 +28,9 @@ fn valid(schema: &Value, value: &Value, root: &Value) -> bool {
         }
         "enum" => rule.as_array().expect("values").contains(value),
         "minimum" => value.as_f64().is_none_or(|number| number >= rule.as_f64().expect("a number")),
-        "pattern" => value.as_str().is_none_or(|text| {
-            regex::Regex::new(rule.as_str().expect("a text")).expect("a pattern").is_match(text)
-        }),
+        "pattern" => value
+            .as_str()
+            .is_none_or(|text| regex::Regex::new(rule.as_str().expect("a text")).expect("a pattern").is_match(text)),
         "items" => value.as_array().is_none_or(|items| items.iter().all(|item| valid(rule, item, root))),
         "required" => value.as_object().is_none_or(|object| {
             rule.as_array().expect("names").iter().filter_map(Value::as_str).all(|name| object.contains_key(name))

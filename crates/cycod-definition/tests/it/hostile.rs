@@ -117,6 +117,32 @@ fn many_steps_in_one_circle() {
 }
 
 #[test]
+fn large_files_do_not_keep_anybody_waiting() {
+    let start = std::time::Instant::now();
+    let many = |each: &dyn Fn(usize) -> String, most: usize| (0..most).map(each).collect::<String>();
+    survives(&format!("description: d\nsteps:\n{}", many(&|i| format!("- {{name: s{i}, bash: x}}\n"), 30_000)));
+    survives(&format!("description: d\nsteps:\n{}", many(&|i| format!("- {{name: s{i}, bash: x}}\n"), 1000)));
+    let distinct = many(&|i| format!("{i},"), 100_000);
+    let rules = format!("default: [{distinct}], validation: {{uniqueItems: true}}");
+    survives(&format!("description: d\nbash: x {{P}}\nparameters: {{P: {{type: array, description: p, {rules}}}}}\n"));
+    let rules = format!(
+        "examples: [{}], validation: {{enum: [{}]}}",
+        many(&|i| format!("x{i},"), 50_000),
+        many(&|i| format!("y{i},"), 50_000)
+    );
+    survives(&format!("description: d\nbash: x {{P}}\nparameters: {{P: {{description: p, {rules}}}}}\n"));
+    let secrets = format!(
+        "{{variables: {{{}}}, secrets: [{}]}}",
+        many(&|i| format!("a{i}: 1,"), 30_000),
+        many(&|i| format!("b{i},"), 30_000)
+    );
+    survives(&format!("description: d\nbash: x\nenvironment: {secrets}\n"));
+    survives(&format!("description: d\nbash: x\n{}", many(&|i| format!("k{i}: 1\n"), 50_000)));
+    // Minutes, if any of it were quadratic.
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
+
+#[test]
 fn deep_shapes() {
     let depth = 60;
     let text = format!(

@@ -19,6 +19,8 @@ fn every_page_shows_its_problem_and_the_mend() {
         let examples = examples(code);
         let [bad, good] = examples.as_slice() else { panic!("{code}: two examples") };
         let stem = (code == "name-mismatch").then_some("greet");
+        let thousand = "  - {name: another, bash: echo hello}\n".repeat(1000);
+        let bad = &bad.replace("  # and a thousand more\n", &thousand);
         let (loaded, lines) = report(bad, stem);
         assert!(
             loaded.diagnostics.iter().any(|diagnostic| diagnostic.code.0 == code),

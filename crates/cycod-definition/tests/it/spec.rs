@@ -65,12 +65,12 @@ fn check_deps_starts_with_try_https_and_report_status_runs_last() {
     check_order(
         "github-repo-clone",
         expect![[r#"
-        try-https <- 
-        try-ssh <- try-https
-        check-deps <- 
-        install-deps <- try-https try-ssh check-deps
-        report-status <- try-https try-ssh check-deps install-deps
-    "#]],
+            try-https <- 
+            try-ssh <- try-https
+            check-deps <- 
+            install-deps <- try-https try-ssh check-deps
+            report-status <- try-ssh check-deps install-deps
+        "#]],
     );
 }
 
