@@ -8,6 +8,8 @@ use crate::template::Reference;
 
 mod eval;
 mod parse;
+#[cfg(test)]
+mod tests;
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]

@@ -400,6 +400,8 @@ impl<'a> Parser<'a> {
         let word = self.word();
         let (message, help) = if rest.is_empty() {
             ("the condition ends where a value was expected".to_owned(), None)
+        } else if let Some(symbol) = ["==", "!=", "<=", ">=", "<", ">", "&&", "||"].into_iter().find(|symbol| rest.starts_with(symbol)) {
+            (format!("expected a value before `{symbol}`"), None)
         } else if rest.starts_with('=') {
             ("`=` is not an operator".to_owned(), Some("compare with `==`"))
         } else if rest.starts_with('&') || rest.starts_with('|') {

@@ -245,6 +245,8 @@ impl Scanner<'_> {
                 });
                 Token::Hole(hole(Reference::Environment(name)), end, warning)
             }
+            // With a transform it may as well be jq's `{a:b}`.
+            Resolution::Unknown if end > open + name.len() + 2 => Token::Text,
             Resolution::Unknown => {
                 match self.names.parameters.iter().find(|known| known.eq_ignore_ascii_case(name)) {
                     Some(known) => Token::Warned(
@@ -319,7 +321,7 @@ impl Scanner<'_> {
             return Ok(Branch::Text(word.to_owned()));
         }
         let resolution = self.names.resolve(word);
-        let span = self.span(start, start + word_len.max(1));
+        let span = self.span(start, start + word_len);
         match resolution {
             Resolution::Known(reference) => {
                 parser.at += word_len;
@@ -332,7 +334,9 @@ impl Scanner<'_> {
             Resolution::Unknown => {
                 let message = format!("expected a quoted text, a number or a known name, found `{word}`");
                 let mut failure = parser.failure(SYNTAX, start, message);
-                failure.diagnostic.labels[0].span = span;
+                if word_len > 0 {
+                    failure.diagnostic.labels[0].span = span;
+                }
                 failure.diagnostic = failure.diagnostic.help(format!("write `'{word}'` if the text is meant"));
                 Err(failure)
             }

@@ -212,8 +212,12 @@ impl<'a> Reader<'a> {
             granit_parser::ScalarStyle::Literal => ScalarStyle::Literal,
             granit_parser::ScalarStyle::Folded => ScalarStyle::Folded,
         };
-        // The parser gives an absent value the text `~`.
-        let text = if style == ScalarStyle::Plain && start == end { "" } else { text };
+        // The parser gives an absent value the text `~` ...
+        let absent = style == ScalarStyle::Plain && start == end;
+        let text = if absent { "" } else { text };
+        // ... and the place before the colon of its key.
+        let after_colon = absent && start == self.last && self.text[start..].starts_with(':');
+        let (start, end) = if after_colon { (start + 1, start + 1) } else { (start, end) };
         let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
         let header = if is_block { self.block_header(start) } else { start };
         let mut runs = origin::origins(text, style, self.text, header, end);

@@ -81,7 +81,8 @@ fn check_origins(text: &str, node: &Node, broken: &mut Vec<String>) {
                 let at = scalar.origin(offset);
                 let found = text.get(at as usize..).and_then(|rest| rest.chars().next());
                 let escaped = scalar.style == ScalarStyle::DoubleQuoted && found == Some('\\');
-                let folded = matches!(character, ' ' | '\n') && found.is_none_or(|found| matches!(found, '\n' | '\r' | ' ' | '\t'));
+                // Between folded lines blanks are the break that was there, somewhere.
+                let folded = matches!(character, ' ' | '\t' | '\n') && found.is_none_or(|found| matches!(found, '\n' | '\r' | ' ' | '\t'));
                 if found != Some(character) && !escaped && !folded || at < last {
                     broken.push(format!("{character:?} at {offset} of {:?} is said to stand at {at}, where {found:?} is", scalar.text));
                 }
@@ -446,6 +447,24 @@ fn limits_hold() {
     assert_eq!(errors(&format!("{}x{}\n", "[".repeat(60), "]".repeat(60))), Vec::<&str>::new());
     let wide: String = (0..20_000).map(|n| format!("key{n}: 1\n")).collect();
     assert_eq!(errors(&wide), Vec::<&str>::new());
+}
+
+/// Two commands in the format's own documentation, as they stand there.
+#[test]
+fn documented_commands_load() {
+    let command = "echo '{fetch-commits.output}' | jq 'group_by(.commit.author.name) | map({author: .[0].commit.author.name, count: length}) | sort_by(.count) | reverse'";
+    let header = "curl -s -H \"Authorization: Bearer {API_KEY}\" \"{API_URL}\"";
+    let text = format!("name: t\nsteps:\n  - name: a\n    bash: {header}\n    output:\n      masked-values: [\"{{API_KEY}}\"]  # note\n  - name: count-authors\n    bash: {command}\n    error-handling:\n      retry:\n        attempts: 2\n");
+    let (tree, diagnostics) = parse(&SourceFile::new("t.yaml", text.as_str()));
+    let codes: Vec<_> = diagnostics.iter().map(|diagnostic| diagnostic.code.0).collect();
+    assert_eq!(codes, ["unquoted-command", "unquoted-command"]);
+    let steps = tree.as_ref().and_then(|tree| tree.get("steps")).and_then(Node::as_sequence).unwrap_or_default();
+    let read: Vec<_> = steps.iter().filter_map(|step| step.get("bash")?.as_scalar()).collect();
+    assert_eq!(read.iter().map(|scalar| scalar.text.as_str()).collect::<Vec<_>>(), [header, command]);
+    // Every byte of the command is found where the author wrote it.
+    for offset in 0..command.len() {
+        assert_eq!(text.as_bytes()[read[1].origin(offset) as usize], command.as_bytes()[offset], "{offset}");
+    }
 }
 
 fn any_document() -> impl Strategy<Value = String> {
