@@ -1,0 +1,10 @@
+//! Whole runs with real shells: what a plan's steps do to each other and to the world.
+
+mod support;
+
+mod composition;
+mod environment;
+mod limits;
+mod output;
+mod steps;
+mod values;

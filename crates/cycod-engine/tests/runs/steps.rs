@@ -1,0 +1,227 @@
+use expect_test::expect;
+
+use crate::support::{Place, check, story};
+
+#[test]
+fn steps_see_the_results_of_earlier_ones() {
+    check(
+        r#"
+description: d
+steps:
+  - name: one
+    bash: printf 'a b\n\n'
+  - name: two
+    bash: printf '<%s>' {one.output} "{one.output}" {one.exit-code} {one.status}
+"#,
+        expect![[r#"
+            exit 0 output "<a><b><a b><0><ok>"
+              one ok 0 "a b\n\n"
+              two ok 0 "<a><b><a b><0><ok>"
+        "#]],
+    );
+}
+
+#[test]
+fn a_failure_stops_what_has_not_started() {
+    check(
+        r#"
+description: d
+steps:
+  - {name: one, bash: exit 7}
+  - {name: two, bash: echo never}
+"#,
+        expect![[r#"
+            exit 7 output ""
+              one failed 7
+              two not-run 0
+        "#]],
+    );
+}
+
+#[test]
+fn a_tolerated_failure_does_not() {
+    check(
+        r#"
+description: d
+steps:
+  - {name: one, bash: "echo bad >&2; exit 7", continue-on-error: true}
+  - {name: two, bash: "echo {one.exit-code} {one.error}"}
+"#,
+        expect![[r#"
+            exit 0 output "7 bad\n"
+              one failed 7
+              two ok 0 "7 bad\n"
+        "#]],
+    );
+}
+
+#[test]
+fn ignore_errors_is_the_default_of_every_step() {
+    check("description: d\nignore-errors: true\nbash: exit 3\n", expect![[r#"
+        exit 0 output ""
+          t failed 3
+    "#]]);
+    check(
+        "description: d\nignore-errors: true\nsteps:\n  - {name: one, bash: exit 3}\n  - {name: two, bash: exit 4, continue-on-error: false}\n  - {name: three, bash: exit 5}\n",
+        expect![[r#"
+            exit 4 output ""
+              one failed 3
+              two failed 4
+              three not-run 0
+        "#]],
+    );
+}
+
+#[test]
+fn a_false_condition_skips() {
+    check(
+        r#"
+description: d
+steps:
+  - {name: one, bash: echo 5}
+  - {name: two, bash: echo two, run-condition: "{one.output} > 10"}
+  - {name: three, bash: "echo skipped={two.skipped} code={two.exit-code} output=[{two.output}]", run-condition: "{one.output} >= 5 && !({two.skipped} == false)"}
+"#,
+        expect![[r#"
+            exit 0 output "skipped=true code=0 output=[]\n"
+              one ok 0 "5\n"
+              two skipped 0
+              three ok 0 "skipped=true code=0 output=[]\n"
+        "#]],
+    );
+}
+
+#[test]
+fn a_condition_never_reads_output_as_code() {
+    check(
+        r#"
+description: d
+steps:
+  - {name: one, bash: "printf '0 || 1 == 1'"}
+  - {name: two, bash: echo two, run-condition: "{one.output} == 0"}
+"#,
+        expect![[r#"
+            exit 0 output "0 || 1 == 1"
+              one ok 0 "0 || 1 == 1"
+              two skipped 0
+        "#]],
+    );
+}
+
+#[test]
+fn parallel_steps_meet() {
+    // Each waits for the file that the other makes: one after the other they would never end.
+    check(
+        r#"
+description: d
+timeout: 10000
+steps:
+  - {name: a, parallel: true, bash: "touch a; until [ -e b ]; do sleep 0.01; done; echo A"}
+  - {name: b, parallel: true, bash: "touch b; until [ -e a ]; do sleep 0.01; done; echo B"}
+  - {name: c, wait-for: [a, b], bash: "echo {a.output}{b.output}"}
+"#,
+        expect![[r#"
+            exit 0 output "AB\n"
+              a ok 0 "A\n"
+              b ok 0 "B\n"
+              c ok 0 "AB\n"
+        "#]],
+    );
+}
+
+#[test]
+fn running_steps_finish_when_another_fails() {
+    check(
+        r#"
+description: d
+timeout: 10000
+steps:
+  - {name: a, parallel: true, bash: "until [ -e failed ]; do sleep 0.01; done; echo finished"}
+  - {name: b, parallel: true, bash: "touch failed; exit 9"}
+  - {name: c, bash: echo never}
+"#,
+        expect![[r#"
+            exit 9 output "finished\n"
+              a ok 0 "finished\n"
+              b failed 9
+              c not-run 0
+        "#]],
+    );
+}
+
+#[test]
+fn retries_come_after_the_first_attempt() {
+    check(
+        r#"
+description: d
+steps:
+  - name: a
+    bash: "echo x >> tries; [ $(wc -l < tries) -ge 3 ] && echo {a-dummy}done || exit 4"
+    error-handling: {retry: {attempts: 3, delay: 1}}
+  - {name: b, bash: "echo {a.attempts} && wc -l < tries"}
+"#,
+        expect![[r#"
+            exit 0 output "3\n3\n"
+              a ok 0 attempts 3 "{a-dummy}done\n"
+              b ok 0 "3\n3\n"
+        "#]],
+    );
+}
+
+#[test]
+fn the_fallback_replaces_the_result() {
+    check(
+        r#"
+description: d
+steps:
+  - name: a
+    bash: echo first; exit 4
+    error-handling: {retry: {attempts: 2, delay: 1, backoff: fixed}, fallback: echo second}
+  - {name: b, bash: "echo {a.output}"}
+"#,
+        expect![[r#"
+            exit 0 output "second\n"
+              a ok 0 attempts 3 fallback "second\n"
+              b ok 0 "second\n"
+        "#]],
+    );
+}
+
+#[test]
+fn a_failing_fallback_fails_the_step() {
+    check(
+        "description: d\nsteps:\n  - {name: a, bash: exit 4, error-handling: {fallback: exit 6}}\n",
+        expect![[r#"
+            exit 6 output ""
+              a failed 6 fallback
+        "#]],
+    );
+}
+
+#[test]
+fn a_missing_program_is_127_with_a_hint() {
+    let report = Place::new("description: d\nscript: print(1)\nshell: no-such-interpreter {0}\n").run(&[]);
+    assert_eq!(report.exit_code, 127, "{}", story(&report));
+    let refusal = report.refusal.expect("it is not a plain exit");
+    assert_eq!((refusal.code, refusal.place.as_deref()), ("program-missing", Some("no-such-interpreter")));
+    assert!(refusal.attempt.is_some());
+}
+
+#[test]
+fn a_signal_is_128_and_its_number() {
+    check("description: d\nbash: kill -9 $$\n", expect![[r#"
+        exit 137 output ""
+          t failed 137
+    "#]]);
+}
+
+#[test]
+fn a_hundred_steps_in_layers() {
+    let mut tool = String::from("description: d\nsteps:\n");
+    for index in 0..100 {
+        let wait = if index < 8 { String::new() } else { format!(", wait-for: [s{}]", index - 8) };
+        tool.push_str(&format!("  - {{name: s{index}, parallel: true, run: 'true'{wait}}}\n"));
+    }
+    let report = Place::new(&tool).run(&[]);
+    assert_eq!((report.exit_code, report.steps.iter().filter(|step| step.has_run()).count()), (0, 100));
+}
