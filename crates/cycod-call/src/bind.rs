@@ -190,7 +190,9 @@ impl<'a> Binder<'a> {
         }
         match given.pop()? {
             // One text for a list is its only element, as two texts would be its two; JSON is JSON.
-            Given::Text(text) if parameter.kind == ParameterType::Array && !text.trim_ascii_start().starts_with('[') => {
+            Given::Text(text)
+                if parameter.kind == ParameterType::Array && !text.trim_ascii_start().starts_with('[') =>
+            {
                 Some(Value::List(vec![Value::Text(text)]))
             }
             Given::Text(text) => Some(Value::Text(text)),
@@ -217,10 +219,12 @@ impl<'a> Binder<'a> {
         for name in needed {
             let Some(other) = tool.parameters.iter().position(|parameter| parameter.name == name) else { continue };
             if self.progress[other] == Progress::Settling || depth == DEEPEST {
-                let message = if other == index {
-                    format!("the default of `{name}` refers to itself")
-                } else {
-                    format!("the defaults of `{}` and `{name}` refer to each other", parameter.name)
+                let message = match self.progress[other] {
+                    Progress::Settling if other == index => format!("the default of `{name}` refers to itself"),
+                    Progress::Settling => {
+                        format!("the defaults of `{}` and `{name}` refer to each other", parameter.name)
+                    }
+                    _ => format!("the default of `{}` refers to a chain of over {DEEPEST} defaults", parameter.name),
                 };
                 let problem = ArgumentProblem::new(&parameter.name, code::CYCLE, message);
                 self.fail(index, problem.help(format!("give `{}`", parameter.name)));
@@ -248,11 +252,10 @@ impl<'a> Binder<'a> {
         if parameter.required {
             let message = format!("`{}` is required", parameter.name);
             let problem = ArgumentProblem::new(&parameter.name, code::MISSING, message);
-            self.fail(index, if parameter.description.is_empty() {
-                problem
-            } else {
-                problem.help(shown(&parameter.description))
-            });
+            self.fail(
+                index,
+                if parameter.description.is_empty() { problem } else { problem.help(shown(&parameter.description)) },
+            );
         } else {
             self.progress[index] = Progress::Settled;
         }

@@ -142,9 +142,10 @@ impl Call {
 
     /// All values that are there as one JSON object: the contents of the file that `CYCOD_PARAMS` names.
     pub fn arguments_json(&self) -> String {
-        json::write_object(
-            self.values.iter().filter_map(|bound| Some((bound.name.as_str(), bound.value.as_ref()?))),
-        )
+        let mut text = String::new();
+        let values = self.values.iter().filter_map(|bound| Some((bound.name.as_str(), bound.value.as_ref()?)));
+        json::write_object(values, &mut text);
+        text
     }
 
     fn scope<'a>(&'a self, steps: &'a dyn Steps) -> Scope<'a> {

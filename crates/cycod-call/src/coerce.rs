@@ -114,7 +114,8 @@ fn read_number(text: String) -> Read {
 fn read_integer(text: String) -> Read {
     let trimmed = text.trim_ascii();
     let is_plain = trimmed.bytes().all(|byte| byte.is_ascii_digit()) && json::is_number(trimmed);
-    let digits = if is_plain { Some(trimmed.to_owned()) } else { Decimal::parse(trimmed).and_then(|n| n.integer_text()) };
+    let digits =
+        if is_plain { Some(trimmed.to_owned()) } else { Decimal::parse(trimmed).and_then(|n| n.integer_text()) };
     match digits {
         Some(digits) => Ok(Value::Number(digits)),
         None if json::is_number(trimmed) => Err((Value::Number(text), None)),

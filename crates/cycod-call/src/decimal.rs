@@ -100,9 +100,7 @@ impl Decimal {
             (true, true) => Ordering::Equal,
             (true, false) => Ordering::Less,
             (false, true) => Ordering::Greater,
-            (false, false) => {
-                self.magnitude().cmp(&other.magnitude()).then_with(|| self.digits.cmp(&other.digits))
-            }
+            (false, false) => self.magnitude().cmp(&other.magnitude()).then_with(|| self.digits.cmp(&other.digits)),
         }
     }
 }
@@ -155,8 +153,24 @@ mod tests {
     #[test]
     fn order_is_exact() {
         let ascending = [
-            "-1e400", "-9007199254740993", "-9007199254740992", "-1.5", "-1", "-0.1e-9", "0", "1e-400", "0.1", "0.10000000000000000001",
-            "0.3", "1", "1.000000000000000000001", "10", "9007199254740992", "9007199254740993", "1e400", "1e99999999999999999999999",
+            "-1e400",
+            "-9007199254740993",
+            "-9007199254740992",
+            "-1.5",
+            "-1",
+            "-0.1e-9",
+            "0",
+            "1e-400",
+            "0.1",
+            "0.10000000000000000001",
+            "0.3",
+            "1",
+            "1.000000000000000000001",
+            "10",
+            "9007199254740992",
+            "9007199254740993",
+            "1e400",
+            "1e99999999999999999999999",
         ];
         for (at, left) in ascending.iter().enumerate() {
             for (other, right) in ascending.iter().enumerate() {
@@ -167,7 +181,9 @@ mod tests {
 
     #[test]
     fn spelling_does_not_matter() {
-        for (left, right) in [("5", "5.0"), ("5", "0.5e1"), ("500", "5E+2"), ("-0", "0"), ("0e99", "0.000"), ("1.50", "15e-1")] {
+        for (left, right) in
+            [("5", "5.0"), ("5", "0.5e1"), ("500", "5E+2"), ("-0", "0"), ("0e99", "0.000"), ("1.50", "15e-1")]
+        {
             assert_eq!(decimal(left), decimal(right));
             assert_eq!(decimal(left).key(), decimal(right).key());
         }
@@ -176,9 +192,20 @@ mod tests {
     #[test]
     fn multiples() {
         let cases = [
-            ("0.3", "0.1", true), ("0.35", "0.1", false), ("1e300", "3", false), ("1e300", "1024", true), ("3e300", "3", true),
-            ("9007199254740993", "2", false), ("9007199254740992", "2", true), ("-9", "3", true), ("0", "7", true), ("7", "0", false),
-            ("1", "10", false), ("1e99999999999999", "7", false), ("4.5", "1.5", true), ("19.99", "0.01", true),
+            ("0.3", "0.1", true),
+            ("0.35", "0.1", false),
+            ("1e300", "3", false),
+            ("1e300", "1024", true),
+            ("3e300", "3", true),
+            ("9007199254740993", "2", false),
+            ("9007199254740992", "2", true),
+            ("-9", "3", true),
+            ("0", "7", true),
+            ("7", "0", false),
+            ("1", "10", false),
+            ("1e99999999999999", "7", false),
+            ("4.5", "1.5", true),
+            ("19.99", "0.01", true),
             ("123456789012345678901234567890123456789012345678901234567890", "12345678901234567890", true),
         ];
         for (number, step, expect) in cases {
@@ -188,7 +215,14 @@ mod tests {
 
     #[test]
     fn integers_lose_their_ornaments() {
-        let cases = [("5.0", Some("5")), ("-1e3", Some("-1000")), ("-0", Some("0")), ("5.5", None), ("1e401", None), ("120", Some("120"))];
+        let cases = [
+            ("5.0", Some("5")),
+            ("-1e3", Some("-1000")),
+            ("-0", Some("0")),
+            ("5.5", None),
+            ("1e401", None),
+            ("120", Some("120")),
+        ];
         for (number, expect) in cases {
             assert_eq!(decimal(number).integer_text().as_deref(), expect, "{number}");
         }

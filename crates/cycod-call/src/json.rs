@@ -41,18 +41,18 @@ pub(crate) fn is_number(text: &str) -> bool {
     reader.number().is_ok() && reader.at == text.len()
 }
 
-pub(crate) fn write_object<'a>(entries: impl IntoIterator<Item = (&'a str, &'a Value)>) -> String {
-    let mut text = String::from("{");
+/// Writes an object of the given entries.
+pub(crate) fn write_object<'a>(entries: impl IntoIterator<Item = (&'a str, &'a Value)>, text: &mut String) {
+    text.push('{');
     for (index, (key, value)) in entries.into_iter().enumerate() {
         if index > 0 {
             text.push(',');
         }
-        write_text(key, &mut text);
+        write_text(key, text);
         text.push(':');
-        write_into(value, &mut text);
+        write_into(value, text);
     }
     text.push('}');
-    text
 }
 
 fn write_into(value: &Value, text: &mut String) {
@@ -72,7 +72,7 @@ fn write_into(value: &Value, text: &mut String) {
             text.push(']');
         }
         Value::Object(entries) => {
-            text.push_str(&write_object(entries.iter().map(|(key, value)| (key.as_str(), value))));
+            write_object(entries.iter().map(|(key, value)| (key.as_str(), value)), text);
         }
     }
 }

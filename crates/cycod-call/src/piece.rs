@@ -49,9 +49,7 @@ impl OwnedPiece {
                 name: &value.name,
                 words: match &value.words {
                     OwnedWords::One(text) => Words::One(Cow::Borrowed(text)),
-                    OwnedWords::List { items, delimiter } => {
-                        Words::List { items: Cow::Borrowed(items), delimiter }
-                    }
+                    OwnedWords::List { items, delimiter } => Words::List { items: Cow::Borrowed(items), delimiter },
                 },
                 mode: value.mode,
                 kind: value.kind,

@@ -17,11 +17,8 @@ use cycod_syntax::{
 };
 
 use crate::{
-    Bound, OwnedPiece, OwnedValue, OwnedWords, RunContext, StepValue, Steps,
-    call::speaks_of_secret,
-    json, predefined,
-    problem::code,
-    transform,
+    Bound, OwnedPiece, OwnedValue, OwnedWords, RunContext, StepValue, Steps, call::speaks_of_secret, json, predefined,
+    problem::code, transform,
 };
 
 /// Why a template has no meaning for these values.
@@ -139,9 +136,7 @@ impl<'a> Scope<'a> {
                 Some(value) => value,
                 None => Value::Text(self.text(template)?),
             },
-            Literal::List(items) => {
-                Value::List(items.iter().map(|item| self.literal(item)).collect::<Result<_, _>>()?)
-            }
+            Literal::List(items) => Value::List(items.iter().map(|item| self.literal(item)).collect::<Result<_, _>>()?),
             Literal::Object(entries) => Value::Object(
                 entries
                     .iter()
@@ -343,8 +338,7 @@ impl<'a> Operand<'a> {
         const NULL: &Value = &Value::Null;
         let value = bound.value.as_ref().unwrap_or(NULL);
         let declared = declared_kind(parameter, value);
-        let is_fragment = parameter.transform
-            == Some(cycod_definition::Transform::Named(NamedTransform::ShellEscaped));
+        let is_fragment = parameter.transform == Some(cycod_definition::Transform::Named(NamedTransform::ShellEscaped));
         let mode = match parameter.escape_shell {
             Some(false) => Mode::Raw,
             _ if is_fragment => Mode::Fragment,

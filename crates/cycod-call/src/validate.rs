@@ -22,7 +22,9 @@ pub(crate) fn validate(value: &Value, rules: &Validation, place: Place<'_>, hide
         let listed: Vec<String> = allowed.iter().take(20).map(|one| found(one, false)).collect();
         let more = if allowed.len() > 20 { ", …" } else { "" };
         let near = match value {
-            Value::Text(text) if !hide && !text.is_empty() => cycod_diagnostic::closest(text, allowed.iter().filter_map(as_text)),
+            Value::Text(text) if !hide && text.len() > 2 => {
+                cycod_diagnostic::closest(text, allowed.iter().filter_map(as_text))
+            }
             _ => None,
         };
         let help = near.map(|near| format!("did you mean `{}`?", shown(near)));
@@ -105,7 +107,9 @@ fn check_number(text: &str, rules: &Validation, hide: bool, report: &mut dyn FnM
     let Some(number) = Decimal::parse(text) else { return };
     let found = found(&Value::Number(text.to_owned()), hide);
     for (limit, words, forbidden, excludes_equal) in limits {
-        let Some((limit, exact)) = limit.as_ref().and_then(|limit| Some((limit, Decimal::parse(limit)?))) else { continue };
+        let Some((limit, exact)) = limit.as_ref().and_then(|limit| Some((limit, Decimal::parse(limit)?))) else {
+            continue;
+        };
         let order = number.cmp(&exact);
         if order == forbidden || (excludes_equal && order.is_eq()) {
             report(format!("{found} {words} {limit}"), None);

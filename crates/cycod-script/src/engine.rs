@@ -200,7 +200,12 @@ impl Engine {
         }
     }
 
-    fn text<'js>(&self, ctx: &Ctx<'js>, value: rquickjs::Value<'js>, stopped: &Cell<bool>) -> Result<String, ScriptError> {
+    fn text<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        value: rquickjs::Value<'js>,
+        stopped: &Cell<bool>,
+    ) -> Result<String, ScriptError> {
         let unusable = |what: &str| ScriptError::Result { what: what.to_owned() };
         let text = value.into_string().ok_or_else(|| unusable("not text"))?;
         match text.to_string().catch(ctx) {
@@ -215,7 +220,9 @@ impl Engine {
             return ScriptError::Time { limit: self.limits.time };
         }
         let message = match error {
-            CaughtError::Error(rquickjs::Error::Allocation) => return ScriptError::Memory { limit: self.limits.memory },
+            CaughtError::Error(rquickjs::Error::Allocation) => {
+                return ScriptError::Memory { limit: self.limits.memory };
+            }
             CaughtError::Error(error) => error.to_string(),
             CaughtError::Exception(exception) => exception.message().unwrap_or_default(),
             // When not even an error fits into memory any more, the engine throws null.
@@ -225,7 +232,11 @@ impl Engine {
                 None => format!("the script threw {}", value.type_name()),
             },
         };
-        if message == "out of memory" { ScriptError::Memory { limit: self.limits.memory } } else { ScriptError::Thrown { message } }
+        if message == "out of memory" {
+            ScriptError::Memory { limit: self.limits.memory }
+        } else {
+            ScriptError::Thrown { message }
+        }
     }
 }
 

@@ -75,7 +75,10 @@ fn values_come_in_with_their_type() {
             ("typeof value + value", Value::Number("5.50".to_owned())),
             ("typeof value + value", Value::Bool(true)),
             ("value.map(x => x * 2)", Value::List(vec![Value::Number("1".to_owned()), Value::Number("2".to_owned())])),
-            ("Object.keys(value)", Value::Object(vec![("__proto__".to_owned(), text("x")), ("b".to_owned(), Value::Null)])),
+            (
+                "Object.keys(value)",
+                Value::Object(vec![("__proto__".to_owned(), text("x")), ("b".to_owned(), Value::Null)]),
+            ),
             ("value === null", Value::Null),
             ("value.length", text("a\0b")),
         ],
@@ -139,13 +142,42 @@ fn failures_are_told_in_the_words_of_the_script() {
 #[test]
 fn there_is_no_power() {
     for name in [
-        "fetch", "require", "process", "Deno", "Bun", "XMLHttpRequest", "WebSocket", "Worker", "setTimeout", "setInterval",
-        "queueMicrotask", "console", "print", "std", "os", "load", "import.meta", "eval", "Proxy", "Promise", "Atomics", "SharedArrayBuffer",
-        "WebAssembly", "WeakRef", "module", "exports", "Buffer", "navigator", "performance", "gc", "scriptArgs",
+        "fetch",
+        "require",
+        "process",
+        "Deno",
+        "Bun",
+        "XMLHttpRequest",
+        "WebSocket",
+        "Worker",
+        "setTimeout",
+        "setInterval",
+        "queueMicrotask",
+        "console",
+        "print",
+        "std",
+        "os",
+        "load",
+        "import.meta",
+        "eval",
+        "Proxy",
+        "Promise",
+        "Atomics",
+        "SharedArrayBuffer",
+        "WebAssembly",
+        "WeakRef",
+        "module",
+        "exports",
+        "Buffer",
+        "navigator",
+        "performance",
+        "gc",
+        "scriptArgs",
     ] {
         let result = Engine::default().transform(&format!("typeof {name}"), &text(""));
         assert!(
-            matches!(&result, Ok(Value::Text(kind)) if kind == "undefined") || matches!(&result, Err(ScriptError::Syntax { .. })),
+            matches!(&result, Ok(Value::Text(kind)) if kind == "undefined")
+                || matches!(&result, Err(ScriptError::Syntax { .. })),
             "{name}: {result:?}"
         );
     }
@@ -153,9 +185,12 @@ fn there_is_no_power() {
 
 #[test]
 fn the_globals_are_those_of_the_language() {
-    check_text(&["Object.getOwnPropertyNames(globalThis).sort().join(' ')"], &expect![[r#"
+    check_text(
+        &["Object.getOwnPropertyNames(globalThis).sort().join(' ')"],
+        &expect![[r#"
         Object.getOwnPropertyNames(globalThis).sort().join(' ')  ->  Text("AggregateError Array AsyncDisposableStack BigInt Boolean Date DisposableStack Error EvalError Function Infinity InternalError Iterator JSON Map Math NaN Number Object RangeError ReferenceError Reflect RegExp Set String SuppressedError Symbol SyntaxError TypeError URIError WeakMap WeakSet decodeURI decodeURIComponent encodeURI encodeURIComponent escape globalThis isFinite isNaN parseFloat parseInt undefined unescape")
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -187,7 +222,8 @@ fn code_made_from_text_has_no_more_power_and_the_same_limits() {
 #[test]
 fn nothing_leaks_into_the_next_evaluation() {
     let engine = Engine::default();
-    let pollute = "(Object.prototype.polluted = 'yes', String.prototype.trim = () => 'taken', globalThis.kept = 1, value)";
+    let pollute =
+        "(Object.prototype.polluted = 'yes', String.prototype.trim = () => 'taken', globalThis.kept = 1, value)";
     assert_eq!(engine.transform(pollute, &text("a")), Ok(text("a")));
     let probe = "[({}).polluted === undefined, value.trim(), typeof kept]";
     let expected = Value::List(vec![Value::Bool(true), text("a"), text("undefined")]);
@@ -222,7 +258,10 @@ fn time_is_limited() {
             || matches!(&error, ScriptError::Thrown { message } if message.contains("stack"));
         assert!(is_limit, "{script}: {error:?}");
     }
-    assert_eq!(hostile("(() => { while (true) {} })()", &text("")), ScriptError::Time { limit: Duration::from_millis(100) });
+    assert_eq!(
+        hostile("(() => { while (true) {} })()", &text("")),
+        ScriptError::Time { limit: Duration::from_millis(100) }
+    );
 }
 
 #[test]
@@ -239,7 +278,10 @@ fn memory_is_limited() {
         "(() => { const m = new Map(); for (;;) m.set({}, {}) })()",
     ] {
         let error = hostile(script, &text(""));
-        assert!(matches!(error, ScriptError::Memory { .. } | ScriptError::Time { .. } | ScriptError::Thrown { .. }), "{script}: {error:?}");
+        assert!(
+            matches!(error, ScriptError::Memory { .. } | ScriptError::Time { .. } | ScriptError::Thrown { .. }),
+            "{script}: {error:?}"
+        );
     }
     assert_eq!(hostile("[...Array(3e6)].sort()", &text("")), ScriptError::Memory { limit: 16 << 20 });
 }
@@ -277,7 +319,10 @@ fn threads_do_not_share() {
             scope.spawn(move || {
                 for _ in 0..20 {
                     let value = Value::Number(number.to_string());
-                    assert_eq!(Engine::default().transform("value + 1", &value), Ok(Value::Number((number + 1).to_string())));
+                    assert_eq!(
+                        Engine::default().transform("value + 1", &value),
+                        Ok(Value::Number((number + 1).to_string()))
+                    );
                 }
             });
         }
@@ -303,7 +348,9 @@ fn memory_may_run_out_anywhere() {
         let mut exhausted = 0;
         for memory in (80_000..200_000).step_by(211) {
             let engine = Engine::new(Limits { memory, ..Limits::default() });
-            exhausted += usize::from(engine.transform(script, &text("Hello World")) == Err(ScriptError::Memory { limit: memory }));
+            exhausted += usize::from(
+                engine.transform(script, &text("Hello World")) == Err(ScriptError::Memory { limit: memory }),
+            );
         }
         assert!(exhausted > 10, "{script} ran out of memory only {exhausted} times");
     }

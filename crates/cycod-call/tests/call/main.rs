@@ -1,6 +1,7 @@
 //! Tests of binding and resolving, over tools written as their authors write them.
 
 mod bind;
+mod pages;
 mod properties;
 mod resolve;
 mod rules;

@@ -7,7 +7,9 @@ use crate::support::{TestScripts, command, command_tool, host, run_context, temp
 fn value() -> impl Strategy<Value = Value> {
     let number = prop_oneof![
         any::<i64>().prop_map(|number| number.to_string()),
-        any::<f64>().prop_filter("JSON has no infinities", |number| number.is_finite()).prop_map(|number| format!("{number:e}")),
+        any::<f64>()
+            .prop_filter("JSON has no infinities", |number| number.is_finite())
+            .prop_map(|number| format!("{number:e}")),
         "-?(0|[1-9][0-9]{0,30})(\\.[0-9]{1,30})?([eE][+-]?[0-9]{1,20})?",
     ];
     let leaf = prop_oneof![
@@ -19,7 +21,8 @@ fn value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 24, 4, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..4).prop_map(Value::List),
-            proptest::collection::btree_map(".{0,4}", inner, 0..4).prop_map(|entries| Value::Object(entries.into_iter().collect())),
+            proptest::collection::btree_map(".{0,4}", inner, 0..4)
+                .prop_map(|entries| Value::Object(entries.into_iter().collect())),
         ]
     })
 }

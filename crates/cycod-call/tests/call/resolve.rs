@@ -7,7 +7,8 @@ use cycod_syntax::{
 use expect_test::expect;
 
 use crate::support::{
-    TestScripts, TestSteps, bind, check_pieces, command, command_tool, host, run_context, show_pieces, template, text_literal, tool,
+    TestScripts, TestSteps, bind, check_pieces, command, command_tool, host, run_context, show_pieces, template,
+    text_literal, tool,
 };
 
 const ONE_OF_EACH: &str = "
@@ -45,14 +46,19 @@ fn values_are_placed_as_their_parameter_says() {
 
 #[test]
 fn absent_values_are_no_words() {
-    check_pieces(ONE_OF_EACH, &[], &["f {S} {W} {R}", "f '{N}' {B} {A} {O}", "f {S:uppercase} {N:format(000)}"], &expect![[r#"
+    check_pieces(
+        ONE_OF_EACH,
+        &[],
+        &["f {S} {W} {R}", "f '{N}' {B} {A} {O}", "f {S:uppercase} {N:format(000)}"],
+        &expect![[r#"
         f {S} {W} {R}
             "f " <S Arguments Text: ""> " " <W Arguments Text: ""> " " <R Arguments Text: "">
         f '{N}' {B} {A} {O}
             "f '" <N Arguments Number: ""> "' " <B Arguments Boolean: ""> " " <A Arguments Text: ""> " " <O Arguments Text: "">
         f {S:uppercase} {N:format(000)}
             "f " <S Arguments Text: ""> " " <N Arguments Number: "">
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -84,10 +90,24 @@ fn predefined_transforms() {
     let tool = command_tool("true", "X: {type: string, description: d}");
     let mut shown = String::new();
     for (value, transform) in [
-        ("ÀB ß", "lowercase"), ("straße", "uppercase"), ("\u{a0}\u{2003} a \t\n", "trim"), ("ab?>é", "base64encode"), ("YWI/PsOp", "base64decode"),
-        ("YWI_PsOp", "base64decode"), ("YQ", "base64decode"), (" YQ==", "base64decode"), ("AZaz09-._~ /?é+&=", "urlencode"), ("%41+%c3%A9", "urldecode"),
-        ("%4", "urldecode"), ("%zz", "urldecode"), ("%ff", "urldecode"), ("%é", "urldecode"), ("a\"b\\c\n\u{1}/é", "jsonescaped"),
-        ("it's $(x)", "shellescaped"), ("", "shellescaped"), ("'", "shellescaped"),
+        ("ÀB ß", "lowercase"),
+        ("straße", "uppercase"),
+        ("\u{a0}\u{2003} a \t\n", "trim"),
+        ("ab?>é", "base64encode"),
+        ("YWI/PsOp", "base64decode"),
+        ("YWI_PsOp", "base64decode"),
+        ("YQ", "base64decode"),
+        (" YQ==", "base64decode"),
+        ("AZaz09-._~ /?é+&=", "urlencode"),
+        ("%41+%c3%A9", "urldecode"),
+        ("%4", "urldecode"),
+        ("%zz", "urldecode"),
+        ("%ff", "urldecode"),
+        ("%é", "urldecode"),
+        ("a\"b\\c\n\u{1}/é", "jsonescaped"),
+        ("it's $(x)", "shellescaped"),
+        ("", "shellescaped"),
+        ("'", "shellescaped"),
     ] {
         let call = bind(&tool, &[&format!("X={value}")]);
         let result = call.text(&template(&tool, &format!("{{X:{transform}}}")), &NoSteps);
@@ -113,7 +133,8 @@ fn predefined_transforms() {
         "it's $(x)" shellescaped: "'it'\\''s $(x)'"
         "" shellescaped: "''"
         "'" shellescaped: "''\\'''"
-    "#]].assert_eq(&shown);
+    "#]]
+    .assert_eq(&shown);
 }
 
 #[test]
@@ -129,7 +150,8 @@ X: {type: string, description: d, format: "{value:shellescaped}"}
 R: {type: string, description: d, format: "{RAW:value}"}
 C: {type: boolean, description: d, format: "--constant"}
 "#;
-    let commands = ["f {S} {N} {P}", "f {D} {V} {C}", "f {L} {X} {R}", "f {S:uppercase} {N:format(0.0)}", "f {V ? S : N}"];
+    let commands =
+        ["f {S} {N} {P}", "f {D} {V} {C}", "f {L} {X} {R}", "f {S:uppercase} {N:format(0.0)}", "f {V ? S : N}"];
     check_pieces(
         parameters,
         &["S=a b", "N=5", "P=7", "V=1", "L=1", "L=2", "X=q", "R=$(r)", "C=no"],
@@ -147,7 +169,11 @@ C: {type: boolean, description: d, format: "--constant"}
                 "f -n " <S Arguments Text: "a b">
         "#]],
     );
-    check_pieces(parameters, &[], &commands, &expect![[r#"
+    check_pieces(
+        parameters,
+        &[],
+        &commands,
+        &expect![[r#"
         f {S} {N} {P}
             "f   "
         f {D} {V} {C}
@@ -158,7 +184,8 @@ C: {type: boolean, description: d, format: "--constant"}
             "f  " <N Arguments Number: "">
         f {V ? S : N}
             "f "
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -190,7 +217,13 @@ fn predefined_variables_share_one_instant() {
     check_pieces(
         "S: {type: string, description: d}",
         &[],
-        &["f {TOOL_NAME} {WORKSPACE} {TEMP}", "f {HOME} {OS}", "f {DATE} {TIME} {TIMESTAMP}", "f {JAVA_HOME} {API_TOKEN}", "f {NOT_SET}"],
+        &[
+            "f {TOOL_NAME} {WORKSPACE} {TEMP}",
+            "f {HOME} {OS}",
+            "f {DATE} {TIME} {TIMESTAMP}",
+            "f {JAVA_HOME} {API_TOKEN}",
+            "f {NOT_SET}",
+        ],
         &expect![[r#"
             f {TOOL_NAME} {WORKSPACE} {TEMP}
                 "f " <TOOL_NAME Word Enum: "my-alias"> " " <WORKSPACE Word Text: "/work dir"> " " <TEMP Word Text: "/tmp/run-1">
@@ -204,10 +237,15 @@ fn predefined_variables_share_one_instant() {
                 unset-variable: `{NOT_SET}` is neither a parameter nor a variable that is set in the environment
         "#]],
     );
-    check_pieces("DATE: {type: string, description: d}", &["DATE=today"], &["f {DATE}"], &expect![[r#"
+    check_pieces(
+        "DATE: {type: string, description: d}",
+        &["DATE=today"],
+        &["f {DATE}"],
+        &expect![[r#"
         f {DATE}
             "f " <DATE Arguments Text: "today">
-    "#]]);
+    "#]],
+    );
 }
 
 const STEPS: &str = "
@@ -254,8 +292,15 @@ fn conditions_are_decided_over_values() {
     let call = bind(&tool, &[]);
     let names = Names { parameters: vec!["S".to_owned()], steps: vec!["first".to_owned()] };
     let mut shown = String::new();
-    for text in ["{first.exit-code} == 0", "{first.output} contains '*'", "{S} == s && !{first.skipped}", "{first.status} < 3", "{first.error} == ''"] {
-        let (expr, problems) = condition::parse(text, |at| u32::try_from(at).expect("short"), &names, Position::RunCondition);
+    for text in [
+        "{first.exit-code} == 0",
+        "{first.output} contains '*'",
+        "{S} == s && !{first.skipped}",
+        "{first.status} < 3",
+        "{first.error} == ''",
+    ] {
+        let (expr, problems) =
+            condition::parse(text, |at| u32::try_from(at).expect("short"), &names, Position::RunCondition);
         let expr = expr.unwrap_or_else(|| panic!("{text} parses: {problems:?}"));
         let known = call.condition(&expr, &steps(StepValue::Missing));
         let later = call.condition(&expr, &TestSteps { known: Vec::new(), rest: StepValue::Later });
@@ -277,15 +322,34 @@ fn conditions_are_decided_over_values() {
         {first.error} == ''
             Err(NoResult { name: "first.error" })
             Err(Later { name: "first.error" })
-    "#]].assert_eq(&shown);
+    "#]]
+    .assert_eq(&shown);
 }
 
 #[test]
 fn texts_and_literals() {
-    let tool = command_tool("true", &format!("{ONE_OF_EACH}F: {{type: number, description: d, format: '-n {{value}}'}}"));
+    let tool =
+        command_tool("true", &format!("{ONE_OF_EACH}F: {{type: number, description: d, format: '-n {{value}}'}}"));
     let call = bind(&tool, &["S={N}", "N=5.0", "B=no", "A=a", "A=b c", "O={\"k\":1.0}", "F=3", "W=x"]);
     let mut shown = String::new();
-    for text in ["{S} {N}", "{N}", "{B}", "{A}", "x{A}", "{O}", "{F}", "n={F}", "{E}", "[{E}]", "{N:format(000)}", "{S:lowercase}", "{B ? S : N}", "{B ? 'a' : '5'}", "plain", ""] {
+    for text in [
+        "{S} {N}",
+        "{N}",
+        "{B}",
+        "{A}",
+        "x{A}",
+        "{O}",
+        "{F}",
+        "n={F}",
+        "{E}",
+        "[{E}]",
+        "{N:format(000)}",
+        "{S:lowercase}",
+        "{B ? S : N}",
+        "{B ? 'a' : '5'}",
+        "plain",
+        "",
+    ] {
         let as_text = call.text(&template(&tool, text), &NoSteps);
         let as_literal = call.literal(&text_literal(&tool, text), &NoSteps);
         shown.push_str(&format!("{text:?}: {as_text:?} / {as_literal:?}\n"));
@@ -307,7 +371,8 @@ fn texts_and_literals() {
         "{B ? 'a' : '5'}": Ok("5") / Ok(Text("5"))
         "plain": Ok("plain") / Ok(Text("plain"))
         "": Ok("") / Ok(Text(""))
-    "#]].assert_eq(&shown);
+    "#]]
+    .assert_eq(&shown);
 }
 
 #[test]
@@ -315,7 +380,8 @@ fn a_transform_that_nobody_knows_is_an_error() {
     let tool = command_tool("true", "X: {type: string, description: d}");
     let call = bind(&tool, &["X=a"]);
     let mut unknown = template(&tool, "{X:trim}");
-    let Some(Segment::Hole(Hole { value: HoleValue::Reference { transforms, .. }, .. })) = unknown.segments.first_mut() else {
+    let Some(Segment::Hole(Hole { value: HoleValue::Reference { transforms, .. }, .. })) = unknown.segments.first_mut()
+    else {
         panic!("the template is one placeholder")
     };
     *transforms = vec!["shellescape".to_owned()];

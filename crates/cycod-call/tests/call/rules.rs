@@ -114,7 +114,6 @@ O:
             invalid-argument: `A[2]`: `-1` is less than the minimum 0
             invalid-argument: `O.name`: has 0 characters, needs at least 1
             invalid-argument: `O.tags[1]`: `c` is not one of `a`, `b`
-              help: did you mean `a`?
             [A:=["x", 1] | O:={"name": []}]
             wrong-argument-type: `A[0]`: expected an integer, found `x`
               help: write it in digits, such as `42`

@@ -10,7 +10,7 @@ use cycod_call::{
     ArgumentProblem, Call, Given, NoSteps, Origin, OwnedPiece, OwnedWords, RunContext, Scripts, StepValue, Steps, json,
 };
 use cycod_definition::{Body, Command, Host, Literal, Platform, StepAction, Tool, Value, load};
-use cycod_diagnostic::SourceFile;
+use cycod_diagnostic::{SourceFile, visible};
 use cycod_syntax::template::{Names, StepAttribute, Template};
 use expect_test::Expect;
 
@@ -28,14 +28,18 @@ pub(crate) fn command_tool(command: &str, parameters: &str) -> Arc<Tool> {
 }
 
 pub(crate) fn host(platform: Platform) -> Arc<Host> {
-    let environment = [("LANG", "C"), ("API_TOKEN", "s3cr3t-value"), ("JAVA_HOME", "/opt/java 21"), ("TOKENIZERS", "true")];
+    let environment =
+        [("LANG", "C"), ("API_TOKEN", "s3cr3t-value"), ("JAVA_HOME", "/opt/java 21"), ("TOKENIZERS", "true")];
     Arc::new(Host {
         platform,
         home: PathBuf::from("/home/ada"),
         working_directory: PathBuf::from("/work dir/sub"),
         workspace: PathBuf::from("/work dir"),
         temp: PathBuf::from("/tmp"),
-        environment: environment.map(|(name, value)| (name.into(), value.into())).into_iter().collect::<BTreeMap<_, _>>(),
+        environment: environment
+            .map(|(name, value)| (name.into(), value.into()))
+            .into_iter()
+            .collect::<BTreeMap<_, _>>(),
         now: SystemTime::UNIX_EPOCH + Duration::from_millis(1_709_164_799_999),
     })
 }
@@ -176,8 +180,10 @@ impl Steps for TestSteps {
 #[track_caller]
 pub(crate) fn check_bind(parameters: &str, cases: &[&[&str]], expect: &Expect) {
     let tool = command_tool("true", parameters);
-    let shown: Vec<String> =
-        cases.iter().map(|given| format!("[{}]\n{}", given.join(" | "), describe(&try_bind(&tool, given)))).collect();
+    let shown: Vec<String> = cases
+        .iter()
+        .map(|given| format!("[{}]\n{}", visible(&given.join(" | ")), describe(&try_bind(&tool, given))))
+        .collect();
     expect.assert_eq(&shown.concat());
 }
 
