@@ -218,7 +218,7 @@ fn global_directories(host: &Host, overrides: &Overrides) -> Vec<PathBuf> {
 
 /// Keeps the first of several paths to one directory, but the user's rather than a local one.
 fn once_each(directories: Vec<ToolDirectory>) -> Vec<ToolDirectory> {
-    let places: Vec<PathBuf> = directories.iter().map(|directory| real(&directory.path)).collect();
+    let places: Vec<PathBuf> = directories.iter().map(|directory| place(&directory.path)).collect();
     let is_dropped = |index: usize| {
         let user_has_it = directories.iter().zip(&places).any(|(other, there)| {
             other.scope == Scope::User && directories[index].scope == Scope::Local && *there == places[index]
@@ -230,11 +230,6 @@ fn once_each(directories: Vec<ToolDirectory>) -> Vec<ToolDirectory> {
     };
     let kept: Vec<bool> = (0..directories.len()).map(|index| !is_dropped(index)).collect();
     directories.into_iter().zip(kept).filter_map(|(directory, keep)| keep.then_some(directory)).collect()
-}
-
-/// The path without links; as it is, when nothing is there.
-fn real(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn same_place(one: &Path, other: &Path) -> bool {

@@ -120,7 +120,8 @@ impl<'a> Writer<'a> {
     ///
     /// The text need not be a tool without errors, but it must not give itself another name. A new tool goes into
     /// `<name>.yaml`; one that replaces another keeps its file's name and mode (and its
-    /// owner, where that is allowed), except that a file of another format becomes `<name>.yaml`.
+    /// owner, where that is allowed), except that a file
+    /// of another format, or one whose own name says something else than the text, becomes `<name>.yaml`.
     pub fn add(&self, scope: Scope, name: &ToolName, text: &str, overwrite: Overwrite) -> Result<Written, WriteError> {
         let directory = self.scopes.written(scope);
         let target = directory.join(format!("{name}.yaml"));
@@ -152,10 +153,11 @@ impl<'a> Writer<'a> {
             return Err(WriteError::Exists { name: name.to_string(), path });
         }
         let metadata = plain(&path, style)?;
-        let is_yaml =
-            path.extension().is_some_and(|is| is.eq_ignore_ascii_case("yaml") || is.eq_ignore_ascii_case("yml"));
         let temporary = Temporary::write(path.parent().unwrap_or(&directory), text, Some(&metadata))?;
-        if is_yaml {
+        let is_yaml = path
+            .extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("yaml") || extension.eq_ignore_ascii_case("yml"));
+        if is_yaml && says(text, &path).eq_ignore_ascii_case(name.as_str()) {
             temporary.place_over(&path)?;
             return Ok(Written { path, replaced: true });
         }
@@ -181,14 +183,14 @@ impl<'a> Writer<'a> {
             Ok(current) if current == expected => {}
             _ => return Err(WriteError::Changed { path: path.clone() }),
         }
-        let checked = read::check_text(SourceFile::new(path.display().to_string(), text), path);
-        let key = checked.name.to_ascii_lowercase();
+        let name = says(text, path);
+        let key = name.to_ascii_lowercase();
         if key != entry.name.to_ascii_lowercase() {
             if self.scopes.is_reserved(&key) {
-                return Err(WriteError::Reserved { name: checked.name });
+                return Err(WriteError::Reserved { name });
             }
             if let Some((path, _)) = self.holders(entry.scope, &key, Some(path)).pop() {
-                return Err(WriteError::Exists { name: checked.name, path });
+                return Err(WriteError::Exists { name, path });
             }
         }
         Temporary::write(directory, text, Some(&metadata))?.place_over(path)
@@ -224,7 +226,7 @@ impl<'a> Writer<'a> {
         if self.scopes.is_reserved(&name.to_ascii_lowercase()) {
             return Err(WriteError::Reserved { name: name.to_owned() });
         }
-        let says = read::check_text(SourceFile::new(target.display().to_string(), text), target).name;
+        let says = says(text, target);
         if says.eq_ignore_ascii_case(name) {
             return Ok(());
         }
@@ -248,6 +250,11 @@ impl<'a> Writer<'a> {
         }
         holders
     }
+}
+
+/// The name that a tool of this text has in the file at `path`.
+fn says(text: &str, path: &Path) -> String {
+    read::check_text(SourceFile::new(path.display().to_string(), text), path).name
 }
 
 /// The metadata of a file that may be written.
