@@ -10,6 +10,7 @@ fn at(text: &str, needle: &str) -> Span {
 }
 
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "a table of literals reads better")]
 fn check(text: &str, diagnostics: Vec<Diagnostic>, expect: Expect) {
     let report = Report { source: SourceFile::new("tools/a.yaml", text), diagnostics };
     expect.assert_eq(&render_text(&report, Style::Plain));

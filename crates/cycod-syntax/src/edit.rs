@@ -46,7 +46,7 @@ pub enum EditError {
 
 /// Returns `text` with the value at `path` replaced.
 pub fn set(text: &str, path: &[PathStep], value: &Emit) -> Result<String, EditError> {
-    Edit::new("replace the value", text, path)?.apply(path, Change::Set(value), |edit, node| {
+    Edit::new("replace the value", text, path)?.apply(path, &Change::Set(value), |edit, node| {
         let (start, end) = (node.span.start as usize, node.span.end as usize);
         let mut new = String::new();
         match (value, edit.block_key(path)) {
@@ -66,7 +66,7 @@ pub fn set(text: &str, path: &[PathStep], value: &Emit) -> Result<String, EditEr
 
 /// Returns `text` with `key` added at the end of the mapping at `path`.
 pub fn insert(text: &str, path: &[PathStep], key: &str, value: &Emit) -> Result<String, EditError> {
-    Edit::new("add a key", text, path)?.apply(path, Change::Insert(key, value), |edit, node| {
+    Edit::new("add a key", text, path)?.apply(path, &Change::Insert(key, value), |edit, node| {
         let entries = node.as_mapping().filter(|entries| entries.iter().all(|entry| entry.key != key))?;
         if text[node.span.start as usize..].starts_with('{') {
             let mut new = String::new();
@@ -83,7 +83,7 @@ pub fn insert(text: &str, path: &[PathStep], key: &str, value: &Emit) -> Result<
 
 /// Returns `text` without the entry or item at `path`.
 pub fn remove(text: &str, path: &[PathStep]) -> Result<String, EditError> {
-    Edit::new("remove the value", text, path)?.apply(path, Change::Remove, |edit, node| {
+    Edit::new("remove the value", text, path)?.apply(path, &Change::Remove, |edit, node| {
         let (last, parent_path) = path.split_last()?;
         let parent = find(&edit.root, parent_path)?;
         let start = match last {
@@ -118,7 +118,7 @@ pub fn remove(text: &str, path: &[PathStep]) -> Result<String, EditError> {
 
 /// Returns `text` with `value` added at the end of the sequence at `path`.
 pub fn append(text: &str, path: &[PathStep], value: &Emit) -> Result<String, EditError> {
-    Edit::new("add an item", text, path)?.apply(path, Change::Append(value), |edit, node| {
+    Edit::new("add an item", text, path)?.apply(path, &Change::Append(value), |edit, node| {
         let items = node.as_sequence()?;
         let start = node.span.start as usize;
         if text[start..].starts_with('[') {
@@ -168,7 +168,7 @@ impl<'a> Edit<'a> {
     fn apply(
         &self,
         path: &[PathStep],
-        change: Change<'_>,
+        change: &Change<'_>,
         splice: impl FnOnce(&Self, &Node) -> Option<Splice>,
     ) -> Result<String, EditError> {
         let path_text = || self.path.clone();
@@ -181,7 +181,7 @@ impl<'a> Edit<'a> {
         edited.push_str(&new);
         edited.push_str(after.ok_or_else(disturbs)?);
         let mut wanted = Plain::of(&self.root);
-        wanted.change(path, &change).ok_or_else(unfit)?;
+        wanted.change(path, change).ok_or_else(unfit)?;
         let (result, _) = yaml::parse(&SourceFile::new("", edited.as_str()));
         if result.is_some_and(|result| Plain::of(&result) == wanted) { Ok(edited) } else { Err(disturbs()) }
     }

@@ -255,6 +255,7 @@ mod tests {
     }
 
     #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "a table of literals reads better")]
     fn check(value: &Emit, expect: Expect) {
         let yaml = to_yaml(value);
         expect.assert_eq(&yaml);

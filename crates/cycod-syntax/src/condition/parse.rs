@@ -32,7 +32,7 @@ pub fn parse(
     match parsed {
         Ok(expression) => (Some(expression), parser.warnings),
         Err(failure) => {
-            parser.warnings.push(failure.diagnostic);
+            parser.warnings.push(*failure.diagnostic);
             (None, parser.warnings)
         }
     }
@@ -41,7 +41,7 @@ pub fn parse(
 /// Why reading stopped.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    pub(crate) diagnostic: Diagnostic,
+    pub(crate) diagnostic: Box<Diagnostic>,
     /// Where, in the text.
     pub(crate) at: usize,
     /// Whether the condition before a `?` had been read, so that a placeholder was meant for sure.
@@ -84,11 +84,11 @@ impl<'a> Parser<'a> {
     pub(crate) fn failure(&self, code: Code, at: usize, message: String) -> Failure {
         let width = self.text[at..].chars().next().map_or(0, char::len_utf8);
         let span = if width == 0 { Span { start: (self.origin)(at), end: (self.origin)(at) } } else { self.span(at, at + width) };
-        Failure { diagnostic: Diagnostic::error(code, span, message), at, after_question: false }
+        Failure { diagnostic: Box::new(Diagnostic::error(code, span, message)), at, after_question: false }
     }
 
     fn fails(&self, start: usize, end: usize, code: Code, message: String) -> Failure {
-        Failure { diagnostic: Diagnostic::error(code, self.span(start, end), message), at: start, after_question: false }
+        Failure { diagnostic: Box::new(Diagnostic::error(code, self.span(start, end), message)), at: start, after_question: false }
     }
 
     pub(crate) fn expect(&mut self, character: char) -> Parsed<()> {
@@ -164,7 +164,7 @@ impl<'a> Parser<'a> {
                     if let Err(error) = regex::Regex::new(&pattern) {
                         let message = format!("`{pattern}` is not a regular expression");
                         let mut failure = self.fails(start, self.at, BAD_PATTERN, message);
-                        failure.diagnostic = failure.diagnostic.note(super::eval::reason(&error));
+                        failure.diagnostic = Box::new(failure.diagnostic.note(super::eval::reason(&error)));
                         return Err(failure);
                     }
                 }
@@ -176,7 +176,7 @@ impl<'a> Parser<'a> {
             self.at = end;
             self.skip_blanks();
             let mut failure = self.failure(SYNTAX, self.at, "comparisons cannot be chained".to_owned());
-            failure.diagnostic = failure.diagnostic.help("join them with `&&` or `||`, or use parentheses");
+            failure.diagnostic = Box::new(failure.diagnostic.help("join them with `&&` or `||`, or use parentheses"));
             return Err(failure);
         }
         Ok(expression)
@@ -272,7 +272,7 @@ impl<'a> Parser<'a> {
                 if self.position == Position::Ternary || leads =>
             {
                 let diagnostic = unresolved(&resolution, span, self.names);
-                Err(Failure { diagnostic, at: start, after_question: false })
+                Err(Failure { diagnostic: Box::new(diagnostic), at: start, after_question: false })
             }
             (Position::Ternary, _) if leads => {
                 let mut failure = self.fails(start, end, SYNTAX, format!("`{word}` is not a known name"));
@@ -280,7 +280,7 @@ impl<'a> Parser<'a> {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("write `'{word}'` if the text is meant"),
                 };
-                failure.diagnostic = failure.diagnostic.help(help);
+                failure.diagnostic = Box::new(failure.diagnostic.help(help));
                 Err(failure)
             }
             (Position::RunCondition, Resolution::Known(reference)) if leads || matches!(reference, Reference::Step { .. }) => {
@@ -324,7 +324,7 @@ impl<'a> Parser<'a> {
                 failure.diagnostic.help = help;
                 Err(failure)
             }
-            wrong => Err(Failure { diagnostic: unresolved(&wrong, span, self.names), at: start, after_question: false }),
+            wrong => Err(Failure { diagnostic: Box::new(unresolved(&wrong, span, self.names)), at: start, after_question: false }),
         }
     }
 
@@ -353,7 +353,7 @@ impl<'a> Parser<'a> {
 
     fn mixed(&self, start: usize) -> Failure {
         let mut failure = self.fails(start, self.at, SYNTAX, "a placeholder inside of a quoted text is not replaced here".to_owned());
-        failure.diagnostic = failure.diagnostic.help("compare the value itself: `{name} == 'text'`, or use `contains` or `matches`");
+        failure.diagnostic = Box::new(failure.diagnostic.help("compare the value itself: `{name} == 'text'`, or use `contains` or `matches`"));
         failure
     }
 

@@ -277,10 +277,10 @@ impl Scanner<'_> {
             }
             Err(failure) if declared && failure.after_question => {
                 let end = self.text[failure.at..line_end].find('}').map_or(line_end, |offset| failure.at + offset + 1);
-                Token::Wrong(end, failure.diagnostic)
+                Token::Wrong(end, *failure.diagnostic)
             }
             Err(failure) if declared && failure.diagnostic.code != SYNTAX_OF_CONDITION => {
-                Token::Wrong(failure.at.max(open + 1), failure.diagnostic)
+                Token::Wrong(failure.at.max(open + 1), *failure.diagnostic)
             }
             _ => Token::Text,
         }
@@ -297,7 +297,7 @@ impl Scanner<'_> {
             let message = format!("expected {what} here");
             let help = "a choice is written `{condition ? 'a' : 'b'}`";
             let mut failure = parser.failure(SYNTAX, parser.at, message);
-            failure.diagnostic = failure.diagnostic.help(help);
+            failure.diagnostic = Box::new(failure.diagnostic.help(help));
             in_branches(failure)
         };
         let then = self.branch(parser).map_err(in_branches)?;
@@ -337,12 +337,12 @@ impl Scanner<'_> {
                 if word_len > 0 {
                     failure.diagnostic.labels[0].span = span;
                 }
-                failure.diagnostic = failure.diagnostic.help(format!("write `'{word}'` if the text is meant"));
+                failure.diagnostic = Box::new(failure.diagnostic.help(format!("write `'{word}'` if the text is meant")));
                 Err(failure)
             }
             wrong => {
                 let mut failure = parser.failure(SYNTAX, start, String::new());
-                failure.diagnostic = unresolved(&wrong, span, self.names);
+                failure.diagnostic = Box::new(unresolved(&wrong, span, self.names));
                 Err(failure)
             }
         }

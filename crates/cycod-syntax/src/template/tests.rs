@@ -60,6 +60,7 @@ fn template_references(hole: &Hole) -> Vec<String> {
 }
 
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "a table of literals reads better")]
 fn check(text: &str, expect: Expect) {
     expect.assert_eq(&describe(text, &names()));
 }

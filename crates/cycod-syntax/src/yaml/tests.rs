@@ -58,6 +58,7 @@ fn describe(source: &SourceFile, diagnostics: &[Diagnostic], out: &mut String) {
 }
 
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "a table of literals reads better")]
 fn check(text: &str, expect: Expect) {
     let source = SourceFile::new("a.yaml", text);
     let (tree, diagnostics) = parse(&source);
