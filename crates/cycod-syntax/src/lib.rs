@@ -6,5 +6,7 @@
 pub mod condition;
 pub mod edit;
 pub mod emit;
+#[cfg(test)]
+mod pages;
 pub mod template;
 pub mod yaml;
