@@ -4,11 +4,7 @@ use cycod_syntax::{
     template::{Reference, StepAttribute},
 };
 
-use crate::{
-    ParameterType,
-    lower::{Lowering, did_you_mean},
-    table::one_of,
-};
+use crate::{ParameterType, lower::Lowering, table::one_of};
 
 /// What an operand is known to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +79,7 @@ fn compare(operator: Comparison, a: &Expr, b: &Expr, whole: Span, lowering: &Low
         );
         lowering.sink.report(if kind == Kind::Status {
             let diagnostic = diagnostic.note(format!("a step's status is {}", one_of(&STATUSES)));
-            match did_you_mean(&text, STATUSES) {
+            match lowering.sink.did_you_mean(&text, STATUSES) {
                 Some((_, help)) => diagnostic.help(help),
                 None => diagnostic,
             }

@@ -1,11 +1,7 @@
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use cycod_syntax::template::{HoleValue, Reference, Template, number_format};
 
-use crate::{
-    NamedTransform, ParameterType,
-    lower::{Lowering, did_you_mean},
-    table::one_of,
-};
+use crate::{NamedTransform, ParameterType, lower::Lowering, table::one_of};
 
 /// Reports inline transforms and formats that do not exist.
 pub(crate) fn check(template: &Template, lowering: &Lowering<'_>) {
@@ -40,7 +36,7 @@ pub(crate) fn unknown(name: &str, span: Span, lowering: &Lowering<'_>) {
     let names = NamedTransform::NAMES.map(|(name, _)| name);
     let diagnostic = Diagnostic::error(Code("unknown-transform"), span, format!("there is no transform `{name}`"))
         .note(format!("transforms are {}", one_of(&names).replace(" or ", " and ")));
-    lowering.sink.report(match did_you_mean(name, names) {
+    lowering.sink.report(match lowering.sink.did_you_mean(name, names) {
         Some((near, help)) => {
             let start = lowering.sink.text(span).find(name).map(|at| span.start + at as u32);
             let diagnostic = diagnostic.help(help);

@@ -1,7 +1,7 @@
 use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
 use cycod_syntax::yaml::Entry;
 
-use super::{Lowering, Scope, Text, View, did_you_mean};
+use super::{Lowering, Scope, Text, View};
 use crate::{
     Command, CommandText, Interpreter, Platform, PlatformCommands, PlatformKey, ProgramTemplate, ToolUse, table::one_of,
 };
@@ -40,8 +40,8 @@ impl Lowering<'_> {
             [] => {
                 let misspelt = view.entries.iter().any(|entry| {
                     view.section.key(&entry.key).is_none()
-                        && did_you_mean(&entry.key, view.section.keys.iter().map(|key| key.name))
-                            .is_some_and(|(near, _)| view.section.key(near).is_some_and(|key| key.executes))
+                        && cycod_diagnostic::closest(&entry.key, view.section.keys.iter().map(|key| key.name))
+                            .is_some_and(|near| view.section.key(near).is_some_and(|key| key.executes))
                 });
                 if !misspelt {
                     let names: Vec<&str> = view
@@ -232,7 +232,7 @@ impl Lowering<'_> {
         let diagnostic = if key && name.eq_ignore_ascii_case("default") {
             diagnostic.help("`default` stands beside `platforms`, not below it")
         } else {
-            match did_you_mean(name, names) {
+            match self.sink.did_you_mean(name, names) {
                 Some((near, help)) => diagnostic
                     .help(help)
                     .fix(format!("write `{near}`"), vec![Edit { span, replacement: near.to_owned() }]),

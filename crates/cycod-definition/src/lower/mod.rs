@@ -22,7 +22,7 @@ use cycod_syntax::{
 };
 
 pub(crate) use literal::static_value;
-pub(crate) use sink::{Sink, did_you_mean, replace};
+pub(crate) use sink::{Sink, replace};
 pub(crate) use view::{Text, View};
 
 use crate::{Loaded, Parameter, table::TOOL};

@@ -8,7 +8,7 @@ use cycod_syntax::{
 use regex::RegexBuilder;
 
 use super::{
-    Lowering, Scope, Text, View, did_you_mean,
+    Lowering, Scope, Text, View,
     literal::{static_value, value},
     replace,
 };
@@ -140,7 +140,7 @@ impl Lowering<'_> {
                     text.span,
                     format!("the alternative `{alternative}` is not a parameter"),
                 );
-                self.sink.report(match did_you_mean(alternative, names()) {
+                self.sink.report(match self.sink.did_you_mean(alternative, names()) {
                     Some((near, help)) => {
                         diagnostic.help(help).fix(format!("write `{near}`"), replace(text.span, near))
                     }
@@ -375,7 +375,7 @@ impl Lowering<'_> {
             Value::Text(text) => Some(text.as_str()),
             _ => None,
         });
-        match did_you_mean(text, allowed) {
+        match self.sink.did_you_mean(text, allowed) {
             Some((near, help)) => diagnostic
                 .help(help)
                 .fix(format!("write `{near}`"), replace(span, serde_json::Value::from(near).to_string())),

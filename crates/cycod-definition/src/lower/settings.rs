@@ -3,7 +3,7 @@ use std::{collections::HashSet, time::Duration};
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use cycod_syntax::template;
 
-use super::{Lowering, Scope, Text, View, did_you_mean, literal::static_value, replace};
+use super::{Lowering, Scope, Text, View, literal::static_value, replace};
 use crate::{
     Access, Change, Cleanup, Container, Environment, Expected, FilePaths, FunctionCalling, Interactive, Isolation,
     Metadata, ParameterType, Permission, Privilege, Requires, Resources, Security, TestCase, Tool,
@@ -73,7 +73,7 @@ impl Lowering<'_> {
             let name = &secret.scalar.text;
             // A secret may also name a variable of the caller's environment, so a stranger is fine unless it
             // looks like a slip of the pen.
-            if let Some((near, help)) = did_you_mean(name, known.iter().copied()) {
+            if let Some((near, help)) = self.sink.did_you_mean(name, known.iter().copied()) {
                 self.sink.report(
                     Diagnostic::warning(
                         Code("unknown-secret"),
@@ -153,7 +153,7 @@ impl Lowering<'_> {
             ],
             "network" => &[("external", Access::NetworkExternal), ("loopback", Access::NetworkLoopback)],
             _ => {
-                let help = did_you_mean(family, ["filesystem", "network"]).map(|(_, help)| help);
+                let help = self.sink.did_you_mean(family, ["filesystem", "network"]).map(|(_, help)| help);
                 return refuse(format!("`{source}` is not a permission we know"), help);
             }
         };
@@ -161,7 +161,7 @@ impl Lowering<'_> {
             return refuse(format!("`{source}` does not say what it permits"), None);
         };
         let Some((_, access)) = kinds.iter().find(|(name, _)| *name == kind) else {
-            let help = did_you_mean(kind, kinds.iter().map(|(name, _)| *name)).map(|(_, help)| help);
+            let help = self.sink.did_you_mean(kind, kinds.iter().map(|(name, _)| *name)).map(|(_, help)| help);
             return refuse(format!("`{family}:{kind}` is not a permission we know"), help);
         };
         let Some(target) = target.filter(|target| !target.trim().is_empty()) else {
@@ -246,7 +246,7 @@ impl Lowering<'_> {
                     entry.key_span,
                     format!("`{}` is not a parameter type", entry.key),
                 );
-                self.sink.report(match did_you_mean(&entry.key, types) {
+                self.sink.report(match self.sink.did_you_mean(&entry.key, types) {
                     Some((near, help)) => {
                         diagnostic.help(help).fix(format!("write `{near}`"), replace(entry.key_span, near))
                     }
@@ -378,7 +378,7 @@ impl Lowering<'_> {
                         entry.key_span,
                         format!("the tool has no parameter `{}`", entry.key),
                     );
-                    self.sink.report(match did_you_mean(&entry.key, names) {
+                    self.sink.report(match self.sink.did_you_mean(&entry.key, names) {
                         Some((near, help)) => {
                             diagnostic.help(help).fix(format!("write `{near}`"), replace(entry.key_span, near))
                         }

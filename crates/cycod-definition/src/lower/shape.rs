@@ -3,11 +3,11 @@
 //! This runs once over the whole document, so that the lowering after it need not explain anything about
 //! types: what is not of the right type was reported here and reads as absent there.
 
-use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
+use cycod_diagnostic::{Code, Diagnostic, Edit, Span, closest};
 use cycod_syntax::yaml::{Entry, Node, NodeKind, Resolved, Scalar, ScalarStyle};
 
 use super::{
-    sink::{Sink, did_you_mean, replace},
+    sink::{Sink, replace},
     units,
 };
 use crate::table::{Section, TOOL, Takes, one_of};
@@ -75,8 +75,9 @@ impl Shape<'_> {
             return;
         }
         let written = || section.keys.iter().filter(|key| key.synonym_of.is_none());
-        let near = did_you_mean(&entry.key, written().map(|key| key.name));
-        let misspelt_command = near.as_ref().is_some_and(|(near, _)| section.key(near).is_some_and(|key| key.executes));
+        // Whether a key looks like a command decides how bad it is, so this does not depend on how many came before.
+        let near = closest(&entry.key, written().map(|key| key.name));
+        let misspelt_command = near.is_some_and(|near| section.key(near).is_some_and(|key| key.executes));
         let message = format!("{} has no key `{}`", section.noun, entry.key);
         let code = Code("unknown-key");
         let diagnostic = if section.strict || misspelt_command {
@@ -85,7 +86,9 @@ impl Shape<'_> {
             Diagnostic::warning(code, entry.key_span, message).label("ignored")
         };
         self.sink.report(match near {
-            Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), replace(entry.key_span, near)),
+            Some(near) => diagnostic
+                .help(format!("did you mean `{near}`?"))
+                .fix(format!("write `{near}`"), replace(entry.key_span, near)),
             None if section.keys.len() <= 8 => {
                 let names: Vec<&str> = written().map(|key| key.name).collect();
                 diagnostic.note(format!("known keys are {}", one_of(&names).replace(" or ", " and ")))
@@ -221,7 +224,7 @@ impl Shape<'_> {
         }
         let diagnostic = Diagnostic::error(Code("unknown-choice"), span, format!("{name} cannot be `{text}`"))
             .note(format!("it is {}", one_of(words)));
-        self.sink.report(match did_you_mean(text, words.iter().copied()) {
+        self.sink.report(match self.sink.did_you_mean(text, words.iter().copied()) {
             Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), replace(span, near)),
             None => diagnostic,
         });

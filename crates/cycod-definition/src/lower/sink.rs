@@ -1,4 +1,4 @@
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use cycod_diagnostic::{Code, Diagnostic, Edit, SourceFile, Span};
 use cycod_syntax::{
@@ -12,11 +12,13 @@ use crate::CODES;
 pub(crate) struct Sink<'a> {
     pub(crate) source: &'a SourceFile,
     found: RefCell<Vec<Diagnostic>>,
+    /// How many suggestions are still looked for: nobody reads hundreds, and each takes its time.
+    suggestions: Cell<u32>,
 }
 
 impl<'a> Sink<'a> {
     pub(crate) fn new(source: &'a SourceFile) -> Self {
-        Self { source, found: RefCell::default() }
+        Self { source, found: RefCell::default(), suggestions: Cell::new(200) }
     }
 
     /// Adds a diagnostic of our own.
@@ -46,6 +48,18 @@ impl<'a> Sink<'a> {
         found
     }
 
+    /// Returns "did you mean `x`?" for the candidate nearest to `word`, with that candidate.
+    pub(crate) fn did_you_mean<'b>(
+        &self,
+        word: &str,
+        candidates: impl IntoIterator<Item = &'b str>,
+    ) -> Option<(&'b str, String)> {
+        let left = self.suggestions.get().checked_sub(1)?;
+        self.suggestions.set(left);
+        let near = cycod_diagnostic::closest(word, candidates.into_iter().take(1000))?;
+        Some((near, format!("did you mean `{near}`?")))
+    }
+
     /// The text at `span`.
     pub(crate) fn text(&self, span: Span) -> &'a str {
         self.source.text.get(span.start as usize..span.end as usize).unwrap_or_default()
@@ -62,11 +76,4 @@ impl<'a> Sink<'a> {
 /// Replaces one span.
 pub(crate) fn replace(span: Span, replacement: impl Into<String>) -> Vec<Edit> {
     vec![Edit { span, replacement: replacement.into() }]
-}
-
-/// Returns "did you mean `x`?" for the candidate nearest to `word`, with that candidate.
-pub(crate) fn did_you_mean<'b>(word: &str, candidates: impl IntoIterator<Item = &'b str>) -> Option<(&'b str, String)> {
-    // Nobody needs a suggestion out of thousands, and measuring the distance to all of them would take its time.
-    let near = cycod_diagnostic::closest(word, candidates.into_iter().take(200))?;
-    Some((near, format!("did you mean `{near}`?")))
 }

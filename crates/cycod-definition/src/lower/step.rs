@@ -7,7 +7,7 @@ use cycod_syntax::{
 use super::{
     Lowering, Scope, Text, View,
     command::{Defaults, Form},
-    did_you_mean, replace,
+    replace,
     settings::delay,
 };
 use crate::{
@@ -283,7 +283,7 @@ impl Lowering<'_> {
         )
         .label("no step has this name");
         let others = names.iter().map(String::as_str).filter(|other| *other != own);
-        self.sink.report(match did_you_mean(name, others) {
+        self.sink.report(match self.sink.did_you_mean(name, others) {
             Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), replace(span, near)),
             None => diagnostic,
         });

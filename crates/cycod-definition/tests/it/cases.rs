@@ -214,8 +214,8 @@ mod names {
         check(
             "name:\ndescription: b\nbash: ls\n",
             expect![[r#"
-            1:5-1:5 error[wrong-type]: `name` has no value
-        "#]],
+                1:6-1:6 error[wrong-type]: `name` has no value
+            "#]],
         );
     }
 
@@ -249,8 +249,8 @@ mod descriptions {
         check(
             "name: a\ndescription:\nbash: ls\n",
             expect![[r#"
-            2:12-2:12 error[wrong-type]: `description` has no value
-        "#]],
+                2:13-2:13 error[wrong-type]: `description` has no value
+            "#]],
         );
     }
 
@@ -684,8 +684,8 @@ mod forms {
         check(
             "name: a\ndescription: b\nbash:\n",
             expect![[r#"
-            3:5-3:5 error[wrong-type]: `bash` has no value
-        "#]],
+                3:6-3:6 error[wrong-type]: `bash` has no value
+            "#]],
         );
     }
 
@@ -1658,17 +1658,17 @@ mod settings {
         check(
             "name: a\ndescription: b\nbash: ls\nsecurity:\n  required-permissions:\n    - filesytem:read:/tmp\n    - filesystem:reed:/tmp\n    - filesystem:read\n    - network:external:\n    - network:external:https://example.com/\n    - network:external:example.com:http\n    - everything\n",
             expect![[r#"
-            6:7-6:26 error[unknown-permission]: `filesytem:read:/tmp` is not a permission we know
-              help: did you mean `filesystem`?
-            7:7-7:27 error[unknown-permission]: `filesystem:reed` is not a permission we know
-              help: did you mean `read`?
-            8:7-8:22 error[unknown-permission]: `filesystem:read` names no path
-            9:7-9:23 error[wrong-type]: an item of `required-permissions` takes text, not a mapping
-            10:7-10:44 error[unknown-permission]: `https://example.com/` is not a host
-              help: write the host alone, without `https://` and path
-            11:7-11:40 error[unknown-permission]: `example.com:http` is not a host
-            12:7-12:17 error[unknown-permission]: `everything` is not a permission we know
-        "#]],
+                6:7-6:26 error[unknown-permission]: `filesytem:read:/tmp` is not a permission we know
+                  help: did you mean `filesystem`?
+                7:7-7:27 error[unknown-permission]: `filesystem:reed` is not a permission we know
+                  help: did you mean `read`?
+                8:7-8:22 error[unknown-permission]: `filesystem:read` names no path
+                9:7-9:24 error[wrong-type]: an item of `required-permissions` takes text, not a mapping
+                10:7-10:44 error[unknown-permission]: `https://example.com/` is not a host
+                  help: write the host alone, without `https://` and path
+                11:7-11:40 error[unknown-permission]: `example.com:http` is not a host
+                12:7-12:17 error[unknown-permission]: `everything` is not a permission we know
+            "#]],
         );
     }
 
