@@ -367,7 +367,7 @@ fn deprecation_warning(parameter: &Parameter, deprecation: &cycod_definition::De
 fn collect_parameters<'a>(literal: &'a Literal, into: &mut Vec<&'a str>) {
     match literal {
         Literal::Text(template) => into.extend(template.references().filter_map(|(reference, _)| match reference {
-            Reference::Parameter(name) => Some(name.as_str()),
+            Reference::Parameter(name) | Reference::Environment(name) => Some(name.as_str()),
             _ => None,
         })),
         Literal::List(items) => items.iter().for_each(|item| collect_parameters(item, into)),

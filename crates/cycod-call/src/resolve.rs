@@ -268,10 +268,8 @@ impl<'a> Scope<'a> {
                 if let Some(operand) = inside.filter(|_| is_inner_value(reference)) {
                     return Ok(Some(operand.clone()));
                 }
-                let position = self.tool.parameters.iter().position(|parameter| parameter.name == *name);
-                let found = position.and_then(|at| Some((&self.tool.parameters[at], self.values.get(at)?)));
-                match found {
-                    Some((parameter, bound)) => Ok(Some(Operand::of_parameter(parameter, bound))),
+                match self.parameter(name) {
+                    Some(operand) => Ok(Some(operand)),
                     None => Err(ResolveError::Unset { name: name.clone() }),
                 }
             }
@@ -282,6 +280,8 @@ impl<'a> Scope<'a> {
                 let kind = predefined::kind(*variable);
                 Ok(Some(Operand::new(Cow::Borrowed(name), Value::Text(value), Mode::Word, kind)))
             }
+            // An alias is written without sight of the parameters of its base.
+            Reference::Environment(name) if self.tool.parameter(name).is_some() => Ok(self.parameter(name)),
             Reference::Environment(name) => {
                 let value = environment(self.host, name).ok_or_else(|| ResolveError::Unset { name: name.clone() })?;
                 let value = value.to_str().ok_or_else(|| ResolveError::NotUnicode { name: name.clone() })?;
@@ -301,6 +301,11 @@ impl<'a> Scope<'a> {
                 StepValue::Missing => Err(ResolveError::NoResult { name: step_name(step, *attribute) }),
             },
         }
+    }
+
+    fn parameter(&self, name: &str) -> Option<Operand<'a>> {
+        let at = self.tool.parameters.iter().position(|parameter| parameter.name == *name)?;
+        Some(Operand::of_parameter(&self.tool.parameters[at], self.values.get(at)?))
     }
 
     fn decide(&self, condition: &Expr, inside: Option<&Operand<'a>>) -> Result<bool, ResolveError> {

@@ -111,14 +111,9 @@ impl Placing<'_> {
         let mut text = String::with_capacity(source.len() + self.variables.iter().map(|(_, _, value)| value.len() + 32).sum::<usize>());
         for (_, name, value) in &self.variables {
             text.push_str(name);
-            text.push_str("='");
-            let mut parts = value.split('\'');
-            text.push_str(parts.next().unwrap_or_default());
-            for part in parts {
-                text.push_str("'\\''");
-                text.push_str(part);
-            }
-            text.push_str("'; ");
+            text.push('=');
+            push_quoted(&mut text, value);
+            text.push_str("; ");
         }
         let prelude = 0..text.len();
         let mut at = 0;
@@ -353,4 +348,23 @@ fn arithmetic(shell: Shell, value: &Value<'_>, text: &str, parens: bool) -> Resu
         (_, false) => write!(out, " -{digits}"),
     };
     Ok(out)
+}
+
+/// Writes `value` as one quoted word: the whole of it in `'…'`, or in `"…"` when it holds many single quotes,
+/// because bash takes quadratic time to join the parts of a word.
+fn push_quoted(text: &mut String, value: &str) {
+    const MANY: usize = 64;
+    let few = value.bytes().filter(|&byte| byte == b'\'').nth(MANY).is_none();
+    let (quote, special): (char, &[char]) = if few { ('\'', &['\'']) } else { ('"', &['$', '`', '"', '\\']) };
+    text.push(quote);
+    let mut rest = value;
+    while let Some(at) = rest.find(special) {
+        text.push_str(&rest[..at]);
+        // A single quote closes, stands escaped, and opens again; in `"…"` a backslash is enough.
+        text.push_str(if few { "'\\''" } else { "\\" });
+        text.push_str(if few { "" } else { &rest[at..=at] });
+        rest = &rest[at + 1..];
+    }
+    text.push_str(rest);
+    text.push(quote);
 }
