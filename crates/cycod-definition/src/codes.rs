@@ -2,7 +2,7 @@
 ///
 /// A file's diagnostics also carry codes of the crates that read YAML, templates and conditions, and of the one
 /// that places values into shells.
-pub const CODES: [&str; 50] = [
+pub const CODES: [&str; 52] = [
     "alias-command",
     "alias-of-itself",
     "alias-without-base",
@@ -10,7 +10,8 @@ pub const CODES: [&str; 50] = [
     "condition-type",
     "container-unused",
     "default-cycle",
-    "duplicate-name",
+    "duplicate-step",
+    "duplicate-test",
     "duplicate-platform",
     "empty-command",
     "empty-range",
@@ -52,5 +53,6 @@ pub const CODES: [&str; 50] = [
     "unknown-transform",
     "unsupported-format",
     "unused-key",
+    "unused-parameter",
     "wrong-type",
 ];

@@ -4,3 +4,4 @@ pub(crate) mod conditions;
 pub(crate) mod graph;
 pub(crate) mod placing;
 pub(crate) mod transforms;
+pub(crate) mod unused;

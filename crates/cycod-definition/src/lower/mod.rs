@@ -15,6 +15,8 @@ mod tool;
 mod units;
 mod view;
 
+use std::{cell::RefCell, collections::BTreeSet};
+
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
 use cycod_syntax::{
     template::{self, Names, Reference, Template},
@@ -44,7 +46,8 @@ pub(crate) fn lower(source: &SourceFile, root: &Node, stem: Option<&str>, found:
     }
     shape::check(root, &sink);
     let view = View { entries, section: &TOOL, span: root.span };
-    let mut lowering = Lowering { sink, names: Names::default(), alias: false, parameters: Vec::new() };
+    let mut lowering =
+        Lowering { sink, names: Names::default(), alias: false, used: RefCell::default(), parameters: Vec::new() };
     let (name, tool) = lowering.tool(&view, stem);
     let diagnostics = lowering.sink.into_diagnostics();
     let broken = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
@@ -61,6 +64,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) names: Names,
     /// Whether the tool is an alias, whose base's parameters are not known here.
     pub(crate) alias: bool,
+    /// The parameters that something refers to.
+    pub(crate) used: RefCell<BTreeSet<String>>,
     /// The parameters, once they are lowered.
     pub(crate) parameters: Vec<Parameter>,
 }
@@ -95,7 +100,17 @@ impl Lowering<'_> {
         template
     }
 
+    /// Remembers what is referred to.
+    pub(crate) fn mark_used<'r>(&self, references: impl IntoIterator<Item = &'r Reference>) {
+        for reference in references {
+            if let Reference::Parameter(name) = reference {
+                self.used.borrow_mut().insert(name.clone());
+            }
+        }
+    }
+
     fn check_references(&self, template: &Template, scope: Scope) {
+        self.mark_used(template.references().map(|(reference, _)| reference));
         if scope == Scope::Steps {
             return;
         }

@@ -342,7 +342,7 @@ impl Lowering<'_> {
             };
             if let Some((_, first)) = tests.iter().find(|(test, _)| test.name == name) {
                 self.sink.report(
-                    Diagnostic::error(Code("duplicate-name"), span, format!("a second test is called `{name}`"))
+                    Diagnostic::error(Code("duplicate-test"), span, format!("a second test is called `{name}`"))
                         .also(*first, "the first"),
                 );
             }

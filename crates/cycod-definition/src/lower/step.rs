@@ -132,7 +132,7 @@ impl Lowering<'_> {
         }
         if let Some(first) = before.iter().find(|draft| draft.step.name == name) {
             self.sink.report(
-                Diagnostic::error(Code("duplicate-name"), text.span, format!("a second step is called `{name}`"))
+                Diagnostic::error(Code("duplicate-step"), text.span, format!("a second step is called `{name}`"))
                     .also(first.span, "the first"),
             );
         }
@@ -148,6 +148,7 @@ impl Lowering<'_> {
         );
         self.sink.extend(diagnostics);
         let expression = expression?;
+        self.mark_used(expression.references().into_iter().map(|(reference, _)| reference));
         crate::check::conditions::check(&expression, text.span, self);
         Some((expression, text.to_owned()))
     }

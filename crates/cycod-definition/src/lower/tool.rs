@@ -49,7 +49,7 @@ impl Lowering<'_> {
             self.check_platforms(view, command);
         }
         let file_paths = self.file_paths(view);
-        let settings = Tool {
+        let tool = Tool {
             name: match &name {
                 Some(name) => name.clone(),
                 None => return (name, None),
@@ -83,7 +83,8 @@ impl Lowering<'_> {
             changelog: self.changelog(view),
             declared_risk: declared_risk(view),
         };
-        (name, Some(settings))
+        crate::check::unused::check(&tool, view.map("parameters"), self);
+        (name, Some(tool))
     }
 
     fn name(&self, view: &View<'_>, stem: Option<&str>, top: Span) -> Option<ToolName> {

@@ -959,6 +959,43 @@ mod parameters {
     use super::*;
 
     #[test]
+    fn never_used() {
+        check(
+            "name: a\ndescription: b\nbash: ls\nparameters: {P: {description: p}}\n",
+            expect![[r#"
+            4:14-4:15 warning[unused-parameter]: parameter `P` is never used
+              help: write `{P}` where its value belongs, or remove it
+        "#]],
+        );
+    }
+
+    #[test]
+    fn used_in_the_wrong_case() {
+        check(
+            "name: a\ndescription: b\nbash: ls {my-file}\nparameters: {MY_FILE: {description: p}}\n",
+            expect![[r#"
+                4:14-4:21 warning[unused-parameter]: parameter `MY_FILE` is never used
+                  also 3:11: `{my-file}` is text
+                  help: write `{MY_FILE}`
+                  fix: write `{MY_FILE}`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn used_in_a_condition_only() {
+        check(
+            "name: a\ndescription: b\nsteps: [{name: s, bash: ls, run-condition: '{P} == x'}]\nparameters: {P: {description: p}}\n",
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn scripts_find_parameters_in_the_environment() {
+        check("name: a\ndescription: b\npython: import os\nparameters: {P: {description: p}}\n", expect![[r#""#]]);
+    }
+
+    #[test]
     fn digit_name() {
         check(
             "name: a\ndescription: b\nbash: ls\nparameters: {0: {description: p}}\n",
@@ -1016,7 +1053,12 @@ mod parameters {
     fn other_words_for_types() {
         check(
             "name: a\ndescription: b\nbash: ls\nparameters: {A: {type: logical, description: p}, B: {type: character, description: p, default: [x]}}\n",
-            expect![[r#""#]],
+            expect![[r#"
+                4:14-4:15 warning[unused-parameter]: parameter `A` is never used
+                  help: write `{A}` where its value belongs, or remove it
+                4:50-4:51 warning[unused-parameter]: parameter `B` is never used
+                  help: write `{B}` where its value belongs, or remove it
+            "#]],
         );
     }
 
@@ -1365,9 +1407,11 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls {LOCATOIN}\nparameters: {LOCATION: {description: p}}\n",
             expect![[r#"
-            3:11-3:19 warning[misspelt-placeholder]: `LOCATOIN` is no parameter; its value is taken from the environment
-              help: did you mean `LOCATION`?
-        "#]],
+                3:11-3:19 warning[misspelt-placeholder]: `LOCATOIN` is no parameter; its value is taken from the environment
+                  help: did you mean `LOCATION`?
+                4:14-4:22 warning[unused-parameter]: parameter `LOCATION` is never used
+                  help: write `{LOCATION}` where its value belongs, or remove it
+            "#]],
         );
     }
 }
@@ -1401,9 +1445,9 @@ mod steps {
         check(
             "name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: x, bash: ls}]\n",
             expect![[r#"
-            3:37-3:38 error[duplicate-name]: a second step is called `x`
-              also 3:16: the first
-        "#]],
+                3:37-3:38 error[duplicate-step]: a second step is called `x`
+                  also 3:16: the first
+            "#]],
         );
     }
 
@@ -1753,9 +1797,9 @@ mod settings {
         check(
             "name: a\ndescription: b\nbash: ls\ntests: [{name: t}, {name: t}]\n",
             expect![[r#"
-            4:27-4:28 error[duplicate-name]: a second test is called `t`
-              also 4:16: the first
-        "#]],
+                4:27-4:28 error[duplicate-test]: a second test is called `t`
+                  also 4:16: the first
+            "#]],
         );
     }
 
