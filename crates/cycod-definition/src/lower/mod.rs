@@ -46,8 +46,14 @@ pub(crate) fn lower(source: &SourceFile, root: &Node, stem: Option<&str>, found:
     }
     shape::check(root, &sink);
     let view = View { entries, section: &TOOL, span: root.span };
-    let mut lowering =
-        Lowering { sink, names: Names::default(), alias: false, used: RefCell::default(), parameters: Vec::new() };
+    let mut lowering = Lowering {
+        sink,
+        names: Names::default(),
+        alias: false,
+        flow: false,
+        used: RefCell::default(),
+        parameters: Vec::new(),
+    };
     let (name, tool) = lowering.tool(&view, stem);
     let diagnostics = lowering.sink.into_diagnostics();
     let broken = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
@@ -64,6 +70,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) names: Names,
     /// Whether the tool is an alias, whose base's parameters are not known here.
     pub(crate) alias: bool,
+    /// Whether the whole file is in braces, as JSON is.
+    pub(crate) flow: bool,
     /// The parameters that something refers to.
     pub(crate) used: RefCell<BTreeSet<String>>,
     /// The parameters, once they are lowered.

@@ -10,7 +10,6 @@ use regex::RegexBuilder;
 use super::{
     Lowering, Scope, Text, View,
     literal::{static_value, value},
-    replace,
 };
 use crate::{
     Deprecation, Format, Literal, NamedTransform, Parameter, ParameterType, Shape, Transform, Validation, Value,
@@ -142,7 +141,7 @@ impl Lowering<'_> {
                 );
                 self.sink.report(match self.sink.did_you_mean(alternative, names()) {
                     Some((near, help)) => {
-                        diagnostic.help(help).fix(format!("write `{near}`"), replace(text.span, near))
+                        diagnostic.help(help).fix(format!("write `{near}`"), self.sink.rewrite(text.span, near))
                     }
                     None => diagnostic,
                 });
@@ -376,9 +375,7 @@ impl Lowering<'_> {
             _ => None,
         });
         match self.sink.did_you_mean(text, allowed) {
-            Some((near, help)) => diagnostic
-                .help(help)
-                .fix(format!("write `{near}`"), replace(span, serde_json::Value::from(near).to_string())),
+            Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), self.sink.rewrite(span, near)),
             None => diagnostic,
         }
     }

@@ -3,7 +3,7 @@ use std::{collections::HashSet, time::Duration};
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use cycod_syntax::template;
 
-use super::{Lowering, Scope, Text, View, literal::static_value, replace};
+use super::{Lowering, Scope, Text, View, literal::static_value};
 use crate::{
     Access, Change, Cleanup, Container, Environment, Expected, FilePaths, FunctionCalling, Interactive, Isolation,
     Metadata, ParameterType, Permission, Privilege, Requires, Resources, Security, TestCase, Tool,
@@ -82,7 +82,7 @@ impl Lowering<'_> {
                     )
                     .label("taken for a variable of the caller's environment")
                     .help(help)
-                    .fix(format!("write `{near}`"), replace(secret.span, near)),
+                    .fix(format!("write `{near}`"), self.sink.rewrite(secret.span, near)),
                 );
             }
         }
@@ -248,7 +248,7 @@ impl Lowering<'_> {
                 );
                 self.sink.report(match self.sink.did_you_mean(&entry.key, types) {
                     Some((near, help)) => {
-                        diagnostic.help(help).fix(format!("write `{near}`"), replace(entry.key_span, near))
+                        diagnostic.help(help).fix(format!("write `{near}`"), self.sink.rewrite(entry.key_span, near))
                     }
                     None => diagnostic,
                 });
@@ -379,9 +379,9 @@ impl Lowering<'_> {
                         format!("the tool has no parameter `{}`", entry.key),
                     );
                     self.sink.report(match self.sink.did_you_mean(&entry.key, names) {
-                        Some((near, help)) => {
-                            diagnostic.help(help).fix(format!("write `{near}`"), replace(entry.key_span, near))
-                        }
+                        Some((near, help)) => diagnostic
+                            .help(help)
+                            .fix(format!("write `{near}`"), self.sink.rewrite(entry.key_span, near)),
                         None => diagnostic,
                     });
                 }

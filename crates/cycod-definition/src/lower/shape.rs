@@ -56,7 +56,7 @@ impl Shape<'_> {
                                         entry.key_span,
                                         format!("`{}` is another name for `{written}`", key.name),
                                     )
-                                    .fix(format!("write `{written}`"), replace(entry.key_span, written)),
+                                    .fix(format!("write `{written}`"), self.sink.rewrite(entry.key_span, written)),
                                 );
                             }
                             self.value(&entry.value, key.takes, &format!("`{}`", key.name));
@@ -88,7 +88,7 @@ impl Shape<'_> {
         self.sink.report(match near {
             Some(near) => diagnostic
                 .help(format!("did you mean `{near}`?"))
-                .fix(format!("write `{near}`"), replace(entry.key_span, near)),
+                .fix(format!("write `{near}`"), self.sink.rewrite(entry.key_span, near)),
             None if section.keys.len() <= 8 => {
                 let names: Vec<&str> = written().map(|key| key.name).collect();
                 diagnostic.note(format!("known keys are {}", one_of(&names).replace(" or ", " and ")))
@@ -225,7 +225,7 @@ impl Shape<'_> {
         let diagnostic = Diagnostic::error(Code("unknown-choice"), span, format!("{name} cannot be `{text}`"))
             .note(format!("it is {}", one_of(words)));
         self.sink.report(match self.sink.did_you_mean(text, words.iter().copied()) {
-            Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), replace(span, near)),
+            Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), self.sink.rewrite(span, near)),
             None => diagnostic,
         });
     }

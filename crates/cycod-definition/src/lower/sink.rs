@@ -60,6 +60,29 @@ impl<'a> Sink<'a> {
         Some((near, format!("did you mean `{near}`?")))
     }
 
+    /// Replaces a key or text by another, quoted as the old one was so that JSON stays JSON.
+    pub(crate) fn rewrite(&self, span: Span, text: &str) -> Vec<Edit> {
+        let plain = |text: &str| {
+            let word =
+                text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/'));
+            word && text.starts_with(|first: char| first.is_ascii_alphabetic())
+                && !matches!(text.to_ascii_lowercase().as_str(), "true" | "false" | "null")
+        };
+        let written = match self.text(span).as_bytes().first() {
+            Some(b'\'') => format!("'{}'", text.replace('\'', "''")),
+            Some(b'"') => serde_json::Value::from(text).to_string(),
+            _ if plain(text) => text.to_owned(),
+            _ => serde_json::Value::from(text).to_string(),
+        };
+        replace(span, written)
+    }
+
+    /// The text of the line before `offset`.
+    pub(crate) fn line_before(&self, offset: u32) -> &'a str {
+        let before = self.source.text.get(..offset as usize).unwrap_or_default();
+        &before[before.rfind('\n').map_or(0, |newline| newline + 1)..]
+    }
+
     /// The text at `span`.
     pub(crate) fn text(&self, span: Span) -> &'a str {
         self.source.text.get(span.start as usize..span.end as usize).unwrap_or_default()

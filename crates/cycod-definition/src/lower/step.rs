@@ -7,7 +7,6 @@ use cycod_syntax::{
 use super::{
     Lowering, Scope, Text, View,
     command::{Defaults, Form},
-    replace,
     settings::delay,
 };
 use crate::{
@@ -285,7 +284,7 @@ impl Lowering<'_> {
         .label("no step has this name");
         let others = names.iter().map(String::as_str).filter(|other| *other != own);
         self.sink.report(match self.sink.did_you_mean(name, others) {
-            Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), replace(span, near)),
+            Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), self.sink.rewrite(span, near)),
             None => diagnostic,
         });
     }

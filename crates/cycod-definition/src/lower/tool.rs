@@ -21,6 +21,7 @@ impl Lowering<'_> {
         let name = self.name(view, stem, top);
         let alias = view.choice("type") == Some("alias");
         self.alias = alias;
+        self.flow = self.sink.text(view.span).starts_with('{');
         let counted = [
             (view.map("parameters").len(), "parameters"),
             (view.map("default-parameters").len(), "default-parameters"),
@@ -130,7 +131,7 @@ impl Lowering<'_> {
             )
             .note(rule);
             self.sink.report(if ToolName::new(mended).is_some() {
-                diagnostic.fix(format!("write `{mended}`"), replace(text.span, mended))
+                diagnostic.fix(format!("write `{mended}`"), self.sink.rewrite(text.span, mended))
             } else {
                 diagnostic
             });
@@ -205,7 +206,7 @@ impl Lowering<'_> {
                 "add `type: alias`",
                 replace(
                     Span { start: entry.key_span.start, end: entry.key_span.start },
-                    self.new_line_before(entry, "type: alias"),
+                    self.key_before(entry, "type", "alias"),
                 ),
             ));
             if !view.entries.iter().any(|entry| view.section.key(&entry.key).is_some_and(|key| key.executes)) {
@@ -244,10 +245,12 @@ impl Lowering<'_> {
     }
 
     /// Text to insert before an entry so that a further key comes to stand there.
-    fn new_line_before(&self, entry: &Entry, text: &str) -> String {
-        let before = self.sink.source.text.get(..entry.key_span.start as usize).unwrap_or_default();
-        let line = &before[before.rfind('\n').map_or(0, |newline| newline + 1)..];
-        if line.trim().is_empty() { format!("{text}\n{line}") } else { format!("{text}, ") }
+    fn key_before(&self, entry: &Entry, key: &str, value: &str) -> String {
+        let quote = if self.sink.text(entry.key_span).starts_with('"') { "\"" } else { "" };
+        let line = self.sink.line_before(entry.key_span.start);
+        let separator = if self.flow { "," } else { "" };
+        let space = if line.trim().is_empty() { format!("\n{line}") } else { " ".to_owned() };
+        format!("{quote}{key}{quote}: {quote}{value}{quote}{separator}{space}")
     }
 
     /// Reads a list of platforms.

@@ -21,8 +21,25 @@ fn fixes_mend(yaml: &str, loaded: &Loaded) {
                 .filter(|other| other.code == diagnostic.code && other.message == diagnostic.message)
                 .count()
         };
+        if serde_json::from_str::<serde_json::Value>(yaml).is_ok() {
+            serde_json::from_str::<serde_json::Value>(&mended).expect("JSON stays JSON");
+        }
         assert!(same(&again) < same(loaded), "the fix of {} mends:\n{mended}\n{lines}", diagnostic.code.0);
     }
+}
+
+/// Fixing everything, again and again, comes to an end with nothing left to fix.
+#[track_caller]
+fn fixing_ends(yaml: &str) {
+    let mut text = yaml.to_owned();
+    for _ in 0..5 {
+        let (loaded, _) = report(&text, None);
+        if loaded.diagnostics.iter().all(|diagnostic| diagnostic.fix.is_none()) {
+            return;
+        }
+        text = apply_fixes(&SourceFile::new("tool.yaml", &*text), &loaded.diagnostics);
+    }
+    panic!("still something to fix after five rounds:\n{text}");
 }
 
 #[track_caller]
@@ -30,6 +47,7 @@ fn check(yaml: &str, expect: Expect) {
     let (loaded, lines) = report(yaml, None);
     expect.assert_eq(&lines);
     fixes_mend(yaml, &loaded);
+    fixing_ends(yaml);
 }
 
 mod files {
@@ -124,6 +142,47 @@ mod files {
             1:35-1:41 error[several-commands]: a tool says in two ways what it executes
               also 1:49: another
               help: keep one of them, or make them steps
+        "#]],
+        );
+    }
+
+    #[test]
+    fn mended_json_stays_json() {
+        check(
+            r#"{"name": "my tool", "descripton": "b", "base-tool": "x", "timeout": "5", "ignore-errors": "yes", "parameters": {"P": {"type": "sting", "default": "a b'", "validation": {"enum": ["a b's"]}}}}"#,
+            expect![[r#"
+                1:1-1:8 error[no-description]: a tool needs a `description`
+                  help: say what it is for; people and models choose by that
+                1:10-1:19 error[invalid-name]: `my tool` cannot name a tool
+                  fix: write `my-tool`
+                1:21-1:33 warning[unknown-key]: a tool has no key `descripton`
+                  help: did you mean `description`?
+                  fix: write `description`
+                1:40-1:51 error[alias-without-type]: `base-tool` needs `type: alias`
+                  fix: add `type: alias`
+                1:69-1:72 warning[quoted-scalar]: `timeout` is text that reads as `5`
+                  fix: remove the quotes
+                1:91-1:96 error[wrong-type]: `ignore-errors` takes `true` or `false`
+                  fix: write `true`
+                1:113-1:116 warning[no-description]: parameter `P` has no description
+                  help: say what it is for; people and models choose its value by that
+                1:127-1:134 error[unknown-choice]: `type` cannot be `sting`
+                  help: did you mean `string`?
+                  fix: write `string`
+                1:147-1:153 error[invalid-default]: the default of `P` is not one of `a b's`
+                  help: did you mean `a b's`?
+                  fix: write `a b's`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn mended_json_on_lines_stays_json() {
+        check(
+            "{\n  \"description\": \"b\",\n  \"name\": \"a\",\n  \"base-tool\": \"x\"\n}\n",
+            expect![[r#"
+            4:3-4:14 error[alias-without-type]: `base-tool` needs `type: alias`
+              fix: add `type: alias`
         "#]],
         );
     }
