@@ -6,6 +6,7 @@
 
 mod ended;
 mod error;
+mod foreground;
 #[cfg(unix)]
 mod interrupts;
 mod portable;
@@ -18,6 +19,7 @@ mod warden;
 
 pub use ended::{Ended, Ending, Leftovers, MemoryEnforcement};
 pub use error::StartError;
+pub use foreground::run_foreground;
 #[cfg(unix)]
 pub use interrupts::{HostInterrupts, host_interrupts};
 pub use program::{Program, ProgramNotFound, find_program};
