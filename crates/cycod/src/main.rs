@@ -1,11 +1,20 @@
 //! The `cycod` program: arguments in, text and an exit code out.
 
+mod add;
 mod cli;
 mod command_error;
 mod commands;
+mod editor;
+mod help;
 mod printer;
 mod run;
 mod scope;
+mod standing;
+mod store;
+mod table;
+mod terminal;
+mod usage;
+mod yaml_text;
 
 use std::process::ExitCode;
 

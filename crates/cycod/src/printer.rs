@@ -1,31 +1,60 @@
 use std::io::{self, IsTerminal, Write};
 
+use anstyle::{AnsiColor, Style};
 use cycod_engine::diagnostic::Refusal;
+
+use crate::terminal::Terminal;
 
 /// The one way to the terminal: stdout is data, stderr is talk.
 ///
-/// A reader that goes away (`| head`) ends the output quietly.
+/// A reader that goes away (`| head`) ends the output quietly; a full disk does not.
 #[derive(Debug)]
 pub(crate) struct Printer {
     /// Whether talk may carry colours.
     pub(crate) colour: bool,
     /// Whether a person reads the talk as it comes.
     pub(crate) is_terminal: bool,
+    /// Whether data may carry colours.
+    pub(crate) data_colour: bool,
+    /// How wide the terminal is that data goes to; nothing when it goes elsewhere, and is cut nowhere.
+    pub(crate) width: Option<usize>,
     closed: bool,
+    failure: Option<io::Error>,
 }
 
+/// The style of the word `error`.
+pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
+/// The style of the word `warning`, and of notes that limit a tool.
+pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+/// The style of headings.
+pub(crate) const HEADING: Style = Style::new().bold();
+/// The style of what matters less.
+pub(crate) const DIM: Style = Style::new().dimmed();
+
 impl Printer {
-    /// The printer of this process; `no_color` is whether the environment asks for none.
-    pub(crate) fn new(no_color: bool) -> Self {
+    /// The printer of this process, on the terminal it has.
+    pub(crate) fn new(terminal: &Terminal) -> Self {
         let is_terminal = io::stderr().is_terminal();
-        Self { colour: is_terminal && !no_color, is_terminal, closed: false }
+        let is_data_seen = io::stdout().is_terminal();
+        Self {
+            colour: terminal.colours(is_terminal),
+            is_terminal,
+            data_colour: terminal.colours(is_data_seen),
+            width: is_data_seen.then(|| terminal.width()),
+            closed: false,
+            failure: None,
+        }
     }
 
     /// Writes data.
     pub(crate) fn data(&mut self, bytes: &[u8]) {
-        if !self.closed {
-            let mut out = io::stdout().lock();
-            self.closed = out.write_all(bytes).and_then(|()| out.flush()).is_err();
+        if self.closed {
+            return;
+        }
+        let mut out = io::stdout().lock();
+        if let Err(error) = out.write_all(bytes).and_then(|()| out.flush()) {
+            self.closed = true;
+            self.failure = (error.kind() != io::ErrorKind::BrokenPipe).then_some(error);
         }
     }
 
@@ -45,11 +74,27 @@ impl Printer {
         self.talk(format!("{text}\n").as_bytes());
     }
 
+    /// Says that something is not as it should be, and goes on.
+    pub(crate) fn warn(&mut self, text: &str) {
+        self.say(&format!("{}: {text}", paint(self.colour, WARNING, "warning")));
+    }
+
     /// Says why a run was not a plain exit, and what to do.
     pub(crate) fn refusal(&mut self, refusal: &Refusal) {
-        self.say(&format!("error[{}]: {}", refusal.code, refusal.why));
+        let head = format!("error[{}]", refusal.code);
+        self.say(&format!("{}: {}", paint(self.colour, ERROR, &head), refusal.why));
         if let Some(attempt) = &refusal.attempt {
             self.say(&format!("  try: {attempt}"));
         }
     }
+
+    /// Why data could not be written, when it could not and somebody was there to read it.
+    pub(crate) fn take_failure(&mut self) -> Option<io::Error> {
+        self.failure.take()
+    }
+}
+
+/// Puts `text` in a style, if colours are wanted.
+pub(crate) fn paint(colour: bool, style: Style, text: &str) -> String {
+    if colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
 }

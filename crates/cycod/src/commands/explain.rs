@@ -1,13 +1,118 @@
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
+use cycod_engine::diagnostic::closest;
 
-use crate::{cli::Context, command_error::CommandError};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    printer::{DIM, HEADING, paint},
+    table::{Cell, Table},
+};
+
+/// The pages of `docs/errors/`, sorted by code.
+const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
 /// `cycod explain`.
 pub(crate) fn command() -> Command {
-    Command::new("explain").about("Explain an error code")
+    Command::new("explain")
+        .about("Explain an error code")
+        .arg(Arg::new("code").value_name("CODE").help("The code of an error or warning; all are listed without one"))
 }
 
-/// Explain an error code.
-pub(crate) fn run(_context: &mut Context, _matches: &ArgMatches) -> Result<u8, CommandError> {
-    Err(CommandError::failure("this command is being built"))
+/// Explains an error code.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let printer = &mut context.printer;
+    let Some(asked) = matches.get_one::<String>("code") else {
+        let mut table = Table::new(&["CODE", "WHAT IT MEANS"]);
+        for (code, page) in PAGES {
+            table.row(vec![Cell::new(code), Cell::new(&summary(page))]);
+        }
+        printer.data(table.render(printer.width, printer.data_colour).as_bytes());
+        return Ok(0);
+    };
+    // As copied from a message: `error[unknown-step]`, in any case.
+    let inner = asked.split_once('[').map_or(asked.as_str(), |(_, code)| code);
+    let code = inner.trim_end_matches([']', ':']).to_ascii_lowercase();
+    let Some((_, page)) = PAGES.iter().find(|(known, _)| *known == code) else {
+        let error = CommandError::failure(format!("`{asked}` is not the code of an error"));
+        return Err(match closest(&code, PAGES.iter().map(|(known, _)| *known)) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error.hint("all codes: cycod explain"),
+        });
+    };
+    printer.data(readable(page, printer.data_colour).as_bytes());
+    Ok(0)
+}
+
+/// The first sentence of a page, without its final period.
+fn summary(page: &str) -> String {
+    let mut lines = page.lines().skip_while(|line| line.starts_with('#') || line.trim().is_empty());
+    let paragraph = lines.by_ref().take_while(|line| !line.trim().is_empty()).collect::<Vec<_>>().join(" ");
+    let sentence = paragraph.split_inclusive(". ").next().unwrap_or_default();
+    sentence.trim_end().trim_end_matches('.').replace('`', "")
+}
+
+/// A page as a person reads it on a terminal: code indented instead of fenced, headings that stand out.
+fn readable(page: &str, colour: bool) -> String {
+    let mut text = String::new();
+    let mut in_code = false;
+    for line in page.lines() {
+        if line.trim_start().starts_with("```") {
+            in_code = !in_code;
+        } else if in_code {
+            let shown = paint(colour && !line.is_empty(), DIM, line);
+            text.push_str(if line.is_empty() { "" } else { "    " });
+            text.push_str(&shown);
+            text.push('\n');
+        } else if let Some(heading) = line.strip_prefix('#') {
+            text.push_str(&paint(colour, HEADING, heading.trim_start_matches('#').trim()));
+            text.push('\n');
+        } else {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::{PAGES, readable, summary};
+
+    #[test]
+    fn every_code_of_a_definition_has_a_page() {
+        let without: Vec<&str> =
+            cycod_engine::definition::CODES.into_iter().filter(|code| !PAGES.iter().any(|(page, _)| page == code)).collect();
+        assert!(without.is_empty(), "no page in docs/errors for {without:?}");
+    }
+
+    #[test]
+    fn pages_say_what_they_are_about() {
+        for (code, page) in PAGES {
+            assert!(page.starts_with(&format!("# {code}\n")), "docs/errors/{code}.md does not start with its code");
+            assert!(!summary(page).is_empty(), "docs/errors/{code}.md has no first sentence");
+            assert_eq!(page.matches("```").count() % 2, 0, "docs/errors/{code}.md leaves a fence open");
+        }
+        assert!(PAGES.is_sorted());
+    }
+
+    #[test]
+    fn a_page_on_a_terminal() {
+        let page = "# some-code\n\nA `key` is\nwrong. Really.\n\n```yaml\na: 1\n\nb: 2\n```\n\nMend it.\n";
+        assert_eq!(summary(page), "A key is wrong");
+        expect![[r#"
+            some-code
+
+            A `key` is
+            wrong. Really.
+
+                a: 1
+
+                b: 2
+
+            Mend it.
+        "#]]
+        .assert_eq(&readable(page, false));
+    }
 }

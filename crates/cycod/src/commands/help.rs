@@ -1,13 +1,29 @@
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
+use cycod_engine::diagnostic::closest;
 
-use crate::{cli::Context, command_error::CommandError};
+use crate::{cli::Context, command_error::CommandError, help};
 
 /// `cycod help`.
 pub(crate) fn command() -> Command {
-    Command::new("help").about("Show help")
+    Command::new("help")
+        .about("Show help")
+        .arg(Arg::new("topic").value_name("TOPIC").num_args(0..).help("A command, or `tools` for a guide"))
 }
 
-/// Show help.
-pub(crate) fn run(_context: &mut Context, _matches: &ArgMatches) -> Result<u8, CommandError> {
-    Err(CommandError::failure("this command is being built"))
+/// Shows help.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let words: Vec<&str> = matches.get_many::<String>("topic").into_iter().flatten().map(String::as_str).collect();
+    let topic = words.join(" ");
+    // `help list` means the only thing it can mean.
+    let page = help::page(&topic).or_else(|| help::page(&format!("tool {topic}")));
+    let page = page.ok_or_else(|| {
+        let near = closest(&topic, help::PAGES.iter().map(|(known, _)| *known).filter(|known| !known.is_empty()));
+        let error = CommandError::usage(format!("there is no help for `{topic}`"));
+        match near {
+            Some(near) => error.hint(format!("did you mean `cycod help {near}`?")),
+            None => error.hint("see: cycod help help"),
+        }
+    })?;
+    context.printer.data(page.as_bytes());
+    Ok(0)
 }

@@ -1,13 +1,50 @@
-use clap::{ArgMatches, Command};
+use std::{fs, io, path::Path};
 
-use crate::{cli::Context, command_error::CommandError};
+use clap::{Arg, ArgMatches, Command, value_parser};
+use clap_mangen::Man;
+
+use crate::{cli, cli::Context, command_error::CommandError};
 
 /// `cycod man`.
 pub(crate) fn command() -> Command {
-    Command::new("man").about("Print man pages")
+    Command::new("man").about("Print man pages").arg(
+        Arg::new("output")
+            .long("output")
+            .value_name("DIR")
+            .value_parser(value_parser!(std::path::PathBuf))
+            .help("Write one page for each command into DIR"),
+    )
 }
 
-/// Print man pages.
-pub(crate) fn run(_context: &mut Context, _matches: &ArgMatches) -> Result<u8, CommandError> {
-    Err(CommandError::failure("this command is being built"))
+/// Prints man pages.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let mut root = cli::command();
+    root.build();
+    match matches.get_one::<std::path::PathBuf>("output") {
+        None => {
+            let page = rendered(&root).map_err(|error| CommandError::failure(format!("cannot write the page: {error}")))?;
+            context.printer.data(&page);
+        }
+        Some(directory) => {
+            let failed = |error| CommandError::failure(format!("cannot write into `{}`: {error}", directory.display()));
+            fs::create_dir_all(directory).map_err(failed)?;
+            write(&root, directory).map_err(failed)?;
+        }
+    }
+    Ok(0)
+}
+
+/// Writes the page of a command and of every command below it.
+fn write(command: &Command, directory: &Path) -> io::Result<()> {
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+    fs::write(directory.join(format!("{name}.1")), rendered(command)?)?;
+    command.get_subcommands().try_for_each(|command| write(command, directory))
+}
+
+fn rendered(command: &Command) -> io::Result<Vec<u8>> {
+    // Without its own name for the sections a page of `cycod tool list` would be called `list`.
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
+    let mut page = Vec::new();
+    Man::new(command.clone().name(name)).render(&mut page)?;
+    Ok(page)
 }

@@ -1,0 +1,122 @@
+//! How a tool stands here: what keeps it from being called, and what a person should know before calling it.
+
+use std::path::Path;
+
+use anstyle::Style;
+use cycod_engine::{
+    Offered,
+    catalog::{Availability, Entry, State},
+    definition::{Host, Isolation, Privilege, Tool},
+};
+use serde_json::{Map, Value, json};
+
+use crate::printer::{ERROR, WARNING};
+
+/// One thing about a tool that is not as usual.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Note {
+    /// One word for it.
+    pub(crate) word: &'static str,
+    /// The reason, in words; may be empty.
+    pub(crate) reason: String,
+    /// How the word looks.
+    pub(crate) style: Style,
+}
+
+/// Returns what is not as usual about an entry, the worst first.
+pub(crate) fn notes(entry: &Entry, host: &Host) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let mut note = |word, style, reason: String| notes.push(Note { word, reason, style });
+    match &entry.state {
+        State::Active => {}
+        State::Broken { problem } => note("broken", ERROR, problem.to_string()),
+        State::Duplicate { with } => {
+            let others: Vec<String> = with.iter().map(|path| shown_path(path, host)).collect();
+            note("duplicate", ERROR, format!("also in {}", others.join(", ")));
+        }
+        State::Shadowed { by } => note("shadowed", WARNING, format!("by {}", shown_path(by, host))),
+    }
+    if let Availability::Unavailable(reasons) = &entry.availability {
+        let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+        note("unavailable", WARNING, reasons.join("; "));
+    }
+    if let Some(deprecation) = &entry.summary.deprecated {
+        note("deprecated", WARNING, deprecation.message.clone().unwrap_or_default());
+    }
+    notes
+}
+
+/// Returns what a program wants to know of an entry.
+pub(crate) fn entry_json(entry: &Entry) -> Value {
+    let summary = &entry.summary;
+    let mut object = Map::new();
+    let mut set = |key: &str, value: Value| _ = object.insert(key.to_owned(), value);
+    set("name", json!(entry.name));
+    set("scope", json!(entry.scope.name()));
+    set("path", json!(entry.path.display().to_string()));
+    set("level", json!(entry.level.name()));
+    set("description", json!(summary.description));
+    set("version", json!(summary.version));
+    set("category", json!(summary.category));
+    set("subcategory", json!(summary.subcategory));
+    set("tags", json!(tags(entry)));
+    set("platforms", summary.platforms.iter().map(|platform| platform.name()).collect());
+    set("parameters", json!(summary.parameters));
+    set("tests", json!(summary.tests));
+    let (state, reason) = match &entry.state {
+        State::Active => ("active", Value::Null),
+        State::Shadowed { by } => ("shadowed", json!({ "by": by.display().to_string() })),
+        State::Duplicate { with } => {
+            ("duplicate", json!({ "with": with.iter().map(|path| path.display().to_string()).collect::<Vec<_>>() }))
+        }
+        State::Broken { problem } => {
+            ("broken", json!({ "code": problem.code, "message": problem.message, "line": problem.line }))
+        }
+    };
+    set("state", json!(state));
+    set("state-reason", reason);
+    let unavailable = match &entry.availability {
+        Availability::Available => Vec::new(),
+        Availability::Unavailable(reasons) => reasons.iter().map(ToString::to_string).collect(),
+    };
+    set("available", json!(unavailable.is_empty()));
+    set("unavailable-reasons", json!(unavailable));
+    set("deprecated", json!(summary.deprecated.is_some()));
+    set("deprecated-message", json!(summary.deprecated.as_ref().and_then(|deprecation| deprecation.message.as_deref())));
+    object.retain(|_, value| !value.is_null());
+    Value::Object(object)
+}
+
+/// Every tag of a tool once, those with a security meaning first.
+pub(crate) fn tags(entry: &Entry) -> Vec<&str> {
+    let mut tags: Vec<&str> = Vec::new();
+    for tag in entry.summary.tags.iter().chain(&entry.summary.metadata_tags) {
+        if !tags.iter().any(|known| known.eq_ignore_ascii_case(tag)) {
+            tags.push(tag);
+        }
+    }
+    tags
+}
+
+/// What a tool asks to be confined to and this program does not offer: running it is refused.
+pub(crate) fn refused(tool: &Tool) -> Vec<String> {
+    let offered = Offered::default();
+    let security = &tool.security;
+    let demands = [
+        (security.privilege == Privilege::Reduced && !offered.reduced, "execution-privilege: reduced"),
+        (security.privilege == Privilege::Elevated && !offered.elevated, "execution-privilege: elevated"),
+        (security.isolation == Isolation::Container && !offered.container, "isolation: container"),
+        (!security.permissions.is_empty() && !offered.permissions, "required-permissions"),
+    ];
+    let unmet = demands.into_iter().filter(|(is_unmet, _)| *is_unmet);
+    unmet.map(|(_, demand)| format!("`{demand}` cannot be enforced here")).collect()
+}
+
+/// A path as a person would write it from where they stand.
+pub(crate) fn shown_path(path: &Path, host: &Host) -> String {
+    match (path.strip_prefix(&host.working_directory), path.strip_prefix(&host.home)) {
+        (Ok(here), _) if here.components().next().is_some() => here.display().to_string(),
+        (_, Ok(home)) => Path::new("~").join(home).display().to_string(),
+        _ => path.display().to_string(),
+    }
+}

@@ -1,0 +1,242 @@
+//! A table that fits: columns are cut where a terminal ends, and left alone where none is.
+
+use anstyle::Style;
+use cycod_engine::diagnostic::visible;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::printer::{HEADING, paint};
+
+/// Rows of text under a head.
+#[derive(Debug)]
+pub(crate) struct Table {
+    head: Vec<Cell>,
+    rows: Vec<Vec<Cell>>,
+}
+
+/// A text on one line, some of it in styles.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell(Vec<(String, Style)>);
+
+impl Cell {
+    /// A plain text.
+    pub(crate) fn new(text: &str) -> Self {
+        Self::default().with(text, Style::new())
+    }
+
+    /// Adds a text in a style; line breaks become spaces, what a terminal would act on becomes visible.
+    pub(crate) fn with(mut self, text: &str, style: Style) -> Self {
+        let line = if text.contains(['\n', '\t', '\r']) {
+            visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+        } else {
+            visible(text).into_owned()
+        };
+        if !line.is_empty() {
+            self.0.push((line, style));
+        }
+        self
+    }
+
+    /// Whether there is nothing in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn width(&self) -> usize {
+        self.0.iter().map(|(text, _)| text.width()).sum()
+    }
+
+    /// Writes the text in at most `width` columns and returns how many it took.
+    fn write(&self, width: usize, colour: bool, out: &mut String) -> usize {
+        let is_cut = self.width() > width;
+        let mut room = if is_cut { width.saturating_sub(1) } else { width };
+        let start = room;
+        for (text, style) in &self.0 {
+            let kept = fitting(text, room);
+            room -= kept.width();
+            if !kept.is_empty() {
+                out.push_str(&paint(colour && *style != Style::new(), *style, kept));
+            }
+            if kept.len() < text.len() {
+                break;
+            }
+        }
+        if is_cut && width > 0 {
+            out.push('…');
+        }
+        start - room + usize::from(is_cut && width > 0)
+    }
+}
+
+/// As much of the beginning of `text` as `width` columns hold.
+fn fitting(text: &str, width: usize) -> &str {
+    let mut taken = 0;
+    for (at, character) in text.char_indices() {
+        taken += character.width().unwrap_or(0);
+        if taken > width {
+            return &text[..at];
+        }
+    }
+    text
+}
+
+/// Between two columns.
+const GAP: usize = 2;
+/// No column is made narrower than this.
+const NARROWEST: usize = 8;
+
+impl Table {
+    /// An empty table.
+    pub(crate) fn new(head: &[&str]) -> Self {
+        let head = head.iter().map(|name| Cell::default().with(name, HEADING)).collect();
+        Self { head, rows: Vec::new() }
+    }
+
+    /// Adds a row with a cell for each column.
+    pub(crate) fn row(&mut self, cells: Vec<Cell>) {
+        debug_assert_eq!(cells.len(), self.head.len());
+        self.rows.push(cells);
+    }
+
+    /// Writes the table, cut to `width` columns if there is a limit. A column without any text is left out.
+    pub(crate) fn render(&self, width: Option<usize>, colour: bool) -> String {
+        let mut widths = vec![0; self.head.len()];
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = cell.width().max(*width);
+            }
+        }
+        for (width, name) in widths.iter_mut().zip(&self.head) {
+            if *width > 0 {
+                *width = name.width().max(*width);
+            }
+        }
+        if let Some(limit) = width {
+            fit(&mut widths, limit);
+        }
+        let last = widths.iter().rposition(|width| *width > 0);
+        let mut out = String::new();
+        for row in std::iter::once(&self.head).chain(&self.rows) {
+            // Spaces are owed until something stands after them, so that no line ends with any.
+            let mut owed = 0;
+            for (index, (cell, &width)) in row.iter().zip(&widths).enumerate().filter(|(_, (_, width))| **width > 0) {
+                if cell.width() > 0 {
+                    out.extend(std::iter::repeat_n(' ', owed));
+                    owed = width - cell.write(width, colour, &mut out);
+                } else {
+                    owed += width;
+                }
+                owed += if Some(index) == last { 0 } else { GAP };
+            }
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// Makes columns narrower until they fit: the last one first, down to a third, then whichever is widest.
+fn fit(widths: &mut [usize], limit: usize) {
+    let gaps = GAP * widths.iter().filter(|width| **width > 0).count().saturating_sub(1);
+    let over = |widths: &[usize]| (widths.iter().sum::<usize>() + gaps).saturating_sub(limit);
+    if let Some(last) = widths.last_mut().map(|last| *last) {
+        let kept = last.saturating_sub(over(widths)).max(last.min(limit / 3)).max(last.min(NARROWEST));
+        widths[widths.len() - 1] = kept;
+    }
+    while over(widths) > 0 {
+        let Some(widest) = widths.iter_mut().max_by_key(|width| **width).filter(|width| **width > NARROWEST) else {
+            return;
+        };
+        *widest -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anstyle::{AnsiColor, Style};
+    use expect_test::{Expect, expect};
+    use unicode_width::UnicodeWidthStr;
+
+    use super::{Cell, Table};
+
+    fn table() -> Table {
+        let mut table = Table::new(&["NAME", "TAGS", "WHAT"]);
+        let style = AnsiColor::Red.on_default();
+        table.row(vec![Cell::new("weather"), Cell::new("read"), Cell::new("Get the weather for a place")]);
+        table.row(vec![Cell::new("天気"), Cell::default(), Cell::default().with("[bad] ", style).with("気象\nin\tJapan", Style::new())]);
+        table.row(vec![Cell::new("x"), Cell::default(), Cell::default()]);
+        table
+    }
+
+    fn check(width: Option<usize>, colour: bool, expect: Expect) {
+        let text = table().render(width, colour);
+        if let (Some(width), false) = (width, colour) {
+            assert!(text.lines().all(|line| line.width() <= width), "{text}");
+        }
+        expect.assert_eq(&text);
+    }
+
+    #[test]
+    fn without_a_limit() {
+        check(
+            None,
+            false,
+            expect![[r#"
+                NAME     TAGS  WHAT
+                weather  read  Get the weather for a place
+                天気           [bad] 気象 in Japan
+                x
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_last_column_is_cut_first() {
+        check(
+            Some(30),
+            false,
+            expect![[r#"
+                NAME     TAGS  WHAT
+                weather  read  Get the weathe…
+                天気           [bad] 気象 in …
+                x
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_narrow_terminal_still_shows_something() {
+        check(
+            Some(22),
+            false,
+            expect![[r#"
+                NAME     TAGS  WHAT
+                weather  read  Get th…
+                天気           [bad] …
+                x
+            "#]],
+        );
+    }
+
+    #[test]
+    fn colours_take_no_room() {
+        check(Some(26), true, expect![[r#"
+            [1mNAME[0m     [1mTAGS[0m  [1mWHAT[0m
+            weather  read  Get the we…
+            天気           [31m[bad] [0m気象…
+            x
+        "#]]);
+    }
+
+    #[test]
+    fn a_text_cannot_drive_the_terminal() {
+        let mut table = Table::new(&["A"]);
+        table.row(vec![Cell::new("\u{1b}[2Jx\u{202e}y")]);
+        assert_eq!(table.render(None, false), "A\n\\u{1b}[2Jx\\u{202e}y\n");
+    }
+
+    #[test]
+    fn an_empty_column_is_left_out() {
+        let mut table = Table::new(&["A", "B", "C"]);
+        table.row(vec![Cell::new("a"), Cell::default(), Cell::new("c")]);
+        assert_eq!(table.render(None, false), "A  C\na  c\n");
+    }
+}

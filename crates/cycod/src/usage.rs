@@ -1,0 +1,82 @@
+//! What clap has to say about a wrong command line, in our words.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::command_error::CommandError;
+
+/// Returns the error to show for what clap found wrong with `cycod WORDS…`.
+pub(crate) fn usage_error(error: &clap::Error, words: &[&str]) -> CommandError {
+    let command = ["cycod"].iter().chain(words).copied().collect::<Vec<_>>().join(" ");
+    let text = |kind| text(error, kind);
+    let list = |kind| list(error, kind);
+    let option = || text(ContextKind::InvalidArg).map(|shown| option_name(&shown).to_owned()).unwrap_or_default();
+    let message = match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            format!("`{command} {}` is not a command", text(ContextKind::InvalidSubcommand).unwrap_or_default())
+        }
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            format!("a command is missing after `{command}`")
+        }
+        ErrorKind::UnknownArgument => {
+            let unknown = text(ContextKind::InvalidArg).unwrap_or_default();
+            if unknown.starts_with('-') {
+                format!("`{}` is not an option of `{command}`", option_name(&unknown))
+            } else {
+                format!("`{unknown}` is one argument too many for `{command}`")
+            }
+        }
+        ErrorKind::InvalidValue => match text(ContextKind::InvalidValue).filter(|value| !value.is_empty()) {
+            Some(value) => format!("`{value}` is not a value of `{}`", option()),
+            None => format!("`{}` needs a value", option()),
+        },
+        ErrorKind::ValueValidation => {
+            let value = text(ContextKind::InvalidValue).unwrap_or_default();
+            format!("`{value}` is not a value of `{}`", option())
+        }
+        ErrorKind::MissingRequiredArgument => {
+            let missing = list(ContextKind::InvalidArg).iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+            let verb = if missing.len() == 1 { "is" } else { "are" };
+            format!("{} {verb} missing", missing.join(" and "))
+        }
+        ErrorKind::ArgumentConflict => match list(ContextKind::PriorArg).first() {
+            Some(other) if option_name(other) == option() => format!("`{}` is given twice", option()),
+            Some(other) => format!("`{}` cannot be used with `{}`", option(), option_name(other)),
+            None => format!("`{}` cannot be used with the others", option()),
+        },
+        ErrorKind::InvalidUtf8 => "an argument is not UTF-8".to_owned(),
+        _ => {
+            let rendered = error.to_string();
+            let first = rendered.lines().next().unwrap_or_default();
+            first.strip_prefix("error: ").unwrap_or(first).to_owned()
+        }
+    };
+    let mut result = CommandError::usage(message);
+    let near = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    if let Some(near) = near.into_iter().find_map(|kind| list(kind).into_iter().next()) {
+        result = result.hint(format!("did you mean `{}`?", option_name(&near)));
+    } else if !list(ContextKind::ValidValue).is_empty() {
+        result = result.hint(format!("one of {}", list(ContextKind::ValidValue).join(", ")));
+    }
+    result.hint(["see: cycod help"].iter().chain(words).copied().collect::<Vec<_>>().join(" "))
+}
+
+/// `--format` of `--format <FORMAT>`; a name as it is.
+fn option_name(shown: &str) -> &str {
+    if shown.starts_with('-') { shown.split([' ', '=']).next().unwrap_or(shown) } else { shown }
+}
+
+fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::Strings(texts) => texts.first().cloned(),
+        _ => None,
+    }
+}
+
+fn list(error: &clap::Error, kind: ContextKind) -> Vec<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        _ => Vec::new(),
+    }
+}
