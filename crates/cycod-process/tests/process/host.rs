@@ -234,6 +234,8 @@ fn terminal() {
     spec.terminal = Terminal::Inherit;
     spec.grace = Duration::from_secs(60);
     let ended = session.run(&spec, &Stop::new().expect("descriptors are left"), &mut |_, bytes| print!("{}", String::from_utf8_lossy(bytes)));
+    // Ours may be delivered a little later, to another thread.
+    until("the host heard it too", || handling.signal().is_some());
     println!("{:?} {:?}", ended.expect("the program starts").ending, handling.signal());
 }
 
@@ -242,23 +244,28 @@ fn on_our_terminal() {
     // Python opens a terminal for the host and types at it.
     let own = std::env::current_exe().expect("we are a file");
     let host = format!("{} --ignored --exact --nocapture --test-threads=1 host::terminal", own.display());
-    let run = run(&Spec::new(program("python3", &["-c", PTY, &host])));
-    assert!(run.out().contains("ready ours typed"), "{run:?}");
-    assert!(run.out().contains("heard") && run.out().contains("Exited(3) Some(2)"), "{run:?}");
+    let mut spec = Spec::new(program("python3", &["-c", PTY, &host]));
+    spec.deadline = Some(Instant::now() + Duration::from_secs(30));
+    let run = run(&spec);
+    let told = String::from_utf8_lossy(&run.stderr);
+    assert!(run.out().contains("ready ours typed"), "{} {told}", run.out());
+    assert!(run.out().contains("heard") && run.out().contains("Exited(3) Some(2)"), "{} {told}", run.out());
 }
 
 const PTY: &str = r"
 import os, pty, sys
 pid, fd = pty.fork()
 if pid == 0: os.execvp('sh', ['sh', '-c', 'exec ' + sys.argv[1]])
-text = b''
+text, typed = b'', False
 os.write(fd, b'typed\n')
 try:
     while True:
         piece = os.read(fd, 4096)
         if not piece: break
         text += piece
-        if piece.find(b'waiting') >= 0: os.write(fd, b'\x03')
+        if b'waiting' in text and not typed:
+            typed = True
+            os.write(fd, b'\x03')
 except OSError: pass
 os.waitpid(pid, 0)
 sys.stdout.buffer.write(text)
