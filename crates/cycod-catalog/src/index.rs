@@ -61,6 +61,7 @@ const RECORD: usize = 64;
 const LARGEST_HEAD: u64 = 256 << 20;
 
 /// Whether the file system of `directory` keeps change times that a program cannot set.
+#[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn keeps_change_times(directory: BorrowedFd<'_>) -> bool {
     const HONEST: [u64; 8] = [
         0xef53,      // ext2, ext3, ext4
@@ -73,6 +74,21 @@ pub(crate) fn keeps_change_times(directory: BorrowedFd<'_>) -> bool {
         0x794c_7630, // overlayfs, whose changed files live on one of the above
     ];
     rustix::fs::fstatfs(directory).is_ok_and(|system| HONEST.contains(&(system.f_type as u64 & 0xffff_ffff)))
+}
+
+/// Whether the file system of `directory` keeps change times that a program cannot set.
+#[cfg(target_vendor = "apple")]
+pub(crate) fn keeps_change_times(directory: BorrowedFd<'_>) -> bool {
+    rustix::fs::fstatfs(directory).is_ok_and(|system| {
+        let name: Vec<u8> = system.f_fstypename.iter().map(|&byte| byte as u8).take_while(|&byte| byte != 0).collect();
+        name == b"apfs" || name == b"hfs"
+    })
+}
+
+/// Elsewhere none is known to.
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+pub(crate) fn keeps_change_times(_: BorrowedFd<'_>) -> bool {
+    false
 }
 
 /// What is known of one file.

@@ -8,18 +8,20 @@
 
 mod availability;
 mod catalog;
+#[cfg(unix)]
 mod codec;
 mod codes;
 mod entry;
+#[cfg(unix)]
 mod hash;
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 mod index;
 mod problem;
 mod read;
 mod scope;
 mod scopes;
 mod shelf;
-#[cfg_attr(not(target_os = "linux"), path = "stamp/absent.rs")]
+#[cfg_attr(not(unix), path = "stamp/absent.rs")]
 mod stamp;
 mod summary;
 mod write;

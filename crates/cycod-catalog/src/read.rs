@@ -86,6 +86,7 @@ pub(crate) fn name_span(source: &SourceFile) -> Option<Span> {
 
 /// The state of a file that was read, and when reading began.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(unix), expect(dead_code, reason = "there is no index to compare with"))]
 pub(crate) struct Seen {
     pub(crate) stamp: Stamp,
     pub(crate) began: i64,

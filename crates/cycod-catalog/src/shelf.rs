@@ -16,6 +16,7 @@ use crate::{
 
 /// Where indexes are kept, and how they are trusted.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(unix), expect(dead_code, reason = "there is no index to keep"))]
 pub(crate) struct Cache {
     pub(crate) directory: PathBuf,
     /// How long a file must have been left alone; tests shorten it to the tick of the machine they run on.
@@ -35,7 +36,7 @@ pub(crate) struct Shelf {
     /// Files that had to be read.
     fresh: Vec<Item>,
     /// Files of which the index knows what they say.
-    #[cfg(target_os = "linux")]
+    #[cfg(unix)]
     known: Option<Known>,
     /// Why the directory could not be listed; one that does not exist is merely empty.
     pub(crate) problem: Option<io::Error>,
@@ -49,7 +50,7 @@ pub(crate) struct Item {
 }
 
 /// An index with the numbers of its records that hold.
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 #[derive(Debug)]
 struct Known {
     index: crate::index::Index,
@@ -60,9 +61,9 @@ struct Known {
 impl Shelf {
     /// Looks into the directory, with the help of the index in `cache` if there is one.
     pub(crate) fn open(directory: ToolDirectory, cache: Option<&Cache>) -> Self {
-        #[cfg(target_os = "linux")]
+        #[cfg(unix)]
         let shelf = indexed::open(directory, cache);
-        #[cfg(not(target_os = "linux"))]
+        #[cfg(not(unix))]
         let shelf = {
             let _ = cache;
             Self::open_plainly(directory)
@@ -71,7 +72,7 @@ impl Shelf {
     }
 
     /// Lists the directory and reads every file.
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(unix))]
     fn open_plainly(directory: ToolDirectory) -> Self {
         let (names, problem) = match list(&directory) {
             Ok(names) => (names, None),
@@ -88,7 +89,7 @@ impl Shelf {
 
     /// Every file.
     pub(crate) fn items(&self) -> Vec<Item> {
-        #[cfg(target_os = "linux")]
+        #[cfg(unix)]
         if let Some(known) = &self.known {
             let all = known.index.all_readings();
             let kept = known.records.iter().filter_map(|&record| {
@@ -102,7 +103,7 @@ impl Shelf {
 
     /// The files whose effective name is `key`, given in lower case.
     pub(crate) fn with_key(&self, key: &str) -> Vec<Item> {
-        #[cfg(target_os = "linux")]
+        #[cfg(unix)]
         let mut items: Vec<Item> = self
             .known
             .iter()
@@ -114,14 +115,14 @@ impl Shelf {
                     .filter_map(move |record| self.item(known, record, known.index.reading(record)))
             })
             .collect();
-        #[cfg(not(target_os = "linux"))]
+        #[cfg(not(unix))]
         let mut items = Vec::new();
         items.extend(self.fresh.iter().cloned());
         items.retain(|item| item.reading.name.eq_ignore_ascii_case(key));
         items
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(unix)]
     fn item(&self, known: &Known, record: usize, reading: Option<Reading>) -> Option<Item> {
         let file_name = known.index.name(record).to_owned();
         let reading = match reading {
@@ -142,7 +143,7 @@ impl Shelf {
 }
 
 /// The names of the files that may be tools.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(unix))]
 fn list(directory: &ToolDirectory) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(&directory.path)? {
@@ -194,7 +195,7 @@ pub(crate) fn threads(pieces: usize) -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(pieces).min(MOST)
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 mod indexed {
     use std::{
         collections::HashMap,
@@ -352,5 +353,5 @@ mod indexed {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(all(test, unix))]
 mod tests;

@@ -1,6 +1,7 @@
 //! Tests of the catalog over real directories.
 
 mod entries;
+#[cfg(target_os = "linux")]
 mod hostile;
 mod place;
 mod scopes;

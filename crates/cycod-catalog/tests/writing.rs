@@ -1,6 +1,6 @@
 //! Adding, editing and removing, one process at a time; `concurrent.rs` has many.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::{fmt::Write as _, fs};
 
 use cycod_catalog::{Entry, Overwrite, Scope, ScopeFilter, WriteError, Writer};
 use cycod_definition::ToolName;
@@ -230,7 +230,7 @@ fn a_file_keeps_its_mode() {
     let place = Place::new();
     place.write("home/.cycod/tools/build.yaml", tool("one"));
     let path = place.path("home/.cycod/tools/build.yaml");
-    let mode = |path: &Path| fs::metadata(path).expect("the file").permissions().mode() & 0o7777;
+    let mode = |path: &std::path::Path| fs::metadata(path).expect("the file").permissions().mode() & 0o7777;
     for bits in [0o600, 0o640, 0o755] {
         fs::set_permissions(&path, fs::Permissions::from_mode(bits)).expect("a mode");
         add(&place, "build", &tool("two"), Overwrite::Replace).expect("it is replaced");
