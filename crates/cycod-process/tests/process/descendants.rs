@@ -73,8 +73,12 @@ fn those_who_heed_the_request_are_not_killed() {
     let session = Session::new().expect("a session opens");
     let directory = tempfile::tempdir().expect("temporary files work");
     let note = directory.path().join("note");
-    let script = format!("(trap 'echo heard >{0}; exit' TERM; echo >{0}.ready; while :; do sleep 0.01; done) >/dev/null 2>&1 &", note.display());
-    run_in(&session, &sh(&script));
+    let script = format!(
+        "exit if fork; open STDOUT, '>', '/dev/null'; open STDERR, '>', '/dev/null';
+         $SIG{{TERM}} = sub {{ open N, '>', '{0}'; print N qq(heard\\n); exit }}; open R, '>', '{0}.ready'; select undef, undef, undef, 0.05 while 1",
+        note.display()
+    );
+    run_in(&session, &perl(&script));
     until("the trap is set", || note.with_extension("ready").exists());
     let left = session.finish();
     assert_eq!((left.killed, left.survived), (0, 0));

@@ -45,7 +45,7 @@ fn deadline_keeps_what_was_written() {
 
 #[test]
 fn deadline_lets_a_program_clean_up() {
-    let mut spec = sh("trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.05; done");
+    let mut spec = hears("TERM", "print qq(bye\\n); exit 3");
     spec.deadline = Some(Instant::now() + Duration::from_millis(300));
     spec.grace = Duration::from_secs(20);
     let run = run(&spec);
@@ -88,7 +88,7 @@ fn stop_asks_or_kills() {
 #[test]
 fn a_second_request_cuts_the_grace_short() {
     let stop = Stop::new().expect("descriptors are left");
-    let mut spec = sh("trap 'echo heard' TERM; echo ready; while :; do sleep 0.05; done");
+    let mut spec = hears("TERM", "print qq(heard\\n)");
     spec.grace = Duration::from_secs(60);
     let mut seen = Vec::new();
     let begun = Instant::now();

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use cycod_process::{Ending, Input, MemoryEnforcement, Program, Session, Spec, Stop, Stream, Terminal, host_interrupts};
+use cycod_process::{Ending, Input, MemoryEnforcement, Program, Session, Spec, Stop, Terminal, host_interrupts};
 
 use crate::support::*;
 
@@ -114,14 +114,9 @@ fn interrupted() {
     let handling = host_interrupts(&stop).expect("nobody else handles them");
     assert!(host_interrupts(&stop).is_err(), "there is one handling at a time");
     let session = Session::new().expect("a session opens");
-    let mut spec = sh("trap 'echo heard' TERM; echo ready; while :; do sleep 0.01; done");
+    let mut spec = hears("TERM", "print qq(heard\\n)");
     spec.grace = Duration::from_secs(60);
-    // The shell tells of the children it lost on its other stream.
-    let mut print = |stream, bytes: &[u8]| {
-        if stream == Stream::Stdout {
-            print!("{}", String::from_utf8_lossy(bytes));
-        }
-    };
+    let mut print = |_, bytes: &[u8]| print!("{}", String::from_utf8_lossy(bytes));
     let ended = session.run(&spec, &stop, &mut print).expect("the program starts");
     println!("{:?} by {:?}", ended.ending, handling.signal());
     drop(handling);
@@ -226,11 +221,11 @@ fn terminal() {
     let mut spec = perl("use POSIX; open T, '+<', '/dev/tty' or die; my $line = <T>; print getpgrp() == tcgetpgrp(fileno T) ? 'ours' : 'foreign', qq( $line)");
     spec.terminal = Terminal::Inherit;
     let run = run_in(&session, &spec);
-    println!("ready {}", run.out().trim_end());
+    println!("begun {}", run.out().trim_end());
     // Ctrl-C reaches the program, although it does not reach its warden.
     let stop = Stop::new().expect("descriptors are left");
     let handling = host_interrupts(&stop).expect("nobody else handles them");
-    let mut spec = sh("trap 'echo heard; exit 3' INT; echo waiting; while :; do sleep 0.05; done");
+    let mut spec = hears("INT", "print qq(heard\\n); exit 3");
     spec.terminal = Terminal::Inherit;
     spec.grace = Duration::from_secs(60);
     let ended = session.run(&spec, &Stop::new().expect("descriptors are left"), &mut |_, bytes| print!("{}", String::from_utf8_lossy(bytes)));
@@ -248,7 +243,7 @@ fn on_our_terminal() {
     spec.deadline = Some(Instant::now() + Duration::from_secs(30));
     let run = run(&spec);
     let told = String::from_utf8_lossy(&run.stderr);
-    assert!(run.out().contains("ready ours typed"), "{} {told}", run.out());
+    assert!(run.out().contains("begun ours typed"), "{} {told}", run.out());
     assert!(run.out().contains("heard") && run.out().contains("Exited(3) Some(2)"), "{} {told}", run.out());
 }
 
@@ -263,7 +258,7 @@ try:
         piece = os.read(fd, 4096)
         if not piece: break
         text += piece
-        if b'waiting' in text and not typed:
+        if b'ready' in text and not typed:
             typed = True
             os.write(fd, b'\x03')
 except OSError: pass

@@ -25,6 +25,12 @@ pub(crate) fn perl(script: &str) -> Spec {
     Spec::new(program("perl", &["-e", script]))
 }
 
+/// A program that says `ready` and, at each `signal`, does what `then` says. Not a shell: dash loses a signal that arrives
+/// while it starts a command.
+pub(crate) fn hears(signal: &str, then: &str) -> Spec {
+    perl(&format!("$| = 1; $SIG{{{signal}}} = sub {{ {then} }}; print qq(ready\\n); select undef, undef, undef, 0.05 while 1"))
+}
+
 /// Everything one run gave.
 #[derive(Debug)]
 pub(crate) struct Run {
