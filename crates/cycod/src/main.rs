@@ -7,6 +7,7 @@ mod commands;
 mod editor;
 mod help;
 mod printer;
+mod resulting;
 mod run;
 mod scope;
 mod standing;

@@ -1,13 +1,56 @@
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
+use cycod_engine::{
+    catalog::{ScopeFilter, State},
+    definition::load,
+    diagnostic::SourceFile,
+};
 
-use crate::{cli::Context, command_error::CommandError};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    editor::{Edited, edit},
+    scope::{scope, with_scope},
+    store::{shown, write_error},
+};
 
 /// `cycod tool edit`.
 pub(crate) fn command() -> Command {
-    Command::new("edit").about("Edit a tool definition")
+    let command = Command::new("edit")
+        .about("Edit a tool definition")
+        .arg(Arg::new("name").value_name("TOOL_NAME").required(true))
+        .arg(Arg::new("editor").long("editor").value_name("EDITOR").allow_hyphen_values(true).help("Editor to use (default: $VISUAL, then $EDITOR)"));
+    with_scope(command)
 }
 
-/// Edit a tool definition.
-pub(crate) fn run(_context: &mut Context, _matches: &ArgMatches) -> Result<u8, CommandError> {
-    Err(CommandError::failure("this command is being built"))
+/// Opens a tool's file in an editor; what comes back is checked before it takes the old one's place.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let name = matches.get_one::<String>("name").expect("clap requires it");
+    let entry = context.engine.entry(name, scope(matches)?.unwrap_or(ScopeFilter::Any))?;
+    let path = shown(&entry.path, context.engine.host());
+    let (source, diagnostics) = entry.diagnostics();
+    if source.text.is_empty() && matches!(entry.state, State::Broken { .. }) {
+        let why = diagnostics.first().map_or_else(String::new, |diagnostic| format!(": {}", diagnostic.message));
+        return Err(CommandError::failure(format!("cannot edit {path}{why}")));
+    }
+    let stem = entry.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut save = |context: &mut Context, text: &str| {
+        let writer = context.engine.catalog().writer();
+        writer.replace(&entry, &source.text, text).map_err(|error| write_error(error, context.engine.host()))?;
+        let loaded = load(&SourceFile::new(path.as_str(), text), Some(&stem));
+        let is_broken = loaded.has_errors();
+        Ok((loaded.name, is_broken))
+    };
+    match edit(context, &stem, &source.text, matches.get_one::<String>("editor").map(String::as_str), &mut save)? {
+        Edited::Unchanged => context.printer.say(&format!("Nothing was changed: {path}")),
+        Edited::Saved((now, is_broken)) => {
+            context.printer.say(&format!("Saved {} tool `{}`: {path}", entry.scope, now.as_ref().map_or(entry.name.as_str(), |name| name.as_str())));
+            if is_broken {
+                context.printer.warn("the tool cannot be used until it is mended");
+            }
+            if let Some(now) = now.filter(|now| !now.as_str().eq_ignore_ascii_case(&entry.name)) {
+                context.printer.say(&format!("  `{}` is now called `{now}`", entry.name));
+            }
+        }
+    }
+    Ok(0)
 }

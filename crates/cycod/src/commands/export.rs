@@ -1,13 +1,53 @@
-use clap::{ArgMatches, Command};
+use std::fs;
 
-use crate::{cli::Context, command_error::CommandError};
+use clap::{Arg, ArgMatches, Command};
+use cycod_engine::{catalog::ScopeFilter, definition::document_json, diagnostic::count};
+use serde_json::{Map, Value};
+
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    scope::{scope, with_scope},
+};
 
 /// `cycod tool export`.
 pub(crate) fn command() -> Command {
-    Command::new("export").about("Export a tool definition to a file")
+    let command = Command::new("export")
+        .about("Export a tool definition to a file")
+        .arg(Arg::new("name").value_name("TOOL_NAME").required(true))
+        .arg(Arg::new("format").long("format").value_parser(["yaml", "json"]).default_value("yaml").help("Export format"))
+        .arg(Arg::new("output").long("output").value_name("FILE").help("Output file; standard output when omitted or `-`"));
+    with_scope(command)
 }
 
-/// Export a tool definition to a file.
-pub(crate) fn run(_context: &mut Context, _matches: &ArgMatches) -> Result<u8, CommandError> {
-    Err(CommandError::failure("this command is being built"))
+/// Writes a definition to a file or standard output: the file's own text, or the same as JSON.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let name = matches.get_one::<String>("name").expect("clap requires it");
+    let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
+    let entry = context.engine.entry(name, scope(matches)?.unwrap_or(ScopeFilter::Any))?;
+    let (source, diagnostics) = entry.diagnostics();
+    let unusable = |why: &str| CommandError::failure(format!("tool `{}` {why}: {}", entry.name, count(&diagnostics))).hint(format!("cycod tool validate {}", entry.name));
+    if source.text.is_empty() {
+        return Err(unusable("cannot be read"));
+    }
+    let text = if json {
+        let Some(Value::Object(mut fields)) = document_json(&source) else { return Err(unusable("is not a document")) };
+        if !fields.contains_key("name") {
+            // In its directory the file's name says it; elsewhere nothing would.
+            let mut named = Map::from_iter([("name".to_owned(), Value::from(entry.name.as_str()))]);
+            named.append(&mut fields);
+            fields = named;
+        }
+        format!("{:#}\n", Value::Object(fields))
+    } else {
+        source.text.to_string()
+    };
+    match matches.get_one::<String>("output").filter(|path| *path != "-") {
+        Some(path) => {
+            fs::write(path, text).map_err(|error| CommandError::failure(format!("cannot write `{path}`: {error}")))?;
+            context.printer.say(&format!("Exported {} tool `{}` to {path}", entry.scope, entry.name));
+        }
+        None => context.printer.data(text.as_bytes()),
+    }
+    Ok(0)
 }

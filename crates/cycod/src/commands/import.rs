@@ -1,13 +1,104 @@
-use clap::{ArgMatches, Command};
+use std::{io::Read, path::Path};
 
-use crate::{cli::Context, command_error::CommandError};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::{
+    catalog::{Scope, ScopeFilter},
+    definition::{ToolName, load},
+    diagnostic::SourceFile,
+};
+use cycod_syntax::{
+    emit::Emit,
+    yaml::{self, Node, NodeKind, Resolved},
+};
+
+use crate::{
+    add::document,
+    cli::Context,
+    command_error::CommandError,
+    commands::add::{read_text, renamed, tool_name},
+    scope::{scope, with_scope},
+    store,
+};
 
 /// `cycod tool import`.
 pub(crate) fn command() -> Command {
-    Command::new("import").about("Import a tool definition from a file")
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    let command = Command::new("import")
+        .about("Import a tool definition from a file")
+        .arg(Arg::new("file").value_name("FILE").required(true).help("The file; `-` reads standard input"))
+        .arg(flag("override", "Override existing tool if it already exists"))
+        .arg(flag("validate", "Validate the tool before importing (always done)"));
+    with_scope(command)
 }
 
-/// Import a tool definition from a file.
-pub(crate) fn run(_context: &mut Context, _matches: &ArgMatches) -> Result<u8, CommandError> {
-    Err(CommandError::failure("this command is being built"))
+/// Imports a tool definition from a file, once it is found to be right.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let path = matches.get_one::<String>("file").expect("clap requires it");
+    let scope = match scope(matches)? {
+        None => Scope::Local,
+        Some(ScopeFilter::Only(scope)) => scope,
+        Some(ScopeFilter::Any) => return Err(CommandError::usage("a tool is imported into one scope").hint("give --local, --user or --global")),
+    };
+    let (name, source) = named(context, read(path)?, path, None)?;
+    let tool = store::checked(context, &source, Some(name.as_str()), &format!("`{path}` was not imported"))?;
+    let written = store::save(context, scope, &name, &source.text, matches.get_flag("override"))?;
+    store::say_saved(context, "Imported", scope, &tool, &written);
+    Ok(0)
+}
+
+/// Reads a definition; one written as JSON becomes YAML.
+pub(crate) fn read(path: &str) -> Result<SourceFile, CommandError> {
+    let text = if path == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map_err(|error| CommandError::failure(format!("cannot read standard input: {error}")))?;
+        text
+    } else {
+        read_text(path)?
+    };
+    let source = SourceFile::new(if path == "-" { "standard input" } else { path }, text);
+    // Strict JSON has no comments that could be lost.
+    let is_json = source.text.trim_start().starts_with('{') && serde_json::from_str::<serde_json::Value>(&source.text).is_ok();
+    match yaml::parse(&source) {
+        (Some(root), diagnostics) if is_json && diagnostics.is_empty() => match emit(&root) {
+            Emit::Mapping(entries) => Ok(SourceFile::new(source.name, document(&entries))),
+            _ => Ok(source),
+        },
+        _ => Ok(source),
+    }
+}
+
+/// The name under which a definition is kept: the one wanted, the one it gives itself, else its file's.
+///
+/// The text is changed only where it calls itself otherwise than is wanted.
+pub(crate) fn named(context: &mut Context, source: SourceFile, path: &str, wanted: Option<ToolName>) -> Result<(ToolName, SourceFile), CommandError> {
+    let says = load(&source, None).name;
+    match (wanted, says) {
+        (Some(wanted), Some(says)) if wanted.as_str() != says.as_str() => {
+            let text = renamed(&source.text, &wanted)?;
+            context.printer.say(&format!("`{says}` is called `{wanted}` here."));
+            Ok((wanted, SourceFile::new(source.name, text)))
+        }
+        (Some(name), _) | (None, Some(name)) => Ok((name, source)),
+        (None, None) => {
+            let stem = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
+            if path == "-" || path.starts_with("/dev/") {
+                // What is wrong with it comes first; a name it could do without is not there.
+                store::checked(context, &source, None, "nothing was imported")?;
+            }
+            Ok((tool_name(&stem)?, source))
+        }
+    }
+}
+
+fn emit(node: &Node) -> Emit {
+    match &node.kind {
+        NodeKind::Mapping(entries) => Emit::Mapping(entries.iter().map(|entry| (entry.key.clone(), emit(&entry.value))).collect()),
+        // A list of words reads better on one line.
+        NodeKind::Sequence(items) if items.iter().all(|item| item.as_scalar().is_some_and(|scalar| scalar.text.len() < 20 && !scalar.text.contains('\n'))) => {
+            Emit::FlowSequence(items.iter().map(emit).collect())
+        }
+        NodeKind::Sequence(items) => Emit::Sequence(items.iter().map(emit).collect()),
+        NodeKind::Scalar(scalar) if scalar.resolve() == Resolved::Text => Emit::text(&scalar.text),
+        NodeKind::Scalar(scalar) => Emit::Bare(scalar.text.clone()),
+    }
 }

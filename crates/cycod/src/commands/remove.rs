@@ -1,13 +1,51 @@
-use clap::{ArgMatches, Command};
+use std::io::IsTerminal;
 
-use crate::{cli::Context, command_error::CommandError};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::catalog::{Scope, ScopeFilter, State};
+
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    editor::ask,
+    scope::{scope, with_scope},
+    store::{shown, write_error},
+};
 
 /// `cycod tool remove`.
 pub(crate) fn command() -> Command {
-    Command::new("remove").about("Delete a tool")
+    let command = Command::new("remove")
+        .about("Delete a tool")
+        .arg(Arg::new("name").value_name("TOOL_NAME").required(true))
+        .arg(Arg::new("force").long("force").action(ArgAction::SetTrue).help("Skip confirmation prompt"));
+    with_scope(command)
 }
 
-/// Delete a tool.
-pub(crate) fn run(_context: &mut Context, _matches: &ArgMatches) -> Result<u8, CommandError> {
-    Err(CommandError::failure("this command is being built"))
+/// Deletes the first tool of a name, and says which.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let name = matches.get_one::<String>("name").expect("clap requires it");
+    let entry = context.engine.entry(name, scope(matches)?.unwrap_or(ScopeFilter::Any))?;
+    let path = shown(&entry.path, context.engine.host());
+    if let State::Duplicate { with } = &entry.state {
+        let files = with.iter().map(|other| shown(other, context.engine.host())).collect::<Vec<_>>().join(", ");
+        return Err(CommandError::failure(format!("several files of the {} scope hold tool `{}`: {path}, {files}", entry.scope, entry.name)).hint("remove one of the files"));
+    }
+    let what = format!("{} tool `{}`: {path}", entry.scope, entry.name);
+    if !matches.get_flag("force") {
+        if !(std::io::stdin().is_terminal() && context.printer.is_terminal) {
+            return Err(CommandError::usage(format!("removing the {what} needs a yes, and nobody can be asked")).hint("give --force"));
+        }
+        context.printer.say(&format!("This removes the {what}"));
+        if ask(context, "Remove it? [y/n] ", &["y", "n"])? != Some("y") {
+            return Err(CommandError::failure("nothing was removed"));
+        }
+    }
+    context.engine.catalog().writer().remove(&entry).map_err(|error| write_error(error, context.engine.host()))?;
+    context.printer.say(&format!("Removed {what}"));
+    // The catalog is from before the change; what it says about other scopes still holds.
+    let behind = Scope::ALL.into_iter().filter(|scope| *scope != entry.scope).find_map(|scope| context.engine.catalog().find(name, ScopeFilter::Only(scope)));
+    if let Some(other) = behind {
+        let path = shown(&other.path, context.engine.host());
+        context.printer.say(&format!("  the name now leads to the {} tool: {path}", other.scope));
+    }
+    Ok(0)
 }

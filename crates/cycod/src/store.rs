@@ -1,0 +1,97 @@
+//! What the commands that write tools share: look at a text, save it, say what became of it.
+
+use std::path::Path;
+
+use cycod_engine::{
+    catalog::{Overwrite, Scope, ScopeFilter, WriteError, Written},
+    definition::{Host, Loaded, Tool, ToolName, load},
+    diagnostic::{Report, SourceFile, Style, count, render_text},
+};
+
+use crate::{cli::Context, command_error::CommandError};
+
+/// Loads a text and shows everything that is wrong with it.
+pub(crate) fn look_at(context: &mut Context, source: &SourceFile, stem: Option<&str>) -> Loaded {
+    let loaded = load(source, stem);
+    if !loaded.diagnostics.is_empty() {
+        let style = if context.printer.colour { Style::Coloured } else { Style::Plain };
+        let report = Report { source: source.clone(), diagnostics: loaded.diagnostics.clone() };
+        context.printer.say(&render_text(&report, style));
+    }
+    loaded
+}
+
+/// Loads a text that is to be saved; what is wrong with it is shown.
+///
+/// # Errors
+/// When it is not a tool without errors; the message continues "`what` was not …".
+pub(crate) fn checked(context: &mut Context, source: &SourceFile, stem: Option<&str>, not_done: &str) -> Result<Tool, CommandError> {
+    let loaded = look_at(context, source, stem);
+    let has_errors = loaded.has_errors();
+    match loaded.tool {
+        Some(tool) if !has_errors => Ok(tool),
+        _ => Err(CommandError::failure(format!("{not_done}: {}", count(&loaded.diagnostics)))),
+    }
+}
+
+/// Writes a tool of a scope and returns the file.
+pub(crate) fn save(context: &Context, scope: Scope, name: &ToolName, text: &str, overwrite: bool) -> Result<Written, CommandError> {
+    let overwrite = if overwrite { Overwrite::Replace } else { Overwrite::Refuse };
+    context.engine.catalog().writer().add(scope, name, text, overwrite).map_err(|error| write_error(error, context.engine.host()))
+}
+
+/// Says where a tool was written, what stands before or behind it, and how to run it.
+pub(crate) fn say_saved(context: &mut Context, verb: &str, scope: Scope, tool: &Tool, written: &Written) {
+    let host = context.engine.host();
+    let verb = if written.replaced { "Replaced" } else { verb };
+    let mut said = vec![format!("{verb} {} tool `{}`: {}", scope, tool.name, shown(&written.path, host))];
+    // The catalog is from before the change; what it says about other scopes still holds.
+    let in_scope = |scope| context.engine.catalog().find(tool.name.as_str(), ScopeFilter::Only(scope)).filter(|entry| entry.path != written.path);
+    let mut others = Scope::ALL.into_iter().filter(|other| *other != scope).filter_map(in_scope);
+    if let Some(other) = others.next() {
+        let path = shown(&other.path, host);
+        said.push(if other.scope < scope {
+            format!("  the {} tool of this name comes before it: {path}", other.scope)
+        } else {
+            format!("  it comes before the {} tool of this name: {path}", other.scope)
+        });
+    }
+    said.push(format!("  run it: {}", example_call(tool)));
+    context.printer.say(&said.join("\n"));
+}
+
+/// A command line that runs the tool, with an example for what a call must give.
+pub(crate) fn example_call(tool: &Tool) -> String {
+    let mut line = format!("cycod tool run {}", tool.name);
+    for parameter in tool.parameters.iter().filter(|parameter| parameter.required && parameter.default.is_none()) {
+        let allowed = parameter.validation.allowed.iter().flatten();
+        let value = parameter.examples.iter().chain(allowed).next().map_or_else(|| "…".to_owned(), ToString::to_string);
+        let quoted = if value == "…" { value.as_str().into() } else { shlex::try_quote(&value).unwrap_or("…".into()) };
+        line.push_str(&format!(" --param {}={quoted}", parameter.name));
+    }
+    line
+}
+
+/// A path as a person would write it: from the working directory, else from home.
+pub(crate) fn shown(path: &Path, host: &Host) -> String {
+    if let Ok(below) = path.strip_prefix(&host.working_directory) {
+        return below.display().to_string();
+    }
+    match path.strip_prefix(&host.home) {
+        Ok(below) if host.home != Path::new("/") => Path::new("~").join(below).display().to_string(),
+        _ => path.display().to_string(),
+    }
+}
+
+/// Turns a refused write into an error with the way on.
+pub(crate) fn write_error(error: WriteError, host: &Host) -> CommandError {
+    let source = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
+    match &error {
+        WriteError::Exists { name, path } => {
+            CommandError::failure(format!("tool `{name}` is already there: {}", shown(path, host))).hint("give --override to replace it")
+        }
+        WriteError::Ambiguous { .. } => CommandError::failure(error.to_string()).hint("remove all of them but one"),
+        WriteError::Reserved { .. } | WriteError::Misnamed { .. } => CommandError::failure(error.to_string()).hint("give the tool another name"),
+        _ => CommandError::failure(format!("{error}{source}")),
+    }
+}
