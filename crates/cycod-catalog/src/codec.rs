@@ -205,3 +205,54 @@ fields!(Summary {
     container,
     warnings,
 });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn full() -> Summary {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        Summary {
+            description: Some("what it is for, ü".to_owned()),
+            version: Some("1.0".to_owned()),
+            kind: Kind::Alias,
+            tags: words("read net"),
+            metadata_tags: words("a b c"),
+            category: Some("c".to_owned()),
+            subcategory: Some(String::new()),
+            keywords: words("k1 k2"),
+            own_level: Some(Level::Write),
+            uses: words("other"),
+            platforms: BTreeSet::from([Platform::Linux, Platform::Windows]),
+            speechless: BTreeSet::from([Platform::Macos]),
+            programs: vec![Program { name: "bash".to_owned(), platforms: BTreeSet::from([Platform::Linux]) }],
+            required_commands: words("jq"),
+            required_variables: words("TOKEN"),
+            min_cycod_version: semver::Version::parse("1.2.3-rc.1+b").ok(),
+            deprecated: Some(Deprecation { message: Some("use x".to_owned()), alternative: None }),
+            parameters: 3,
+            tests: 2,
+            elevated: true,
+            container: true,
+            warnings: 7,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let problem = Problem { code: "yaml-syntax".to_owned(), message: "oh".to_owned(), line: Some(3) };
+        let outcomes =
+            [Outcome::Tool(Box::new(full())), Outcome::Tool(Box::default()), Outcome::Broken(problem), Outcome::Prose];
+        for outcome in outcomes {
+            let reading = Reading { name: "n".to_owned(), outcome };
+            let bytes = encode(&reading).expect("it is kept");
+            assert_eq!(decode(&bytes).as_ref(), Some(&reading));
+            for length in 0..bytes.len() {
+                assert_eq!(decode(&bytes[..length]), None, "cut at {length}");
+            }
+            assert_eq!(decode(&[bytes, vec![0]].concat()), None, "something behind it");
+        }
+        let foreign = Outcome::Foreign(Problem::new("not-a-file", "a directory"));
+        assert_eq!(encode(&Reading { name: "n".to_owned(), outcome: foreign }), None);
+    }
+}
