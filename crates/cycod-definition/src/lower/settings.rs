@@ -198,6 +198,7 @@ impl Lowering<'_> {
         }
         let inner = self.opt_template(&paths, "working-directory", Scope::Call);
         let cross = paths.object("cross-platform");
+        let auto_convert = cross.and_then(|cross| cross.flag("auto-convert"));
         let separator = |key: &str, default: char| {
             let Some(text) = cross.and_then(|cross| cross.text(key)) else { return default };
             let mut characters = text.scalar.text.chars();
@@ -210,10 +211,7 @@ impl Lowering<'_> {
             }
         };
         FilePaths {
-            normalize: paths
-                .flag("normalize")
-                .or_else(|| cross.and_then(|cross| cross.flag("auto-convert")))
-                .unwrap_or(false),
+            normalize: paths.flag("normalize").or(auto_convert).unwrap_or(false),
             working_directory: own.or(inner),
             temp_directory: self.opt_template(&paths, "temp-directory", Scope::Call),
             windows_separator: separator("windows-separator", '\\'),

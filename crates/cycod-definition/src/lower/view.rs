@@ -38,6 +38,8 @@ impl<'a> View<'a> {
     /// The entry of a key, unless its value is empty.
     pub(crate) fn entry(&self, name: &str) -> Option<&'a Entry> {
         debug_assert!(self.section.key(name).is_some(), "`{name}` is not in the table of {}", self.section.noun);
+        #[cfg(test)]
+        READ.with_borrow_mut(|read| read.insert((self.section.noun, name.to_owned())));
         let entry = self.entries.iter().find(|entry| entry.key == name)?;
         let empty = entry.value.as_scalar().is_some_and(|scalar| scalar.resolve() == Resolved::Null);
         (!empty).then_some(entry)
@@ -135,5 +137,69 @@ impl<'a> View<'a> {
     /// The items of a list.
     pub(crate) fn items(&self, name: &str) -> &'a [Node] {
         self.node(name).and_then(Node::as_sequence).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Every key that was asked for.
+    static READ: std::cell::RefCell<std::collections::BTreeSet<(&'static str, String)>> = const {
+        std::cell::RefCell::new(std::collections::BTreeSet::new())
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use cycod_diagnostic::SourceFile;
+    use cycod_syntax::yaml::{self, NodeKind};
+
+    use super::*;
+    use crate::table::sections;
+
+    const EVERYTHING: &str = include_str!("../../tests/everything.yaml");
+
+    #[test]
+    fn every_key_is_read() {
+        let loaded = crate::load(&SourceFile::new("everything.yaml", EVERYTHING), None);
+        assert!(loaded.tool.is_some(), "{:#?}", loaded.diagnostics);
+        let alias = "name: a\ntype: alias\nbase-tool: b\n";
+        assert!(crate::load(&SourceFile::new("alias.yaml", alias), None).tool.is_some());
+        let mut unread = Vec::new();
+        for section in sections() {
+            for key in section.keys.iter().filter(|key| !key.executes) {
+                // A remark is for readers of the file alone.
+                let remark = section.noun == "a step" && key.name == "description";
+                if !remark && !READ.with_borrow(|read| read.contains(&(section.noun, key.name.to_owned()))) {
+                    unread.push(format!("{} of {}", key.name, section.noun));
+                }
+            }
+        }
+        assert_eq!(unread, [""; 0]);
+    }
+
+    #[test]
+    fn the_example_has_every_key() {
+        fn keys(node: &Node, found: &mut Vec<String>) {
+            match &node.kind {
+                NodeKind::Mapping(entries) => entries.iter().for_each(|entry| {
+                    found.push(entry.key.clone());
+                    keys(&entry.value, found);
+                }),
+                NodeKind::Sequence(items) => items.iter().for_each(|item| keys(item, found)),
+                NodeKind::Scalar(_) => {}
+            }
+        }
+        let root = yaml::parse(&SourceFile::new("everything.yaml", EVERYTHING)).0.expect("a document");
+        let mut found = Vec::new();
+        keys(&root, &mut found);
+        let absent: Vec<&str> = sections()
+            .iter()
+            .flat_map(|section| section.keys)
+            .filter(|key| key.synonym_of.is_none() && !found.iter().any(|found| found == key.name))
+            .map(|key| key.name)
+            .collect();
+        // Only one of the ways to execute something can be used at a time, and this is no alias.
+        let others = ["cmd", "pwsh", "run", "python"];
+        assert_eq!(absent, [&others[..], &["base-tool", "default-parameters"], &others].concat());
     }
 }

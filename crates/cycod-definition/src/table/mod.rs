@@ -11,6 +11,8 @@ mod schema;
 
 pub(crate) use keys::{ENVIRONMENT, TOOL, commands, parameter};
 pub use reference::key_reference;
+#[cfg(test)]
+pub(crate) use reference::sections;
 pub use schema::file_schema;
 
 /// A mapping with known keys.

@@ -10,6 +10,25 @@ pub fn key_reference() -> String {
          is the same table as a JSON Schema for editors. Keys that start with `x-` are left to you. *Chapter* names \
          the part of the specification a key comes from.\n",
     );
+    for (section, paths) in places() {
+        let title = section.noun.trim_start_matches("a ").replace('`', "");
+        let mut title = title.chars();
+        let first = title.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+        let _ = write!(page, "\n## {first}{}\n\n{}", title.as_str(), section.doc);
+        let shown: Vec<String> = paths.iter().filter(|path| !path.is_empty()).map(|path| format!("`{path}`")).collect();
+        if !shown.is_empty() {
+            let _ = write!(page, " Stands at {}.", shown.join(", "));
+        }
+        page.push_str("\n\n| Key | Takes | Default | Meaning | Chapter |\n|---|---|---|---|---|\n");
+        for key in section.keys {
+            let _ = writeln!(page, "{}", row(key));
+        }
+    }
+    page
+}
+
+/// Every section with the paths where it stands, in the order in which they are met.
+fn places() -> Vec<(&'static Section, Vec<String>)> {
     let mut pending: Vec<(String, &'static Section)> = vec![(String::new(), &TOOL)];
     let mut done: Vec<(&'static Section, Vec<String>)> = Vec::new();
     let mut at = 0;
@@ -26,21 +45,13 @@ pub fn key_reference() -> String {
             }
         }
     }
-    for (section, paths) in done {
-        let title = section.noun.trim_start_matches("a ").replace('`', "");
-        let mut title = title.chars();
-        let first = title.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-        let _ = write!(page, "\n## {first}{}\n\n{}", title.as_str(), section.doc);
-        let shown: Vec<String> = paths.iter().filter(|path| !path.is_empty()).map(|path| format!("`{path}`")).collect();
-        if !shown.is_empty() {
-            let _ = write!(page, " Stands at {}.", shown.join(", "));
-        }
-        page.push_str("\n\n| Key | Takes | Default | Meaning | Chapter |\n|---|---|---|---|---|\n");
-        for key in section.keys {
-            let _ = writeln!(page, "{}", row(key));
-        }
-    }
-    page
+    done
+}
+
+/// Every section.
+#[cfg(test)]
+pub(crate) fn sections() -> Vec<&'static Section> {
+    places().into_iter().map(|(section, _)| section).collect()
 }
 
 fn below(path: String, takes: Takes, pending: &mut Vec<(String, &'static Section)>) {

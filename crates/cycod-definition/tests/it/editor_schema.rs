@@ -87,3 +87,10 @@ fn mistakes_are_not() {
         assert!(!accepts(yaml), "{yaml}");
     }
 }
+
+#[test]
+fn the_file_with_every_key_is_valid() {
+    let yaml = include_str!("../everything.yaml");
+    // Editors complete platforms in lower case; the loader takes any.
+    assert!(accepts(&yaml.replace("Linux", "linux")));
+}

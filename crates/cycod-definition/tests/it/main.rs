@@ -7,6 +7,7 @@ mod editor_schema;
 mod function_schema;
 mod generated;
 mod hostile;
+mod meaning;
 mod pages;
 mod round_trip;
 mod spec;

@@ -25,7 +25,8 @@ fn without_places(yaml: &str, name: &str) -> String {
 
 #[test]
 fn json_reads_back_as_the_same_tool() {
-    for (name, text) in examples() {
+    let everything = ("everything".to_owned(), include_str!("../everything.yaml").to_owned());
+    for (name, text) in examples().into_iter().chain([everything]) {
         let json = document_json(&SourceFile::new(&*name, &*text)).expect("a document");
         for written in [json.to_string(), serde_json::to_string_pretty(&json).expect("JSON writes")] {
             assert_eq!(without_places(&text, &name), without_places(&written, &name), "{name}");
