@@ -87,7 +87,12 @@ pub(crate) fn main() -> ExitCode {
             printer.data(error.render().to_string().as_bytes());
             return end(&mut printer, 0);
         }
-        Err(error) => return fail(&mut printer, &usage_error(&error, known(&words))),
+        Err(error) => {
+            let words = known(&words);
+            let others = || OTHER_COMMANDS.iter().map(|entry| entry.name).chain(["tool"]).collect::<Vec<_>>();
+            let commands = if words.is_empty() { others() } else { TOOL_COMMANDS.iter().map(|entry| entry.name).collect() };
+            return fail(&mut printer, &usage_error(&error, words, &commands));
+        }
     };
     let Some((entry, matches)) = chosen(&matches) else {
         return fail(&mut printer, &CommandError::usage("a command is missing").hint("see: cycod help"));

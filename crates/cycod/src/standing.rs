@@ -79,8 +79,10 @@ pub(crate) fn entry_json(entry: &Entry) -> Value {
         Availability::Available => Vec::new(),
         Availability::Unavailable(reasons) => reasons.iter().map(ToString::to_string).collect(),
     };
-    set("available", json!(unavailable.is_empty()));
-    set("unavailable-reasons", json!(unavailable));
+    if !matches!(entry.state, State::Broken { .. }) {
+        set("available", json!(unavailable.is_empty()));
+        set("unavailable-reasons", json!(unavailable));
+    }
     set("deprecated", json!(summary.deprecated.is_some()));
     set("deprecated-message", json!(summary.deprecated.as_ref().and_then(|deprecation| deprecation.message.as_deref())));
     object.retain(|_, value| !value.is_null());

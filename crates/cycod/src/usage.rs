@@ -2,10 +2,12 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use cycod_engine::diagnostic::closest;
+
 use crate::command_error::CommandError;
 
-/// Returns the error to show for what clap found wrong with `cycod WORDS…`.
-pub(crate) fn usage_error(error: &clap::Error, words: &[&str]) -> CommandError {
+/// Returns the error to show for what clap found wrong with `cycod WORDS…`, after which one of `commands` may come.
+pub(crate) fn usage_error(error: &clap::Error, words: &[&str], commands: &[&str]) -> CommandError {
     let command = ["cycod"].iter().chain(words).copied().collect::<Vec<_>>().join(" ");
     let text = |kind| text(error, kind);
     let list = |kind| list(error, kind);
@@ -51,8 +53,14 @@ pub(crate) fn usage_error(error: &clap::Error, words: &[&str]) -> CommandError {
         }
     };
     let mut result = CommandError::usage(message);
-    let near = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
-    if let Some(near) = near.into_iter().find_map(|kind| list(kind).into_iter().next()) {
+    // Clap finds words near that nobody would take for each other; only for options it knows more than we do.
+    let known = match error.kind() {
+        ErrorKind::InvalidSubcommand => commands.iter().map(|&name| name.to_owned()).collect(),
+        _ => list(ContextKind::ValidValue),
+    };
+    let typed = text(ContextKind::InvalidSubcommand).or_else(|| text(ContextKind::InvalidValue)).unwrap_or_default();
+    let near = closest(&typed, known.iter().map(String::as_str)).filter(|_| !typed.is_empty()).map(str::to_owned);
+    if let Some(near) = near.or_else(|| list(ContextKind::SuggestedArg).into_iter().next()) {
         result = result.hint(format!("did you mean `{}`?", option_name(&near)));
     } else if !list(ContextKind::ValidValue).is_empty() {
         result = result.hint(format!("one of {}", list(ContextKind::ValidValue).join(", ")));

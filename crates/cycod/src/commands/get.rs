@@ -1,13 +1,93 @@
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::{
+    catalog::{LoadError, State},
+    definition::document_json,
+    diagnostic::{Report, Style, render_text},
+};
+use serde_json::json;
 
-use crate::{cli::Context, command_error::CommandError};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    detail::Detail,
+    resulting::resulting,
+    scope::{scope, with_scope},
+    standing::{entry_json, notes, refused},
+};
 
 /// `cycod tool get`.
 pub(crate) fn command() -> Command {
-    Command::new("get").about("Display the details of a specific tool")
+    let command = Command::new("get")
+        .about("Display the details of a specific tool")
+        .arg(Arg::new("name").value_name("TOOL_NAME").required(true).help("The tool"))
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_name("FORMAT")
+                .value_parser(["yaml", "json"])
+                .help("The text of the file, or the definition read from it"),
+        )
+        .arg(Arg::new("detail").long("detail").action(ArgAction::SetTrue).help("Everything there is to know about it"));
+    with_scope(command)
 }
 
-/// Display the details of a specific tool.
-pub(crate) fn run(_context: &mut Context, _matches: &ArgMatches) -> Result<u8, CommandError> {
-    Err(CommandError::failure("this command is being built"))
+/// Displays a tool.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let name = matches.get_one::<String>("name").expect("clap requires it");
+    let Context { engine, printer } = context;
+    let entry = engine.entry(name, scope(matches)?.unwrap_or_default())?;
+    let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
+    let loaded = match entry.load() {
+        Ok(opened) => Ok(opened),
+        Err(LoadError::Broken { source_file, diagnostics, .. }) => Err((source_file, diagnostics)),
+        Err(error @ LoadError::Changed { .. }) => return Err(CommandError::failure(error.to_string()).hint("try again")),
+    };
+    let source = match &loaded {
+        Ok(opened) => &opened.source,
+        Err((source, _)) => source,
+    };
+    if matches.get_flag("detail") {
+        let tool = loaded.as_ref().ok().map(|opened| resulting(engine, opened.tool.clone()));
+        let detail = Detail::new(engine, &entry, tool.as_ref());
+        if json {
+            let mut object = entry_json(&entry);
+            object["refused"] = json!(tool.as_ref().map(refused).unwrap_or_default());
+            object["run"] = json!(detail.example());
+            object["definition"] = document_json(source).unwrap_or_default();
+            printer.line(&format!("{object:#}"));
+            return Ok(0);
+        }
+        printer.data(detail.text(printer.data_colour).as_bytes());
+        if let Err((source, diagnostics)) = loaded {
+            let style = if printer.data_colour { Style::Coloured } else { Style::Plain };
+            printer.data(format!("\n{}", render_text(&Report { source, diagnostics }, style)).as_bytes());
+        }
+        return Ok(0);
+    }
+    if let Err((_, diagnostics)) = &loaded
+        && source.text.is_empty()
+    {
+        let why = diagnostics.first().map_or("the file is empty", |diagnostic| diagnostic.message.as_str());
+        return Err(CommandError::failure(format!("`{}` has nothing to show: {why}", source.name)));
+    }
+    if json {
+        let definition = document_json(source).ok_or_else(|| {
+            let error = CommandError::failure(format!("the file of `{}` cannot be read as YAML", entry.name));
+            error.hint(format!("see: cycod tool validate {}", entry.name))
+        })?;
+        printer.line(&format!("{definition:#}"));
+    } else {
+        printer.data(source.text.as_bytes());
+        if !source.text.ends_with('\n') {
+            printer.data(b"\n");
+        }
+    }
+    for note in notes(&entry, engine.host()) {
+        let reason = if note.reason.is_empty() { String::new() } else { format!(": {}", note.reason) };
+        printer.warn(&format!("`{}` is {}{reason}", entry.name, note.word));
+    }
+    if matches!(entry.state, State::Broken { .. } | State::Duplicate { .. }) {
+        printer.say(&format!("  see: cycod tool validate {}", entry.name));
+    }
+    Ok(0)
 }

@@ -17,7 +17,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     // `help list` means the only thing it can mean.
     let page = help::page(&topic).or_else(|| help::page(&format!("tool {topic}")));
     let page = page.ok_or_else(|| {
-        let near = closest(&topic, help::PAGES.iter().map(|(known, _)| *known).filter(|known| !known.is_empty()));
+        let topics = help::PAGES.iter().map(|(known, _)| *known).filter(|known| !known.is_empty());
+        let short = topics.clone().filter_map(|known| known.strip_prefix("tool "));
+        let near = closest(&topic, topics.chain(short));
         let error = CommandError::usage(format!("there is no help for `{topic}`"));
         match near {
             Some(near) => error.hint(format!("did you mean `cycod help {near}`?")),

@@ -1,5 +1,5 @@
-use clap::{Arg, ArgAction, ArgMatches, Command};
 use anstyle::Style;
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     catalog::{Entry, Scope, ScopeFilter, State},
     definition::{Host, Platform},
@@ -138,11 +138,14 @@ fn table(entries: &[Entry], host: &Host) -> Table {
         let is_broken = matches!(entry.state, State::Broken { .. });
         let mut what = Cell::default();
         for note in notes(entry, host) {
-            let reason = if note.reason.is_empty() { String::new() } else { format!(": {}", note.reason) };
-            what = what.with(note.word, note.style).with(&format!("{} ", reason.trim_end()), Style::new());
+            let separator = if what.is_empty() { "" } else { "; " };
+            what = what.with(separator, Style::new()).with(note.word, note.style);
+            if !note.reason.is_empty() {
+                what = what.with(&format!(": {}", note.reason.trim_end()), Style::new());
+            }
         }
         if let Some(description) = &entry.summary.description {
-            let dash = if what.is_empty() { "" } else { "- " };
+            let dash = if what.is_empty() { "" } else { " - " };
             what = what.with(&format!("{dash}{}", description.trim()), Style::new());
         }
         let name_style = if entry.is_active() { Style::new() } else { DIM };

@@ -1,13 +1,351 @@
-use clap::{ArgMatches, Command};
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
 
-use crate::{cli::Context, command_error::CommandError};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::{
+    Engine,
+    catalog::{Availability, Entry},
+    definition::{Tool, load},
+    diagnostic::{Code, Diagnostic, Report, Severity, SourceFile, Style, apply_fixes, count, render_text, to_json},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    cli::Context,
+    command_error::{CommandError, exit},
+    neighbours,
+    places::places,
+    printer::{ERROR, WARNING, paint},
+    scope::{scope, with_scope},
+    standing::{refused, shown_path},
+};
 
 /// `cycod tool validate`.
 pub(crate) fn command() -> Command {
-    Command::new("validate").about("Validate a tool definition")
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    let command = Command::new("validate")
+        .about("Validate a tool definition")
+        .arg(Arg::new("name").value_name("TOOL_NAME").num_args(0..).help("Tools or files; every tool without any"))
+        .arg(flag("fix", "Fix what can be fixed mechanically"))
+        .arg(flag("detailed", "Show what was checked, and every place where a value goes"))
+        .arg(flag("strict", "Treat unknown keys as errors"))
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_name("FORMAT")
+                .value_parser(["text", "json"])
+                .default_value("text")
+                .help("How the findings are printed"),
+        );
+    with_scope(command)
 }
 
-/// Validate a tool definition.
-pub(crate) fn run(_context: &mut Context, _matches: &ArgMatches) -> Result<u8, CommandError> {
-    Err(CommandError::failure("this command is being built"))
+/// Validates tools; the exit code is 1 when one has an error.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let Context { engine, printer } = context;
+    let filter = scope(matches)?.unwrap_or_default();
+    let names: Vec<&String> = matches.get_many("name").into_iter().flatten().collect();
+    let subjects: Vec<Subject> = if names.is_empty() {
+        let entries = engine.catalog().entries();
+        entries.into_iter().filter(|entry| engine.catalog().scopes().admits(filter, entry.scope)).map(Subject::Entry).collect()
+    } else {
+        names.iter().map(|name| Subject::named(engine, name, filter)).collect::<Result<_, _>>()?
+    };
+    let strict = matches.get_flag("strict");
+    let mut checked = Vec::new();
+    for subject in &subjects {
+        let mut found = check(engine, subject, strict);
+        if matches.get_flag("fix") {
+            found = fix(engine, subject, found, strict)?;
+        }
+        checked.push(found);
+    }
+    let is_detailed = matches.get_flag("detailed");
+    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+        printer.line(&format!("{:#}", as_json(&checked, is_detailed)));
+    } else {
+        let style = if printer.data_colour { Style::Coloured } else { Style::Plain };
+        let mut text = String::new();
+        for found in &checked {
+            found.write(style, is_detailed, &mut text);
+        }
+        text.push_str(&summary(&checked, printer.data_colour));
+        printer.data(text.as_bytes());
+    }
+    Ok(if checked.iter().any(|found| found.report.has_errors()) { exit::FAILURE } else { 0 })
+}
+
+/// What is to be validated.
+enum Subject {
+    /// A tool of this place.
+    Entry(Entry),
+    /// A file, wherever it is.
+    File(PathBuf),
+}
+
+impl Subject {
+    /// A name means a tool; a path, or a name that only a file has, means a file.
+    fn named(engine: &Engine, name: &str, filter: cycod_engine::catalog::ScopeFilter) -> Result<Self, CommandError> {
+        let path = engine.host().working_directory.join(name);
+        let is_path = name.contains(std::path::is_separator);
+        if !is_path {
+            match engine.entry(name, filter) {
+                Ok(entry) => return Ok(Self::Entry(entry)),
+                Err(error) if !path.is_file() => return Err(error.into()),
+                Err(_) => {}
+            }
+        }
+        if !path.exists() {
+            return Err(CommandError::failure(format!("there is no file `{name}`")));
+        }
+        // A file that is a tool of this place is validated as that tool, whose name may be taken.
+        let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        let stem = real.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let scopes = cycod_engine::catalog::Scope::ALL.map(cycod_engine::catalog::ScopeFilter::Only);
+        let mut entries = scopes.into_iter().filter_map(|scope| engine.catalog().find(stem, scope));
+        let same = |entry: &Entry| fs::canonicalize(&entry.path).is_ok_and(|path| path == real);
+        Ok(entries.find(same).map_or(Self::File(path), Self::Entry))
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Entry(entry) => &entry.path,
+            Self::File(path) => path,
+        }
+    }
+}
+
+/// What validating one subject found.
+struct Checked {
+    name: String,
+    report: Report,
+    /// The tool, when it has no errors of its own.
+    tool: Option<Tool>,
+    /// Why it cannot run on this machine.
+    unavailable: Vec<String>,
+    /// What was mended.
+    fixed: Vec<String>,
+}
+
+fn check(engine: &Engine, subject: &Subject, strict: bool) -> Checked {
+    let path = subject.path();
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    let shown = shown_path(path, engine.host());
+    let (source, mut diagnostics) = match subject {
+        Subject::Entry(entry) => entry.diagnostics(),
+        Subject::File(path) => match read(path) {
+            Ok(text) => {
+                let source = SourceFile::new(shown.clone(), text);
+                let diagnostics = load(&source, stem).diagnostics;
+                (source, diagnostics)
+            }
+            Err((code, message)) => {
+                let mut diagnostic = Diagnostic::error(code, Default::default(), message);
+                diagnostic.labels.clear();
+                (SourceFile::new(shown.clone(), ""), vec![diagnostic])
+            }
+        },
+    };
+    let source = SourceFile { name: shown, ..source };
+    let loaded = load(&source, stem);
+    let name = loaded.name.map_or_else(|| stem.unwrap_or_default().to_owned(), |name| name.to_string());
+    if let Some(tool) = &loaded.tool {
+        diagnostics.extend(neighbours::check(engine, tool, &source));
+    }
+    if strict {
+        for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.code == UNKNOWN_KEY) {
+            diagnostic.severity = Severity::Error;
+        }
+    }
+    let mut unavailable = Vec::new();
+    if let (Subject::Entry(entry), Some(tool)) = (subject, &loaded.tool) {
+        if let Availability::Unavailable(reasons) = &entry.availability {
+            unavailable.extend(reasons.iter().map(ToString::to_string));
+        }
+        unavailable.extend(refused(tool));
+    }
+    Checked { name, report: Report { source, diagnostics }, tool: loaded.tool, unavailable, fixed: Vec::new() }
+}
+
+/// What a key that is not known is reported as.
+const UNKNOWN_KEY: Code = Code("unknown-key");
+/// How often fixes may make others possible.
+const ROUNDS: usize = 8;
+
+/// Applies fixes until none is left, writes the file once and checks what is then in it.
+///
+/// A text that would have more errors than before is not written: a fix may be wrong, a file of a person is precious.
+fn fix(engine: &Engine, subject: &Subject, found: Checked, strict: bool) -> Result<Checked, CommandError> {
+    let stem = subject.path().file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
+    let original = found.report.source.clone();
+    let errors = |diagnostics: &[Diagnostic]| diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
+    let (mut source, mut diagnostics) = (original.clone(), found.report.diagnostics.clone());
+    let mut fixed = Vec::new();
+    for _ in 0..ROUNDS {
+        let text = apply_fixes(&source, &diagnostics);
+        if *text == *source.text {
+            break;
+        }
+        let next = SourceFile::new(source.name.clone(), text);
+        let left = load(&next, stem.as_deref()).diagnostics;
+        if errors(&left) > errors(&diagnostics) {
+            break;
+        }
+        for diagnostic in &diagnostics {
+            let Some(fix) = &diagnostic.fix else { continue };
+            // One that clashed with another is still there and gets its turn in the next round.
+            let same = |one: &&Diagnostic| one.code == diagnostic.code && one.message == diagnostic.message;
+            if left.iter().filter(same).count() < diagnostics.iter().filter(same).count() {
+                let line = diagnostic.span().map(|span| source.position(span.start).line).unwrap_or(1);
+                fixed.push(format!("line {line}: {}", fix.title));
+            }
+        }
+        (source, diagnostics) = (next, left);
+    }
+    if source.text == original.text {
+        return Ok(found);
+    }
+    match subject {
+        Subject::Entry(entry) => {
+            let writer = engine.catalog().writer();
+            writer.replace(entry, &original.text, &source.text).map_err(|error| CommandError::failure(error.to_string()))?;
+        }
+        Subject::File(path) => replace(path, &source.text)
+            .map_err(|error| CommandError::failure(format!("cannot write `{}`: {error}", original.name)))?,
+    }
+    Ok(Checked { fixed, ..check(engine, subject, strict) })
+}
+
+/// Puts `text` in the place of a file's, all of it or nothing; what a link points to stays where it is.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let path = fs::canonicalize(path)?;
+    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().set_permissions(fs::metadata(&path)?.permissions())?;
+    file.as_file().sync_all()?;
+    file.persist(&path)?;
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<String, (Code, String)> {
+    let unreadable = |error: io::Error| (Code("unreadable-file"), format!("the file cannot be read: {error}"));
+    if !fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err((Code("not-a-file"), "this is not a file".to_owned()));
+    }
+    let bytes = fs::read(path).map_err(unreadable)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        (Code("not-utf8"), format!("the file is not UTF-8: byte {at} belongs to no character"))
+    })
+}
+
+impl Checked {
+    fn write(&self, style: Style, is_detailed: bool, text: &mut String) {
+        let colour = style == Style::Coloured;
+        for fixed in &self.fixed {
+            text.push_str(&format!("{} {}: {fixed}\n", paint(colour, crate::printer::HEADING, "fixed"), self.report.source.name));
+        }
+        let rendered = render_text(&self.report, style);
+        text.push_str(&rendered);
+        if !rendered.is_empty() {
+            text.push('\n');
+        }
+        for reason in &self.unavailable {
+            let head = paint(colour, WARNING, "note");
+            text.push_str(&format!("{head}: `{}` cannot run here: {reason}\n", self.name));
+        }
+        if is_detailed {
+            text.push_str(&self.details());
+        }
+    }
+
+    /// What was looked at, for someone who wants to know that it was.
+    fn details(&self) -> String {
+        let mut text = format!("{} ({})\n", self.name, self.report.source.name);
+        let Some(tool) = &self.tool else {
+            text.push_str("  cannot be used until its errors are mended\n\n");
+            return text;
+        };
+        let numbers = [(tool.parameters.len(), "parameter"), (steps(tool), "step"), (tool.tests.len(), "test")];
+        let numbers: Vec<String> = numbers.iter().filter(|(n, _)| *n > 0).map(|(n, noun)| counted(*n, noun)).collect();
+        if !numbers.is_empty() {
+            text.push_str(&format!("  checked: {}\n", numbers.join(", ")));
+        }
+        for place in places(tool, &self.report) {
+            text.push_str(&format!("  {}:{}  {}  {}\n", place.line, place.column, place.token, place.verdict));
+        }
+        text.push('\n');
+        text
+    }
+
+    fn json(&self, is_detailed: bool) -> Value {
+        let is_valid = !self.report.has_errors();
+        let mut object = json!({
+            "name": self.name,
+            "file": self.report.source.name,
+            "valid": is_valid,
+            "diagnostics": to_json(&self.report),
+            "unavailable-reasons": self.unavailable,
+            "fixed": self.fixed,
+        });
+        if let (true, Some(tool)) = (is_detailed, &self.tool) {
+            let places = places(tool, &self.report).into_iter().map(|place| {
+                json!({ "line": place.line, "column": place.column, "placeholder": place.token, "verdict": place.verdict })
+            });
+            object["placeholders"] = places.collect();
+            object["parameters"] = tool.parameters.len().into();
+            object["steps"] = steps(tool).into();
+            object["tests"] = tool.tests.len().into();
+        }
+        object
+    }
+}
+
+fn steps(tool: &Tool) -> usize {
+    match &tool.body {
+        cycod_engine::definition::Body::Steps(steps) => steps.len(),
+        _ => 0,
+    }
+}
+
+fn as_json(checked: &[Checked], is_detailed: bool) -> Value {
+    let of = |severity| checked.iter().flat_map(|found| &found.report.diagnostics).filter(|one| one.severity == severity).count();
+    json!({
+        "valid": !checked.iter().any(|found| found.report.has_errors()),
+        "errors": of(Severity::Error),
+        "warnings": of(Severity::Warning),
+        "tools": checked.iter().map(|found| found.json(is_detailed)).collect::<Vec<_>>(),
+    })
+}
+
+fn summary(checked: &[Checked], colour: bool) -> String {
+    let all: Vec<Diagnostic> = checked.iter().flat_map(|found| found.report.diagnostics.clone()).collect();
+    let what = match checked {
+        [] => return "no tools here to validate\n".to_owned(),
+        [one] => one.name.clone(),
+        several => counted(several.len(), "tool"),
+    };
+    let fixable = all.iter().filter(|diagnostic| diagnostic.fix.is_some()).count();
+    let style = match all.iter().map(|diagnostic| diagnostic.severity).max() {
+        Some(Severity::Error) => ERROR,
+        Some(Severity::Warning) => WARNING,
+        None => anstyle::AnsiColor::Green.on_default().bold(),
+    };
+    let mut text = format!("{what}: {}", paint(colour, style, &count(&all)));
+    let broken = checked.iter().filter(|found| found.report.has_errors()).count();
+    if checked.len() > 1 && broken > 0 {
+        text.push_str(&format!(" in {}", counted(broken, "broken tool")));
+    }
+    text.push('\n');
+    if fixable > 0 {
+        text.push_str(&format!("{} can be mended with --fix\n", if fixable == 1 { "1 of them".to_owned() } else { format!("{fixable} of them") }));
+    }
+    text
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

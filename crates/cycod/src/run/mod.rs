@@ -8,3 +8,4 @@ mod timeline;
 
 pub(crate) use display::Display;
 pub(crate) use preview::{preview_json, preview_text};
+pub(crate) use text::duration;

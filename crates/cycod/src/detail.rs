@@ -1,0 +1,449 @@
+//! Everything a person wants to know about one tool, on a page.
+
+use cycod_engine::{
+    Engine,
+    catalog::{Availability, Entry, Scope, ScopeFilter},
+    definition::{
+        Body, Cleanup, Interpreter, Isolation, Level, Literal, Parameter, ParameterType, PlatformKey, Privilege, Step,
+        StepAction, Tool, Transform, Validation, Value,
+    },
+    diagnostic::visible,
+};
+use cycod_syntax::template::{Names, Template};
+
+use crate::{
+    printer::{HEADING, paint},
+    run::duration,
+    standing::{notes, refused, shown_path, tags},
+};
+
+/// A tool with all that decides how it stands here.
+pub(crate) struct Detail<'a> {
+    engine: &'a Engine,
+    entry: &'a Entry,
+    /// What a caller meets; absent when the file is broken.
+    tool: Option<&'a Tool>,
+}
+
+impl<'a> Detail<'a> {
+    /// Collects nothing yet.
+    pub(crate) fn new(engine: &'a Engine, entry: &'a Entry, tool: Option<&'a Tool>) -> Self {
+        Self { engine, entry, tool }
+    }
+
+    /// The page. Text of the file cannot drive the terminal.
+    pub(crate) fn text(&self, colour: bool) -> String {
+        let mut page = Page::default();
+        let version = self.entry.summary.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+        page.heading(&format!("{}{version}", self.entry.name));
+        let description = self.tool.and_then(|tool| tool.description.as_deref()).or(self.entry.summary.description.as_deref());
+        page.paragraph(2, description.unwrap_or_default());
+        page.blank();
+        self.standing(&mut page);
+        if let Some(tool) = self.tool {
+            settings(&mut page, tool);
+            parameters(&mut page, tool);
+            self.body(&mut page, tool);
+            tests(&mut page, tool);
+            changes(&mut page, tool);
+            page.section("RUN IT");
+            page.paragraph(2, &self.example());
+        }
+        page.finish(colour)
+    }
+
+    /// A command line that runs the tool, with values that it accepts where its author gave any.
+    pub(crate) fn example(&self) -> String {
+        let mut words = vec!["cycod tool run".to_owned(), self.entry.name.clone()];
+        if !self.entry.is_active() {
+            words.push(format!("--scope {}", self.entry.scope));
+        }
+        let needed = |parameter: &&Parameter| parameter.required && parameter.default.is_none();
+        for parameter in self.tool.into_iter().flat_map(|tool| &tool.parameters).filter(needed) {
+            words.push(format!("{}={}", parameter.name, quoted(&sample(parameter))));
+        }
+        words.join(" ")
+    }
+
+    fn standing(&self, page: &mut Page) {
+        let host = self.engine.host();
+        page.fact("file", &shown_path(&self.entry.path, host));
+        page.fact("scope", self.entry.scope.name());
+        for scope in Scope::ALL.into_iter().filter(|scope| *scope > self.entry.scope) {
+            let hidden = self.engine.catalog().find(&self.entry.name, ScopeFilter::Only(scope));
+            if let Some(hidden) = hidden.filter(|hidden| hidden.path != self.entry.path) {
+                page.fact("hides", &shown_path(&hidden.path, host));
+            }
+        }
+        let notes = notes(self.entry, host);
+        if notes.is_empty() {
+            page.fact("state", "can be called");
+        }
+        for note in notes {
+            let reason = if note.reason.is_empty() { String::new() } else { format!(": {}", note.reason) };
+            page.fact("state", &format!("{}{reason}", note.word));
+        }
+        let Some(tool) = self.tool else { return };
+        if let Availability::Available = self.entry.availability {
+            for reason in refused(tool) {
+                page.fact("refused here", &reason);
+            }
+        }
+        page.fact("level", &self.level(tool));
+        page.fact("tags", &tags(self.entry).join(", "));
+        let summary = &self.entry.summary;
+        let category: Vec<&str> = [&summary.category, &summary.subcategory].into_iter().flatten().map(String::as_str).collect();
+        page.fact("category", &category.join(" / "));
+        page.fact("keywords", &summary.keywords.join(", "));
+    }
+
+    /// The level and what decides it.
+    fn level(&self, tool: &Tool) -> String {
+        let tagged = Level::NAMES
+            .into_iter()
+            .filter(|(name, _)| tool.tags.iter().any(|tag| tag.eq_ignore_ascii_case(name)))
+            .map(|(_, level)| level)
+            .max();
+        let level = self.entry.level;
+        let own = self.entry.summary.own_level.unwrap_or(Level::Run);
+        let why = match tagged {
+            Some(tagged) if tagged == level => format!("tagged `{level}`"),
+            _ if level > own => format!("because of what it uses: {}", self.entry.summary.uses.join(", ")),
+            None if tool.declared_risk.is_none() && !matches!(tool.body, Body::Alias { .. }) => {
+                "no tag says `read`, `write` or `run`".to_owned()
+            }
+            _ if tool.declared_risk == Some(level) => "its author calls it risky".to_owned(),
+            None if matches!(tool.body, Body::Alias { .. }) => "that of the tool it stands for".to_owned(),
+            _ => "a value is placed as program text".to_owned(),
+        };
+        format!("{level} ({why})")
+    }
+
+    fn body(&self, page: &mut Page, tool: &Tool) {
+        match &tool.body {
+            Body::Command(command) => {
+                page.section("COMMAND");
+                self.command(page, 2, command);
+            }
+            Body::Steps(steps) => {
+                page.section("STEPS");
+                for step in steps {
+                    self.step(page, step, steps);
+                }
+            }
+            Body::Use(tool_use) => {
+                page.section("COMMAND");
+                page.paragraph(2, &format!("use-tool: {}{}", tool_use.tool, arguments(&tool_use.with)));
+            }
+            Body::Alias { base, defaults } => {
+                page.section("ALIAS");
+                page.paragraph(2, &format!("base-tool: {base}{}", arguments(defaults)));
+            }
+        }
+        let cleanup: Vec<_> = tool.resources.cleanup.iter().collect();
+        if !cleanup.is_empty() {
+            page.section("AT THE END, WHATEVER HAPPENS");
+            for action in cleanup {
+                match action {
+                    Cleanup::DeleteTempFiles => page.paragraph(2, "delete the run's temporary files"),
+                    Cleanup::Command(command) => self.command(page, 2, command),
+                }
+            }
+        }
+    }
+
+    fn command(&self, page: &mut Page, indent: usize, command: &cycod_engine::definition::Command) {
+        use cycod_engine::definition::Command;
+        let mut one = |label: &str, text: &cycod_engine::definition::CommandText| {
+            page.paragraph(indent, &format!("{label}{}: {}", interpreter(&text.interpreter), source(&text.template)));
+        };
+        match command {
+            Command::One(text) => one("", text),
+            Command::ByPlatform(commands) => {
+                for (key, text) in &commands.variants {
+                    match key {
+                        PlatformKey::Exactly(platform) => one(&format!("on {platform}, "), text),
+                        PlatformKey::Unix => one("on unix, ", text),
+                    }
+                }
+                if let Some(text) = &commands.default {
+                    one("elsewhere, ", text);
+                }
+            }
+        }
+    }
+
+    fn step(&self, page: &mut Page, step: &Step, steps: &[Step]) {
+        let after: Vec<&str> = step.after.iter().filter_map(|&index| Some(steps.get(index)?.name.as_str())).collect();
+        let after = if after.is_empty() { "starts at once".to_owned() } else { format!("after {}", after.join(", ")) };
+        page.paragraph(2, &format!("{}  {after}", step.name));
+        match &step.action {
+            StepAction::Command(command) => self.command(page, 4, command),
+            StepAction::Use(tool_use) => {
+                page.paragraph(4, &format!("use-tool: {}{}", tool_use.tool, arguments(&tool_use.with)));
+            }
+        }
+        if let Some((_, condition)) = &step.condition {
+            page.paragraph(4, &format!("only if {condition}"));
+        }
+        if let Some(retry) = &step.retry {
+            let times = if retry.attempts == 1 { "once".to_owned() } else { format!("{} times", retry.attempts) };
+            page.paragraph(4, &format!("tried again {times}, first after {}", duration(retry.delay)));
+        }
+        if let Some(fallback) = &step.fallback {
+            page.paragraph(4, "if all tries fail:");
+            self.command(page, 6, fallback);
+        }
+        if let Some(timeout) = step.timeout {
+            page.paragraph(4, &format!("each try may take {}", duration(timeout)));
+        }
+        if step.continue_on_error == Some(true) {
+            page.paragraph(4, "may fail: the rest goes on");
+        }
+    }
+}
+
+fn settings(page: &mut Page, tool: &Tool) {
+    let security = &tool.security;
+    page.fact("platforms", &tool.platforms.iter().map(|platform| platform.name()).collect::<Vec<_>>().join(", "));
+    page.fact("requires", &tool.requires.commands.join(", "));
+    page.fact("requires env", &tool.requires.env.join(", "));
+    if let Some(version) = &tool.min_cycod_version {
+        page.fact("needs", &format!("cycod {version} or newer"));
+    }
+    page.fact("timeout", &duration(tool.timeout));
+    if let Some(memory) = tool.resources.max_memory {
+        page.fact("memory", &format!("at most {} MB", memory >> 20));
+    }
+    if let Some(directory) = &tool.file_paths.working_directory {
+        page.fact("runs in", &source(directory));
+    }
+    for (name, value) in &tool.environment.variables {
+        // A value that is masked in output is not to be read here either.
+        let is_secret = tool.environment.secrets.iter().any(|secret| secret == name);
+        page.fact("environment", &format!("{name}={}", if is_secret { "****".to_owned() } else { source(value) }));
+    }
+    if !tool.environment.inherit {
+        page.fact("environment", "nothing else is inherited but the basics");
+    }
+    match security.privilege {
+        Privilege::SameAsUser => {}
+        Privilege::Reduced => page.fact("privilege", "reduced"),
+        Privilege::Elevated => page.fact("privilege", "elevated: asked for each time"),
+    }
+    match security.isolation {
+        Isolation::Process => {}
+        Isolation::None => page.fact("isolation", "none"),
+        Isolation::Container => page.fact("isolation", "container"),
+    }
+    for permission in &security.permissions {
+        page.fact("permission", &permission.source);
+    }
+    page.fact("justification", security.justification.as_deref().unwrap_or_default());
+}
+
+fn parameters(page: &mut Page, tool: &Tool) {
+    if tool.parameters.is_empty() {
+        return;
+    }
+    page.section("PARAMETERS");
+    for parameter in &tool.parameters {
+        let mut traits = vec![parameter.kind.name().to_owned()];
+        match &parameter.default {
+            Some(default) => traits.push(format!("default {}", literal(default))),
+            None => traits.push(if parameter.required { "required" } else { "optional" }.to_owned()),
+        }
+        if parameter.sensitive {
+            traits.push("masked".to_owned());
+        }
+        page.paragraph(2, &format!("{}  {}", parameter.name, traits.join(", ")));
+        page.paragraph(6, &parameter.description);
+        let rules = rules(&parameter.validation);
+        page.labelled(6, "must", &rules.join("; "));
+        let examples: Vec<String> = parameter.examples.iter().map(Value::to_string).collect();
+        page.labelled(6, "examples", &examples.join(", "));
+        match &parameter.transform {
+            Some(Transform::Named(_)) | None => {}
+            Some(Transform::Script(script)) => page.labelled(6, "transformed by", script),
+        }
+        if let Some(format) = &parameter.format {
+            page.labelled(6, "written as", &source(&format.template));
+        }
+        match parameter.escape_shell {
+            Some(true) => page.paragraph(6, "always exactly one word"),
+            Some(false) => page.paragraph(6, "placed as program text: whoever chooses it chooses what runs"),
+            None => {}
+        }
+        if let Some(deprecation) = &parameter.deprecated {
+            let instead = deprecation.message.clone();
+            let instead = instead.or_else(|| deprecation.alternative.as_ref().map(|name| format!("use {name}")));
+            page.paragraph(6, &format!("deprecated{}", instead.map(|text| format!(": {text}")).unwrap_or_default()));
+        }
+        page.paragraph(6, parameter.detailed_help.as_deref().unwrap_or_default());
+    }
+}
+
+fn tests(page: &mut Page, tool: &Tool) {
+    if !tool.tests.is_empty() {
+        page.section("TESTS");
+        for test in &tool.tests {
+            let what = test.description.as_ref().map(|text| format!("  {text}")).unwrap_or_default();
+            page.paragraph(2, &format!("{}{what}", test.name));
+        }
+    }
+}
+
+fn changes(page: &mut Page, tool: &Tool) {
+    if !tool.changelog.is_empty() {
+        page.section("CHANGES");
+        for change in &tool.changelog {
+            page.paragraph(2, &format!("{}  {}", change.version, change.changes));
+        }
+    }
+}
+
+/// Lines of text; headings start at the margin and nothing else does.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn heading(&mut self, text: &str) {
+        self.0.push_str(text);
+        self.0.push('\n');
+    }
+
+    fn section(&mut self, title: &str) {
+        self.blank();
+        self.heading(title);
+    }
+
+    fn blank(&mut self) {
+        if !self.0.ends_with("\n\n") {
+            self.0.push('\n');
+        }
+    }
+
+    fn paragraph(&mut self, indent: usize, text: &str) {
+        for (index, line) in text.trim_end().lines().enumerate() {
+            let more = if index == 0 || indent == 2 { 0 } else { 2 };
+            self.0.push_str(&" ".repeat(if line.trim().is_empty() { 0 } else { indent + more }));
+            self.0.push_str(line.trim_end());
+            self.0.push('\n');
+        }
+    }
+
+    fn labelled(&mut self, indent: usize, label: &str, text: &str) {
+        if !text.is_empty() {
+            self.paragraph(indent, &format!("{label}: {text}"));
+        }
+    }
+
+    fn fact(&mut self, label: &str, text: &str) {
+        if !text.trim().is_empty() {
+            let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            self.0.push_str(&format!("  {label:<14} {line}\n"));
+        }
+    }
+
+    fn finish(self, colour: bool) -> String {
+        let mut text = String::with_capacity(self.0.len());
+        for line in visible(&self.0).lines() {
+            let is_heading = !line.is_empty() && !line.starts_with(' ');
+            text.push_str(&paint(colour && is_heading, HEADING, line));
+            text.push('\n');
+        }
+        text
+    }
+}
+
+fn interpreter(interpreter: &Interpreter) -> String {
+    match interpreter {
+        Interpreter::Bash => "bash".to_owned(),
+        Interpreter::Sh => "sh".to_owned(),
+        Interpreter::Zsh => "zsh".to_owned(),
+        Interpreter::PowerShell => "pwsh".to_owned(),
+        Interpreter::Cmd => "cmd".to_owned(),
+        Interpreter::Argv => "run".to_owned(),
+        Interpreter::PlatformDefault => "the platform's shell".to_owned(),
+        Interpreter::Program(program) => program.words.join(" "),
+    }
+}
+
+/// The rules a value must keep, in words.
+fn rules(validation: &Validation) -> Vec<String> {
+    let mut rules = Vec::new();
+    let mut rule = |text: Option<String>| rules.extend(text);
+    let range = |least: Option<String>, most: Option<String>, noun: &str| match (least, most) {
+        (Some(least), Some(most)) if least == most => Some(format!("have {least} {noun}")),
+        (Some(least), Some(most)) => Some(format!("have {least} to {most} {noun}")),
+        (Some(least), None) => Some(format!("have at least {least} {noun}")),
+        (None, Some(most)) => Some(format!("have at most {most} {noun}")),
+        (None, None) => None,
+    };
+    let number = |number: &Option<u64>| number.map(|number| number.to_string());
+    rule(validation.allowed.as_ref().map(|values| {
+        format!("be one of {}", values.iter().map(Value::to_string).collect::<Vec<_>>().join(", "))
+    }));
+    rule(range(number(&validation.min_length), number(&validation.max_length), "characters"));
+    rule(validation.pattern.as_ref().map(|pattern| format!("match {}", pattern.as_str())));
+    rule(validation.minimum.as_ref().map(|limit| format!("be at least {limit}")));
+    rule(validation.maximum.as_ref().map(|limit| format!("be at most {limit}")));
+    rule(validation.exclusive_minimum.as_ref().map(|limit| format!("be more than {limit}")));
+    rule(validation.exclusive_maximum.as_ref().map(|limit| format!("be less than {limit}")));
+    rule(validation.multiple_of.as_ref().map(|factor| format!("be a multiple of {factor}")));
+    rule(range(number(&validation.min_items), number(&validation.max_items), "elements"));
+    rule(validation.unique_items.then(|| "hold nothing twice".to_owned()));
+    rule(validation.items.as_ref().map(|shape| format!("hold elements of type {}", shape.kind.name())));
+    let properties = validation.properties.iter().map(|(name, shape)| {
+        let is_required = validation.required_properties.contains(name);
+        format!("{name} ({}{})", shape.kind.name(), if is_required { ", required" } else { "" })
+    });
+    let properties: Vec<String> = properties.collect();
+    rule((!properties.is_empty()).then(|| format!("have the properties {}", properties.join(", "))));
+    rules
+}
+
+/// A value that a parameter most likely accepts.
+fn sample(parameter: &Parameter) -> String {
+    let given = parameter.examples.first().or_else(|| parameter.validation.allowed.as_ref()?.first());
+    if let Some(value) = given {
+        return value.to_string();
+    }
+    let least = parameter.validation.minimum.clone();
+    match parameter.kind {
+        ParameterType::Number | ParameterType::Integer => least.unwrap_or_else(|| "1".to_owned()),
+        ParameterType::Boolean => "true".to_owned(),
+        ParameterType::Object => "{}".to_owned(),
+        ParameterType::String | ParameterType::Array | ParameterType::Any => "...".to_owned(),
+    }
+}
+
+fn quoted(value: &str) -> String {
+    shlex::try_quote(value).map_or_else(|_| "...".to_owned(), std::borrow::Cow::into_owned)
+}
+
+fn source(template: &Template) -> String {
+    template.source(&Names::default())
+}
+
+fn arguments(with: &[(String, Literal)]) -> String {
+    with.iter().map(|(name, value)| format!("\n{name}: {}", literal(value))).collect()
+}
+
+/// A value as its author wrote it.
+fn literal(literal: &Literal) -> String {
+    fn value(literal: &Literal) -> Value {
+        match literal {
+            Literal::Null => Value::Null,
+            Literal::Bool(value) => Value::Bool(*value),
+            Literal::Number(text) => Value::Number(text.clone()),
+            Literal::Text(template) => Value::Text(source(template)),
+            Literal::List(items) => Value::List(items.iter().map(value).collect()),
+            Literal::Object(fields) => Value::Object(fields.iter().map(|(key, of)| (key.clone(), value(of))).collect()),
+        }
+    }
+    match value(literal) {
+        Value::Text(text) if text.is_empty() => "''".to_owned(),
+        value => value.to_string(),
+    }
+}
