@@ -36,7 +36,7 @@ pub use control::Control;
 pub use engine::Engine;
 pub use error::EngineError;
 pub use result_json::{refusal_json, result_json};
-pub use testing::{TestOptions, TestOutcome, TestReport, TestVerdict};
+pub use testing::{Mismatch, TestOptions, TestOutcome, TestReport, TestVerdict};
 
 pub use cycod_call::{ArgumentProblem, Given, json};
 pub use cycod_catalog as catalog;

@@ -1,5 +1,5 @@
 use std::{
-    fs,
+    fmt, fs,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
@@ -7,12 +7,15 @@ use std::{
 
 use cycod_call::{Call, Given, NoSteps, RunContext};
 use cycod_definition::{Host, TestCase, Tool};
-use cycod_plan::Plan;
+use cycod_plan::{Plan, PlanError, mask};
 use cycod_policy::{Nobody, Surface};
 use cycod_run::{Ignore, RunReport};
 use cycod_syntax::template::Template;
 
 use crate::{Control, Engine};
+
+/// The exit code of a call whose arguments do not fit.
+const WRONG_ARGUMENTS: i32 = 2;
 
 /// Which of a tool's tests to run, and how.
 #[derive(Clone, Debug, Default)]
@@ -56,10 +59,25 @@ pub struct TestOutcome {
 pub enum TestVerdict {
     /// Everything expected came.
     Passed,
-    /// What did not come, one line each.
-    Failed(Vec<String>),
+    /// What did not come.
+    Failed(Vec<Mismatch>),
     /// Why it did not run.
     Skipped(String),
+}
+
+/// Something that was expected, and what came in its place; secrets in both are masked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// What was expected.
+    pub expected: String,
+    /// What came.
+    pub came: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {}, got {}", self.expected, self.came)
+    }
 }
 
 impl TestReport {
@@ -115,7 +133,7 @@ impl Engine {
                 Arc::new(Host { working_directory: directory.clone(), workspace: directory, ..Host::clone(self.host()) })
             }
             Err(error) => {
-                outcome.verdict = TestVerdict::Failed(vec![format!("cannot make a fresh directory: {error}")]);
+                outcome.verdict = no_run(format!("no fresh directory: {error}"));
                 return outcome;
             }
         };
@@ -127,14 +145,14 @@ impl Engine {
                     outcome.verdict = TestVerdict::Failed(failures);
                 }
             }
-            Err(why) => outcome.verdict = TestVerdict::Failed(vec![why]),
+            Err(why) => outcome.verdict = no_run(why),
         }
         outcome.duration = began.elapsed();
         outcome
     }
 
     /// Runs the call of a test and checks what came out; the error says why there was no call.
-    fn run_case(&self, host: &Arc<Host>, tool: &Arc<Tool>, case: &TestCase, control: &Control) -> Result<(RunReport, Vec<String>, Vec<String>), String> {
+    fn run_case(&self, host: &Arc<Host>, tool: &Arc<Tool>, case: &TestCase, control: &Control) -> Result<(RunReport, Vec<Mismatch>, Vec<String>), String> {
         let run = RunContext { temp: host.temp.clone(), tool_name: tool.name.to_string() };
         let outside = Call::without_arguments(Arc::clone(tool), Arc::clone(host), run);
         let argument = |(name, literal): &(String, _)| {
@@ -142,10 +160,20 @@ impl Engine {
             Ok((name.clone(), Given::Value(value)))
         };
         let arguments = case.parameters.iter().map(argument).collect::<Result<Vec<_>, String>>()?;
-        let plan = self
-            .plan_on(host, tool, arguments, None)
-            .map_err(|error| error.into_refusal(tool.name.as_str()))
-            .map_err(|refusal| said(&refusal))?;
+        let plan = match self.plan_on(host, tool, arguments, None) {
+            Ok(plan) => plan,
+            // A test may show that a wrong argument is turned away: the exit code is then that of `cycod tool run`.
+            Err(error @ PlanError::Arguments(_)) if case.expected.exit_code == Some(WRONG_ARGUMENTS.into()) => {
+                let refusal = error.into_refusal(tool.name.as_str());
+                let failures = case.expected.output_contains.iter().filter_map(|template| {
+                    let text = outside.text(template, &NoSteps).unwrap_or_default();
+                    (!refusal.why.contains(&text)).then(|| Mismatch { expected: format!("output with {text:?}"), came: refusal.why.clone() })
+                });
+                let failures = failures.collect();
+                return Ok((RunReport::refused(refusal, WRONG_ARGUMENTS), failures, Vec::new()));
+            }
+            Err(error) => return Err(error.into_refusal(tool.name.as_str()).why),
+        };
         let after = plan.clone();
         let approved = self.approve(plan, Surface::Person, &Nobody).map_err(|refusal| said(&refusal))?;
         let report = self.run(approved, control, &mut Ignore);
@@ -154,34 +182,34 @@ impl Engine {
         Ok((report, failures, warnings))
     }
 
-    fn check(&self, plan: &Plan, case: &TestCase, report: &RunReport) -> Vec<String> {
+    /// Compares what was expected with what came.
+    fn check(&self, plan: &Plan, case: &TestCase, report: &RunReport) -> Vec<Mismatch> {
+        let secrets = plan.call.secrets();
         let mut failures = Vec::new();
+        let mut miss = |expected: String, came: String| failures.push(Mismatch { expected: mask(&expected, &secrets), came: mask(&came, &secrets) });
         let expected = &case.expected;
         let wanted = expected.exit_code.unwrap_or(0);
-        if i64::from(report.exit_code) != wanted {
-            let why = report.refusal.as_ref().map(|refusal| format!(" ({})", said(refusal))).unwrap_or_default();
-            failures.push(format!("exit code is {}, expected {wanted}{why}", report.exit_code));
+        if i64::from(report.exit_code) != wanted || report.cancelled {
+            miss(format!("exit code {wanted}"), ending(report));
         }
-        let transcript = String::from_utf8_lossy(&report.transcript);
-        let resolved = |template: &Template, failures: &mut Vec<String>| match plan.call.text(template, &NoSteps) {
-            Ok(text) => Some(text),
-            Err(error) => {
-                failures.push(error.to_string());
-                None
-            }
-        };
+        let said = String::from_utf8_lossy(&report.transcript);
+        let resolve = |template: &Template| plan.call.text(template, &NoSteps).map_err(|error| error.to_string());
         for template in &expected.output_contains {
-            if let Some(text) = resolved(template, &mut failures)
-                && !transcript.contains(&text)
-            {
-                failures.push(format!("output does not contain {text:?}"));
+            match resolve(template) {
+                Ok(text) if said.contains(&text) => {}
+                Ok(text) => miss(format!("output with {text:?}"), extent(&said)),
+                Err(why) => miss("a text to look for".to_owned(), why),
             }
         }
-        if !expected.output_contains_any.is_empty() {
+        let any = &expected.output_contains_any;
+        if !any.is_empty() {
             let commands = report.commands().join("\n");
-            let texts: Vec<String> = expected.output_contains_any.iter().filter_map(|template| resolved(template, &mut failures)).collect();
-            if !texts.iter().any(|text| transcript.contains(text.as_str()) || commands.contains(text.as_str())) {
-                failures.push(format!("neither output nor command contains any of {texts:?}"));
+            let (texts, wrong): (Vec<_>, Vec<_>) = any.iter().map(resolve).partition(Result::is_ok);
+            let texts: Vec<String> = texts.into_iter().flatten().collect();
+            wrong.into_iter().filter_map(Result::err).for_each(|why| miss("a text to look for".to_owned(), why));
+            if !texts.iter().any(|text| said.contains(text.as_str()) || commands.contains(text.as_str())) {
+                let listed: Vec<String> = texts.iter().map(|text| format!("{text:?}")).collect();
+                miss(format!("output or a command with one of {}", listed.join(", ")), extent(&said));
             }
         }
         let kinds: [(&[Template], fn(&Path) -> bool, &str); 2] =
@@ -189,9 +217,14 @@ impl Engine {
         for (templates, is_there, kind) in kinds {
             for template in templates {
                 match plan.path(template, &NoSteps) {
-                    Ok(path) if !is_there(&plan.working_directory.join(&path)) => failures.push(format!("{kind} `{path}` does not exist")),
-                    Ok(_) => {}
-                    Err(error) => failures.push(error.to_string()),
+                    Ok(path) => {
+                        let whole = plan.working_directory.join(&path);
+                        if !is_there(&whole) {
+                            let came = if whole.is_dir() { "a directory" } else if whole.exists() { "something else" } else { "nothing there" };
+                            miss(format!("{kind} `{path}`"), came.to_owned());
+                        }
+                    }
+                    Err(error) => miss(format!("a {kind} to look for"), error.to_string()),
                 }
             }
         }
@@ -232,6 +265,30 @@ impl Engine {
             })
             .collect()
     }
+}
+
+/// How a run ended, for somebody who expected another end.
+fn ending(report: &RunReport) -> String {
+    let code = format!("exit code {}", report.exit_code);
+    match &report.refusal {
+        _ if report.cancelled => format!("{code}, stopped from outside"),
+        Some(refusal) => format!("{code} ({})", refusal.why),
+        None if report.timed_out => format!("{code}, a limit of time"),
+        None => code,
+    }
+}
+
+/// How much was said in vain.
+fn extent(text: &str) -> String {
+    match text.lines().count() {
+        0 => "no output".to_owned(),
+        1 => "one line without it".to_owned(),
+        lines => format!("{lines} lines without it"),
+    }
+}
+
+fn no_run(why: String) -> TestVerdict {
+    TestVerdict::Failed(vec![Mismatch { expected: "a run".to_owned(), came: why }])
 }
 
 fn said(refusal: &cycod_diagnostic::Refusal) -> String {

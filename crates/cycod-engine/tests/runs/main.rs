@@ -1,6 +1,7 @@
 //! Whole runs with real shells: what a plan's steps do to each other and to the world.
 
 mod support;
+mod testing;
 
 mod composition;
 mod environment;
