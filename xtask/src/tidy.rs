@@ -94,7 +94,7 @@ fn purity(root: &Path, sources: &[PathBuf]) -> Vec<String> {
     for path in sources {
         let relative = path.strip_prefix(root).unwrap_or(path);
         let is_pure = PURE.iter().any(|name| relative.starts_with(format!("crates/{name}/src")));
-        if !is_pure {
+        if !is_pure || is_test(path) {
             continue;
         }
         let text = fs::read_to_string(path).unwrap_or_default();
@@ -117,15 +117,16 @@ fn error_pages(root: &Path, sources: &[PathBuf]) -> Vec<String> {
         .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".md").map(str::to_owned))
         .collect();
     let mut codes = BTreeMap::new();
-    for path in sources.iter().filter(|path| !path.components().any(|part| part.as_os_str() == "tests")) {
+    for path in sources.iter().filter(|path| !is_test(path)) {
         let text = fs::read_to_string(path).unwrap_or_default();
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        for start in ["Code(\"", "Refusal::new(\"", "&str = \"", "code: \""] {
-            for found in code.split(start).skip(1) {
-                let Some(slug) = found.split('"').next() else { continue };
-                let is_slug = slug.contains('-') && slug.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
-                let is_code = start != "&str = \"" || path.file_stem().is_some_and(|stem| ["problem", "refusal", "codes"].contains(&&*stem.to_string_lossy()));
-                if is_slug && is_code {
+        // A table of codes holds nothing but codes; elsewhere a code is recognised by what takes it.
+        let is_table = path.file_stem().is_some_and(|stem| ["problem", "refusal", "codes"].contains(&&*stem.to_string_lossy()));
+        let starts: &[&str] = if is_table { &["\""] } else { &["Code(\"", "Refusal::new(\"", "code: \""] };
+        for start in starts {
+            for slug in code.split(start).skip(1).filter_map(|found| found.split('"').next()) {
+                let is_slug = !slug.is_empty() && slug.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+                if is_slug && (slug.contains('-') || !is_table) {
                     codes.entry(slug.to_owned()).or_insert_with(|| path.strip_prefix(root).unwrap_or(path).display().to_string());
                 }
             }
@@ -134,6 +135,17 @@ fn error_pages(root: &Path, sources: &[PathBuf]) -> Vec<String> {
     let unexplained = codes.iter().filter(|(code, _)| !pages.contains(*code)).map(|(code, place)| format!("`{code}` ({place}) has no page docs/errors/{code}.md"));
     let unused = pages.iter().filter(|page| !codes.contains_key(*page)).map(|page| format!("docs/errors/{page}.md explains a code that nothing uses"));
     unexplained.chain(unused).collect()
+}
+
+/// Whether a file holds nothing but tests: below `tests/`, or a module that its parent declares for tests only.
+fn is_test(path: &Path) -> bool {
+    if path.components().any(|part| part.as_os_str() == "tests") {
+        return true;
+    }
+    let (Some(stem), Some(directory)) = (path.file_stem().map(|stem| stem.to_string_lossy()), path.parent()) else { return false };
+    let parents = [directory.join("lib.rs"), directory.join("mod.rs"), directory.with_extension("rs")];
+    let declared = format!("#[cfg(test)]\nmod {stem};");
+    parents.iter().any(|parent| fs::read_to_string(parent).is_ok_and(|text| text.contains(&declared)))
 }
 
 fn unsafe_homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
