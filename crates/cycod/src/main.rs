@@ -1,6 +1,7 @@
 //! The `cycod` program: arguments in, text and an exit code out.
 
 mod add;
+mod charset;
 mod cli;
 mod command_error;
 mod commands;
@@ -9,6 +10,7 @@ mod detail;
 mod help;
 mod neighbours;
 mod places;
+mod junit;
 mod printer;
 mod resulting;
 mod run;

@@ -1,13 +1,325 @@
-use clap::{ArgMatches, Command};
+use std::{fmt::Write as _, fs, sync::Arc, time::Duration};
 
-use crate::{cli::Context, command_error::CommandError};
+use anstyle::{AnsiColor, Style};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::{
+    Mismatch, TestOptions, TestOutcome, TestReport, TestVerdict,
+    catalog::{Availability, Entry, ScopeFilter, State},
+    diagnostic::{closest, visible},
+    result_json,
+};
+use cycod_process::host_interrupts;
+use serde_json::{Value, json};
+
+use crate::{
+    charset::Charset,
+    cli::Context,
+    command_error::{CommandError, exit},
+    junit::junit,
+    printer::{DIM, HEADING, paint},
+    run::duration,
+    scope::{scope, with_scope},
+};
 
 /// `cycod tool test`.
 pub(crate) fn command() -> Command {
-    Command::new("test").about("Test a tool with its defined tests")
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    let command = Command::new("test")
+        .about("Test a tool with its defined tests")
+        .arg(Arg::new("name").value_name("TOOL_NAME").num_args(1..).required_unless_present("all"))
+        .arg(flag("all", "Test every tool that has tests").conflicts_with("name"))
+        .arg(Arg::new("test").long("test").value_name("TEST_NAME").help("Name of specific test to run (if omitted, runs all tests)"))
+        .arg(flag("verbose", "Show detailed output"))
+        .arg(flag("stop-on-failure", "Stop testing after the first failure"))
+        .arg(flag("isolated", "Run each test in a fresh directory"))
+        .arg(Arg::new("format").long("format").value_parser(["text", "json", "junit"]).default_value("text").help("How the report is written"))
+        .arg(Arg::new("output").long("output").value_name("FILE").help("Write the report to a file"));
+    with_scope(command)
 }
 
-/// Test a tool with its defined tests.
-pub(crate) fn run(_context: &mut Context, _matches: &ArgMatches) -> Result<u8, CommandError> {
-    Err(CommandError::failure("this command is being built"))
+/// Runs the tests of tools; fails when one of them does.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let filter = scope(matches)?.unwrap_or(ScopeFilter::Any);
+    let all = matches.get_flag("all");
+    let options = TestOptions {
+        only: matches.get_one::<String>("test").cloned(),
+        stop_on_failure: matches.get_flag("stop-on-failure"),
+        isolated: matches.get_flag("isolated"),
+    };
+    let subjects = match matches.get_many::<String>("name") {
+        Some(names) => named(context, names, filter, &options)?,
+        None => every(context, filter, &options)?,
+    };
+    let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
+    let control = context.engine.control().map_err(failed)?;
+    let interrupts = host_interrupts(&control.stop).map_err(failed)?;
+
+    let output = matches.get_one::<String>("output").filter(|path| *path != "-");
+    let format = matches.get_one::<String>("format").map_or("text", String::as_str);
+    let charset = Charset::of(context.engine.host());
+    let mut text = Text { charset, colour: context.printer.data_colour && output.is_none(), verbose: matches.get_flag("verbose") };
+    let mut written = String::new();
+    let mut reports = Vec::new();
+    let Context { engine, printer } = context;
+    for subject in subjects {
+        if format == "text" {
+            text.tool(&mut written, &subject);
+        }
+        let mut finished = |outcome: &TestOutcome| {
+            if format == "text" {
+                text.outcome(&mut written, outcome);
+                if output.is_none() {
+                    printer.data(std::mem::take(&mut written).as_bytes());
+                }
+            }
+        };
+        let report = match subject {
+            Subject::Tool(tool) => engine.test(&tool, &options, &control, &mut finished),
+            Subject::Untestable(report) => {
+                report.outcomes.iter().for_each(finished);
+                report
+            }
+        };
+        let failed = report.counts().1 > 0;
+        reports.push(report);
+        if control.stop.is_raised() || (failed && options.stop_on_failure) {
+            break;
+        }
+    }
+    let signal = interrupts.signal();
+    drop(interrupts);
+    match format {
+        "json" => _ = writeln!(written, "{:#}", report_json(&reports)),
+        "junit" => written.push_str(&junit(&reports)),
+        _ => text.summary(&mut written, &reports),
+    }
+    match output {
+        Some(path) => {
+            fs::write(path, &written).map_err(|error| CommandError::failure(format!("cannot write `{path}`: {error}")))?;
+            let mut line = String::new();
+            Text { colour: printer.colour, ..text }.summary(&mut line, &reports);
+            printer.talk(line.trim_start().as_bytes());
+        }
+        None => printer.data(written.as_bytes()),
+    }
+    if let Some(signal) = signal {
+        return Ok(u8::try_from(128 + signal).unwrap_or(exit::FAILURE));
+    }
+    if reports.iter().any(|report| report.counts().1 > 0) {
+        return Ok(exit::FAILURE);
+    }
+    if reports.iter().all(|report| report.outcomes.is_empty()) {
+        let what = if all { "no tool here has tests".to_owned() } else { "there are no tests to run".to_owned() };
+        return Err(CommandError::failure(what).hint("write some under `tests:` in a tool's file: cycod help tools"));
+    }
+    Ok(0)
+}
+
+/// What is to be tested.
+enum Subject {
+    Tool(Arc<cycod_engine::definition::Tool>),
+    /// A tool whose tests cannot run, with the reason as its report.
+    Untestable(TestReport),
+}
+
+/// The tools of the names given; `--test` must be a test of at least one of them.
+fn named<'a>(context: &Context, names: impl Iterator<Item = &'a String>, filter: ScopeFilter, options: &TestOptions) -> Result<Vec<Subject>, CommandError> {
+    let mut tools: Vec<Arc<cycod_engine::definition::Tool>> = Vec::new();
+    for name in names {
+        let tool = Arc::new(context.engine.open_tool(name, filter)?.tool);
+        if !tools.iter().any(|known| known.name == tool.name) {
+            tools.push(tool);
+        }
+    }
+    if let Some(wanted) = &options.only {
+        let known: Vec<&str> = tools.iter().flat_map(|tool| &tool.tests).map(|test| test.name.as_str()).collect();
+        if !known.contains(&wanted.as_str()) {
+            let error = CommandError::failure(format!("no test is called `{wanted}`"));
+            return Err(match closest(wanted, known.iter().copied()) {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None if known.is_empty() => error.hint("there are no tests at all"),
+                None => error.hint(format!("there are {}", known.join(", "))),
+            });
+        }
+        tools.retain(|tool| tool.tests.iter().any(|test| test.name == *wanted));
+    }
+    Ok(tools.into_iter().map(Subject::Tool).collect())
+}
+
+/// Every tool that has tests; one that is broken fails, one that this machine cannot run is skipped.
+fn every(context: &Context, filter: ScopeFilter, options: &TestOptions) -> Result<Vec<Subject>, CommandError> {
+    let scopes = context.engine.catalog().scopes();
+    let mut subjects = Vec::new();
+    for entry in context.engine.catalog().entries() {
+        if !scopes.admits(filter, entry.scope) || matches!(entry.state, State::Shadowed { .. }) {
+            continue;
+        }
+        match entry.load() {
+            Ok(opened) => {
+                let mut tests = opened.tool.tests.iter().filter(|test| options.only.as_ref().is_none_or(|only| *only == test.name)).peekable();
+                if tests.peek().is_none() {
+                    continue;
+                }
+                match &entry.availability {
+                    Availability::Available => subjects.push(Subject::Tool(Arc::new(opened.tool))),
+                    Availability::Unavailable(reasons) => {
+                        let why = reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+                        let outcomes = tests.map(|test| outcome(&test.name, TestVerdict::Skipped(why.clone()))).collect();
+                        subjects.push(Subject::Untestable(TestReport { tool: entry.name.clone(), outcomes }));
+                    }
+                }
+            }
+            Err(error) => {
+                let verdict = TestVerdict::Failed(vec![Mismatch { expected: "a tool".to_owned(), came: broken(&entry, &error.to_string()) }]);
+                subjects.push(Subject::Untestable(TestReport { tool: entry.name.clone(), outcomes: vec![outcome("loads", verdict)] }));
+            }
+        }
+    }
+    match (&options.only, subjects.is_empty()) {
+        (Some(only), true) => Err(CommandError::failure(format!("no test of any tool is called `{only}`"))),
+        _ => Ok(subjects),
+    }
+}
+
+fn broken(entry: &Entry, otherwise: &str) -> String {
+    match &entry.state {
+        State::Broken { problem } => problem.message.clone(),
+        _ => otherwise.to_owned(),
+    }
+}
+
+fn outcome(name: &str, verdict: TestVerdict) -> TestOutcome {
+    TestOutcome { name: name.to_owned(), description: None, verdict, duration: Duration::ZERO, run: None, warnings: Vec::new() }
+}
+
+/// The report for people.
+#[derive(Clone, Copy)]
+struct Text {
+    charset: Charset,
+    colour: bool,
+    verbose: bool,
+}
+
+/// How much of a failed test's output is shown without `--verbose`.
+const TAIL: usize = 20;
+
+impl Text {
+    fn tool(&mut self, into: &mut String, subject: &Subject) {
+        let name = match subject {
+            Subject::Tool(tool) if tool.tests.is_empty() => return,
+            Subject::Tool(tool) => tool.name.as_str(),
+            Subject::Untestable(report) => &report.tool,
+        };
+        _ = writeln!(into, "{}", paint(self.colour, HEADING, name));
+    }
+
+    fn outcome(&mut self, into: &mut String, outcome: &TestOutcome) {
+        let (mark, style) = match &outcome.verdict {
+            TestVerdict::Passed => (self.charset.pick("✓", "ok  "), AnsiColor::Green.on_default()),
+            TestVerdict::Failed(_) => (self.charset.pick("✗", "FAIL"), AnsiColor::Red.on_default().bold()),
+            TestVerdict::Skipped(_) => (self.charset.pick("-", "skip"), AnsiColor::Yellow.on_default()),
+        };
+        let mark = paint(self.colour, style, mark);
+        let aside = match &outcome.verdict {
+            TestVerdict::Skipped(why) => format!("skipped: {why}"),
+            _ => duration(outcome.duration),
+        };
+        _ = writeln!(into, "  {mark} {}  {}", visible(&outcome.name), self.dim(&visible(&aside)));
+        if let (true, Some(description)) = (self.verbose, &outcome.description) {
+            _ = writeln!(into, "      {}", self.dim(&visible(description)));
+        }
+        if let TestVerdict::Failed(failures) = &outcome.verdict {
+            for Mismatch { expected, came } in failures {
+                _ = writeln!(into, "      expected {}", visible(expected));
+                _ = writeln!(into, "           got {}", visible(came));
+            }
+        }
+        let failed = matches!(outcome.verdict, TestVerdict::Failed(_));
+        if let Some(run) = &outcome.run
+            && (self.verbose || failed)
+        {
+            for command in run.commands() {
+                for (index, line) in command.trim_end().lines().enumerate() {
+                    _ = writeln!(into, "      {} {}", if index == 0 { "$" } else { " " }, visible(line));
+                }
+            }
+            self.said(into, &String::from_utf8_lossy(&run.transcript));
+        }
+        for warning in &outcome.warnings {
+            _ = writeln!(into, "      warning: {}", visible(warning));
+        }
+    }
+
+    /// What the tool said, its last lines unless all is asked for.
+    fn said(&self, into: &mut String, transcript: &str) {
+        let lines: Vec<&str> = transcript.lines().collect();
+        let left_out = if self.verbose { 0 } else { lines.len().saturating_sub(TAIL) };
+        let bar = self.charset.pick("│", "|");
+        if left_out > 0 {
+            _ = writeln!(into, "      {bar} {}", self.dim(&format!("({left_out} lines before these; --verbose shows them)")));
+        }
+        for line in &lines[left_out..] {
+            _ = writeln!(into, "{}", format!("      {bar} {}", visible(line)).trim_end());
+        }
+    }
+
+    fn summary(&self, into: &mut String, reports: &[TestReport]) {
+        let counts = reports.iter().map(TestReport::counts);
+        let (passed, failed, skipped) = counts.fold((0, 0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1, sum.2 + one.2));
+        if passed + failed + skipped == 0 {
+            return;
+        }
+        let part = |count: usize, what: &str, style: Style| (count > 0).then(|| paint(self.colour, style, &format!("{count} {what}")));
+        let parts = [
+            part(passed, "passed", AnsiColor::Green.on_default()),
+            part(failed, "failed", AnsiColor::Red.on_default().bold()),
+            part(skipped, "skipped", AnsiColor::Yellow.on_default()),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        let total = reports.iter().flat_map(|report| &report.outcomes).map(|outcome| outcome.duration).sum();
+        _ = writeln!(into, "\n{}  {}", parts.join(", "), self.dim(&duration(total)));
+    }
+
+    fn dim(&self, text: &str) -> String {
+        paint(self.colour, DIM, text)
+    }
+}
+
+fn report_json(reports: &[TestReport]) -> Value {
+    let total = |pick: fn((usize, usize, usize)) -> usize| reports.iter().map(|report| pick(report.counts())).sum::<usize>();
+    let failed = total(|counts| counts.1);
+    json!({
+        "success": failed == 0,
+        "passed": total(|counts| counts.0),
+        "failed": failed,
+        "skipped": total(|counts| counts.2),
+        "tools": reports.iter().map(|report| json!({
+            "tool": report.tool,
+            "tests": report.outcomes.iter().map(outcome_json).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+    })
+}
+
+fn outcome_json(outcome: &TestOutcome) -> Value {
+    let (status, reason, failures) = match &outcome.verdict {
+        TestVerdict::Passed => ("passed", None, &[][..]),
+        TestVerdict::Failed(failures) => ("failed", None, failures.as_slice()),
+        TestVerdict::Skipped(why) => ("skipped", Some(why), &[][..]),
+    };
+    let mut value = json!({
+        "name": outcome.name,
+        "status": status,
+        "duration_ms": u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
+        "failures": failures.iter().map(|failure| json!({"expected": failure.expected, "came": failure.came})).collect::<Vec<_>>(),
+    });
+    if let Some(fields) = value.as_object_mut() {
+        fields.extend(reason.map(|why| ("reason".to_owned(), why.as_str().into())));
+        fields.extend(outcome.description.as_ref().map(|text| ("description".to_owned(), text.as_str().into())));
+        if !outcome.warnings.is_empty() {
+            fields.insert("warnings".to_owned(), json!(outcome.warnings));
+        }
+        fields.extend(outcome.run.as_ref().map(|run| ("result".to_owned(), result_json(run))));
+        fields.extend(outcome.run.as_ref().map(|run| ("commands".to_owned(), json!(run.commands()))));
+    }
+    value
 }
