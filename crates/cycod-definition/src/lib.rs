@@ -1,7 +1,16 @@
 //! What a tool says about itself: the types of a definition, and the way from a file's text to them.
 //!
-//! [`load`] reads one source and returns the tool together with everything that is wrong with the file; no
-//! file is opened, no process started and no other tool looked at here.
+//! [`load`] reads one source and returns the tool together with everything that is wrong with the file:
+//!
+//! ```text
+//! text ──yaml──► document ──table──► known keys, right types ──lower──► parts ──check──► Tool
+//! ```
+//!
+//! `table` says which keys there are; the shape of a file, the reference page and the JSON Schema for editors all
+//! come from it. `lower` reads each part and reports only what its meaning forbids. `check` looks across parts: steps
+//! in a circle, comparisons that cannot hold, values in places where a shell could not keep them data.
+//!
+//! Invariant: no file is opened, no process started and no other tool looked at here, and no input makes it panic.
 
 mod check;
 mod codes;

@@ -252,6 +252,7 @@ mod tests {
     }
 
     /// How each value of a command is known to the shell.
+    #[expect(clippy::needless_pass_by_value, reason = "an expectation reads best as a literal")]
     fn check_pieces(parameters: &str, command: &str, expect: Expect) {
         let yaml = format!(
             "name: a\ndescription: b\nparameters: {{{parameters}}}\nsteps:\n- {{name: s, bash: ls}}\n- name: t\n  bash: {command}\n"

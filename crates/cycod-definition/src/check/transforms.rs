@@ -23,7 +23,7 @@ pub(crate) fn check(template: &Template, lowering: &Lowering<'_>) {
             && matches!(parameter.kind, ParameterType::Boolean | ParameterType::Array | ParameterType::Object)
         {
             lowering.sink.error(
-                "number-format",
+                Code("number-format"),
                 hole.span,
                 format!("`format({pattern})` needs a number, but `{name}` is of type {}", parameter.kind.name()),
             );

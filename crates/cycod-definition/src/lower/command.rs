@@ -164,7 +164,7 @@ impl Lowering<'_> {
     pub(crate) fn check_tool_name(&self, tool: Text<'_>) {
         let text = &tool.scalar.text;
         if crate::ToolName::new(text).is_none() && !text.contains([':', '/']) {
-            self.sink.error("invalid-name", tool.span, format!("`{text}` is not the name of a tool"));
+            self.sink.error(Code("invalid-name"), tool.span, format!("`{text}` is not the name of a tool"));
         }
     }
 
@@ -264,11 +264,11 @@ impl Lowering<'_> {
     /// Reads `shell`: the interpreter, and the shell options its command line sets.
     pub(crate) fn interpreter(&self, shell: Text<'_>) -> (Interpreter, Vec<String>) {
         let Some(words) = split_words(&shell.scalar.text) else {
-            self.sink.error("invalid-shell", shell.span, "a quote in `shell` is not closed");
+            self.sink.error(Code("invalid-shell"), shell.span, "a quote in `shell` is not closed");
             return (Interpreter::PlatformDefault, Vec::new());
         };
         let Some((program, arguments)) = words.split_first() else {
-            self.sink.error("invalid-shell", shell.span, "`shell` names no program");
+            self.sink.error(Code("invalid-shell"), shell.span, "`shell` names no program");
             return (Interpreter::PlatformDefault, Vec::new());
         };
         let base = program.rsplit(['/', '\\']).next().unwrap_or(program).to_ascii_lowercase();

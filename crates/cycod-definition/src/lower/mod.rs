@@ -36,7 +36,7 @@ pub(crate) fn lower(source: &SourceFile, root: &Node, stem: Option<&str>, found:
     let entries = match &root.kind {
         NodeKind::Mapping(entries) => entries.as_slice(),
         _ => {
-            sink.error("not-a-mapping", root.span, "a tool is a mapping of keys such as `name` and `bash`");
+            sink.error(Code("not-a-mapping"), root.span, "a tool is a mapping of keys such as `name` and `bash`");
             &[]
         }
     };
@@ -91,7 +91,7 @@ impl Lowering<'_> {
     /// Whether there are too many of something, which is reported.
     pub(crate) fn too_many(&self, count: usize, what: &str, span: Span) -> bool {
         if count > MOST {
-            self.sink.error("too-many", span, format!("a tool has at most {MOST} {what}, not {count}"));
+            self.sink.error(Code("too-many"), span, format!("a tool has at most {MOST} {what}, not {count}"));
         }
         count > MOST
     }

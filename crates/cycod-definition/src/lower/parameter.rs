@@ -219,7 +219,7 @@ impl Lowering<'_> {
         let allowed = view.node("enum").and_then(|node| node.as_sequence()).map(|items| {
             if items.is_empty() {
                 self.sink.error(
-                    "empty-range",
+                    Code("empty-range"),
                     view.entry("enum").map_or(view.span, |e| e.key_span),
                     "`enum` allows no value at all",
                 );
@@ -298,7 +298,7 @@ impl Lowering<'_> {
             };
             if !fits && kind != ParameterType::Any {
                 self.sink.warning(
-                    "unused-key",
+                    Code("unused-key"),
                     entry.key_span,
                     format!(
                         "`{}` has no effect on parameter `{parameter}`, which is of type {}",
@@ -336,7 +336,7 @@ impl Lowering<'_> {
         if number(&rules.multiple_of).is_some_and(|step| step <= 0.0)
             && let Some(entry) = view.entry("multipleOf")
         {
-            self.sink.error("out-of-range", entry.value.span, "`multipleOf` must be larger than 0");
+            self.sink.error(Code("out-of-range"), entry.value.span, "`multipleOf` must be larger than 0");
         }
     }
 
@@ -360,7 +360,7 @@ impl Lowering<'_> {
             let problems = parameter.validation.violations(parameter.kind, example);
             if !problems.is_empty() {
                 self.sink.warning(
-                    "invalid-example",
+                    Code("invalid-example"),
                     node.span,
                     format!("an example of `{}` {}", parameter.name, problems.join(" and ")),
                 );

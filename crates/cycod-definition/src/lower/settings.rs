@@ -91,7 +91,7 @@ impl Lowering<'_> {
 
     pub(crate) fn check_variable_name(&self, name: &str, span: Span) {
         if name.is_empty() || name.contains(['=', '\0']) {
-            self.sink.error("invalid-name", span, format!("`{name}` cannot name an environment variable"));
+            self.sink.error(Code("invalid-name"), span, format!("`{name}` cannot name an environment variable"));
         }
     }
 
@@ -205,7 +205,7 @@ impl Lowering<'_> {
             match (characters.next(), characters.next()) {
                 (Some(separator), None) => separator,
                 _ => {
-                    self.sink.error("wrong-type", text.span, format!("`{key}` takes one character"));
+                    self.sink.error(Code("wrong-type"), text.span, format!("`{key}` takes one character"));
                     default
                 }
             }
@@ -278,7 +278,7 @@ impl Lowering<'_> {
         if view.flag("interactive") != Some(true) {
             if let Some(entry) = view.entry("interactive-options") {
                 self.sink.warning(
-                    "unused-key",
+                    Code("unused-key"),
                     entry.key_span,
                     "`interactive-options` has no effect without `interactive: true`",
                 );
@@ -334,7 +334,7 @@ impl Lowering<'_> {
                         start: view.span.start,
                         end: view.entries.first().map_or(view.span.end, |entry| entry.key_span.end),
                     };
-                    self.sink.error("no-name", span, "a test needs a `name`");
+                    self.sink.error(Code("no-name"), span, "a test needs a `name`");
                     continue;
                 }
             };
@@ -394,7 +394,7 @@ impl Lowering<'_> {
                         let problems = parameter.validation.violations(parameter.kind, &value);
                         if !problems.is_empty() {
                             self.sink.warning(
-                                "invalid-argument",
+                                Code("invalid-argument"),
                                 entry.value.span,
                                 format!("the value of `{}` {}", parameter.name, problems.join(" and ")),
                             );

@@ -177,7 +177,7 @@ impl Shape<'_> {
             },
             Takes::Integer(min) | Takes::Milliseconds(min) => match units::integer(text) {
                 Some(number) if number < min => self.sink.error(
-                    "out-of-range",
+                    Code("out-of-range"),
                     node.span,
                     format!("{name} is {number}, but must be at least {min}"),
                 ),
@@ -208,7 +208,7 @@ impl Shape<'_> {
             },
             Takes::Choice(words) => self.choice(node.span, &scalar.text, words, name),
             Takes::Command if text.is_empty() => {
-                self.sink.error("empty-command", node.span, format!("{name} has no command"));
+                self.sink.error(Code("empty-command"), node.span, format!("{name} has no command"));
             }
             _ => {}
         }

@@ -32,12 +32,12 @@ impl<'a> Sink<'a> {
         self.found.borrow_mut().extend(diagnostics);
     }
 
-    pub(crate) fn error(&self, code: &'static str, span: Span, message: impl Into<String>) {
-        self.report(Diagnostic::error(Code(code), span, message));
+    pub(crate) fn error(&self, code: Code, span: Span, message: impl Into<String>) {
+        self.report(Diagnostic::error(code, span, message));
     }
 
-    pub(crate) fn warning(&self, code: &'static str, span: Span, message: impl Into<String>) {
-        self.report(Diagnostic::warning(Code(code), span, message));
+    pub(crate) fn warning(&self, code: Code, span: Span, message: impl Into<String>) {
+        self.report(Diagnostic::warning(code, span, message));
     }
 
     /// What was found, in source order; what concerns the whole file comes first.

@@ -194,7 +194,7 @@ impl Lowering<'_> {
             && text.scalar.text != "file"
         {
             self.sink.warning(
-                "unused-key",
+                Code("unused-key"),
                 file.key_span,
                 "`stream-file` has no effect without `stream-callback: file`",
             );

@@ -193,7 +193,11 @@ impl Lowering<'_> {
         if let Some(name) = view.text("name")
             && name.scalar.text.eq_ignore_ascii_case(&base.scalar.text)
         {
-            self.sink.error("alias-of-itself", base.span, format!("`{}` is an alias of itself", base.scalar.text));
+            self.sink.error(
+                Code("alias-of-itself"),
+                base.span,
+                format!("`{}` is an alias of itself", base.scalar.text),
+            );
         }
         Some(Body::Alias { base: base.to_owned(), defaults })
     }
@@ -213,7 +217,11 @@ impl Lowering<'_> {
                 return None;
             }
         } else if let Some(entry) = view.entry("default-parameters") {
-            self.sink.warning("unused-key", entry.key_span, "`default-parameters` has no effect without `type: alias`");
+            self.sink.warning(
+                Code("unused-key"),
+                entry.key_span,
+                "`default-parameters` has no effect without `type: alias`",
+            );
         }
         match self.form(view, Scope::Call, defaults, top)? {
             Form::Command(command) => Some(Body::Command(command)),
