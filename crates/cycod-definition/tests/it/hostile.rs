@@ -4,7 +4,7 @@ use cycod_definition::{document_json, function_schema, level, load};
 use cycod_diagnostic::SourceFile;
 use proptest::prelude::*;
 
-use crate::spec::examples;
+use crate::{round_trip::without_places, spec::examples};
 
 fn survives(text: &str) {
     let source = SourceFile::new("tool.yaml", text);
@@ -22,8 +22,15 @@ fn survives(text: &str) {
     }
     let places: Vec<_> = loaded.diagnostics.iter().map(|diagnostic| diagnostic.span().map(|span| span.start)).collect();
     assert!(places.is_sorted(), "in source order: {places:?}");
-    document_json(&source);
+    let json = document_json(&source);
     if let Some(tool) = loaded.tool {
+        let json = json.expect("what loads is a document").to_string();
+        let again = load(&SourceFile::new("tool.json", &*json), Some("tool"));
+        let same = again.tool.as_ref().map(without_places);
+        // Thousands of steps are not worth comparing.
+        if text.len() < 100_000 {
+            assert_eq!(same, Some(without_places(&tool)), "{text}\n{json}\n{:#?}", again.diagnostics);
+        }
         function_schema(&tool);
         level(&tool, &|_| None);
     }

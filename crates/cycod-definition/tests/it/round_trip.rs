@@ -1,13 +1,12 @@
 //! A definition survives the way through JSON and back.
 
-use cycod_definition::{document_json, load};
+use cycod_definition::{Tool, document_json, load};
 use cycod_diagnostic::SourceFile;
 
 use crate::spec::examples;
 
 /// A tool without the places in its file, which differ.
-fn without_places(yaml: &str, name: &str) -> String {
-    let tool = load(&SourceFile::new(name, yaml), None).tool.unwrap_or_else(|| panic!("{name} loads:\n{yaml}"));
+pub(crate) fn without_places(tool: &Tool) -> String {
     let debug = format!("{tool:#?}");
     let mut lines = Vec::new();
     let mut skip = 0;
@@ -23,13 +22,18 @@ fn without_places(yaml: &str, name: &str) -> String {
     lines.join("\n")
 }
 
+fn read(yaml: &str, name: &str) -> String {
+    let tool = load(&SourceFile::new(name, yaml), None).tool;
+    without_places(&tool.unwrap_or_else(|| panic!("{name} loads:\n{yaml}")))
+}
+
 #[test]
 fn json_reads_back_as_the_same_tool() {
     let everything = ("everything".to_owned(), include_str!("../everything.yaml").to_owned());
     for (name, text) in examples().into_iter().chain([everything]) {
         let json = document_json(&SourceFile::new(&*name, &*text)).expect("a document");
         for written in [json.to_string(), serde_json::to_string_pretty(&json).expect("JSON writes")] {
-            assert_eq!(without_places(&text, &name), without_places(&written, &name), "{name}");
+            assert_eq!(read(&text, &name), read(&written, &name), "{name}");
         }
     }
 }
