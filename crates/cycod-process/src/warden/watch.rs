@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::body::{Report, stage};
 use super::launch::{Pipes, Warden};
-use super::{GIVE_UP, tree};
+use super::{GIVE_UP, sys, tree};
 use crate::stop::Urgency;
 use crate::{Ended, Ending, Input, Program, Spec, StartError, Stop, Stream};
 
@@ -78,6 +78,8 @@ pub(super) struct Watch<'a> {
     begun: Instant,
     phase: Phase,
     cause: Option<Cause>,
+    /// Who was asked to stop: once, for a second request may cut a clean-up short.
+    told: Vec<i32>,
     killed: bool,
     look_at: Option<Instant>,
     exit: Option<Exit>,
@@ -105,6 +107,7 @@ impl<'a> Watch<'a> {
             begun,
             phase: Phase::Running,
             cause: None,
+            told: Vec::new(),
             killed: false,
             exit: None,
             gone: None,
@@ -170,10 +173,17 @@ impl<'a> Watch<'a> {
     fn tell(&mut self, kill_at: Instant) {
         let told = self.warden.has_program();
         if told {
-            // A stopped process would not hear the request.
-            tree::descendants(self.warden.pid(), &[libc::SIGTERM, libc::SIGCONT]);
+            self.tell_all();
         }
         self.phase = Phase::Asked { told, kill_at };
+    }
+
+    fn tell_all(&mut self) {
+        let mut pids = tree::descendants(self.warden.pid(), &[]);
+        pids.retain(|pid| !self.told.contains(pid));
+        // A stopped process would not hear the request.
+        pids.iter().for_each(|&pid| [libc::SIGTERM, libc::SIGCONT].into_iter().for_each(|signal| sys::kill(pid, signal)));
+        self.told.extend(pids);
     }
 
     fn kill(&mut self, cause: Cause, now: Instant) {
@@ -259,6 +269,10 @@ impl<'a> Watch<'a> {
             Some(report) => {
                 let at = Instant::now();
                 self.exit = Some(Exit { report, at });
+                if report.left != 0 && matches!(self.phase, Phase::Asked { .. }) {
+                    // What it started between our look and its end has not been asked; what it started to clean up is done.
+                    self.tell_all();
+                }
                 if matches!(self.phase, Phase::Running) && self.warden.memory.was_exceeded() {
                     // The kernel killed one process for the limit; the rest of the tree goes with it.
                     self.cause = Some(Cause::Memory);
