@@ -1,0 +1,216 @@
+//! The program's figures, each beside its floor in the same run: `cargo bench -p cycod --bench figures`.
+//!
+//! Times of different runs and machines say nothing about each other; the ratios do. A figure that misses its
+//! aim is marked, and nothing fails: what fails a build belongs in a test.
+#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a bench starts programs and prints what it measured")]
+
+use std::{
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use cycod_engine::{Engine, Ignore, Nobody, Surface, host};
+
+/// The program under measurement, built with the bench profile.
+const CYCOD: &str = env!("CARGO_BIN_EXE_cycod");
+
+fn main() {
+    let place = tempfile::tempdir().expect("a temporary directory");
+    let root = place.path();
+    println!("{:<44} {:>12} {:>12} {:>8}  aim", "figure", "measured", "floor", "ratio");
+    version(root);
+    one_tool(root);
+    five_thousand_tools(root);
+    many_steps(root);
+    a_gigabyte(root);
+}
+
+/// `cycod --version` beside a Rust program that does nothing.
+fn version(root: &Path) {
+    let source = root.join("empty.rs");
+    fs::write(&source, "fn main() {}\n").expect("a source file");
+    let empty = root.join("empty");
+    let built = Command::new("rustc").arg("-O").arg("-o").arg(&empty).arg(&source).status().expect("rustc");
+    assert!(built.success());
+    let [ours, floor] = paired(300, [&|| command(root, &["--version"]), &|| Command::new(&empty)]);
+    row("cycod --version", ours, floor, "within 1 ms of the floor", ours < floor + Duration::from_millis(1));
+}
+
+/// A run of one tool from a cold process, beside the shell alone.
+fn one_tool(root: &Path) {
+    let project = project(root, "one", 1);
+    let [ours, floor] = paired(300, [&|| command(&project, &["tool", "run", "tool-0", "WHO=you"]), &bash]);
+    row("tool run, 1 tool (floor: bash -c)", ours, floor, "2.5 where bash takes 1.05", ours.as_secs_f64() < floor.as_secs_f64() + 0.001_45);
+}
+
+fn five_thousand_tools(root: &Path) {
+    let project = project(root, "many", 5000);
+    let list = || command(&project, &["tool", "list", "--format", "simple"]);
+    let began = Instant::now();
+    quiet(list());
+    let cold = began.elapsed();
+    let reading = read_all(&project);
+    row("tool list, 5,000 new files (floor: read)", cold, reading, "0.5 s", cold < Duration::from_millis(500));
+    // The index trusts nothing that is as young as itself; a second look settles it.
+    thread::sleep(Duration::from_millis(1100));
+    quiet(list());
+    let [warm, floor] = paired(30, [&list, &|| {
+        let mut ls = Command::new("ls");
+        ls.arg("-l").arg(project.join(".cycod/tools"));
+        ls
+    }]);
+    row("tool list, 5,000 files, warm (floor: ls -l)", warm, floor, "30 ms", warm < Duration::from_millis(30));
+    let [ours, floor] = paired(100, [&|| command(&project, &["tool", "run", "tool-4321", "WHO=you"]), &bash]);
+    row("tool run, 5,000 tools (floor: bash -c)", ours, floor, "4 where bash takes 1.05", ours.as_secs_f64() < floor.as_secs_f64() + 0.002_95);
+}
+
+/// A hundred steps, eight beside each other, beside the same programs started by eight threads.
+fn many_steps(root: &Path) {
+    let mut tool = String::from("description: d\ntags: [read]\nsteps:\n");
+    for index in 0..100 {
+        let wait = if index < 8 { String::new() } else { format!(", wait-for: [s{}]", index - 8) };
+        writeln!(tool, "  - {{name: s{index}, parallel: true, run: /bin/true{wait}}}").expect("to a string");
+    }
+    let project = root.join("steps");
+    write(&project.join(".cycod/tools/t.yaml"), &tool);
+    let mut here = host::current().expect("a working directory");
+    here.working_directory = project;
+    let engine = Engine::open(here);
+    let tool = engine.tool("t").expect("the tool loads");
+    let ours = median((0..20).map(|_| {
+        let plan = engine.plan(&tool, Vec::new(), None).expect("it can be planned");
+        let approved = engine.approve(plan, Surface::Person, &Nobody).expect("a person may");
+        let control = engine.control().expect("descriptors");
+        let began = Instant::now();
+        assert!(engine.run(approved, &control, &mut Ignore).success);
+        began.elapsed()
+    }));
+    let floor = median((0..20).map(|_| {
+        let began = Instant::now();
+        thread::scope(|scope| {
+            for lane in 0..8 {
+                scope.spawn(move || {
+                    for _ in (lane..100).step_by(8) {
+                        let piped = Command::new("/bin/true").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).output();
+                        assert!(piped.expect("it starts").status.success());
+                    }
+                });
+            }
+        });
+        began.elapsed()
+    }));
+    row("100 steps, 8 wide (floor: 100 spawns)", ours, floor, "150 us a step above the floor", ours < floor + Duration::from_micros(15_000));
+}
+
+/// A gigabyte through a step, beside `cat`.
+fn a_gigabyte(root: &Path) {
+    let project = root.join("stream");
+    let bytes: u64 = 1 << 30;
+    write(
+        &project.join(".cycod/tools/t.yaml"),
+        &format!("description: d\nsteps:\n  - name: a\n    run: head -c {bytes} /dev/zero\n    output: {{mode: stream, buffer-limit: 1MB}}\n"),
+    );
+    let mut cat = Command::new("sh");
+    cat.args(["-c", &format!("head -c {bytes} /dev/zero | cat")]);
+    let (floor, _) = to_nowhere(cat);
+    let (ours, peak) = to_nowhere(command(&project, &["tool", "run", "t"]));
+    row("1 GB through a step (floor: | cat)", ours, floor, "twice the floor", ours < floor * 2);
+    println!("{:<44} {:>9} MB {:>12} {:>8}  64 MB{}", "  peak memory", peak >> 10, "", "", mark(peak < 64 << 10));
+}
+
+/// Runs a program with its output going nowhere; returns the time and the most memory it held, in KiB.
+fn to_nowhere(mut command: Command) -> (Duration, u64) {
+    let began = Instant::now();
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+    let mut peak = 0;
+    while child.try_wait().expect("it can be waited for").is_none() {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        peak = peak.max(line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0));
+        thread::sleep(Duration::from_millis(1));
+    }
+    (began.elapsed(), peak)
+}
+
+fn project(root: &Path, name: &str, tools: usize) -> PathBuf {
+    let project = root.join(name);
+    for index in 0..tools {
+        let mut text = format!(
+            "name: tool-{index}\ndescription: Greet somebody, number {index}\nversion: 1.0.0\nbash: echo \"Hello, {{WHO}}\"\nparameters:\n  WHO:\n    type: string\n    description: Whom to greet\n    required: true\n"
+        );
+        for line in 0..40 {
+            writeln!(text, "  OPTION_{line}: {{type: string, description: An option nobody uses, default: \"{line}\"}}").expect("to a string");
+            if tools == 1 {
+                break;
+            }
+        }
+        text.push_str("metadata: {category: demo, search-keywords: [greet, hello]}\ntags: [demo, read]\ntimeout: 10000\n");
+        write(&project.join(format!(".cycod/tools/tool-{index}.yaml")), &text);
+    }
+    project
+}
+
+fn read_all(project: &Path) -> Duration {
+    let began = Instant::now();
+    let files = fs::read_dir(project.join(".cycod/tools")).expect("the directory");
+    let bytes: usize = files.map(|file| fs::read(file.expect("an entry").path()).expect("a file").len()).sum();
+    assert!(bytes > 0);
+    began.elapsed()
+}
+
+fn bash() -> Command {
+    let mut command = Command::new("bash");
+    command.args(["--noprofile", "--norc", "-c", "echo \"Hello, you\""]);
+    command
+}
+
+fn command(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(CYCOD);
+    command.args(arguments).current_dir(directory).env("CYCOD_HOME", directory.join("home")).env("CYCOD_GLOBAL_DIR", directory.join("global"));
+    command
+}
+
+/// Times two programs in turn, so that both see the same machine; returns the medians.
+fn paired(rounds: usize, make: [&dyn Fn() -> Command; 2]) -> [Duration; 2] {
+    let mut times = [Vec::new(), Vec::new()];
+    for round in 0..rounds + 5 {
+        for (make, times) in make.iter().zip(&mut times) {
+            let began = Instant::now();
+            quiet(make());
+            if round >= 5 {
+                times.push(began.elapsed());
+            }
+        }
+    }
+    times.map(median)
+}
+
+fn quiet(mut command: Command) {
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().expect("it starts");
+    assert!(status.success(), "{command:?}");
+}
+
+fn median(times: impl IntoIterator<Item = Duration>) -> Duration {
+    let mut times: Vec<Duration> = times.into_iter().collect();
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+fn row(figure: &str, measured: Duration, floor: Duration, aim: &str, holds: bool) {
+    let ratio = measured.as_secs_f64() / floor.as_secs_f64();
+    println!("{figure:<44} {:>9.2} ms {:>9.2} ms {ratio:>7.2}x  {aim}{}", measured.as_secs_f64() * 1e3, floor.as_secs_f64() * 1e3, mark(holds));
+}
+
+fn mark(holds: bool) -> &'static str {
+    if holds { "" } else { "  MISSED" }
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().expect("a file has a parent")).expect("its directory");
+    fs::write(path, text).expect("the file");
+}
