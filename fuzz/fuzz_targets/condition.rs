@@ -1,0 +1,18 @@
+//! Any text is a condition or is reported, and every condition can be decided or says why not.
+#![no_main]
+
+use cycod_syntax::{
+    condition::{Position, Value, eval, parse},
+    template::Names,
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let names = Names { parameters: vec!["NAME".into()], steps: vec!["one".into()], ..Names::default() };
+    for position in [Position::RunCondition, Position::Ternary] {
+        let (condition, _) = parse(text, |offset| u32::try_from(offset).unwrap_or(u32::MAX), &names, position);
+        if let Some(condition) = condition {
+            drop(eval(&condition, &|_| Some(Value::Text("10".into()))));
+        }
+    }
+});
