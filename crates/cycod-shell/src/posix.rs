@@ -13,7 +13,7 @@ use crate::harmless::{is_harmless, is_number, is_plain_word};
 use crate::piece::{Kind, Mode, Piece, Shell, Value};
 use crate::refusal::{Context, Finding, Placed, Problem, Refusal, code};
 use crate::second::{self, Danger};
-use crate::track::{Document, Hole, Spot, Track, track};
+use crate::track::{Document, Hole, Logical, Spot, Track, decode, track};
 use crate::words::{Segment, split};
 
 pub(crate) fn place(shell: Shell, pieces: &[Piece<'_>]) -> Result<Placed, Refusal> {
@@ -165,9 +165,6 @@ impl Placing<'_> {
                     return Ok(whole.into_owned());
                 }
                 if document.quoted && !self.rewritten.contains(&document_index) {
-                    if document.layered {
-                        return Err(unsupported(value, "a here-document with a quoted delimiter inside backticks"));
-                    }
                     self.rewritten.push(document_index);
                 }
                 format!("${{{}}}", self.variable(name, &whole))
@@ -292,11 +289,18 @@ impl Placing<'_> {
     /// Turns a here-document with a quoted delimiter into one that expands, so that it can hold a variable.
     fn expand_document(&mut self, document: &Document) {
         let source = &self.assembled.source;
-        for (offset, byte) in source.as_bytes()[document.body.clone()].iter().enumerate() {
+        let layers = &document.layers;
+        let mut at = document.body.start;
+        while at < document.body.end {
+            let (Logical::Byte(byte), next) = decode(source.as_bytes(), layers, at, layers.len()) else { break };
             if matches!(byte, b'$' | b'`' | b'\\') {
-                let at = document.body.start + offset;
-                self.edits.push((at..at, "\\".into()));
+                let mut escaped = format!("\\{}", byte as char);
+                for _ in layers {
+                    escaped = escaped.replace('\\', "\\\\").replace('`', "\\`");
+                }
+                self.edits.push((at..next, escaped));
             }
+            at = next;
         }
         let plain = !document.delimiter.is_empty() && document.delimiter.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
         let mut delimiter = if plain { String::from_utf8_lossy(&document.delimiter).into_owned() } else { "cycod_END".to_owned() };

@@ -78,7 +78,8 @@ pub(crate) struct Document {
     pub(crate) opener: Range<usize>,
     pub(crate) body: Range<usize>,
     pub(crate) closer: Range<usize>,
-    pub(crate) layered: bool,
+    /// The backticks around it.
+    pub(crate) layers: Vec<Layer>,
     strip: bool,
     list: usize,
     holes: Range<usize>,
@@ -243,14 +244,14 @@ enum Frame {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Layer {
+pub(crate) enum Layer {
     Plain,
     Double,
     Here,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Logical {
+pub(crate) enum Logical {
     Byte(u8),
     End(usize),
     Eof,
@@ -276,6 +277,29 @@ pub(crate) fn track(shell: Shell, source: &[u8]) -> Track {
     };
     tracker.run();
     tracker.found
+}
+
+/// Reads one byte as the shell inside `layer` backticks sees it, and where the next one begins.
+pub(crate) fn decode(source: &[u8], layers: &[Layer], at: usize, layer: usize) -> (Logical, usize) {
+    if layer == 0 {
+        return match source.get(at) {
+            Some(&byte) => (Logical::Byte(byte), at + 1),
+            None => (Logical::Eof, at),
+        };
+    }
+    let (first, next) = decode(source, layers, at, layer - 1);
+    match first {
+        Logical::Byte(b'`') => (Logical::End(layer), next),
+        Logical::Byte(b'\\') => {
+            let (second, after) = decode(source, layers, next, layer - 1);
+            match second {
+                Logical::Byte(b'`' | b'\\' | b'$') => (second, after),
+                Logical::Byte(b'"') if layers[layer - 1] != Layer::Plain => (second, after),
+                _ => (first, next),
+            }
+        }
+        _ => (first, next),
+    }
 }
 
 struct Tracker<'a> {
@@ -362,25 +386,7 @@ impl Tracker<'_> {
     // Reading.
 
     fn decode(&self, at: usize, layer: usize) -> (Logical, usize) {
-        if layer == 0 {
-            return match self.source.get(at) {
-                Some(&byte) => (Logical::Byte(byte), at + 1),
-                None => (Logical::Eof, at),
-            };
-        }
-        let (first, next) = self.decode(at, layer - 1);
-        match first {
-            Logical::Byte(b'`') => (Logical::End(layer), next),
-            Logical::Byte(b'\\') => {
-                let (second, after) = self.decode(next, layer - 1);
-                match second {
-                    Logical::Byte(b'`' | b'\\' | b'$') => (second, after),
-                    Logical::Byte(b'"') if self.layers[layer - 1] != Layer::Plain => (second, after),
-                    _ => (first, next),
-                }
-            }
-            _ => (first, next),
-        }
+        decode(self.source, &self.layers, at, layer)
     }
 
     #[inline]
@@ -1096,7 +1102,7 @@ impl Tracker<'_> {
             opener: start..self.at,
             body: 0..0,
             closer: 0..0,
-            layered: !self.layers.is_empty(),
+            layers: self.layers.clone(),
             strip,
             list: self.lists.len(),
             holes: 0..0,

@@ -54,7 +54,7 @@ fn run(program: &str, options: &[&str], text: &str, directory: &Path) -> (Vec<u8
     (bytes, String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-const OBSERVER: &str = "exec 3>\"$OUT\"\nobs() { printf '%s\\0' \"$#\" \"$@\" >&3; }\nu=; unset u\n";
+const OBSERVER: &str = "exec 3>\"$OUT\"\nobs() { printf '%s\\0' \"$#\" \"$@\" >&3; }\ne=; u=; unset u\n";
 
 fn observed(words: &[&str]) -> Vec<u8> {
     let mut bytes = format!("{}\0", words.len()).into_bytes();
@@ -112,9 +112,9 @@ impl Choices<'_> {
             2 if self.shell != Shell::Sh => plain("$'", "'"),
             2 => plain("\"it's \\\" \\$ ", "\"").prefix("it's \" $ "),
             3 => (format!("x{before}\0{after}"), format!("x{before}"), after.into()),
-            4 => (format!("\"$u{before}\"\0'{after}'"), before.into(), after.into()),
-            5 if self.shell != Shell::Sh => plain("$'it\\'s\\t\\x41", "'").prefix("it's\tA"),
-            5 => (format!("\"$u\0\"{after}"), String::new(), after.into()),
+            4 => (format!("\"{before}$e\"\0'{after}'"), before.into(), after.into()),
+            5 if self.shell != Shell::Sh => plain("$'it s\\t\\x41", "'").prefix("it s\tA"),
+            5 => (format!("\"$e\0\"{after}"), String::new(), after.into()),
             6 | 7 => {
                 let (inner, left, right) = self.word(depth - 1);
                 (format!("\"{before}$(printf '%sX' {inner} # it's \"\n){after}\""), format!("{before}{left}"), format!("{right}X{after}"))
@@ -154,7 +154,7 @@ impl Choices<'_> {
             2 => quoted("'EOF'", "EOF"),
             3 => quoted("\\EOF", "EOF"),
             4 => quoted("\"E O F\"", "E O F"),
-            5 => ("EOF".into(), format!("\\$x \\\\ \"$u{before}\0{after}\" it's"), "EOF".into(), format!("$x \\ \"{before}"), format!("{after}\" it's")),
+            5 => ("EOF".into(), format!("\\$x \\\\ \"{before}$e\0{after}\" it's"), "EOF".into(), format!("$x \\ \"{before}"), format!("{after}\" it's")),
             _ if depth > 0 => {
                 let (inner, left, right) = self.word(depth - 1);
                 ("EOF".into(), format!("{before}$(printf '%sX' {inner}){after}"), "EOF".into(), format!("{before}{left}"), format!("{right}X{after}"))
@@ -210,25 +210,20 @@ impl Choices<'_> {
                 case.words(&[("eq", None)]);
             }
             7 | 8 => {
-                case.text += "s=pre\0post; obs \"${s#\"pre\"\0}\" ${s%\"\0\"post} \"${s%%\"\0\"*}\"\n";
+                case.text += "s=pre\0post; obs \"${s#\"pre\"\0}\" ${s%\"\0\"post} \"${s%\"\0post\"}\"\n";
                 case.words(&[("post", None), ("pre", None), ("pre", None)]);
             }
-            9 => self.wrapped("(", ")\n", depth, case),
+            9 => self.wrapped("( ", ")\n", depth, case),
             10 => self.wrapped("f() {\n", "}\nf\n", depth, case),
             11 => self.wrapped("if true; then\n", "fi\n", depth, case),
             12 => self.wrapped("while :; do\n", "break\ndone\n", depth, case),
             13 => self.wrapped("case a in\n b) ;;\n (a|c)\n", ";;\nesac\n", depth, case),
-            14 => self.wrapped("x=$(\n", ")\n", depth, case),
+            14 => self.wrapped("x=$( ", ")\n", depth, case),
             15 => self.wrapped("{ ", "}\n", depth, case),
             16 => {
                 let mut inner = Case::default();
                 self.statement(depth - 1, &mut inner);
-                // A quoted here-document inside backticks is refused by design.
-                if inner.text.contains("<<") {
-                    case.text += &inner.text;
-                } else {
-                    case.text += &format!("x=`{}`\n", backticked(&inner.text, false));
-                }
+                case.text += &format!("x=`{}`\n", backticked(&inner.text, false));
                 case.expect.extend(inner.expect);
             }
             17 => self.wrapped("set -u; set -e\n", "set +e\n", depth, case),
