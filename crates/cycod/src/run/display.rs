@@ -106,7 +106,8 @@ impl Display {
     /// Shows what came out, and why it was not what it should have been.
     pub(crate) fn finish(&mut self, printer: &mut Printer, report: &RunReport) {
         if let Look::Live(_) = self.look {
-            if let Some(failed) = report.steps.iter().find(|step| step.is_failure()) {
+            let failed = report.steps.iter().find(|step| step.is_failure()).filter(|_| !report.success);
+            if let Some(failed) = failed {
                 printer.talk(&failed.error);
             }
             if report.steps.len() > 1 {

@@ -20,7 +20,7 @@ impl Live {
     pub(crate) fn event(&mut self, event: &Event) {
         match event {
             Event::StepStarted { step, attempt, command } => {
-                let line = self.running.entry(step.clone()).or_insert_with(|| self.lines.add(new_line(step)));
+                let line = self.running.entry(step.clone()).or_insert_with(|| new_line(&self.lines, step));
                 let again = if *attempt > 1 { format!("(attempt {attempt}) ") } else { String::new() };
                 let first = command.lines().next().unwrap_or_default();
                 line.set_message(text::shortened(&text::without_escapes(&format!("{again}$ {first}")), 100));
@@ -64,8 +64,9 @@ impl Live {
     }
 }
 
-fn new_line(step: &StepPath) -> ProgressBar {
-    let line = ProgressBar::new_spinner();
+fn new_line(lines: &MultiProgress, step: &StepPath) -> ProgressBar {
+    // Among the lines first: one that draws by itself would leave a copy behind.
+    let line = lines.add(ProgressBar::no_length());
     if let Ok(style) = ProgressStyle::with_template("  {spinner} {prefix}  {elapsed}  {wide_msg}") {
         line.set_style(style);
     }
