@@ -1,1 +1,313 @@
-//! The dependency graph of a tool, drawn.
+//! The dependency graph of a tool, and drawings of it.
+//!
+//! [`Graph::of`] reads a tool; an arrow leads from a step to one that starts after it. Most arrows of a workflow say
+//! what others say already (a step without `parallel` waits for *everything* above it), so the model keeps those that
+//! are needed: its transitive reduction. No order is lost by it.
+
+mod layers;
+mod mermaid;
+mod rails;
+mod svg;
+
+use cycod_definition::{Body, Command, Interpreter, Literal, Step, StepAction, StreamTarget, Tool};
+use cycod_syntax::template::{Reference, Segment, Template};
+
+pub use rails::Charset;
+
+/// What a tool does, as a graph without circles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Graph {
+    /// The tool.
+    pub name: String,
+    /// The steps, in source order; one for a tool without steps.
+    pub nodes: Vec<Node>,
+    /// The arrows that are needed, ordered by their ends.
+    pub edges: Vec<Edge>,
+}
+
+/// A step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub kind: NodeKind,
+    /// When it is skipped otherwise, as its author wrote it.
+    pub condition: Option<String>,
+    /// How often it is tried again.
+    pub retries: u32,
+    /// Whether another command takes its place when all tries failed.
+    pub has_fallback: bool,
+    /// Whether the workflow goes on when it fails.
+    pub continues_on_error: bool,
+}
+
+/// What a step does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// Runs a command.
+    Command {
+        /// Who reads it, as the key of a file says it.
+        interpreter: String,
+        /// Its first line.
+        text: String,
+    },
+    /// Calls another tool.
+    Tool(String),
+}
+
+/// `to` starts when `from` has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// Index of the earlier step.
+    pub from: usize,
+    /// Index of the later step.
+    pub to: usize,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a step waits for another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It uses results of it: the names of the attributes.
+    Uses(Vec<&'static str>),
+    /// `wait-for` names it.
+    WaitFor,
+    /// It waits for everything above it.
+    Order,
+}
+
+impl Graph {
+    /// Reads the graph of a tool.
+    pub fn of(tool: &Tool) -> Self {
+        let name = tool.name.to_string();
+        let only = |kind| Node {
+            name: name.clone(),
+            kind,
+            condition: None,
+            retries: 0,
+            has_fallback: false,
+            continues_on_error: tool.ignore_errors,
+        };
+        let (nodes, edges) = match &tool.body {
+            Body::Command(command) => (vec![only(command_kind(command))], Vec::new()),
+            Body::Use(tool_use) => (vec![only(NodeKind::Tool(tool_use.tool.clone()))], Vec::new()),
+            Body::Alias { base, .. } => (vec![only(NodeKind::Tool(base.clone()))], Vec::new()),
+            Body::Steps(steps) => (steps.iter().map(|step| node(step, tool.ignore_errors)).collect(), edges(steps)),
+        };
+        Self { name, nodes, edges }
+    }
+
+    /// Draws the graph with rails, one line for each step.
+    pub fn text(&self, charset: Charset) -> String {
+        rails::draw(self, charset)
+    }
+
+    /// Writes the graph as a Mermaid flowchart.
+    pub fn mermaid(&self) -> String {
+        mermaid::write(self)
+    }
+
+    /// Draws the graph as an SVG picture.
+    pub fn svg(&self) -> String {
+        svg::draw(self)
+    }
+
+    /// The row of every step: 0 for those that start at once, else one below the lowest that it waits for.
+    fn rows(&self) -> Vec<usize> {
+        let count = self.nodes.len();
+        let mut rows = vec![0; count];
+        let mut waiting: Vec<usize> = (0..count).map(|node| self.before(node).count()).collect();
+        let mut ready: Vec<usize> = (0..count).filter(|&node| waiting[node] == 0).collect();
+        while let Some(next) = ready.pop() {
+            for after in self.after(next) {
+                rows[after] = rows[after].max(rows[next] + 1);
+                waiting[after] -= 1;
+                if waiting[after] == 0 {
+                    ready.push(after);
+                }
+            }
+        }
+        rows
+    }
+
+    /// The steps that a step waits for.
+    fn before(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        self.edges.iter().filter(move |edge| edge.to == node).map(|edge| edge.from)
+    }
+
+    /// The steps that wait for a step.
+    fn after(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        self.edges.iter().filter(move |edge| edge.from == node).map(|edge| edge.to)
+    }
+
+    /// Whether some steps can run beside each other.
+    pub fn is_parallel(&self) -> bool {
+        let is_chain = self.edges.len() + 1 == self.nodes.len()
+            && (0..self.nodes.len()).all(|node| self.before(node).count() <= 1 && self.after(node).count() <= 1);
+        !is_chain && self.nodes.len() > 1
+    }
+}
+
+impl Node {
+    /// What is special about it, as short remarks.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        match self.retries {
+            0 => {}
+            1 => remarks.push("1 retry".to_owned()),
+            many => remarks.push(format!("{many} retries")),
+        }
+        if self.has_fallback {
+            remarks.push("fallback".to_owned());
+        }
+        if self.continues_on_error {
+            remarks.push("may fail".to_owned());
+        }
+        remarks
+    }
+
+    /// Who carries it out.
+    fn label(&self) -> String {
+        match &self.kind {
+            NodeKind::Command { interpreter, .. } => interpreter.clone(),
+            NodeKind::Tool(tool) => format!("tool {tool}"),
+        }
+    }
+}
+
+fn node(step: &Step, ignore_errors: bool) -> Node {
+    Node {
+        name: step.name.clone(),
+        kind: match &step.action {
+            StepAction::Command(command) => command_kind(command),
+            StepAction::Use(tool_use) => NodeKind::Tool(tool_use.tool.clone()),
+        },
+        condition: step.condition.as_ref().map(|(_, text)| one_line(text)),
+        retries: step.retry.map_or(0, |retry| retry.attempts),
+        has_fallback: step.fallback.is_some(),
+        continues_on_error: step.continue_on_error.unwrap_or(ignore_errors),
+    }
+}
+
+fn command_kind(command: &Command) -> NodeKind {
+    let Some(text) = command.texts().next() else {
+        return NodeKind::Command { interpreter: "commands".to_owned(), text: String::new() };
+    };
+    let interpreter = match (command, &text.interpreter) {
+        (Command::ByPlatform(_), _) => "commands".to_owned(),
+        (_, Interpreter::Bash) => "bash".to_owned(),
+        (_, Interpreter::Sh) => "sh".to_owned(),
+        (_, Interpreter::Zsh) => "zsh".to_owned(),
+        (_, Interpreter::PowerShell) => "pwsh".to_owned(),
+        (_, Interpreter::Cmd) => "cmd".to_owned(),
+        (_, Interpreter::Argv) => "run".to_owned(),
+        (_, Interpreter::PlatformDefault) => "script".to_owned(),
+        (_, Interpreter::Program(program)) => program.words.first().map_or_else(|| "script".to_owned(), Clone::clone),
+    };
+    let segment = |segment: &Segment| match segment {
+        Segment::Text(text) => text.clone(),
+        Segment::Hole(hole) => hole.to_string(),
+    };
+    let whole: String = text.template.segments.iter().map(segment).collect();
+    NodeKind::Command { interpreter, text: one_line(&whole) }
+}
+
+/// The first line that says something, cut.
+fn one_line(text: &str) -> String {
+    const MOST: usize = 60;
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("#!"));
+    let first = lines.next().unwrap_or_default();
+    let shown: String = cycod_diagnostic::visible(first).chars().map(|c| if c == '\t' { ' ' } else { c }).collect();
+    let is_cut = lines.next().is_some() || shown.chars().nth(MOST).is_some();
+    if is_cut { shown.chars().take(MOST - 1).chain(['…']).collect() } else { shown }
+}
+
+fn edges(steps: &[Step]) -> Vec<Edge> {
+    let reaches = reachable(steps);
+    let mut edges = Vec::new();
+    for (to, step) in steps.iter().enumerate() {
+        let used = uses(step);
+        // `after` holds what `wait-for`, references and place come to. A step that waits for all above it does so
+        // by its place; that it might have named them all makes no difference to anybody.
+        let waits_for_all = !step.parallel && reaches[to][..to].iter().all(|reached| *reached);
+        for &from in &step.after {
+            let is_implied = step.after.iter().any(|&other| other != from && reaches[other][from]);
+            let attributes: Vec<&'static str> = used.iter().filter(|(name, _)| *name == steps[from].name).map(|(_, attribute)| *attribute).collect();
+            let reason = match attributes.is_empty() {
+                false => Reason::Uses(attributes),
+                true if waits_for_all && from < to => Reason::Order,
+                true => Reason::WaitFor,
+            };
+            if !is_implied {
+                edges.push(Edge { from, to, reason });
+            }
+        }
+    }
+    edges
+}
+
+/// For each step, the steps that must have ended before it, directly or not.
+fn reachable(steps: &[Step]) -> Vec<Vec<bool>> {
+    fn visit(at: usize, steps: &[Step], known: &mut [Option<Vec<bool>>]) {
+        if known[at].is_some() {
+            return;
+        }
+        let mut reached = vec![false; steps.len()];
+        // A circle cannot be loaded; if one came all the same, it would end here.
+        known[at] = Some(reached.clone());
+        for &before in &steps[at].after {
+            visit(before, steps, known);
+            reached[before] = true;
+            for (all, one) in reached.iter_mut().zip(known[before].iter().flatten()) {
+                *all |= one;
+            }
+        }
+        known[at] = Some(reached);
+    }
+    let mut known = vec![None; steps.len()];
+    (0..steps.len()).for_each(|at| visit(at, steps, &mut known));
+    known.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+/// The results of other steps that a step uses, each once.
+fn uses(step: &Step) -> Vec<(String, &'static str)> {
+    let mut found = Vec::new();
+    let mut add = |reference: &Reference| {
+        if let Reference::Step { step, attribute } = reference {
+            let result = (step.clone(), attribute.name());
+            if !found.contains(&result) {
+                found.push(result);
+            }
+        }
+    };
+    for (reference, _) in step.condition.iter().flat_map(|(condition, _)| condition.references()) {
+        add(reference);
+    }
+    let mut template = |template: &Template| template.references().for_each(|(reference, _)| add(reference));
+    let mut literals: Vec<&Literal> = Vec::new();
+    match &step.action {
+        StepAction::Command(command) => command.texts().for_each(|text| template(&text.template)),
+        StepAction::Use(tool_use) => literals.extend(tool_use.with.iter().map(|(_, literal)| literal)),
+    }
+    while let Some(literal) = literals.pop() {
+        match literal {
+            Literal::Text(text) => template(text),
+            Literal::List(items) => literals.extend(items),
+            Literal::Object(entries) => literals.extend(entries.iter().map(|(_, value)| value)),
+            Literal::Null | Literal::Bool(_) | Literal::Number(_) => {}
+        }
+    }
+    step.fallback.iter().flat_map(Command::texts).for_each(|text| template(&text.template));
+    step.input.iter().chain(&step.working_directory).for_each(&mut template);
+    step.environment.variables.iter().for_each(|(_, value)| template(value));
+    step.output.masked_values.iter().for_each(&mut template);
+    if let StreamTarget::File(file) = &step.output.stream_callback {
+        template(file);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;
