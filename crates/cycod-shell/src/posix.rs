@@ -8,6 +8,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use crate::argv::plain_text;
 use crate::assemble::{Assembled, assemble, joined};
 use crate::harmless::{is_harmless, is_number, is_plain_word};
 use crate::piece::{Kind, Mode, Piece, Shell, Value};
@@ -27,8 +28,7 @@ pub(crate) fn place(shell: Shell, pieces: &[Piece<'_>]) -> Result<Placed, Refusa
     if let Some(danger) = dangers.iter().find(|danger| !danger.allowed) {
         let (_, piece) = assembled.values[danger.hole];
         let problem = second::problem(danger, &assembled.source, &found, &assembled.values);
-        let try_ = problem.rewrite.map_or(problem.help.clone(), |rewrite| format!("{}: {rewrite}", problem.help));
-        return Err(Refusal { code: problem.code, piece, offset: 0, message: problem.message, try_ });
+        return Err(refusal(piece, problem));
     }
     Placing { shell, assembled: &assembled, found: &found, dangers: &dangers, variables: Vec::new(), edits: Vec::new(), rewritten: Vec::new() }.finish()
 }
@@ -92,13 +92,7 @@ impl Placing<'_> {
         let source = &self.assembled.source;
         for (index, hole) in self.found.holes.iter().enumerate() {
             let (value, piece) = self.assembled.values[index];
-            let text = self.write(index, hole, value).map_err(|problem| Refusal {
-                code: problem.code,
-                piece,
-                offset: 0,
-                message: problem.message,
-                try_: problem.help,
-            })?;
+            let text = self.write(index, hole, value).map_err(|problem| refusal(piece, problem))?;
             self.edits.push((hole.at..hole.at + 1, text));
         }
         for &(at, layer) in &self.found.dollars {
@@ -314,14 +308,13 @@ impl Placing<'_> {
     }
 }
 
-fn plain_text(word: &[Segment<'_>]) -> String {
-    word.iter()
-        .map(|segment| match segment {
-            Segment::Literal(text) => text,
-            Segment::Glob(glob) => *glob,
-            Segment::Tilde => "~",
-        })
-        .collect()
+/// A problem with a value's place, as the refusal to make the command.
+pub(crate) fn refusal(piece: usize, problem: Problem) -> Refusal {
+    let try_ = match problem.rewrite {
+        Some(rewrite) => format!("{}: {rewrite}", problem.help),
+        None => problem.help,
+    };
+    Refusal { code: problem.code, piece, offset: 0, message: problem.message, try_ }
 }
 
 fn arithmetic(shell: Shell, value: &Value<'_>, text: &str, parens: bool) -> Result<String, Problem> {

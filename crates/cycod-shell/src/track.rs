@@ -180,8 +180,6 @@ struct List {
     pipe_documents: usize,
     feeds: Vec<(Range<usize>, Feed)>,
     piped: bool,
-    /// Commands recorded from this index on belong to the current pipeline.
-    function: bool,
 }
 
 impl List {
@@ -201,7 +199,6 @@ impl List {
             pipe_documents: documents,
             feeds: Vec::new(),
             piped: false,
-            function: false,
         }
     }
 }
@@ -551,16 +548,13 @@ impl Tracker<'_> {
     }
 
     fn outer(&self) -> Outer {
-        for frame in self.frames.iter().rev() {
-            return match *frame {
-                Frame::List => Outer::Unquoted,
-                Frame::Here { .. } => Outer::Here,
-                Frame::Parameter { stage: Stage::Pattern, .. } => Outer::Pattern,
-                Frame::Parameter { outer, .. } => outer,
-                Frame::Double | Frame::Arithmetic { .. } | Frame::Single | Frame::Ansi | Frame::Unclear => Outer::Double,
-            };
+        match self.frames.last() {
+            None | Some(Frame::List) => Outer::Unquoted,
+            Some(Frame::Here { .. }) => Outer::Here,
+            Some(Frame::Parameter { stage: Stage::Pattern, .. }) => Outer::Pattern,
+            Some(Frame::Parameter { outer, .. }) => *outer,
+            Some(_) => Outer::Double,
         }
-        Outer::Unquoted
     }
 
     // Words.
@@ -1731,8 +1725,10 @@ impl Tracker<'_> {
         if self.after_backslash == self.at {
             return no("a backslash stands directly before it");
         }
+        let ansi = matches!(self.frames.last(), Some(Frame::Ansi));
         for frame in self.frames.iter().rev() {
             match *frame {
+                Frame::Parameter { .. } if ansi => return no("bash reads `$'…'` inside `${…}` differently at different depths"),
                 Frame::Arithmetic { end, .. } => {
                     return (Context::Arithmetic, Spot::Arithmetic { parens: end == ArithmeticEnd::Parens });
                 }

@@ -127,7 +127,8 @@ impl Choices<'_> {
             10 => (format!("\"${{u-{before}\0{after}}}\""), before.into(), after.into()),
             11 => {
                 let (inner, left, right) = self.word(depth - 1);
-                (format!("${{u:-{inner}}}"), left, right)
+                // bash reads `$'…'` in there differently at different depths, and it is refused.
+                if inner.contains("$'") { (inner, left, right) } else { (format!("${{u:-{inner}}}"), left, right) }
             }
             12 => (format!("\"${{u:-\"{before}\0{after}\"}}\""), before.into(), after.into()),
             13 => {
