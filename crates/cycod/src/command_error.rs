@@ -66,7 +66,9 @@ impl From<Refusal> for CommandError {
             _ => exit::FAILURE,
         };
         let rule = refusal.rule.as_ref().map(|rule| format!("rule: {rule}"));
-        let attempt = refusal.attempt.as_ref().map(|attempt| format!("try: {attempt}"));
+        let attempt = refusal.attempt.as_ref().map(|attempt| {
+            if attempt.starts_with("did you mean") { attempt.clone() } else { format!("try: {attempt}") }
+        });
         Self {
             exit,
             message: refusal.why.clone(),

@@ -80,8 +80,7 @@ impl<'a> Detail<'a> {
             page.fact("state", "can be called");
         }
         for note in notes {
-            let reason = if note.reason.is_empty() { String::new() } else { format!(": {}", note.reason) };
-            page.fact("state", &format!("{}{reason}", note.word));
+            page.fact("state", &format!("{}{}", note.word, note.reason));
         }
         let Some(tool) = self.tool else { return };
         if let Availability::Available = self.entry.availability {
@@ -133,11 +132,11 @@ impl<'a> Detail<'a> {
             }
             Body::Use(tool_use) => {
                 page.section("COMMAND");
-                page.paragraph(2, &format!("use-tool: {}{}", tool_use.tool, arguments(&tool_use.with)));
+                page.code(2, &format!("use-tool: {}{}", tool_use.tool, arguments(&tool_use.with)));
             }
             Body::Alias { base, defaults } => {
                 page.section("ALIAS");
-                page.paragraph(2, &format!("base-tool: {base}{}", arguments(defaults)));
+                page.code(2, &format!("base-tool: {base}{}", arguments(defaults)));
             }
         }
         let cleanup: Vec<_> = tool.resources.cleanup.iter().collect();
@@ -155,7 +154,7 @@ impl<'a> Detail<'a> {
     fn command(&self, page: &mut Page, indent: usize, command: &cycod_engine::definition::Command) {
         use cycod_engine::definition::Command;
         let mut one = |label: &str, text: &cycod_engine::definition::CommandText| {
-            page.paragraph(indent, &format!("{label}{}: {}", interpreter(&text.interpreter), source(&text.template)));
+            page.code(indent, &format!("{label}{}: {}", interpreter(&text.interpreter), source(&text.template)));
         };
         match command {
             Command::One(text) => one("", text),
@@ -180,7 +179,7 @@ impl<'a> Detail<'a> {
         match &step.action {
             StepAction::Command(command) => self.command(page, 4, command),
             StepAction::Use(tool_use) => {
-                page.paragraph(4, &format!("use-tool: {}{}", tool_use.tool, arguments(&tool_use.with)));
+                page.code(4, &format!("use-tool: {}{}", tool_use.tool, arguments(&tool_use.with)));
             }
         }
         if let Some((_, condition)) = &step.condition {
@@ -324,9 +323,18 @@ impl Page {
     }
 
     fn paragraph(&mut self, indent: usize, text: &str) {
+        self.lines(indent, indent, text);
+    }
+
+    /// A text whose first line has a label before it: the others stand deeper.
+    fn code(&mut self, indent: usize, text: &str) {
+        self.lines(indent, indent + 2, text);
+    }
+
+    fn lines(&mut self, first: usize, others: usize, text: &str) {
         for (index, line) in text.trim_end().lines().enumerate() {
-            let more = if index == 0 || indent == 2 { 0 } else { 2 };
-            self.0.push_str(&" ".repeat(if line.trim().is_empty() { 0 } else { indent + more }));
+            let indent = if index == 0 { first } else { others };
+            self.0.push_str(&" ".repeat(if line.trim().is_empty() { 0 } else { indent }));
             self.0.push_str(line.trim_end());
             self.0.push('\n');
         }

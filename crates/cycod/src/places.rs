@@ -1,5 +1,5 @@
 use cycod_engine::{
-    definition::{Command, CommandText, Interpreter, Tool},
+    definition::{Command, CommandText, Interpreter, Parameter, ParameterType, Tool},
     diagnostic::{Report, Severity},
 };
 use cycod_syntax::template::{Hole, HoleValue, Reference};
@@ -32,7 +32,7 @@ pub(crate) fn places(tool: &Tool, report: &Report) -> Vec<Place> {
 
 fn verdict(tool: &Tool, text: &CommandText, hole: &Hole, report: &Report) -> String {
     let found = report.diagnostics.iter().find(|diagnostic| {
-        diagnostic.span().is_some_and(|span| span.start < hole.span.end && hole.span.start < span.end)
+        diagnostic.span().is_some_and(|span| span.start >= hole.span.start && span.end <= hole.span.end)
     });
     if let Some(found) = found {
         let severity = if found.severity == Severity::Error { "error" } else { "warning" };
@@ -47,10 +47,17 @@ fn verdict(tool: &Tool, text: &CommandText, hole: &Hole, report: &Report) -> Str
     }
     match text.interpreter {
         Interpreter::Argv => "data: part of one word, no shell".to_owned(),
+        Interpreter::Program(_) if parameter.is_some_and(cannot_be_misread) => "data: a value that cannot be misread".to_owned(),
         Interpreter::Program(_) => "data: refused when it could be misread".to_owned(),
         _ => match parameter.map(|parameter| parameter.escape_shell) {
             Some(Some(true)) => "data: always one word".to_owned(),
             _ => "data: never parsed as code".to_owned(),
         },
     }
+}
+
+/// Whether the values of a parameter are numbers, booleans or chosen by the tool's author.
+fn cannot_be_misread(parameter: &Parameter) -> bool {
+    matches!(parameter.kind, ParameterType::Number | ParameterType::Integer | ParameterType::Boolean)
+        || parameter.validation.allowed.is_some()
 }

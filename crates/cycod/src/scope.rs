@@ -1,7 +1,11 @@
 //! `--scope X` and its short forms, which every command about tools shares.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use cycod_engine::catalog::{Scope, ScopeFilter};
+use cycod_engine::{
+    Engine,
+    catalog::{Entry, Scope, ScopeFilter},
+    diagnostic::closest,
+};
 
 use crate::command_error::CommandError;
 
@@ -42,5 +46,30 @@ pub(crate) fn parse(name: &str) -> Result<ScopeFilter, CommandError> {
         return Ok(ScopeFilter::Any);
     }
     let scope = Scope::NAMES.iter().find(|(known, _)| *known == name).map(|(_, scope)| ScopeFilter::Only(*scope));
-    scope.ok_or_else(|| CommandError::usage(format!("`{name}` is not a scope")).hint("local, user, global or any"))
+    scope.ok_or_else(|| {
+        let error = CommandError::usage(format!("`{name}` is not a scope"));
+        match closest(name, Scope::NAMES.iter().map(|(known, _)| *known).chain(["any"])) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error.hint("one of local, user, global, any"),
+        }
+    })
+}
+
+/// The entry that `name` leads to among the scopes asked for.
+///
+/// # Errors
+/// When there is none; one of another scope is named then, because that is most often what is wrong.
+pub(crate) fn entry(engine: &Engine, name: &str, filter: ScopeFilter) -> Result<Entry, CommandError> {
+    let error = match engine.entry(name, filter) {
+        Ok(entry) => return Ok(entry),
+        Err(error) => error,
+    };
+    match (filter, engine.catalog().find(name, ScopeFilter::Any)) {
+        (ScopeFilter::Only(scope), Some(elsewhere)) => {
+            let mut error = CommandError::failure(format!("no tool is called `{name}` in the {scope} scope"));
+            error.code = Some("unknown-tool");
+            Err(error.hint(format!("there is one in the {} scope: leave out --scope", elsewhere.scope)))
+        }
+        _ => Err(error.into()),
+    }
 }

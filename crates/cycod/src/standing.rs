@@ -17,7 +17,7 @@ use crate::printer::{ERROR, WARNING};
 pub(crate) struct Note {
     /// One word for it.
     pub(crate) word: &'static str,
-    /// The reason, in words; may be empty.
+    /// What follows the word: `: reason`, ` by whom`, or nothing.
     pub(crate) reason: String,
     /// How the word looks.
     pub(crate) style: Style,
@@ -26,7 +26,10 @@ pub(crate) struct Note {
 /// Returns what is not as usual about an entry, the worst first.
 pub(crate) fn notes(entry: &Entry, host: &Host) -> Vec<Note> {
     let mut notes = Vec::new();
-    let mut note = |word, style, reason: String| notes.push(Note { word, reason, style });
+    let mut note = |word, style, reason: String| {
+        let joint = if reason.is_empty() || reason.starts_with("by ") { " " } else { ": " };
+        notes.push(Note { word, reason: format!("{joint}{reason}").trim_end().to_owned(), style });
+    };
     match &entry.state {
         State::Active => {}
         State::Broken { problem } => note("broken", ERROR, problem.to_string()),

@@ -13,9 +13,12 @@ pub(crate) struct Table {
     rows: Vec<Vec<Cell>>,
 }
 
-/// A text on one line, some of it in styles.
+/// A text on one line, some of it in styles, and how wide it is.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cell(Vec<(String, Style)>);
+pub(crate) struct Cell {
+    parts: Vec<(String, Style)>,
+    width: usize,
+}
 
 impl Cell {
     /// A plain text.
@@ -25,32 +28,37 @@ impl Cell {
 
     /// Adds a text in a style; line breaks become spaces, what a terminal would act on becomes visible.
     pub(crate) fn with(mut self, text: &str, style: Style) -> Self {
-        let line = if text.contains(['\n', '\t', '\r']) {
+        // Nearly every text is of this kind, and a list may hold thousands of them.
+        let is_simple = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        let line = if is_simple {
+            text.to_owned()
+        } else if text.contains(['\n', '\t', '\r']) {
             visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
         } else {
             visible(text).into_owned()
         };
         if !line.is_empty() {
-            self.0.push((line, style));
+            self.width += if is_simple { line.len() } else { line.width() };
+            self.parts.push((line, style));
         }
         self
     }
 
     /// Whether there is nothing in it.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    fn width(&self) -> usize {
-        self.0.iter().map(|(text, _)| text.width()).sum()
+        self.parts.is_empty()
     }
 
     /// Writes the text in at most `width` columns and returns how many it took.
     fn write(&self, width: usize, colour: bool, out: &mut String) -> usize {
-        let is_cut = self.width() > width;
+        let is_cut = self.width > width;
+        if !is_cut && !colour {
+            self.parts.iter().for_each(|(text, _)| out.push_str(text));
+            return self.width;
+        }
         let mut room = if is_cut { width.saturating_sub(1) } else { width };
         let start = room;
-        for (text, style) in &self.0 {
+        for (text, style) in &self.parts {
             let kept = fitting(text, room);
             room -= kept.width();
             if !kept.is_empty() {
@@ -102,12 +110,12 @@ impl Table {
         let mut widths = vec![0; self.head.len()];
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
-                *width = cell.width().max(*width);
+                *width = cell.width.max(*width);
             }
         }
         for (width, name) in widths.iter_mut().zip(&self.head) {
             if *width > 0 {
-                *width = name.width().max(*width);
+                *width = name.width.max(*width);
             }
         }
         if let Some(limit) = width {
@@ -119,7 +127,7 @@ impl Table {
             // Spaces are owed until something stands after them, so that no line ends with any.
             let mut owed = 0;
             for (index, (cell, &width)) in row.iter().zip(&widths).enumerate().filter(|(_, (_, width))| **width > 0) {
-                if cell.width() > 0 {
+                if cell.width > 0 {
                     out.extend(std::iter::repeat_n(' ', owed));
                     owed = width - cell.write(width, colour, &mut out);
                 } else {
@@ -133,19 +141,15 @@ impl Table {
     }
 }
 
-/// Makes columns narrower until they fit: the last one first, down to a third, then whichever is widest.
+/// Makes columns narrower until they fit, from the right: the first holds names, which a person wants to copy.
 fn fit(widths: &mut [usize], limit: usize) {
     let gaps = GAP * widths.iter().filter(|width| **width > 0).count().saturating_sub(1);
-    let over = |widths: &[usize]| (widths.iter().sum::<usize>() + gaps).saturating_sub(limit);
-    if let Some(last) = widths.last_mut().map(|last| *last) {
-        let kept = last.saturating_sub(over(widths)).max(last.min(limit / 3)).max(last.min(NARROWEST));
-        widths[widths.len() - 1] = kept;
-    }
-    while over(widths) > 0 {
-        let Some(widest) = widths.iter_mut().max_by_key(|width| **width).filter(|width| **width > NARROWEST) else {
-            return;
-        };
-        *widest -= 1;
+    let mut over = (widths.iter().sum::<usize>() + gaps).saturating_sub(limit);
+    for (at, width) in widths.iter_mut().rev().enumerate() {
+        let floor = if at == 0 { NARROWEST.max(limit * 2 / 5) } else { NARROWEST };
+        let given = width.saturating_sub(floor).min(over);
+        *width -= given;
+        over -= given;
     }
 }
 
@@ -205,12 +209,12 @@ mod tests {
     #[test]
     fn a_narrow_terminal_still_shows_something() {
         check(
-            Some(22),
+            Some(24),
             false,
             expect![[r#"
                 NAME     TAGS  WHAT
-                weather  read  Get th…
-                天気           [bad] …
+                weather  read  Get the …
+                天気           [bad] 気…
                 x
             "#]],
         );
@@ -219,9 +223,9 @@ mod tests {
     #[test]
     fn colours_take_no_room() {
         check(Some(26), true, expect![[r#"
-            [1mNAME[0m     [1mTAGS[0m  [1mWHAT[0m
+            [1mNAME[0m     [1mTAGS[0m  [1mWHAT[0m
             weather  read  Get the we…
-            天気           [31m[bad] [0m気象…
+            天気           [31m[bad] [0m気象…
             x
         "#]]);
     }

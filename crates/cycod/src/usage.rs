@@ -36,7 +36,7 @@ pub(crate) fn usage_error(error: &clap::Error, words: &[&str], commands: &[&str]
             format!("`{value}` is not a value of `{}`", option())
         }
         ErrorKind::MissingRequiredArgument => {
-            let missing = list(ContextKind::InvalidArg).iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+            let missing = list(ContextKind::InvalidArg).iter().map(|name| format!("`{}`", option_name(name))).collect::<Vec<_>>();
             let verb = if missing.len() == 1 { "is" } else { "are" };
             format!("{} {verb} missing", missing.join(" and "))
         }
@@ -68,9 +68,12 @@ pub(crate) fn usage_error(error: &clap::Error, words: &[&str], commands: &[&str]
     result.hint(["see: cycod help"].iter().chain(words).copied().collect::<Vec<_>>().join(" "))
 }
 
-/// `--format` of `--format <FORMAT>`; a name as it is.
+/// `--format` of `--format <FORMAT>`, `NAME` of `[NAME]...`.
 fn option_name(shown: &str) -> &str {
-    if shown.starts_with('-') { shown.split([' ', '=']).next().unwrap_or(shown) } else { shown }
+    if shown.starts_with('-') {
+        return shown.split([' ', '=']).next().unwrap_or(shown);
+    }
+    shown.trim_end_matches("...").trim_matches(['<', '>', '[', ']'])
 }
 
 fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {

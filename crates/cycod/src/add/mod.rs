@@ -11,5 +11,7 @@ mod parse;
 mod template;
 
 pub(crate) use draft::document;
+#[cfg(test)]
+pub(crate) use options::OPTIONS;
 pub(crate) use parse::{Request, parse};
 pub(crate) use template::template;

@@ -2,7 +2,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     catalog::{LoadError, State},
     definition::document_json,
-    diagnostic::{Report, Style, render_text},
+    diagnostic::{Report, SourceFile, Style, render_text},
 };
 use serde_json::json;
 
@@ -11,8 +11,8 @@ use crate::{
     command_error::CommandError,
     detail::Detail,
     resulting::resulting,
-    scope::{scope, with_scope},
-    standing::{entry_json, notes, refused},
+    scope::{entry, scope, with_scope},
+    standing::{entry_json, notes, refused, shown_path},
 };
 
 /// `cycod tool get`.
@@ -35,7 +35,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("name").expect("clap requires it");
     let Context { engine, printer } = context;
-    let entry = engine.entry(name, scope(matches)?.unwrap_or_default())?;
+    let entry = entry(engine, name, scope(matches)?.unwrap_or_default())?;
     let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
     let loaded = match entry.load() {
         Ok(opened) => Ok(opened),
@@ -59,6 +59,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
         printer.data(detail.text(printer.data_colour).as_bytes());
         if let Err((source, diagnostics)) = loaded {
+            let source = SourceFile { name: shown_path(&entry.path, engine.host()), ..source };
             let style = if printer.data_colour { Style::Coloured } else { Style::Plain };
             printer.data(format!("\n{}", render_text(&Report { source, diagnostics }, style)).as_bytes());
         }
@@ -83,8 +84,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
     }
     for note in notes(&entry, engine.host()) {
-        let reason = if note.reason.is_empty() { String::new() } else { format!(": {}", note.reason) };
-        printer.warn(&format!("`{}` is {}{reason}", entry.name, note.word));
+        printer.warn(&format!("`{}` is {}{}", entry.name, note.word, note.reason));
     }
     if matches!(entry.state, State::Broken { .. } | State::Duplicate { .. }) {
         printer.say(&format!("  see: cycod tool validate {}", entry.name));

@@ -19,7 +19,7 @@ use crate::{
     neighbours,
     places::places,
     printer::{ERROR, WARNING, paint},
-    scope::{scope, with_scope},
+    scope::{entry, scope, with_scope},
     standing::{refused, shown_path},
 };
 
@@ -72,7 +72,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         for found in &checked {
             found.write(style, is_detailed, &mut text);
         }
-        text.push_str(&summary(&checked, printer.data_colour));
+        text.push_str(&summary(&checked, matches.get_flag("fix"), printer.data_colour));
         printer.data(text.as_bytes());
     }
     Ok(if checked.iter().any(|found| found.report.has_errors()) { exit::FAILURE } else { 0 })
@@ -92,9 +92,9 @@ impl Subject {
         let path = engine.host().working_directory.join(name);
         let is_path = name.contains(std::path::is_separator);
         if !is_path {
-            match engine.entry(name, filter) {
+            match entry(engine, name, filter) {
                 Ok(entry) => return Ok(Self::Entry(entry)),
-                Err(error) if !path.is_file() => return Err(error.into()),
+                Err(error) if !path.is_file() => return Err(error),
                 Err(_) => {}
             }
         }
@@ -158,6 +158,8 @@ fn check(engine: &Engine, subject: &Subject, strict: bool) -> Checked {
     if strict {
         for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.code == UNKNOWN_KEY) {
             diagnostic.severity = Severity::Error;
+            // As an error it says more than that the key has no effect.
+            diagnostic.labels.iter_mut().for_each(|label| label.text.clear());
         }
     }
     let mut unavailable = Vec::new();
@@ -172,8 +174,8 @@ fn check(engine: &Engine, subject: &Subject, strict: bool) -> Checked {
 
 /// What a key that is not known is reported as.
 const UNKNOWN_KEY: Code = Code("unknown-key");
-/// How often fixes may make others possible.
-const ROUNDS: usize = 8;
+/// How often a text is changed: enough for every fix on its own in a file full of mistakes.
+const ROUNDS: usize = 64;
 
 /// Applies fixes until none is left, writes the file once and checks what is then in it.
 ///
@@ -185,15 +187,14 @@ fn fix(engine: &Engine, subject: &Subject, found: Checked, strict: bool) -> Resu
     let (mut source, mut diagnostics) = (original.clone(), found.report.diagnostics.clone());
     let mut fixed = Vec::new();
     for _ in 0..ROUNDS {
-        let text = apply_fixes(&source, &diagnostics);
-        if *text == *source.text {
-            break;
-        }
-        let next = SourceFile::new(source.name.clone(), text);
-        let left = load(&next, stem.as_deref()).diagnostics;
-        if errors(&left) > errors(&diagnostics) {
-            break;
-        }
+        let better = |of: &[Diagnostic]| {
+            let next = SourceFile::new(source.name.clone(), apply_fixes(&source, of));
+            let left = load(&next, stem.as_deref()).diagnostics;
+            (next.text != source.text && errors(&left) <= errors(&diagnostics)).then_some((next, left))
+        };
+        // All at once; when that makes something worse, one by one, so that a bad fix does not keep back the good ones.
+        let one_by_one = || diagnostics.iter().find_map(|diagnostic| better(std::slice::from_ref(diagnostic)));
+        let Some((next, left)) = better(&diagnostics).or_else(one_by_one) else { break };
         for diagnostic in &diagnostics {
             let Some(fix) = &diagnostic.fix else { continue };
             // One that clashed with another is still there and gets its turn in the next round.
@@ -321,7 +322,7 @@ fn as_json(checked: &[Checked], is_detailed: bool) -> Value {
     })
 }
 
-fn summary(checked: &[Checked], colour: bool) -> String {
+fn summary(checked: &[Checked], was_fixed: bool, colour: bool) -> String {
     let all: Vec<Diagnostic> = checked.iter().flat_map(|found| found.report.diagnostics.clone()).collect();
     let what = match checked {
         [] => return "no tools here to validate\n".to_owned(),
@@ -337,11 +338,13 @@ fn summary(checked: &[Checked], colour: bool) -> String {
     let mut text = format!("{what}: {}", paint(colour, style, &count(&all)));
     let broken = checked.iter().filter(|found| found.report.has_errors()).count();
     if checked.len() > 1 && broken > 0 {
-        text.push_str(&format!(" in {}", counted(broken, "broken tool")));
+        text.push_str(&format!("; {} cannot be used", counted(broken, "tool")));
     }
     text.push('\n');
-    if fixable > 0 {
-        text.push_str(&format!("{} can be mended with --fix\n", if fixable == 1 { "1 of them".to_owned() } else { format!("{fixable} of them") }));
+    // What is left after fixing was left for a reason.
+    if fixable > 0 && !was_fixed {
+        let which = if all.len() == 1 { "it".to_owned() } else { format!("{fixable} of them") };
+        text.push_str(&format!("{which} can be mended with --fix\n"));
     }
     text
 }

@@ -2,4 +2,11 @@
 
 mod support;
 
+mod completions;
+mod explain;
+mod get;
+mod help;
+mod list;
 mod run;
+mod schema;
+mod validate;

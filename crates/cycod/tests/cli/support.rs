@@ -76,6 +76,20 @@ impl Place {
         command
     }
 
+    /// Runs a script in bash, which finds the program as `cycod`.
+    #[expect(clippy::disallowed_methods, reason = "the tests start the shell from which people start the program")]
+    pub(crate) fn shell(&self, script: &str) -> Ran {
+        let program = self.command(&[]);
+        let directory = Path::new(program.get_program()).parent().expect("a program lies in a directory");
+        let mut bash = Command::new("bash");
+        bash.args(["--noprofile", "--norc", "-c", script]).current_dir(self.project()).env_clear();
+        bash.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths([directory.to_owned()].into_iter().chain(std::env::split_paths(&path)));
+        bash.env("PATH", path.expect("directories without colons")).stdin(std::process::Stdio::null());
+        Ran(bash.output().expect("bash starts"), self.root.path().to_owned())
+    }
+
     /// Runs the program to its end.
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         Ran(self.command(arguments).output().expect("the program starts"), self.root.path().to_owned())

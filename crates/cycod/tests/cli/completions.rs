@@ -1,0 +1,65 @@
+use crate::support::Place;
+
+#[test]
+fn every_shell_gets_a_script_with_the_commands() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "powershell"] {
+        let ran = place.run(&["completions", shell]);
+        assert_eq!((ran.code(), ran.stderr().as_str()), (0, ""), "{shell}");
+        for word in ["validate", "schema-file", "completions", "--strict"] {
+            // Fish writes long options without their dashes.
+            let word = if shell == "fish" { word.trim_start_matches('-') } else { word };
+            assert!(ran.stdout().contains(word), "{shell} lacks {word}");
+        }
+    }
+}
+
+/// What bash would offer for a command line that ends where the cursor is.
+fn offered(place: &Place, words: &[&str]) -> Vec<String> {
+    let script = place.run(&["completions", "bash"]).stdout();
+    place.write("completions.bash", &script);
+    let list: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    let ask = format!(
+        "source completions.bash; COMP_WORDS=(cycod {}); COMP_CWORD={}; _cycod_with_tools cycod '{}' '{}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        list.join(" "),
+        words.len(),
+        words.last().unwrap_or(&""),
+        words.len().checked_sub(2).map_or("cycod", |at| words[at]),
+    );
+    let ran = place.shell(&ask);
+    assert_eq!(ran.stderr(), "");
+    let mut lines: Vec<String> = ran.stdout().lines().map(str::to_owned).collect();
+    lines.retain(|line| !line.is_empty());
+    lines.sort_unstable();
+    lines
+}
+
+#[cfg(unix)]
+#[test]
+fn bash_completes_commands_options_and_tools() {
+    let place = Place::with_tool("weather", "description: W\nbash: ls\n");
+    place.tool("week", "description: W\nbash: ls\n");
+    place.tool("other", "description: O\nbash: ls\n");
+    assert_eq!(offered(&place, &["tool", "va"]), ["validate"]);
+    assert_eq!(offered(&place, &["tool", "validate", "--st"]), ["--strict"]);
+    assert_eq!(offered(&place, &["tool", "get", "we"]), ["weather", "week"]);
+    assert_eq!(offered(&place, &["tool", "run", "weather", "zebra"]), Vec::<String>::new());
+}
+
+#[test]
+fn man_pages() {
+    let place = Place::new();
+    let page = place.run(&["man"]).stdout();
+    assert!(page.contains(".TH cycod 1"), "{page}");
+    assert_eq!(place.run(&["man", "--output", "man"]).block(), "exit: 0\n--- stdout\n--- stderr\n");
+    let list = place.read("man/cycod-tool-list.1");
+    assert!(list.contains(".TH cycod-tool-list 1") && list.contains("\\-\\-category"), "{list}");
+    assert!(place.project().join("man/cycod-explain.1").is_file());
+}
+
+#[test]
+fn an_unknown_shell() {
+    let ran = Place::new().run(&["completions", "fsh"]);
+    assert_eq!(ran.code(), 2);
+    assert!(ran.stderr().contains("did you mean `fish`?"), "{}", ran.block());
+}

@@ -1,0 +1,69 @@
+use expect_test::expect;
+
+use crate::support::Place;
+
+#[test]
+fn a_code_as_it_stands_in_a_message() {
+    let place = Place::new();
+    let page = place.run(&["explain", "unknown-key"]);
+    expect![[r#"
+        exit: 0
+        --- stdout
+        unknown-key
+
+        A key is not known.
+
+            name: greet
+            description: Say hello
+            bash: echo hello
+            timout: 5000
+
+        The key has no effect, and most often it is a slip of the pen. It is a warning, and an error below
+        `security` (ignoring it could mean less protection), where it looks like a misspelt command, and
+        under `cycod tool validate --strict`. Keys that start with `x-` are left to you, except below
+        `security`.
+
+        Correct or remove it. `docs/reference/tool-file.md` lists every key.
+
+            name: greet
+            description: Say hello
+            bash: echo hello
+            timeout: 5000
+        --- stderr
+    "#]].assert_eq(&page.block());
+    for spelling in ["error[unknown-key]", "Unknown-Key", "warning[unknown-key]:"] {
+        assert_eq!(place.run(&["explain", spelling]).stdout(), page.stdout(), "{spelling}");
+    }
+}
+
+#[test]
+fn every_code_is_listed_with_what_it_means() {
+    let ran = Place::new().run(&["explain"]);
+    let mut codes = 0;
+    for line in ran.stdout().lines().skip(1) {
+        let (code, meaning) = line.split_once("  ").expect("two columns");
+        assert!(!meaning.trim().is_empty(), "{line}");
+        assert_eq!(Place::new().run(&["explain", code]).code(), 0, "{line}");
+        codes += 1;
+    }
+    assert!(codes >= 50, "{codes} codes are listed");
+}
+
+#[test]
+fn a_code_that_does_not_exist() {
+    let place = Place::new();
+    expect![[r#"
+        exit: 1
+        --- stdout
+        --- stderr
+        error: `unknwn-key` is not the code of an error
+          did you mean `unknown-key`?
+    "#]].assert_eq(&place.run(&["explain", "unknwn-key"]).block());
+    expect![[r#"
+        exit: 1
+        --- stdout
+        --- stderr
+        error: `zebra` is not the code of an error
+          all codes: cycod explain
+    "#]].assert_eq(&place.run(&["explain", "zebra"]).block());
+}

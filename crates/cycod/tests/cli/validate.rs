@@ -1,0 +1,458 @@
+use expect_test::{Expect, expect};
+
+use crate::support::Place;
+
+const GOOD: &str = "description: Good\nbash: echo {X}\ntags: [read]\nparameters:\n  X: {type: string, description: x}\n";
+
+fn check(place: &Place, arguments: &[&str], expect: Expect) {
+    let arguments = [&["tool", "validate"], arguments].concat();
+    expect.assert_eq(&place.run(&arguments).block());
+}
+
+#[test]
+fn a_good_tool() {
+    check(&Place::with_tool("good", GOOD), &["good"], expect![[r#"
+        exit: 0
+        --- stdout
+        good: no problems
+        --- stderr
+    "#]]);
+}
+
+#[test]
+fn every_tool_of_the_place() {
+    let place = Place::with_tool("good", GOOD);
+    place.tool("bad", "description: Bad\nbash: echo\ncmd: echo\ntimout: 5\n");
+    place.write("../home/.cycod/tools/other.yaml", "bash: ls\n");
+    check(&place, &[], expect![[r#"
+        exit: 1
+        --- stdout
+        error[several-commands]: a tool says in two ways what it executes
+         --> .cycod/tools/bad.yaml:2:1
+          |
+        2 | bash: echo
+          | ^^^^ the first
+        3 | cmd: echo
+          | --- another
+          |
+          = help: keep one of them, or make them steps
+
+        warning[unknown-key]: a tool has no key `timout`
+         --> .cycod/tools/bad.yaml:4:1
+          |
+        4 | timout: 5
+          | ^^^^^^ ignored
+          |
+          = help: did you mean `timeout`?
+          = help: write `timeout`
+
+        error[no-description]: a tool needs a `description`
+         --> ~/.cycod/tools/other.yaml:1:1
+          |
+        1 | bash: ls
+          | ^^^^
+          |
+          = help: say what it is for; people and models choose by that
+
+        3 tools: 2 errors, 1 warning; 2 tools cannot be used
+        1 of them can be mended with --fix
+        --- stderr
+    "#]]);
+    check(&place, &["--local", "--scope", "project"], expect![[r#"
+        exit: 1
+        --- stdout
+        error[several-commands]: a tool says in two ways what it executes
+         --> .cycod/tools/bad.yaml:2:1
+          |
+        2 | bash: echo
+          | ^^^^ the first
+        3 | cmd: echo
+          | --- another
+          |
+          = help: keep one of them, or make them steps
+
+        warning[unknown-key]: a tool has no key `timout`
+         --> .cycod/tools/bad.yaml:4:1
+          |
+        4 | timout: 5
+          | ^^^^^^ ignored
+          |
+          = help: did you mean `timeout`?
+          = help: write `timeout`
+
+        2 tools: 1 error, 1 warning; 1 tool cannot be used
+        1 of them can be mended with --fix
+        --- stderr
+    "#]]);
+}
+
+#[test]
+fn an_empty_place() {
+    check(&Place::new(), &[], expect![[r#"
+        exit: 0
+        --- stdout
+        no tools here to validate
+        --- stderr
+    "#]]);
+}
+
+#[test]
+fn strict_takes_unknown_keys_for_errors() {
+    let place = Place::with_tool("x", "description: X\nbash: ls\ncolour: red\n");
+    assert_eq!(place.run(&["tool", "validate", "x"]).code(), 0);
+    check(&place, &["x", "--strict"], expect![[r#"
+        exit: 1
+        --- stdout
+        error[unknown-key]: a tool has no key `colour`
+         --> .cycod/tools/x.yaml:3:1
+          |
+        3 | colour: red
+          | ^^^^^^
+
+        x: 1 error
+        --- stderr
+    "#]]);
+}
+
+#[test]
+fn fixing_keeps_comments() {
+    let text = "# Mine.\ndescription: X\nbash: jq 'map({a: .b})' {F}  # here\ntimout: 5000 # soon\nparameters:\n  F: {type: string, descripton: f, description: f}\n";
+    let place = Place::with_tool("x", text);
+    check(&place, &["x", "--fix"], expect![[r#"
+        exit: 0
+        --- stdout
+        fixed .cycod/tools/x.yaml: line 3: quote the command
+        fixed .cycod/tools/x.yaml: line 4: write `timeout`
+        warning[unknown-key]: a parameter has no key `descripton`
+         --> .cycod/tools/x.yaml:6:21
+          |
+        6 |   F: {type: string, descripton: f, description: f}
+          |                     ^^^^^^^^^^ ignored
+          |
+          = help: did you mean `description`?
+          = help: write `description`
+
+        x: 1 warning
+        --- stderr
+    "#]]);
+    expect![[r#"
+        # Mine.
+        description: X
+        bash: 'jq ''map({a: .b})'' {F}'  # here
+        timeout: 5000 # soon
+        parameters:
+          F: {type: string, descripton: f, description: f}
+    "#]].assert_eq(&place.read(".cycod/tools/x.yaml"));
+    let ran = place.run(&["tool", "validate", "x", "--fix"]);
+    assert!(!ran.stdout().contains("fixed"), "{}", ran.block());
+}
+
+#[test]
+fn a_file_anywhere_is_validated_and_fixed() {
+    let place = Place::new();
+    place.write("elsewhere/tool.yaml", "description: X\nbash: ls\ntimout: 5000\n");
+    check(&place, &["elsewhere/tool.yaml"], expect![[r#"
+        exit: 0
+        --- stdout
+        warning[unknown-key]: a tool has no key `timout`
+         --> elsewhere/tool.yaml:3:1
+          |
+        3 | timout: 5000
+          | ^^^^^^ ignored
+          |
+          = help: did you mean `timeout`?
+          = help: write `timeout`
+
+        tool: 1 warning
+        it can be mended with --fix
+        --- stderr
+    "#]]);
+    check(&place, &["elsewhere/tool.yaml", "--fix"], expect![[r#"
+        exit: 0
+        --- stdout
+        fixed elsewhere/tool.yaml: line 3: write `timeout`
+        tool: no problems
+        --- stderr
+    "#]]);
+    assert_eq!(place.read("elsewhere/tool.yaml"), "description: X\nbash: ls\ntimeout: 5000\n");
+    let left: Vec<_> = std::fs::read_dir(place.project().join("elsewhere")).expect("it is there").collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+#[test]
+fn nothing_is_written_that_needs_no_fix() {
+    let place = Place::with_tool("good", GOOD);
+    let path = place.project().join(".cycod/tools/good.yaml");
+    let modified = || path.metadata().and_then(|metadata| metadata.modified()).expect("the file");
+    let before = modified();
+    assert_eq!(place.run(&["tool", "validate", "good", "--fix"]).code(), 0);
+    assert_eq!(modified(), before);
+}
+
+#[test]
+fn details_name_every_place_of_a_value() {
+    let place = Place::with_tool(
+        "x",
+        "description: X\nsteps:\n  - name: one\n    bash: echo \"{A}\" {B} {RAW:C} {HOME}\n  - name: two\n    run: echo {one.output}\n  - name: three\n    script: print('{N}')\n    shell: python\nparameters:\n  A: {type: string, description: a}\n  B: {type: string, description: b, security: {escape-shell: true}}\n  C: {type: string, description: c}\n  N: {type: number, description: n}\ntests:\n  - {name: t}\n",
+    );
+    check(&place, &["x", "--detailed"], expect![[r#"
+        exit: 0
+        --- stdout
+        warning[raw-placing]: the value is placed as program text
+         --> .cycod/tools/x.yaml:4:26
+          |
+        4 |     bash: echo "{A}" {B} {RAW:C} {HOME}
+          |                          ^^^^^^^ whoever chooses the value chooses what runs
+          |
+          = note: this raises the tool to level run
+
+        x (.cycod/tools/x.yaml)
+          checked: 4 parameters, 3 steps, 1 test
+          4:17  {A}  data: never parsed as code
+          4:22  {B}  data: always one word
+          4:26  {RAW:C}  warning[raw-placing]
+          4:34  {HOME}  data: never parsed as code
+          6:15  {one.output}  data: part of one word, no shell
+          8:20  {N}  data: a value that cannot be misread
+
+        x: 1 warning
+        --- stderr
+    "#]]);
+}
+
+#[test]
+fn other_tools_are_looked_at() {
+    let place = Place::with_tool("good", GOOD);
+    place.tool("gone", "description: X\nuse-tool: goood\n");
+    place.tool("wrong", "description: X\nsteps:\n  - name: a\n    use-tool: good\n    with: {X: 1}\n  - name: b\n    use-tool: good\n    with: {Zebra: 1}\n");
+    place.tool("one", "description: X\nuse-tool: two\n");
+    place.tool("two", "description: X\nuse-tool: one\n");
+    place.tool("alias", "description: X\ntype: alias\nbase-tool: good\ndefault-parameters: {Y: 1}\n");
+    for (name, expect) in [
+        ("gone", expect![[r#"
+            exit: 0
+            --- stdout
+            warning[unknown-tool]: no tool is called `goood`
+             --> .cycod/tools/gone.yaml:2:11
+              |
+            2 | use-tool: goood
+              |           ^^^^^ running it fails until there is one
+              |
+              = help: did you mean `good`?
+
+            gone: 1 warning
+            --- stderr
+        "#]]),
+        ("wrong", expect![[r#"
+            exit: 1
+            --- stdout
+            error[unknown-argument]: `good` takes no `Zebra`
+             --> .cycod/tools/wrong.yaml:8:12
+              |
+            8 |     with: {Zebra: 1}
+              |            ^^^^^
+              |
+              = note: it takes `X`
+
+            wrong: 1 error
+            --- stderr
+        "#]]),
+        ("one", expect![[r#"
+            exit: 1
+            --- stdout
+            error[tool-cycle]: a tool may not use itself: `one` → `two` → `one`
+             --> .cycod/tools/one.yaml:2:11
+              |
+            2 | use-tool: two
+              |           ^^^
+
+            one: 1 error
+            --- stderr
+        "#]]),
+        ("alias", expect![[r#"
+            exit: 1
+            --- stdout
+            error[unknown-argument]: `good` takes no `Y`
+             --> .cycod/tools/alias.yaml:4:22
+              |
+            4 | default-parameters: {Y: 1}
+              |                      ^
+              |
+              = help: did you mean `X`?
+
+            alias: 1 error
+            --- stderr
+        "#]]),
+    ] {
+        check(&place, &[name], expect);
+    }
+}
+
+#[test]
+fn what_this_machine_cannot_give() {
+    let place = Place::with_tool("x", "description: X\nbash: ls\nrequires: {commands: [no-such-program]}\n");
+    check(&place, &["x"], expect![[r#"
+        exit: 0
+        --- stdout
+        note: `x` cannot run here: requires `no-such-program`, which is not on the PATH
+        x: no problems
+        --- stderr
+    "#]]);
+}
+
+#[test]
+fn for_programs() {
+    let place = Place::with_tool("x", "description: X\nbash: echo {A}\ntimout: 5\nparameters:\n  A: {type: string, description: a}\n");
+    check(&place, &["x", "--format", "json", "--detailed"], expect![[r#"
+        exit: 0
+        --- stdout
+        {
+          "valid": true,
+          "errors": 0,
+          "warnings": 1,
+          "tools": [
+            {
+              "name": "x",
+              "file": ".cycod/tools/x.yaml",
+              "valid": true,
+              "diagnostics": [
+                {
+                  "code": "unknown-key",
+                  "severity": "warning",
+                  "message": "a tool has no key `timout`",
+                  "file": ".cycod/tools/x.yaml",
+                  "line": 3,
+                  "column": 1,
+                  "end-line": 3,
+                  "end-column": 7,
+                  "labels": [
+                    {
+                      "line": 3,
+                      "column": 1,
+                      "end-line": 3,
+                      "end-column": 7,
+                      "text": "ignored"
+                    }
+                  ],
+                  "notes": [],
+                  "help": "did you mean `timeout`?",
+                  "fix": {
+                    "title": "write `timeout`",
+                    "edits": [
+                      {
+                        "start": 30,
+                        "end": 36,
+                        "replacement": "timeout"
+                      }
+                    ]
+                  }
+                }
+              ],
+              "unavailable-reasons": [],
+              "fixed": [],
+              "placeholders": [
+                {
+                  "line": 2,
+                  "column": 12,
+                  "placeholder": "{A}",
+                  "verdict": "data: never parsed as code"
+                }
+              ],
+              "parameters": 1,
+              "steps": 0,
+              "tests": 0
+            }
+          ]
+        }
+        --- stderr
+    "#]]);
+    check(&place, &["x", "--format", "json", "--fix"], expect![[r#"
+        exit: 0
+        --- stdout
+        {
+          "valid": true,
+          "errors": 0,
+          "warnings": 0,
+          "tools": [
+            {
+              "name": "x",
+              "file": ".cycod/tools/x.yaml",
+              "valid": true,
+              "diagnostics": [],
+              "unavailable-reasons": [],
+              "fixed": [
+                "line 3: write `timeout`"
+              ]
+            }
+          ]
+        }
+        --- stderr
+    "#]]);
+}
+
+#[test]
+fn two_files_with_one_name() {
+    let place = Place::with_tool("a", "name: same\ndescription: A\nbash: ls\n");
+    place.tool("b", "name: same\ndescription: B\nbash: ls\n");
+    check(&place, &["same"], expect![[r#"
+        exit: 1
+        --- stdout
+        warning[name-mismatch]: the tool is called `same`, its file `a`
+         --> .cycod/tools/a.yaml:1:7
+          |
+        1 | name: same
+          |       ^^^^ this name is used
+          |
+          = help: rename the file to `same.yaml`
+
+        error[duplicate-name]: the name `same` is used twice in the local scope
+         --> .cycod/tools/a.yaml:1:7
+          |
+        1 | name: same
+          |       ^^^^
+          |
+          = note: `[PLACE]/project/.cycod/tools/b.yaml` has it too
+          = help: rename one of the tools, or remove one of the files
+
+        same: 1 error, 1 warning
+        --- stderr
+    "#]]);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_text() {
+    let place = Place::new();
+    std::fs::write(place.project().join("bytes.yaml"), b"description: \xff\n").expect("the file");
+    check(&place, &["./bytes.yaml", "./.."], expect![[r#"
+        exit: 1
+        --- stdout
+        error[not-utf8]: the file is not UTF-8: byte 13 belongs to no character
+        --> bytes.yaml
+
+        error[not-a-file]: this is not a file
+        --> ..
+
+        2 tools: 2 errors; 2 tools cannot be used
+        --- stderr
+    "#]]);
+}
+
+#[test]
+fn mistakes() {
+    let place = Place::with_tool("good", GOOD);
+    check(&place, &["goood"], expect![[r#"
+        exit: 1
+        --- stdout
+        --- stderr
+        error[unknown-tool]: no tool is called `goood`
+          did you mean `good`?
+          more: cycod explain unknown-tool
+    "#]]);
+    check(&place, &["./none.yaml"], expect![[r#"
+        exit: 1
+        --- stdout
+        --- stderr
+        error: there is no file `./none.yaml`
+    "#]]);
+}
