@@ -1,13 +1,12 @@
 //! What the commands that write tools share: look at a text, save it, say what became of it.
 
-use std::path::Path;
-
 use cycod_engine::{
-    catalog::{Overwrite, Scope, ScopeFilter, WriteError, Written},
+    catalog::{Entry, Overwrite, Scope, ScopeFilter, WriteError, Written},
     definition::{Host, Loaded, Tool, ToolName, load},
     diagnostic::{Report, SourceFile, Style, count, render_text},
 };
 
+pub(crate) use crate::standing::shown_path as shown;
 use crate::{cli::Context, command_error::CommandError};
 
 /// Loads a text and shows everything that is wrong with it.
@@ -72,15 +71,15 @@ pub(crate) fn example_call(tool: &Tool) -> String {
     line
 }
 
-/// A path as a person would write it: from the working directory, else from home.
-pub(crate) fn shown(path: &Path, host: &Host) -> String {
-    if let Ok(below) = path.strip_prefix(&host.working_directory) {
-        return below.display().to_string();
+/// The entry that a name leads to; one that is only in another scope is named.
+pub(crate) fn entry(context: &Context, name: &str, filter: ScopeFilter) -> Result<Entry, CommandError> {
+    if let (ScopeFilter::Only(scope), None) = (filter, context.engine.catalog().find(name, filter))
+        && let Some(other) = context.engine.catalog().find(name, ScopeFilter::Any)
+    {
+        let path = shown(&other.path, context.engine.host());
+        return Err(CommandError::failure(format!("the {scope} scope has no tool `{name}`")).hint(format!("the {} scope has one: {path}", other.scope)));
     }
-    match path.strip_prefix(&host.home) {
-        Ok(below) if host.home != Path::new("/") => Path::new("~").join(below).display().to_string(),
-        _ => path.display().to_string(),
-    }
+    Ok(context.engine.entry(name, filter)?)
 }
 
 /// Turns a refused write into an error with the way on.
@@ -92,6 +91,10 @@ pub(crate) fn write_error(error: WriteError, host: &Host) -> CommandError {
         }
         WriteError::Ambiguous { .. } => CommandError::failure(error.to_string()).hint("remove all of them but one"),
         WriteError::Reserved { .. } | WriteError::Misnamed { .. } => CommandError::failure(error.to_string()).hint("give the tool another name"),
+        WriteError::Changed { path } | WriteError::Gone { path } | WriteError::ReadOnly { path } | WriteError::NotPlain { path } | WriteError::Io { path, .. } => {
+            let said = format!("{error}{source}");
+            CommandError::failure(said.replace(&path.display().to_string(), &shown(path, host)))
+        }
         _ => CommandError::failure(format!("{error}{source}")),
     }
 }

@@ -173,12 +173,14 @@ impl Places<'_> {
             let leaves = self.graph.after(edge.from).count();
             let near_target = leaves > self.graph.before(edge.to).count();
             let segment = if near_target { segments.last() } else { segments.first() };
-            if let Some(((x0, y0), (x1, y1))) = segment {
-                let t = if near_target { 0.66 } else { 0.34 };
+            if let Some(&((x0, y0), (x1, y1))) = segment {
+                let t = if near_target { 0.72 } else { 0.28 };
                 // The curve rises and falls evenly: as far sideways as a smooth step, as far down as t.
                 let s = t * t * (3.0 - 2.0 * t);
-                let (x, y) = (x0 + (x1 - x0) * s + 6.0, y0 + (y1 - y0) * t + 3.5);
-                _ = writeln!(out, "<text class=\"label\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escaped(&label));
+                let (x, y) = (x0 + (x1 - x0) * s, y0 + (y1 - y0) * t + 3.5);
+                // On the side that the curve bends away from.
+                let (x, anchor) = if (x1 > x0 + 8.0) != near_target && (x1 - x0).abs() > 8.0 { (x - 7.0, " text-anchor=\"end\"") } else { (x + 7.0, "") };
+                _ = writeln!(out, "<text class=\"label\" x=\"{x:.1}\" y=\"{y:.1}\"{anchor}>{}</text>", escaped(&label));
             }
         }
         out.push_str("</g>\n");

@@ -146,6 +146,9 @@ fn own_option(word: &OsStr) -> Option<&'static str> {
 /// Reads `NAME "DESC" key=value…`, up to the next option or the tool's name.
 fn parameter(parser: &mut Parser, option: &AddOption) -> Result<ParameterDraft, CommandError> {
     let name = value(parser, option, "NAME")?;
+    if name.is_empty() {
+        return Err(CommandError::usage("a parameter needs a name").hint(option.usage()));
+    }
     let description = value(parser, option, "DESC")?;
     if let Some((key, _)) = description.split_once('=').filter(|(key, _)| KEYS.contains(key)) {
         let error = CommandError::usage(format!("parameter `{name}` has no description: `{key}=…` follows its name"));
@@ -205,7 +208,7 @@ mod tests {
     use super::*;
 
     fn words(line: &str) -> Vec<OsString> {
-        shlex::split(line).expect("the line is well quoted").into_iter().map(OsString::from).collect()
+        shlex::split(&line.replace("\\\n", " ")).expect("the line is well quoted").into_iter().map(OsString::from).collect()
     }
 
     #[track_caller]
@@ -295,7 +298,7 @@ mod tests {
                       pattern: a=b
                     security:
                       escape-shell: true
-                  N:
+                  "N":
                     type: integer
                     description: How many
                     default: 5
@@ -333,7 +336,7 @@ mod tests {
                     description: It works
                     parameters:
                       URL: x
-                      N: 5
+                      "N": 5
                     expected:
                       exit-code: 0
                       output-contains: ok
@@ -374,7 +377,7 @@ mod tests {
                 "x --step a b --parameter P d --parallel",
                 "error: `--parallel` belongs to a step, but stands behind `--parameter P`\n  put it behind the --step it is about\n",
             ),
-            ("x --expect-output a", "error: `--expect-output` belongs to a test, and there is none before it\n  put it behind --test NAME DESC\n"),
+            ("x --expect-output a", "error: `--expect-output` belongs to a test, and there is none before it\n  put it behind --test NAME \"DESC\"\n"),
             (
                 "x --description --bash ls",
                 "error: `--description` lacks its DESC: `--bash` follows\n  --description \"DESC\"\n  if `--bash` is the value: --description=--bash\n",
@@ -408,6 +411,27 @@ mod tests {
         for (line, expect) in [("x", Ok(Scope::Local)), ("x -u", Ok(Scope::User)), ("x -u --scope user", Ok(Scope::User)), ("x --scope global", Ok(Scope::Global)), ("x -a", Err(())), ("x -gu", Err(())), ("x --scope moon", Err(()))] {
             let request = parse(words(line)).expect("the words are known");
             assert_eq!(request.scope().map_err(|_| ()), expect, "{line}");
+        }
+    }
+
+    /// Whatever the words are, they are turned away or make a document that reads back.
+    #[test]
+    fn any_words_in_any_order() {
+        let words = [
+            "x", "--step", "--parameter", "--test", "--parallel", "--expect-output", "--bash=-x", "--tag", "a=b", "enum=[1", "default=\u{7}|\n", "--", "-", "-u", "--=", "", "--timeout=1e999",
+        ];
+        for first in words {
+            for second in words {
+                for third in words {
+                    for fourth in words {
+                        if let Ok(request) = parse([first, second, third, fourth].map(OsString::from)) {
+                            let text = request.draft.to_yaml("x");
+                            let (root, problems) = cycod_syntax::yaml::parse(&cycod_engine::diagnostic::SourceFile::new("x.yaml", text.as_str()));
+                            assert!(root.is_some() && problems.is_empty(), "{first:?} {second:?} {third:?} {fourth:?}\n{text}{problems:?}");
+                        }
+                    }
+                }
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 use clap::{Arg, ArgMatches, Command};
 use cycod_engine::{
-    catalog::{ScopeFilter, State},
+    catalog::{ScopeFilter, State, WriteError},
     definition::load,
     diagnostic::SourceFile,
 };
@@ -10,7 +10,7 @@ use crate::{
     command_error::CommandError,
     editor::{Edited, edit},
     scope::{scope, with_scope},
-    store::{shown, write_error},
+    store::{entry, shown, write_error},
 };
 
 /// `cycod tool edit`.
@@ -25,7 +25,7 @@ pub(crate) fn command() -> Command {
 /// Opens a tool's file in an editor; what comes back is checked before it takes the old one's place.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("name").expect("clap requires it");
-    let entry = context.engine.entry(name, scope(matches)?.unwrap_or(ScopeFilter::Any))?;
+    let entry = entry(context, name, scope(matches)?.unwrap_or(ScopeFilter::Any))?;
     let path = shown(&entry.path, context.engine.host());
     let (source, diagnostics) = entry.diagnostics();
     if source.text.is_empty() && matches!(entry.state, State::Broken { .. }) {
@@ -35,7 +35,13 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let stem = entry.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut save = |context: &mut Context, text: &str| {
         let writer = context.engine.catalog().writer();
-        writer.replace(&entry, &source.text, text).map_err(|error| write_error(error, context.engine.host()))?;
+        writer.replace(&entry, &source.text, text).map_err(|error| match error {
+            WriteError::Exists { name, path } => {
+                let path = shown(&path, context.engine.host());
+                CommandError::failure(format!("tool `{name}` is already there: {path}")).hint("give yours another name, or remove that one")
+            }
+            error => write_error(error, context.engine.host()),
+        })?;
         let loaded = load(&SourceFile::new(path.as_str(), text), Some(&stem));
         let is_broken = loaded.has_errors();
         Ok((loaded.name, is_broken))

@@ -8,6 +8,7 @@ use crate::{
     cli::Context,
     command_error::CommandError,
     scope::{scope, with_scope},
+    store::entry,
 };
 
 /// `cycod tool export`.
@@ -24,7 +25,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("name").expect("clap requires it");
     let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
-    let entry = context.engine.entry(name, scope(matches)?.unwrap_or(ScopeFilter::Any))?;
+    let entry = entry(context, name, scope(matches)?.unwrap_or(ScopeFilter::Any))?;
     let (source, diagnostics) = entry.diagnostics();
     let unusable = |why: &str| CommandError::failure(format!("tool `{}` {why}: {}", entry.name, count(&diagnostics))).hint(format!("cycod tool validate {}", entry.name));
     if source.text.is_empty() {

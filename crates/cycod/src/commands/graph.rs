@@ -11,6 +11,7 @@ use crate::{
     cli::Context,
     command_error::CommandError,
     scope::{scope, with_scope},
+    store::entry,
 };
 
 /// `cycod tool graph`.
@@ -26,7 +27,7 @@ pub(crate) fn command() -> Command {
 /// Draws what a tool's steps wait for, and so what can run at the same time.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("name").expect("clap requires it");
-    let tool = context.engine.open_tool(name, scope(matches)?.unwrap_or(ScopeFilter::Any))?.tool;
+    let tool = entry(context, name, scope(matches)?.unwrap_or(ScopeFilter::Any))?.load().map_err(cycod_engine::EngineError::from)?.tool;
     let graph = Graph::of(&tool);
     let output = matches.get_one::<String>("output").filter(|path| *path != "-");
     let text = match matches.get_one::<String>("format").map(String::as_str) {

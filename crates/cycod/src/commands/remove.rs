@@ -8,7 +8,7 @@ use crate::{
     command_error::CommandError,
     editor::ask,
     scope::{scope, with_scope},
-    store::{shown, write_error},
+    store::{entry, shown, write_error},
 };
 
 /// `cycod tool remove`.
@@ -23,7 +23,7 @@ pub(crate) fn command() -> Command {
 /// Deletes the first tool of a name, and says which.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("name").expect("clap requires it");
-    let entry = context.engine.entry(name, scope(matches)?.unwrap_or(ScopeFilter::Any))?;
+    let entry = entry(context, name, scope(matches)?.unwrap_or(ScopeFilter::Any))?;
     let path = shown(&entry.path, context.engine.host());
     if let State::Duplicate { with } = &entry.state {
         let files = with.iter().map(|other| shown(other, context.engine.host())).collect::<Vec<_>>().join(", ");

@@ -19,6 +19,7 @@ use crate::{
     printer::{DIM, HEADING, paint},
     run::duration,
     scope::{scope, with_scope},
+    store,
 };
 
 /// `cycod tool test`.
@@ -126,7 +127,7 @@ enum Subject {
 fn named<'a>(context: &Context, names: impl Iterator<Item = &'a String>, filter: ScopeFilter, options: &TestOptions) -> Result<Vec<Subject>, CommandError> {
     let mut tools: Vec<Arc<cycod_engine::definition::Tool>> = Vec::new();
     for name in names {
-        let tool = Arc::new(context.engine.open_tool(name, filter)?.tool);
+        let tool = Arc::new(store::entry(context, name, filter)?.load().map_err(cycod_engine::EngineError::from)?.tool);
         if !tools.iter().any(|known| known.name == tool.name) {
             tools.push(tool);
         }
@@ -137,8 +138,11 @@ fn named<'a>(context: &Context, names: impl Iterator<Item = &'a String>, filter:
             let error = CommandError::failure(format!("no test is called `{wanted}`"));
             return Err(match closest(wanted, known.iter().copied()) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
-                None if known.is_empty() => error.hint("there are no tests at all"),
-                None => error.hint(format!("there are {}", known.join(", "))),
+                None => match known.split_last() {
+                    Some((last, [])) => error.hint(format!("there is `{last}`")),
+                    Some((last, rest)) => error.hint(format!("there are {} and {last}", rest.join(", "))),
+                    None => error.hint("there are no tests at all"),
+                },
             });
         }
         tools.retain(|tool| tool.tests.iter().any(|test| test.name == *wanted));
