@@ -1,7 +1,7 @@
 //! Changing a directory of tools so that no reader sees half a file and no two files get one name.
 //!
-//! Every change happens under an advisory lock of its directory (`.lock` in it, released by the system when
-//! the process ends, however it ends). Under the lock the names of the scope are looked at again, the new text is
+//! Every change happens under an advisory lock of its directory, which the system releases when the process
+//! ends, however it ends. Under the lock the names of the scope are looked at again, the new text is
 //! written to a hidden file beside its target, forced to the disk, and renamed. A reader takes no lock: it
 //! sees the old file or the new one. A crash leaves at most a hidden file, which a later `add` sweeps away.
 //!
@@ -273,23 +273,39 @@ fn plain(path: &Path, style: Style) -> Result<Metadata, WriteError> {
 }
 
 /// Holds the lock of a directory until it is dropped.
+///
+/// The directory itself is locked, which leaves nothing in a repository; where a directory cannot be locked (on
+/// Windows, on NFS), a hidden file in it is.
 fn lock(directory: &Path) -> Result<File, WriteError> {
+    if cfg!(unix) {
+        let handle = File::open(directory).map_err(io_error("open", directory))?;
+        match wait_for(&handle) {
+            Ok(()) => return Ok(handle),
+            Err(TryLockError::WouldBlock) => return Err(WriteError::Busy { directory: directory.to_owned() }),
+            Err(TryLockError::Error(_)) => {}
+        }
+    }
     let path = directory.join(LOCK);
     let file = File::options().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(io_error("write into", directory))?;
+    match wait_for(&file) {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(WriteError::Busy { directory: directory.to_owned() }),
+        Err(TryLockError::Error(source)) => Err(io_error("lock", &path)(source)),
+    }
+}
+
+/// Takes a lock as soon as it is free, or gives up when patience ends.
+fn wait_for(file: &File) -> Result<(), TryLockError> {
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
                 thread::sleep(pause);
                 pause = (pause * 2).min(Duration::from_millis(20));
             }
-            Err(TryLockError::WouldBlock) => {
-                return Err(WriteError::Busy { directory: directory.to_owned() });
-            }
-            Err(TryLockError::Error(source)) => return Err(io_error("lock", &path)(source)),
+            result => return result,
         }
     }
 }

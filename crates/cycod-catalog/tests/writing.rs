@@ -53,7 +53,6 @@ fn the_first_tool_makes_the_directory() {
     let result = add(&place, "build", &tool("one"), Overwrite::Refuse);
     assert_eq!(result.expect("it is added"), "home/.cycod/tools/build.yaml");
     expect![[r#"
-        .lock: 
         build.yaml: description: one
     "#]]
     .assert_eq(&files(&place));
@@ -77,7 +76,6 @@ fn a_tool_of_the_same_name_is_in_the_way_whatever_its_file() {
     let replaced = add(&place, "build", &tool("new"), Overwrite::Replace);
     assert_eq!(replaced.expect("it is replaced"), "home/.cycod/tools/build.yaml replaced");
     expect![[r#"
-        .lock: 
         build.yaml: description: new
     "#]]
     .assert_eq(&files(&place));
@@ -90,7 +88,6 @@ fn a_file_of_another_format_gives_way_to_yaml() {
     let replaced = add(&place, "build", &tool("new"), Overwrite::Replace);
     assert_eq!(replaced.expect("it is replaced"), "home/.cycod/tools/build.yaml replaced");
     expect![[r#"
-        .lock: 
         build.yaml: description: new
     "#]]
     .assert_eq(&files(&place));
@@ -188,7 +185,7 @@ fn removing_takes_the_tool_that_was_meant() {
     // A broken file can be removed, too.
     place.write("home/.cycod/tools/bad.yaml", "[");
     writer.remove(&find(&place, "bad")).expect("it is removed");
-    expect![[".lock: \n"]].assert_eq(&files(&place));
+    assert_eq!(files(&place), "");
 }
 
 #[test]
@@ -252,7 +249,6 @@ fn what_a_crash_left_behind_is_swept_away() {
     add(&place, "build", &tool("one"), Overwrite::Refuse).expect("it is added");
     expect![[r#"
         .cycod-2-0.tmp: half b
-        .lock: 
         build.yaml: description: one
     "#]]
     .assert_eq(&files(&place));
