@@ -37,7 +37,12 @@ pub(crate) struct Entry {
 
 macro_rules! entry {
     ($name:literal, $module:ident, $opens_tools:literal) => {
-        Entry { name: $name, command: commands::$module::command, run: commands::$module::run, opens_tools: $opens_tools }
+        Entry {
+            name: $name,
+            command: commands::$module::command,
+            run: commands::$module::run,
+            opens_tools: $opens_tools,
+        }
     };
 }
 
@@ -90,7 +95,8 @@ pub(crate) fn main() -> ExitCode {
         Err(error) => {
             let words = known(&words);
             let others = || OTHER_COMMANDS.iter().map(|entry| entry.name).chain(["tool"]).collect::<Vec<_>>();
-            let commands = if words.is_empty() { others() } else { TOOL_COMMANDS.iter().map(|entry| entry.name).collect() };
+            let commands =
+                if words.is_empty() { others() } else { TOOL_COMMANDS.iter().map(|entry| entry.name).collect() };
             return fail(&mut printer, &usage_error(&error, words, &commands));
         }
     };
@@ -208,7 +214,9 @@ fn chosen(matches: &ArgMatches) -> Option<(&'static Entry, &ArgMatches)> {
 /// Ends with `code`, or with a failure when data was lost on its way.
 fn end(printer: &mut Printer, code: u8) -> ExitCode {
     match printer.take_failure() {
-        Some(error) if code == 0 => fail(printer, &CommandError::failure(format!("cannot write to standard output: {error}"))),
+        Some(error) if code == 0 => {
+            fail(printer, &CommandError::failure(format!("cannot write to standard output: {error}")))
+        }
         _ => ExitCode::from(code),
     }
 }
@@ -226,4 +234,3 @@ fn fail(printer: &mut Printer, error: &CommandError) -> ExitCode {
     }
     ExitCode::from(error.exit)
 }
-

@@ -36,7 +36,8 @@ impl<'a> Detail<'a> {
         let mut page = Page::default();
         let version = self.entry.summary.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
         page.heading(&format!("{}{version}", self.entry.name));
-        let description = self.tool.and_then(|tool| tool.description.as_deref()).or(self.entry.summary.description.as_deref());
+        let description =
+            self.tool.and_then(|tool| tool.description.as_deref()).or(self.entry.summary.description.as_deref());
         page.paragraph(2, description.unwrap_or_default());
         page.blank();
         self.standing(&mut page);
@@ -91,7 +92,8 @@ impl<'a> Detail<'a> {
         page.fact("level", &self.level(tool));
         page.fact("tags", &tags(self.entry).join(", "));
         let summary = &self.entry.summary;
-        let category: Vec<&str> = [&summary.category, &summary.subcategory].into_iter().flatten().map(String::as_str).collect();
+        let category: Vec<&str> =
+            [&summary.category, &summary.subcategory].into_iter().flatten().map(String::as_str).collect();
         page.fact("category", &category.join(" / "));
         page.fact("keywords", &summary.keywords.join(", "));
     }
@@ -389,9 +391,12 @@ fn rules(validation: &Validation) -> Vec<String> {
         (None, None) => None,
     };
     let number = |number: &Option<u64>| number.map(|number| number.to_string());
-    rule(validation.allowed.as_ref().map(|values| {
-        format!("be one of {}", values.iter().map(Value::to_string).collect::<Vec<_>>().join(", "))
-    }));
+    rule(
+        validation
+            .allowed
+            .as_ref()
+            .map(|values| format!("be one of {}", values.iter().map(Value::to_string).collect::<Vec<_>>().join(", "))),
+    );
     rule(range(number(&validation.min_length), number(&validation.max_length), "characters"));
     rule(validation.pattern.as_ref().map(|pattern| format!("match {}", pattern.as_str())));
     rule(validation.minimum.as_ref().map(|limit| format!("be at least {limit}")));

@@ -22,7 +22,12 @@ pub(crate) fn places(tool: &Tool, report: &Report) -> Vec<Place> {
     for text in tool.commands().flat_map(Command::texts) {
         for hole in text.template.holes() {
             let at = report.source.position(hole.span.start);
-            places.push(Place { line: at.line, column: at.column, token: hole.to_string(), verdict: verdict(tool, text, hole, report) });
+            places.push(Place {
+                line: at.line,
+                column: at.column,
+                token: hole.to_string(),
+                verdict: verdict(tool, text, hole, report),
+            });
         }
     }
     places.sort_by_key(|place| (place.line, place.column));
@@ -47,7 +52,9 @@ fn verdict(tool: &Tool, text: &CommandText, hole: &Hole, report: &Report) -> Str
     }
     match text.interpreter {
         Interpreter::Argv => "data: part of one word, no shell".to_owned(),
-        Interpreter::Program(_) if parameter.is_some_and(cannot_be_misread) => "data: a value that cannot be misread".to_owned(),
+        Interpreter::Program(_) if parameter.is_some_and(cannot_be_misread) => {
+            "data: a value that cannot be misread".to_owned()
+        }
         Interpreter::Program(_) => "data: refused when it could be misread".to_owned(),
         _ => match parameter.map(|parameter| parameter.escape_shell) {
             Some(Some(true)) => "data: always one word".to_owned(),

@@ -11,7 +11,9 @@ use crate::command_error::CommandError;
 
 /// Adds `--scope`, `-g`, `-u`, `-l` and `-a` to a command.
 pub(crate) fn with_scope(command: Command) -> Command {
-    let flag = |name: &'static str, short: char, help: &'static str| Arg::new(name).long(name).short(short).action(ArgAction::SetTrue).help(help);
+    let flag = |name: &'static str, short: char, help: &'static str| {
+        Arg::new(name).long(name).short(short).action(ArgAction::SetTrue).help(help)
+    };
     command
         .arg(Arg::new("scope").long("scope").value_name("SCOPE").help("local, user, global or any"))
         .arg(flag("global", 'g', "The global scope (all users)"))
@@ -32,10 +34,13 @@ pub(crate) fn scope(matches: &ArgMatches) -> Result<Option<ScopeFilter>, Command
         ("local", ScopeFilter::Only(Scope::Local)),
         ("any", ScopeFilter::Any),
     ];
-    let mut asked = named.into_iter().chain(flags.into_iter().filter(|(name, _)| matches.get_flag(name)).map(|(_, filter)| filter));
+    let mut asked =
+        named.into_iter().chain(flags.into_iter().filter(|(name, _)| matches.get_flag(name)).map(|(_, filter)| filter));
     let first = asked.next();
     match asked.find(|filter| Some(*filter) != first) {
-        Some(_) => Err(CommandError::usage("two different scopes are asked for").hint("give one of --scope, -g, -u, -l, -a")),
+        Some(_) => {
+            Err(CommandError::usage("two different scopes are asked for").hint("give one of --scope, -g, -u, -l, -a"))
+        }
         None => Ok(first),
     }
 }

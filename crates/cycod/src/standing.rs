@@ -87,7 +87,10 @@ pub(crate) fn entry_json(entry: &Entry) -> Value {
         set("unavailable-reasons", json!(unavailable));
     }
     set("deprecated", json!(summary.deprecated.is_some()));
-    set("deprecated-message", json!(summary.deprecated.as_ref().and_then(|deprecation| deprecation.message.as_deref())));
+    set(
+        "deprecated-message",
+        json!(summary.deprecated.as_ref().and_then(|deprecation| deprecation.message.as_deref())),
+    );
     object.retain(|_, value| !value.is_null());
     Value::Object(object)
 }

@@ -1,5 +1,7 @@
 //! A table that fits: columns are cut where a terminal ends, and left alone where none is.
 
+use std::borrow::Cow;
+
 use anstyle::Style;
 use cycod_engine::diagnostic::visible;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -8,34 +10,35 @@ use crate::printer::{HEADING, paint};
 
 /// Rows of text under a head.
 #[derive(Debug)]
-pub(crate) struct Table {
-    head: Vec<Cell>,
-    rows: Vec<Vec<Cell>>,
+pub(crate) struct Table<'a> {
+    head: Vec<Cell<'a>>,
+    rows: Vec<Vec<Cell<'a>>>,
 }
 
 /// A text on one line, some of it in styles, and how wide it is.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cell {
-    parts: Vec<(String, Style)>,
+pub(crate) struct Cell<'a> {
+    parts: Vec<(Cow<'a, str>, Style)>,
     width: usize,
 }
 
-impl Cell {
+impl<'a> Cell<'a> {
     /// A plain text.
-    pub(crate) fn new(text: &str) -> Self {
+    pub(crate) fn new(text: impl Into<Cow<'a, str>>) -> Self {
         Self::default().with(text, Style::new())
     }
 
     /// Adds a text in a style; line breaks become spaces, what a terminal would act on becomes visible.
-    pub(crate) fn with(mut self, text: &str, style: Style) -> Self {
+    pub(crate) fn with(mut self, text: impl Into<Cow<'a, str>>, style: Style) -> Self {
+        let text = text.into();
         // Nearly every text is of this kind, and a list may hold thousands of them.
         let is_simple = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
         let line = if is_simple {
-            text.to_owned()
+            text
         } else if text.contains(['\n', '\t', '\r']) {
-            visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+            Cow::Owned(visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned())
         } else {
-            visible(text).into_owned()
+            Cow::Owned(visible(&text).into_owned())
         };
         if !line.is_empty() {
             self.width += if is_simple { line.len() } else { line.width() };
@@ -92,15 +95,15 @@ const GAP: usize = 2;
 /// No column is made narrower than this.
 const NARROWEST: usize = 8;
 
-impl Table {
+impl<'a> Table<'a> {
     /// An empty table.
-    pub(crate) fn new(head: &[&str]) -> Self {
-        let head = head.iter().map(|name| Cell::default().with(name, HEADING)).collect();
+    pub(crate) fn new(head: &[&'a str]) -> Self {
+        let head = head.iter().map(|&name| Cell::default().with(name, HEADING)).collect();
         Self { head, rows: Vec::new() }
     }
 
     /// Adds a row with a cell for each column.
-    pub(crate) fn row(&mut self, cells: Vec<Cell>) {
+    pub(crate) fn row(&mut self, cells: Vec<Cell<'a>>) {
         debug_assert_eq!(cells.len(), self.head.len());
         self.rows.push(cells);
     }
@@ -161,11 +164,15 @@ mod tests {
 
     use super::{Cell, Table};
 
-    fn table() -> Table {
+    fn table() -> Table<'static> {
         let mut table = Table::new(&["NAME", "TAGS", "WHAT"]);
         let style = AnsiColor::Red.on_default();
         table.row(vec![Cell::new("weather"), Cell::new("read"), Cell::new("Get the weather for a place")]);
-        table.row(vec![Cell::new("天気"), Cell::default(), Cell::default().with("[bad] ", style).with("気象\nin\tJapan", Style::new())]);
+        table.row(vec![
+            Cell::new("天気"),
+            Cell::default(),
+            Cell::default().with("[bad] ", style).with("気象\nin\tJapan", Style::new()),
+        ]);
         table.row(vec![Cell::new("x"), Cell::default(), Cell::default()]);
         table
     }
@@ -222,12 +229,16 @@ mod tests {
 
     #[test]
     fn colours_take_no_room() {
-        check(Some(26), true, expect![[r#"
+        check(
+            Some(26),
+            true,
+            expect![[r#"
             [1mNAME[0m     [1mTAGS[0m  [1mWHAT[0m
             weather  read  Get the we…
             天気           [31m[bad] [0m気象…
             x
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]

@@ -36,7 +36,8 @@ pub(crate) fn usage_error(error: &clap::Error, words: &[&str], commands: &[&str]
             format!("`{value}` is not a value of `{}`", option())
         }
         ErrorKind::MissingRequiredArgument => {
-            let missing = list(ContextKind::InvalidArg).iter().map(|name| format!("`{}`", option_name(name))).collect::<Vec<_>>();
+            let missing =
+                list(ContextKind::InvalidArg).iter().map(|name| format!("`{}`", option_name(name))).collect::<Vec<_>>();
             let verb = if missing.len() == 1 { "is" } else { "are" };
             format!("{} {verb} missing", missing.join(" and "))
         }

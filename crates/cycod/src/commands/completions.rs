@@ -8,9 +8,13 @@ use crate::{
 
 /// `cycod completions`.
 pub(crate) fn command() -> Command {
-    Command::new("completions")
-        .about("Print a shell completion script")
-        .arg(Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(Shell)).help("The shell to print it for"))
+    Command::new("completions").about("Print a shell completion script").arg(
+        Arg::new("shell")
+            .value_name("SHELL")
+            .required(true)
+            .value_parser(value_parser!(Shell))
+            .help("The shell to print it for"),
+    )
 }
 
 /// Prints a shell completion script.
@@ -35,13 +39,19 @@ fn with_tool_names(shell: Shell, script: String) -> String {
             script + &ours
         }
         Shell::Zsh => {
-            let named = script.replace("TOOL_NAME:_default'", "TOOL_NAME:_cycod_tool_names'");
-            let (head, rest) = named.split_once('\n').unwrap_or((named.as_str(), ""));
-            format!("{head}\n{ZSH}{rest}")
+            let (head, rest) = script.split_once('\n').unwrap_or((script.as_str(), ""));
+            let names_a_tool = |line: &&str| line.starts_with("':name") || line.starts_with("'*::name");
+            let rest = rest.lines().map(|line| match Some(line).filter(names_a_tool) {
+                Some(line) => line.replace(":_default'", ":_cycod_tool_names'") + "\n",
+                None => line.to_owned() + "\n",
+            });
+            format!("{head}\n{ZSH}{}", rest.collect::<String>())
         }
         Shell::Fish => {
             let command = format!("__fish_seen_subcommand_from tool; and __fish_seen_subcommand_from {TAKE_TOOLS}");
-            format!("{script}complete -c cycod -n \"{command}\" -f -a \"(cycod tool list --format simple 2>/dev/null)\"\n")
+            format!(
+                "{script}complete -c cycod -n \"{command}\" -f -a \"(cycod tool list --format simple 2>/dev/null)\"\n"
+            )
         }
         _ => script,
     }
@@ -67,7 +77,7 @@ const ZSH: &str = r"
 _cycod_tool_names() {
     local -a names
     names=(${(f)$(cycod tool list --format simple 2>/dev/null)})
-    compadd -a names
+    compadd -a names || _default
 }
 
 ";

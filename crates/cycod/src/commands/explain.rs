@@ -24,7 +24,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let Some(asked) = matches.get_one::<String>("code") else {
         let mut table = Table::new(&["CODE", "WHAT IT MEANS"]);
         for (code, page) in PAGES {
-            table.row(vec![Cell::new(code), Cell::new(&summary(page))]);
+            table.row(vec![Cell::new(*code), Cell::new(summary(page))]);
         }
         printer.data(table.render(printer.width, printer.data_colour).as_bytes());
         return Ok(0);
@@ -82,8 +82,10 @@ mod tests {
 
     #[test]
     fn every_code_of_a_definition_has_a_page() {
-        let without: Vec<&str> =
-            cycod_engine::definition::CODES.into_iter().filter(|code| !PAGES.iter().any(|(page, _)| page == code)).collect();
+        let without: Vec<&str> = cycod_engine::definition::CODES
+            .into_iter()
+            .filter(|code| !PAGES.iter().any(|(page, _)| page == code))
+            .collect();
         assert!(without.is_empty(), "no page in docs/errors for {without:?}");
     }
 

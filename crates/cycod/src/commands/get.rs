@@ -40,7 +40,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let loaded = match entry.load() {
         Ok(opened) => Ok(opened),
         Err(LoadError::Broken { source_file, diagnostics, .. }) => Err((source_file, diagnostics)),
-        Err(error @ LoadError::Changed { .. }) => return Err(CommandError::failure(error.to_string()).hint("try again")),
+        Err(error @ LoadError::Changed { .. }) => {
+            return Err(CommandError::failure(error.to_string()).hint("try again"));
+        }
     };
     let source = match &loaded {
         Ok(opened) => &opened.source,

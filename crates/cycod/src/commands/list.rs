@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use anstyle::Style;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
@@ -19,15 +21,25 @@ use crate::{
 
 /// `cycod tool list`.
 pub(crate) fn command() -> Command {
-    let option = |name: &'static str, value: &'static str, help: &'static str| Arg::new(name).long(name).value_name(value).help(help);
+    let option = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
     let command = Command::new("list")
         .about("List all available tools")
         .arg(option("tag", "TAG", "Only tools with this tag; repeat it for several").action(ArgAction::Append))
         .arg(option("category", "CATEGORY", "Only tools of this category or subcategory"))
         .arg(option("search", "TEXT", "Only tools with this text in their name, description or keywords"))
         .arg(option("platform", "PLATFORM", "Only tools that work there: windows, linux or macos"))
-        .arg(option("format", "FORMAT", "How the list is printed").value_parser(["simple", "table", "json", "yaml"]).default_value("table"))
-        .arg(option("sort", "KEY", "The order of the list").value_parser(["name", "category", "scope"]).default_value("name"));
+        .arg(
+            option("format", "FORMAT", "How the list is printed")
+                .value_parser(["simple", "table", "json", "yaml"])
+                .default_value("table"),
+        )
+        .arg(
+            option("sort", "KEY", "The order of the list")
+                .value_parser(["name", "category", "scope"])
+                .default_value("name"),
+        );
     with_scope(command)
 }
 
@@ -38,7 +50,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         scope: scope(matches)?.unwrap_or_default(),
         tags: matches.get_many::<String>("tag").into_iter().flatten().cloned().collect(),
         category: text("category"),
-        search: text("search").map(|search| search.split_whitespace().map(str::to_lowercase).collect()).unwrap_or_default(),
+        search: text("search")
+            .map(|search| search.split_whitespace().map(str::to_lowercase).collect())
+            .unwrap_or_default(),
         platform: text("platform").map(platform).transpose()?,
     };
     let catalog = context.engine.catalog();
@@ -72,8 +86,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Some("simple") => {
             let mut names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
             // Tools of one name follow each other, except when another order was asked for.
-            let mut seen = std::collections::BTreeSet::new();
-            names.retain(|name| seen.insert(name.to_ascii_lowercase()));
+            if text("sort") == Some("name") {
+                names.dedup_by(|one, other| one.eq_ignore_ascii_case(other));
+            } else {
+                let mut seen = HashSet::new();
+                names.retain(|name| seen.insert(name.to_ascii_lowercase()));
+            }
             let lines: String = names.iter().flat_map(|name| [name, "\n"]).collect();
             context.printer.data(lines.as_bytes());
         }
@@ -82,7 +100,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             let table = table(&entries, host);
             let (width, colour) = (context.printer.width, context.printer.data_colour);
             context.printer.data(table.render(width, colour).as_bytes());
-            let broken = entries.iter().filter(|entry| matches!(entry.state, State::Broken { .. } | State::Duplicate { .. }));
+            std::mem::forget(table);
+            let broken =
+                entries.iter().filter(|entry| matches!(entry.state, State::Broken { .. } | State::Duplicate { .. }));
             match broken.count() {
                 0 => {}
                 1 => context.printer.say("1 tool cannot be used; see: cycod tool validate"),
@@ -116,7 +136,10 @@ impl Asked<'_> {
         let tags = tags(entry);
         let has_tags = self.tags.iter().all(|wanted| tags.iter().any(|tag| tag.eq_ignore_ascii_case(wanted)));
         let in_category = self.category.is_none_or(|wanted| {
-            [&summary.category, &summary.subcategory].into_iter().flatten().any(|is| is.to_lowercase() == wanted.to_lowercase())
+            [&summary.category, &summary.subcategory]
+                .into_iter()
+                .flatten()
+                .any(|is| is.to_lowercase() == wanted.to_lowercase())
         });
         let on_platform = self.platform.is_none_or(|platform| {
             let is_broken = matches!(entry.state, State::Broken { .. });
@@ -133,27 +156,28 @@ impl Asked<'_> {
     }
 }
 
-fn table(entries: &[Entry], host: &Host) -> Table {
+fn table<'a>(entries: &'a [Entry], host: &Host) -> Table<'a> {
     let mut table = Table::new(&["NAME", "SCOPE", "LEVEL", "TAGS", "DESCRIPTION"]);
     for entry in entries {
         // A level is also a tag; saying it twice would only take room.
-        let tags: Vec<&str> = tags(entry).into_iter().filter(|tag| !tag.eq_ignore_ascii_case(entry.level.name())).collect();
+        let tags: Vec<&str> =
+            tags(entry).into_iter().filter(|tag| !tag.eq_ignore_ascii_case(entry.level.name())).collect();
         let is_broken = matches!(entry.state, State::Broken { .. });
         let mut what = Cell::default();
         for note in notes(entry, host) {
             let separator = if what.is_empty() { "" } else { "; " };
-            what = what.with(separator, Style::new()).with(note.word, note.style).with(&note.reason, Style::new());
+            what = what.with(separator, Style::new()).with(note.word, note.style).with(note.reason, Style::new());
         }
         if let Some(description) = &entry.summary.description {
             let dash = if what.is_empty() { "" } else { " - " };
-            what = what.with(&format!("{dash}{}", description.trim()), Style::new());
+            what = what.with(dash, Style::new()).with(description.trim(), Style::new());
         }
         let name_style = if entry.is_active() { Style::new() } else { DIM };
         table.row(vec![
-            Cell::default().with(&entry.name, name_style),
+            Cell::default().with(entry.name.as_str(), name_style),
             Cell::new(entry.scope.name()),
             if is_broken { Cell::default() } else { Cell::new(entry.level.name()) },
-            Cell::new(&tags.join(", ")),
+            Cell::new(tags.join(", ")),
             what,
         ]);
     }

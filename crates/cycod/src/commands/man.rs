@@ -22,7 +22,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     root.build();
     match matches.get_one::<std::path::PathBuf>("output") {
         None => {
-            let page = rendered(&root).map_err(|error| CommandError::failure(format!("cannot write the page: {error}")))?;
+            let page =
+                rendered(&root).map_err(|error| CommandError::failure(format!("cannot write the page: {error}")))?;
             context.printer.data(&page);
         }
         Some(directory) => {

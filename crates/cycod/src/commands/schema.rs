@@ -17,7 +17,13 @@ pub(crate) fn command() -> Command {
     let command = Command::new("schema")
         .about("Print function-calling schemas")
         .arg(Arg::new("name").value_name("TOOL_NAME").num_args(0..).help("The tools"))
-        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).conflicts_with("name").help("Every tool that can be called here"));
+        .arg(
+            Arg::new("all")
+                .long("all")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("name")
+                .help("Every tool that can be called here"),
+        );
     with_scope(command)
 }
 
@@ -39,10 +45,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                     continue;
                 }
                 match (&entry.state, &entry.availability) {
-                    (State::Active, Availability::Available) => match schema(&entry.name, ScopeFilter::Only(entry.scope)) {
-                        Ok(schema) => schemas.push(schema),
-                        Err(error) => left_out.push(error.message),
-                    },
+                    (State::Active, Availability::Available) => {
+                        match schema(&entry.name, ScopeFilter::Only(entry.scope)) {
+                            Ok(schema) => schemas.push(schema),
+                            Err(error) => left_out.push(error.message),
+                        }
+                    }
                     (State::Shadowed { .. }, _) => {}
                     (State::Active, Availability::Unavailable(reasons)) => {
                         let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();

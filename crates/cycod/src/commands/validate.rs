@@ -50,7 +50,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let names: Vec<&String> = matches.get_many("name").into_iter().flatten().collect();
     let subjects: Vec<Subject> = if names.is_empty() {
         let entries = engine.catalog().entries();
-        entries.into_iter().filter(|entry| engine.catalog().scopes().admits(filter, entry.scope)).map(Subject::Entry).collect()
+        entries
+            .into_iter()
+            .filter(|entry| engine.catalog().scopes().admits(filter, entry.scope))
+            .map(Subject::Entry)
+            .collect()
     } else {
         names.iter().map(|name| Subject::named(engine, name, filter)).collect::<Result<_, _>>()?
     };
@@ -212,7 +216,9 @@ fn fix(engine: &Engine, subject: &Subject, found: Checked, strict: bool) -> Resu
     match subject {
         Subject::Entry(entry) => {
             let writer = engine.catalog().writer();
-            writer.replace(entry, &original.text, &source.text).map_err(|error| CommandError::failure(error.to_string()))?;
+            writer
+                .replace(entry, &original.text, &source.text)
+                .map_err(|error| CommandError::failure(error.to_string()))?;
         }
         Subject::File(path) => replace(path, &source.text)
             .map_err(|error| CommandError::failure(format!("cannot write `{}`: {error}", original.name)))?,
@@ -247,7 +253,11 @@ impl Checked {
     fn write(&self, style: Style, is_detailed: bool, text: &mut String) {
         let colour = style == Style::Coloured;
         for fixed in &self.fixed {
-            text.push_str(&format!("{} {}: {fixed}\n", paint(colour, crate::printer::HEADING, "fixed"), self.report.source.name));
+            text.push_str(&format!(
+                "{} {}: {fixed}\n",
+                paint(colour, crate::printer::HEADING, "fixed"),
+                self.report.source.name
+            ));
         }
         let rendered = render_text(&self.report, style);
         text.push_str(&rendered);
@@ -313,7 +323,9 @@ fn steps(tool: &Tool) -> usize {
 }
 
 fn as_json(checked: &[Checked], is_detailed: bool) -> Value {
-    let of = |severity| checked.iter().flat_map(|found| &found.report.diagnostics).filter(|one| one.severity == severity).count();
+    let of = |severity| {
+        checked.iter().flat_map(|found| &found.report.diagnostics).filter(|one| one.severity == severity).count()
+    };
     json!({
         "valid": !checked.iter().any(|found| found.report.has_errors()),
         "errors": of(Severity::Error),

@@ -21,7 +21,10 @@ fn every_line_of_the_specification_is_there_in_order() {
         let page = super::page(&words).unwrap_or_else(|| panic!("there is no page for `{words}`"));
         let mut lines = page.lines().map(str::trim_end);
         for line in specified(&file) {
-            assert!(lines.any(|ours| ours == line), "`cycod help {words}` lacks this line, or has it too early:\n{line}");
+            assert!(
+                lines.any(|ours| ours == line),
+                "`cycod help {words}` lacks this line, or has it too early:\n{line}"
+            );
         }
         seen += 1;
     }
@@ -30,7 +33,9 @@ fn every_line_of_the_specification_is_there_in_order() {
 
 /// The options that a page describes: what stands at the beginning of its lines, before the examples.
 fn described(page: &str) -> BTreeSet<String> {
-    let page = ["\nEXAMPLES\n", "\nFIRST STEPS\n"].iter().fold(page, |page, end| page.split_once(end).map_or(page, |(page, _)| page));
+    let page = ["\nEXAMPLES\n", "\nFIRST STEPS\n"]
+        .iter()
+        .fold(page, |page, end| page.split_once(end).map_or(page, |(page, _)| page));
     let heads = page.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
     let heads = heads.map(|line| line.split_once("  ").map_or(line, |(head, _)| head));
     heads
@@ -43,10 +48,13 @@ fn described(page: &str) -> BTreeSet<String> {
 /// The options that a command takes, those of every command left out.
 fn taken(command: &Command, words: &str) -> BTreeSet<String> {
     if words == "tool add" {
-        let own = add::OPTIONS.iter().flat_map(|option| {
-            [Some(format!("--{}", option.name)), option.short.map(|short| format!("-{short}"))]
-        });
-        return own.flatten().filter(|name| !["--color", "--help", "-h", "--any", "-a"].contains(&name.as_str())).collect();
+        let own = add::OPTIONS
+            .iter()
+            .flat_map(|option| [Some(format!("--{}", option.name)), option.short.map(|short| format!("-{short}"))]);
+        return own
+            .flatten()
+            .filter(|name| !["--color", "--help", "-h", "--any", "-a"].contains(&name.as_str()))
+            .collect();
     }
     // Understood by everything that writes, only to say that a tool is written to one scope.
     let senseless = |id: &str| words == "tool import" && id == "any";
@@ -106,7 +114,8 @@ fn pages_fit_a_terminal_and_name_topics_that_exist() {
 fn the_table_of_commands_names_them_as_they_name_themselves() {
     let root = cli::command();
     let tool = root.find_subcommand("tool").expect("it is there");
-    let names = |command: &Command| command.get_subcommands().map(|below| below.get_name().to_owned()).collect::<Vec<_>>();
+    let names =
+        |command: &Command| command.get_subcommands().map(|below| below.get_name().to_owned()).collect::<Vec<_>>();
     assert_eq!(names(tool), cli::TOOL_COMMANDS.iter().map(|entry| entry.name).collect::<Vec<_>>());
     assert_eq!(names(&root)[1..], cli::OTHER_COMMANDS.iter().map(|entry| entry.name).collect::<Vec<_>>());
     root.clone().debug_assert();

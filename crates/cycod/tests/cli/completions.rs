@@ -46,6 +46,20 @@ fn bash_completes_commands_options_and_tools() {
     assert_eq!(offered(&place, &["tool", "run", "weather", "zebra"]), Vec::<String>::new());
 }
 
+/// Zsh asks for completions only while somebody types; that it can read the script is what can be shown here.
+#[cfg(unix)]
+#[test]
+fn zsh_reads_the_script_and_is_sent_for_tools() {
+    let place = Place::new();
+    let script = place.run(&["completions", "zsh"]).stdout();
+    let places = script.matches(":_cycod_tool_names'").count();
+    let commands = "get run test validate edit remove export schema graph".split(' ').count();
+    assert_eq!(places, commands, "{script}");
+    place.write("_cycod", &script);
+    let ran = place.shell("command -v zsh > /dev/null || exit 0; zsh -f -n _cycod");
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+}
+
 #[test]
 fn man_pages() {
     let place = Place::new();

@@ -30,7 +30,8 @@ fn a_code_as_it_stands_in_a_message() {
             bash: echo hello
             timeout: 5000
         --- stderr
-    "#]].assert_eq(&page.block());
+    "#]]
+    .assert_eq(&page.block());
     for spelling in ["error[unknown-key]", "Unknown-Key", "warning[unknown-key]:"] {
         assert_eq!(place.run(&["explain", spelling]).stdout(), page.stdout(), "{spelling}");
     }
@@ -58,12 +59,14 @@ fn a_code_that_does_not_exist() {
         --- stderr
         error: `unknwn-key` is not the code of an error
           did you mean `unknown-key`?
-    "#]].assert_eq(&place.run(&["explain", "unknwn-key"]).block());
+    "#]]
+    .assert_eq(&place.run(&["explain", "unknwn-key"]).block());
     expect![[r#"
         exit: 1
         --- stdout
         --- stderr
         error: `zebra` is not the code of an error
           all codes: cycod explain
-    "#]].assert_eq(&place.run(&["explain", "zebra"]).block());
+    "#]]
+    .assert_eq(&place.run(&["explain", "zebra"]).block());
 }

@@ -69,8 +69,14 @@ fn yaml_is_the_text_of_the_file() {
 
 #[test]
 fn json_is_the_definition() {
-    let place = Place::with_tool("small", "description: A \"small\" one\nbash: ls {N}\nparameters:\n  N: {type: number, description: n, default: 1.50}\n");
-    check(&place, &["small", "--format", "json"], expect![[r#"
+    let place = Place::with_tool(
+        "small",
+        "description: A \"small\" one\nbash: ls {N}\nparameters:\n  N: {type: number, description: n, default: 1.50}\n",
+    );
+    check(
+        &place,
+        &["small", "--format", "json"],
+        expect![[r#"
         exit: 0
         --- stdout
         {
@@ -85,12 +91,16 @@ fn json_is_the_definition() {
           }
         }
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn everything_about_a_command() {
-    check(&Place::with_tool("weather", WEATHER), &["weather", "--detail"], expect![[r#"
+    check(
+        &Place::with_tool("weather", WEATHER),
+        &["weather", "--detail"],
+        expect![[r#"
         exit: 0
         --- stdout
         weather 1.0
@@ -133,14 +143,21 @@ fn everything_about_a_command() {
         RUN IT
           cycod tool run weather LOCATION='New York' DAYS=2
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn everything_about_a_workflow() {
     let place = Place::with_tool("flow", FLOW);
-    place.tool("lines", "description: Count lines\nbash: wc -l\nparameters:\n  TEXT: {type: string, description: What}\n");
-    check(&place, &["flow", "--detail"], expect![[r#"
+    place.tool(
+        "lines",
+        "description: Count lines\nbash: wc -l\nparameters:\n  TEXT: {type: string, description: What}\n",
+    );
+    check(
+        &place,
+        &["flow", "--detail"],
+        expect![[r#"
         exit: 0
         --- stdout
         flow
@@ -176,14 +193,18 @@ fn everything_about_a_workflow() {
         RUN IT
           cycod tool run flow URL=...
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn everything_about_an_alias() {
     let place = Place::with_tool("weather", WEATHER);
     place.tool("paris", "description: Paris\ntype: alias\nbase-tool: weather\ndefault-parameters: {LOCATION: Paris}\n");
-    check(&place, &["paris", "--detail"], expect![[r#"
+    check(
+        &place,
+        &["paris", "--detail"],
+        expect![[r#"
         exit: 0
         --- stdout
         paris
@@ -219,13 +240,20 @@ fn everything_about_an_alias() {
         RUN IT
           cycod tool run paris DAYS=2
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_page_for_programs() {
-    let place = Place::with_tool("small", "description: S\nbash: ls {N}\nparameters:\n  N: {type: boolean, description: n, required: true}\n");
-    check(&place, &["small", "--detail", "--format", "json"], expect![[r#"
+    let place = Place::with_tool(
+        "small",
+        "description: S\nbash: ls {N}\nparameters:\n  N: {type: boolean, description: n, required: true}\n",
+    );
+    check(
+        &place,
+        &["small", "--detail", "--format", "json"],
+        expect![[r#"
         exit: 0
         --- stdout
         {
@@ -257,14 +285,18 @@ fn a_page_for_programs() {
           }
         }
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn what_is_shadowed_can_be_looked_at() {
     let place = Place::with_tool("x", "description: Local\nbash: ls\ntags: [read]\n");
     place.write("../home/.cycod/tools/x.yaml", "description: User\nbash: ls\ntags: [read]\n");
-    check(&place, &["x", "--user"], expect![[r#"
+    check(
+        &place,
+        &["x", "--user"],
+        expect![[r#"
         exit: 0
         --- stdout
         description: User
@@ -272,8 +304,12 @@ fn what_is_shadowed_can_be_looked_at() {
         tags: [read]
         --- stderr
         warning: `x` is shadowed by .cycod/tools/x.yaml
-    "#]]);
-    check(&place, &["x", "--user", "--detail"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["x", "--user", "--detail"],
+        expect![[r#"
         exit: 0
         --- stdout
         x
@@ -292,8 +328,12 @@ fn what_is_shadowed_can_be_looked_at() {
         RUN IT
           cycod tool run x --scope user
         --- stderr
-    "#]]);
-    check(&place, &["x", "--detail"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["x", "--detail"],
+        expect![[r#"
         exit: 0
         --- stdout
         x
@@ -313,13 +353,17 @@ fn what_is_shadowed_can_be_looked_at() {
         RUN IT
           cycod tool run x
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn what_is_broken_can_be_looked_at() {
     let place = Place::with_tool("x", "description: X\nbash: ls\ncmd: dir\n");
-    check(&place, &["x"], expect![[r#"
+    check(
+        &place,
+        &["x"],
+        expect![[r#"
         exit: 0
         --- stdout
         description: X
@@ -328,8 +372,12 @@ fn what_is_broken_can_be_looked_at() {
         --- stderr
         warning: `x` is broken: line 2: a tool says in two ways what it executes
           see: cycod tool validate x
-    "#]]);
-    check(&place, &["x", "--detail"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["x", "--detail"],
+        expect![[r#"
         exit: 0
         --- stdout
         x
@@ -348,7 +396,8 @@ fn what_is_broken_can_be_looked_at() {
           |
           = help: keep one of them, or make them steps
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -361,35 +410,51 @@ fn a_file_cannot_drive_the_terminal() {
 #[test]
 fn mistakes() {
     let place = Place::with_tool("weather", WEATHER);
-    check(&place, &["wether"], expect![[r#"
+    check(
+        &place,
+        &["wether"],
+        expect![[r#"
         exit: 1
         --- stdout
         --- stderr
         error[unknown-tool]: no tool is called `wether`
           did you mean `weather`?
           more: cycod explain unknown-tool
-    "#]]);
-    check(&place, &["zebra"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["zebra"],
+        expect![[r#"
         exit: 1
         --- stdout
         --- stderr
         error[unknown-tool]: no tool is called `zebra`
           try: cycod tool list
           more: cycod explain unknown-tool
-    "#]]);
-    check(&place, &["weather", "--user"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["weather", "--user"],
+        expect![[r#"
         exit: 1
         --- stdout
         --- stderr
         error[unknown-tool]: no tool is called `weather` in the user scope
           there is one in the local scope: leave out --scope
           more: cycod explain unknown-tool
-    "#]]);
-    check(&place, &[], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &[],
+        expect![[r#"
         exit: 2
         --- stdout
         --- stderr
         error: `TOOL_NAME` is missing
           see: cycod help tool get
-    "#]]);
+    "#]],
+    );
 }

@@ -40,7 +40,8 @@ fn the_guide_teaches_what_loads() {
         --- stdout
         2 tools: no problems
         --- stderr
-    "#]].assert_eq(&place.run(&["tool", "validate"]).block());
+    "#]]
+    .assert_eq(&place.run(&["tool", "validate"]).block());
 }
 
 #[test]
@@ -52,14 +53,16 @@ fn mistakes() {
         --- stderr
         error: there is no help for `tool lisst`
           did you mean `cycod help tool list`?
-    "#]].assert_eq(&place.run(&["help", "tool", "lisst"]).block());
+    "#]]
+    .assert_eq(&place.run(&["help", "tool", "lisst"]).block());
     expect![[r#"
         exit: 2
         --- stdout
         --- stderr
         error: there is no help for `zebra`
           see: cycod help help
-    "#]].assert_eq(&place.run(&["help", "zebra"]).block());
+    "#]]
+    .assert_eq(&place.run(&["help", "zebra"]).block());
     expect![[r#"
         exit: 2
         --- stdout
@@ -67,7 +70,8 @@ fn mistakes() {
         error: `cycod toool` is not a command
           did you mean `tool`?
           see: cycod help
-    "#]].assert_eq(&place.run(&["toool"]).block());
+    "#]]
+    .assert_eq(&place.run(&["toool"]).block());
     expect![[r#"
         exit: 2
         --- stdout
@@ -75,21 +79,24 @@ fn mistakes() {
         error: `cycod tool lst` is not a command
           did you mean `list`?
           see: cycod help tool
-    "#]].assert_eq(&place.run(&["tool", "lst"]).block());
+    "#]]
+    .assert_eq(&place.run(&["tool", "lst"]).block());
     expect![[r#"
         exit: 2
         --- stdout
         --- stderr
         error: a command is missing after `cycod tool`
           see: cycod help tool
-    "#]].assert_eq(&place.run(&["tool"]).block());
+    "#]]
+    .assert_eq(&place.run(&["tool"]).block());
     expect![[r#"
         exit: 2
         --- stdout
         --- stderr
         error: a command is missing
           see: cycod help
-    "#]].assert_eq(&place.run(&[]).block());
+    "#]]
+    .assert_eq(&place.run(&[]).block());
     expect![[r#"
         exit: 2
         --- stdout
@@ -97,7 +104,8 @@ fn mistakes() {
         error: `pink` is not a value of `--color`
           one of auto, always, never
           see: cycod help tool list
-    "#]].assert_eq(&place.run(&["tool", "list", "--color", "pink"]).block());
+    "#]]
+    .assert_eq(&place.run(&["tool", "list", "--color", "pink"]).block());
 }
 
 #[test]
@@ -113,5 +121,9 @@ fn help_is_there_in_a_directory_that_is_gone() {
     let gone = |command: &str| Place::new().shell(&format!("mkdir gone && cd gone && rmdir ../gone && {command}"));
     assert_eq!(gone("cycod help").code(), 0);
     let ran = gone("cycod tool list");
-    assert!(ran.code() == 1 && ran.stderr().starts_with("error: cannot tell the working directory: "), "{}", ran.block());
+    assert!(
+        ran.code() == 1 && ran.stderr().starts_with("error: cannot tell the working directory: "),
+        "{}",
+        ran.block()
+    );
 }

@@ -27,7 +27,10 @@ fn check(place: &Place, arguments: &[&str], expect: Expect) {
 
 #[test]
 fn everything() {
-    check(&crowded(), &[], expect![[r#"
+    check(
+        &crowded(),
+        &[],
+        expect![[r#"
         exit: 0
         --- stdout
         NAME     SCOPE  LEVEL  TAGS          DESCRIPTION
@@ -43,12 +46,16 @@ fn everything() {
         win      local  read                 unavailable: runs only on windows; `cmd`, which runs its commands, is not on the PATH - For Windows
         --- stderr
         3 tools cannot be used; see: cycod tool validate
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn by_category() {
-    check(&crowded(), &["--sort", "category", "--format", "simple"], expect![[r#"
+    check(
+        &crowded(),
+        &["--sort", "category", "--format", "simple"],
+        expect![[r#"
         exit: 0
         --- stdout
         clone
@@ -60,70 +67,102 @@ fn by_category() {
         twin
         win
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn by_scope() {
-    check(&crowded(), &["--sort", "scope", "--search", "weather"], expect![[r#"
+    check(
+        &crowded(),
+        &["--sort", "scope", "--search", "weather"],
+        expect![[r#"
         exit: 0
         --- stdout
         NAME     SCOPE  LEVEL  TAGS          DESCRIPTION
         weather  local  read   Weather, api  Get the weather for a place
         weather  user   read                 shadowed by .cycod/tools/weather.yaml - The user's weather
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn filters_narrow_together() {
     let place = crowded();
-    check(&place, &["--tag", "WEATHER", "--tag", "api", "--format", "simple"], expect![[r#"
+    check(
+        &place,
+        &["--tag", "WEATHER", "--tag", "api", "--format", "simple"],
+        expect![[r#"
         exit: 0
         --- stdout
         weather
         --- stderr
-    "#]]);
-    check(&place, &["--category", "VCS", "--format", "simple"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["--category", "VCS", "--format", "simple"],
+        expect![[r#"
         exit: 0
         --- stdout
         clone
         --- stderr
-    "#]]);
-    check(&place, &["--search", "FORECAST get", "--format", "simple"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["--search", "FORECAST get", "--format", "simple"],
+        expect![[r#"
         exit: 0
         --- stdout
         weather
         --- stderr
-    "#]]);
-    check(&place, &["--platform", "win32", "--tag", "read", "--format", "simple"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["--platform", "win32", "--tag", "read", "--format", "simple"],
+        expect![[r#"
         exit: 0
         --- stdout
         mine
         weather
         win
         --- stderr
-    "#]]);
-    check(&place, &["--platform", "osx", "--tag", "read", "--format", "simple"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["--platform", "osx", "--tag", "read", "--format", "simple"],
+        expect![[r#"
         exit: 0
         --- stdout
         mine
         weather
         --- stderr
-    "#]]);
-    check(&place, &["--user", "--format", "simple"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["--user", "--format", "simple"],
+        expect![[r#"
         exit: 0
         --- stdout
         mine
         weather
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn for_programs() {
     let place = crowded();
-    check(&place, &["--format", "json", "--search", "needs"], expect![[r#"
+    check(
+        &place,
+        &["--format", "json", "--search", "needs"],
+        expect![[r#"
         exit: 0
         --- stdout
         [
@@ -146,8 +185,12 @@ fn for_programs() {
           }
         ]
         --- stderr
-    "#]]);
-    check(&place, &["--format", "yaml", "--search", "weather"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["--format", "yaml", "--search", "weather"],
+        expect![[r#"
         exit: 0
         --- stdout
         - name: weather
@@ -182,7 +225,8 @@ fn for_programs() {
           unavailable-reasons: []
           deprecated: false
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -194,7 +238,14 @@ fn json_says_why_a_tool_cannot_be_used() {
         .as_array()
         .expect("an array")
         .iter()
-        .map(|tool| format!("{} {} {}", tool["name"].as_str().unwrap_or("-"), tool["scope"].as_str().unwrap_or("-"), tool["state"].as_str().unwrap_or("-")))
+        .map(|tool| {
+            format!(
+                "{} {} {}",
+                tool["name"].as_str().unwrap_or("-"),
+                tool["scope"].as_str().unwrap_or("-"),
+                tool["state"].as_str().unwrap_or("-")
+            )
+        })
         .collect();
     expect![[r#"
         clone local active
@@ -206,83 +257,120 @@ fn json_says_why_a_tool_cannot_be_used() {
         twin local duplicate
         weather local active
         weather user shadowed
-        win local active"#]].assert_eq(&states.join("\n"));
+        win local active"#]]
+    .assert_eq(&states.join("\n"));
 }
 
 #[test]
 fn nothing_is_found() {
     let place = crowded();
-    check(&place, &["--tag", "git", "--search", "zebra"], expect![[r#"
+    check(
+        &place,
+        &["--tag", "git", "--search", "zebra"],
+        expect![[r#"
         exit: 0
         --- stdout
         --- stderr
         no tool matches --tag and --search; see all with `cycod tool list`
-    "#]]);
-    check(&place, &["--global"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["--global"],
+        expect![[r#"
         exit: 0
         --- stdout
         --- stderr
         no tools in the global scope; see those of all scopes with `cycod tool list`
-    "#]]);
-    check(&place, &["--format", "json", "--tag", "zebra"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["--format", "json", "--tag", "zebra"],
+        expect![[r#"
         exit: 0
         --- stdout
         []
         --- stderr
         no tool matches --tag; see all with `cycod tool list`
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn an_empty_place_says_how_to_begin() {
-    check(&Place::new(), &[], expect![[r#"
+    check(
+        &Place::new(),
+        &[],
+        expect![[r#"
         exit: 0
         --- stdout
         --- stderr
         no tools here yet; add one with `cycod tool add NAME --editor`, or put a file into .cycod/tools
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn mistakes() {
     let place = Place::new();
-    check(&place, &["--platform", "lynux"], expect![[r#"
+    check(
+        &place,
+        &["--platform", "lynux"],
+        expect![[r#"
         exit: 2
         --- stdout
         --- stderr
         error: `lynux` is not a platform
           did you mean `linux`?
-    "#]]);
-    check(&place, &["--format", "tabel"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["--format", "tabel"],
+        expect![[r#"
         exit: 2
         --- stdout
         --- stderr
         error: `tabel` is not a value of `--format`
           did you mean `table`?
           see: cycod help tool list
-    "#]]);
-    check(&place, &["--scope", "glob"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["--scope", "glob"],
+        expect![[r#"
         exit: 2
         --- stdout
         --- stderr
         error: `glob` is not a scope
           one of local, user, global, any
-    "#]]);
-    check(&place, &["--user", "--scope", "local"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["--user", "--scope", "local"],
+        expect![[r#"
         exit: 2
         --- stdout
         --- stderr
         error: two different scopes are asked for
           give one of --scope, -g, -u, -l, -a
-    "#]]);
-    check(&place, &["--serach", "x"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["--serach", "x"],
+        expect![[r#"
         exit: 2
         --- stdout
         --- stderr
         error: `--serach` is not an option of `cycod tool list`
           did you mean `--search`?
           see: cycod help tool list
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -301,7 +389,8 @@ fn a_closed_pipe_is_quiet() {
     let place = Place::with_tool("x", "description: X\nbash: ls\n");
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
-    let child = place.command(&["tool", "list"]).stdout(writer).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let child =
+        place.command(&["tool", "list"]).stdout(writer).stderr(Stdio::piped()).spawn().expect("the program starts");
     let output = child.wait_with_output().expect("it ends");
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
 }

@@ -12,7 +12,10 @@ fn check(place: &Place, arguments: &[&str], expect: Expect) {
 
 #[test]
 fn one_tool_is_an_object() {
-    check(&Place::with_tool("weather-lookup", WEATHER), &["weather-lookup"], expect![[r#"
+    check(
+        &Place::with_tool("weather-lookup", WEATHER),
+        &["weather-lookup"],
+        expect![[r#"
         exit: 0
         --- stdout
         {
@@ -37,14 +40,18 @@ fn one_tool_is_an_object() {
           }
         }
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn several_are_an_array() {
     let place = Place::with_tool("a", "description: A\nbash: ls\n");
     place.tool("b", "description: B\nbash: ls {L}\nparameters:\n  L: {type: array, description: l, required: true}\n");
-    check(&place, &["b", "a"], expect![[r#"
+    check(
+        &place,
+        &["b", "a"],
+        expect![[r#"
         exit: 0
         --- stdout
         [
@@ -77,7 +84,8 @@ fn several_are_an_array() {
           }
         ]
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -86,7 +94,10 @@ fn all_that_can_be_called_here() {
     place.tool("broken", "description: A\n");
     place.tool("elsewhere", "description: A\nbash: ls\nrequires: {commands: [no-such-program]}\n");
     place.write("../home/.cycod/tools/a.yaml", "description: Hidden\nbash: ls\n");
-    check(&place, &["--all"], expect![[r#"
+    check(
+        &place,
+        &["--all"],
+        expect![[r#"
         exit: 0
         --- stdout
         [
@@ -102,21 +113,32 @@ fn all_that_can_be_called_here() {
         --- stderr
         warning: left out: `broken` is broken: line 1: a tool does not say what it executes
         warning: left out: `elsewhere` requires `no-such-program`, which is not on the PATH
-    "#]]);
-    check(&Place::new(), &["--all"], expect![[r#"
+    "#]],
+    );
+    check(
+        &Place::new(),
+        &["--all"],
+        expect![[r#"
         exit: 0
         --- stdout
         []
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn an_alias_takes_what_its_base_takes() {
-    let place = Place::with_tool("base", "description: Base\nbash: echo {X} {Y}\nparameters:\n  X: {type: string, description: x, required: true}\n  Y: {type: number, description: y, required: true}\n");
+    let place = Place::with_tool(
+        "base",
+        "description: Base\nbash: echo {X} {Y}\nparameters:\n  X: {type: string, description: x, required: true}\n  Y: {type: number, description: y, required: true}\n",
+    );
     place.tool("alias", "type: alias\nbase-tool: base\ndefault-parameters: {X: one}\n");
     place.tool("alias-of-alias", "description: Deep\ntype: alias\nbase-tool: alias\ndefault-parameters: {Y: 2}\n");
-    check(&place, &["alias", "alias-of-alias"], expect![[r#"
+    check(
+        &place,
+        &["alias", "alias-of-alias"],
+        expect![[r#"
         exit: 0
         --- stdout
         [
@@ -162,7 +184,8 @@ fn an_alias_takes_what_its_base_takes() {
           }
         ]
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -181,26 +204,38 @@ fn the_schema_of_the_file_is_the_committed_one() {
 #[test]
 fn mistakes() {
     let place = Place::with_tool("weather", WEATHER);
-    check(&place, &[], expect![[r#"
+    check(
+        &place,
+        &[],
+        expect![[r#"
         exit: 2
         --- stdout
         --- stderr
         error: no tool is named
           give the names of tools, or --all
-    "#]]);
-    check(&place, &["wether"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["wether"],
+        expect![[r#"
         exit: 1
         --- stdout
         --- stderr
         error[unknown-tool]: no tool is called `wether`
           try: cycod tool list
           more: cycod explain unknown-tool
-    "#]]);
-    check(&place, &["--all", "weather"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["--all", "weather"],
+        expect![[r#"
         exit: 2
         --- stdout
         --- stderr
         error: `--all` cannot be used with `TOOL_NAME`
           see: cycod help tool schema
-    "#]]);
+    "#]],
+    );
 }

@@ -2,7 +2,8 @@ use expect_test::{Expect, expect};
 
 use crate::support::Place;
 
-const GOOD: &str = "description: Good\nbash: echo {X}\ntags: [read]\nparameters:\n  X: {type: string, description: x}\n";
+const GOOD: &str =
+    "description: Good\nbash: echo {X}\ntags: [read]\nparameters:\n  X: {type: string, description: x}\n";
 
 fn check(place: &Place, arguments: &[&str], expect: Expect) {
     let arguments = [&["tool", "validate"], arguments].concat();
@@ -11,12 +12,16 @@ fn check(place: &Place, arguments: &[&str], expect: Expect) {
 
 #[test]
 fn a_good_tool() {
-    check(&Place::with_tool("good", GOOD), &["good"], expect![[r#"
+    check(
+        &Place::with_tool("good", GOOD),
+        &["good"],
+        expect![[r#"
         exit: 0
         --- stdout
         good: no problems
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -24,7 +29,10 @@ fn every_tool_of_the_place() {
     let place = Place::with_tool("good", GOOD);
     place.tool("bad", "description: Bad\nbash: echo\ncmd: echo\ntimout: 5\n");
     place.write("../home/.cycod/tools/other.yaml", "bash: ls\n");
-    check(&place, &[], expect![[r#"
+    check(
+        &place,
+        &[],
+        expect![[r#"
         exit: 1
         --- stdout
         error[several-commands]: a tool says in two ways what it executes
@@ -57,8 +65,12 @@ fn every_tool_of_the_place() {
         3 tools: 2 errors, 1 warning; 2 tools cannot be used
         1 of them can be mended with --fix
         --- stderr
-    "#]]);
-    check(&place, &["--local", "--scope", "project"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["--local", "--scope", "project"],
+        expect![[r#"
         exit: 1
         --- stdout
         error[several-commands]: a tool says in two ways what it executes
@@ -83,24 +95,32 @@ fn every_tool_of_the_place() {
         2 tools: 1 error, 1 warning; 1 tool cannot be used
         1 of them can be mended with --fix
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn an_empty_place() {
-    check(&Place::new(), &[], expect![[r#"
+    check(
+        &Place::new(),
+        &[],
+        expect![[r#"
         exit: 0
         --- stdout
         no tools here to validate
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn strict_takes_unknown_keys_for_errors() {
     let place = Place::with_tool("x", "description: X\nbash: ls\ncolour: red\n");
     assert_eq!(place.run(&["tool", "validate", "x"]).code(), 0);
-    check(&place, &["x", "--strict"], expect![[r#"
+    check(
+        &place,
+        &["x", "--strict"],
+        expect![[r#"
         exit: 1
         --- stdout
         error[unknown-key]: a tool has no key `colour`
@@ -111,14 +131,18 @@ fn strict_takes_unknown_keys_for_errors() {
 
         x: 1 error
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn fixing_keeps_comments() {
     let text = "# Mine.\ndescription: X\nbash: jq 'map({a: .b})' {F}  # here\ntimout: 5000 # soon\nparameters:\n  F: {type: string, descripton: f, description: f}\n";
     let place = Place::with_tool("x", text);
-    check(&place, &["x", "--fix"], expect![[r#"
+    check(
+        &place,
+        &["x", "--fix"],
+        expect![[r#"
         exit: 0
         --- stdout
         fixed .cycod/tools/x.yaml: line 3: quote the command
@@ -134,7 +158,8 @@ fn fixing_keeps_comments() {
 
         x: 1 warning
         --- stderr
-    "#]]);
+    "#]],
+    );
     expect![[r#"
         # Mine.
         description: X
@@ -142,7 +167,8 @@ fn fixing_keeps_comments() {
         timeout: 5000 # soon
         parameters:
           F: {type: string, descripton: f, description: f}
-    "#]].assert_eq(&place.read(".cycod/tools/x.yaml"));
+    "#]]
+    .assert_eq(&place.read(".cycod/tools/x.yaml"));
     let ran = place.run(&["tool", "validate", "x", "--fix"]);
     assert!(!ran.stdout().contains("fixed"), "{}", ran.block());
 }
@@ -151,7 +177,10 @@ fn fixing_keeps_comments() {
 fn a_file_anywhere_is_validated_and_fixed() {
     let place = Place::new();
     place.write("elsewhere/tool.yaml", "description: X\nbash: ls\ntimout: 5000\n");
-    check(&place, &["elsewhere/tool.yaml"], expect![[r#"
+    check(
+        &place,
+        &["elsewhere/tool.yaml"],
+        expect![[r#"
         exit: 0
         --- stdout
         warning[unknown-key]: a tool has no key `timout`
@@ -166,14 +195,19 @@ fn a_file_anywhere_is_validated_and_fixed() {
         tool: 1 warning
         it can be mended with --fix
         --- stderr
-    "#]]);
-    check(&place, &["elsewhere/tool.yaml", "--fix"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["elsewhere/tool.yaml", "--fix"],
+        expect![[r#"
         exit: 0
         --- stdout
         fixed elsewhere/tool.yaml: line 3: write `timeout`
         tool: no problems
         --- stderr
-    "#]]);
+    "#]],
+    );
     assert_eq!(place.read("elsewhere/tool.yaml"), "description: X\nbash: ls\ntimeout: 5000\n");
     let left: Vec<_> = std::fs::read_dir(place.project().join("elsewhere")).expect("it is there").collect();
     assert_eq!(left.len(), 1, "{left:?}");
@@ -195,7 +229,10 @@ fn details_name_every_place_of_a_value() {
         "x",
         "description: X\nsteps:\n  - name: one\n    bash: echo \"{A}\" {B} {RAW:C} {HOME}\n  - name: two\n    run: echo {one.output}\n  - name: three\n    script: print('{N}')\n    shell: python\nparameters:\n  A: {type: string, description: a}\n  B: {type: string, description: b, security: {escape-shell: true}}\n  C: {type: string, description: c}\n  N: {type: number, description: n}\ntests:\n  - {name: t}\n",
     );
-    check(&place, &["x", "--detailed"], expect![[r#"
+    check(
+        &place,
+        &["x", "--detailed"],
+        expect![[r#"
         exit: 0
         --- stdout
         warning[raw-placing]: the value is placed as program text
@@ -217,7 +254,8 @@ fn details_name_every_place_of_a_value() {
 
         x: 1 warning
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -229,7 +267,9 @@ fn other_tools_are_looked_at() {
     place.tool("two", "description: X\nuse-tool: one\n");
     place.tool("alias", "description: X\ntype: alias\nbase-tool: good\ndefault-parameters: {Y: 1}\n");
     for (name, expect) in [
-        ("gone", expect![[r#"
+        (
+            "gone",
+            expect![[r#"
             exit: 0
             --- stdout
             warning[unknown-tool]: no tool is called `goood`
@@ -242,8 +282,11 @@ fn other_tools_are_looked_at() {
 
             gone: 1 warning
             --- stderr
-        "#]]),
-        ("wrong", expect![[r#"
+        "#]],
+        ),
+        (
+            "wrong",
+            expect![[r#"
             exit: 1
             --- stdout
             error[unknown-argument]: `good` takes no `Zebra`
@@ -256,8 +299,11 @@ fn other_tools_are_looked_at() {
 
             wrong: 1 error
             --- stderr
-        "#]]),
-        ("one", expect![[r#"
+        "#]],
+        ),
+        (
+            "one",
+            expect![[r#"
             exit: 1
             --- stdout
             error[tool-cycle]: a tool may not use itself: `one` → `two` → `one`
@@ -268,8 +314,11 @@ fn other_tools_are_looked_at() {
 
             one: 1 error
             --- stderr
-        "#]]),
-        ("alias", expect![[r#"
+        "#]],
+        ),
+        (
+            "alias",
+            expect![[r#"
             exit: 1
             --- stdout
             error[unknown-argument]: `good` takes no `Y`
@@ -282,7 +331,8 @@ fn other_tools_are_looked_at() {
 
             alias: 1 error
             --- stderr
-        "#]]),
+        "#]],
+        ),
     ] {
         check(&place, &[name], expect);
     }
@@ -291,19 +341,29 @@ fn other_tools_are_looked_at() {
 #[test]
 fn what_this_machine_cannot_give() {
     let place = Place::with_tool("x", "description: X\nbash: ls\nrequires: {commands: [no-such-program]}\n");
-    check(&place, &["x"], expect![[r#"
+    check(
+        &place,
+        &["x"],
+        expect![[r#"
         exit: 0
         --- stdout
         note: `x` cannot run here: requires `no-such-program`, which is not on the PATH
         x: no problems
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn for_programs() {
-    let place = Place::with_tool("x", "description: X\nbash: echo {A}\ntimout: 5\nparameters:\n  A: {type: string, description: a}\n");
-    check(&place, &["x", "--format", "json", "--detailed"], expect![[r#"
+    let place = Place::with_tool(
+        "x",
+        "description: X\nbash: echo {A}\ntimout: 5\nparameters:\n  A: {type: string, description: a}\n",
+    );
+    check(
+        &place,
+        &["x", "--format", "json", "--detailed"],
+        expect![[r#"
         exit: 0
         --- stdout
         {
@@ -365,8 +425,12 @@ fn for_programs() {
           ]
         }
         --- stderr
-    "#]]);
-    check(&place, &["x", "--format", "json", "--fix"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["x", "--format", "json", "--fix"],
+        expect![[r#"
         exit: 0
         --- stdout
         {
@@ -387,14 +451,18 @@ fn for_programs() {
           ]
         }
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn two_files_with_one_name() {
     let place = Place::with_tool("a", "name: same\ndescription: A\nbash: ls\n");
     place.tool("b", "name: same\ndescription: B\nbash: ls\n");
-    check(&place, &["same"], expect![[r#"
+    check(
+        &place,
+        &["same"],
+        expect![[r#"
         exit: 1
         --- stdout
         warning[name-mismatch]: the tool is called `same`, its file `a`
@@ -416,7 +484,8 @@ fn two_files_with_one_name() {
 
         same: 1 error, 1 warning
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[cfg(unix)]
@@ -424,7 +493,10 @@ fn two_files_with_one_name() {
 fn what_is_no_text() {
     let place = Place::new();
     std::fs::write(place.project().join("bytes.yaml"), b"description: \xff\n").expect("the file");
-    check(&place, &["./bytes.yaml", "./.."], expect![[r#"
+    check(
+        &place,
+        &["./bytes.yaml", "./.."],
+        expect![[r#"
         exit: 1
         --- stdout
         error[not-utf8]: the file is not UTF-8: byte 13 belongs to no character
@@ -435,24 +507,33 @@ fn what_is_no_text() {
 
         2 tools: 2 errors; 2 tools cannot be used
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn mistakes() {
     let place = Place::with_tool("good", GOOD);
-    check(&place, &["goood"], expect![[r#"
+    check(
+        &place,
+        &["goood"],
+        expect![[r#"
         exit: 1
         --- stdout
         --- stderr
         error[unknown-tool]: no tool is called `goood`
           did you mean `good`?
           more: cycod explain unknown-tool
-    "#]]);
-    check(&place, &["./none.yaml"], expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["./none.yaml"],
+        expect![[r#"
         exit: 1
         --- stdout
         --- stderr
         error: there is no file `./none.yaml`
-    "#]]);
+    "#]],
+    );
 }
