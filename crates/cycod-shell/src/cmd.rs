@@ -112,7 +112,9 @@ fn write(source: &str, hole: &Hole, value: &Value<'_>) -> Result<String, Problem
         Place::Quoted => Ok(whole.into_owned()),
         Place::Bare => {
             let words: Vec<String> = match (&value.words, value.mode) {
-                (Words::One(_), Mode::Word | Mode::Raw) => vec![whole.into_owned()],
+                (Words::One(_), Mode::Arguments) if whole.is_empty() => Vec::new(),
+                // A backslash separates directories here and escapes nothing.
+                (Words::One(_), Mode::Word | Mode::Raw | Mode::Arguments) => vec![whole.into_owned()],
                 _ => split(value).words.iter().map(|word| crate::argv::plain_text(word)).collect(),
             };
             let before = source[..hole.at].bytes().next_back();

@@ -424,7 +424,7 @@ impl Check<'_> {
                 let name = if program == "readarray" { "mapfile" } else { program };
                 let mut skipped = false;
                 for (index, word) in rest.iter().enumerate() {
-                    if !skipped && !(program == "getopts" && index != 1) {
+                    if !(skipped || program == "getopts" && index != 1) {
                         self.code(Language::Name, program, word);
                     }
                     skipped = takes_value(name, &word.text);
@@ -853,7 +853,13 @@ fn rewrite(danger: &Danger, source: &str, found: &Track, values: &[(&Value<'_>, 
             Some(format!("{before}{}{behind}", double_quoted(&code, decoded.dynamic)))
         }
         Language::Shell | Language::Eval => {
-            let offset = if language == Language::Shell { after.len().saturating_sub(1) } else { 0 };
+            // `find -exec … \;` ends with a word of its own.
+            let terminator = after.last().map(|&index| &source[command.words[index].span.clone()]).filter(|text| matches!(*text, "\\;" | "';'" | "\";\"" | "+"));
+            if terminator == Some("+") {
+                return None;
+            }
+            let given = after.len() - usize::from(terminator.is_some());
+            let offset = if language == Language::Shell { given.saturating_sub(1) } else { 0 };
             let code = splice_shell(
                 &decoded.text,
                 |index| {
@@ -866,7 +872,11 @@ fn rewrite(danger: &Danger, source: &str, found: &Track, values: &[(&Value<'_>, 
             let code = requoted(&code, &decoded)?;
             Some(match language {
                 Language::Eval => format!("set -- {arguments}; {before}{code}{behind}"),
-                _ if after.is_empty() => format!("{before}{code} _ {arguments}{behind}"),
+                _ if given == 0 => format!("{before}{code} _ {arguments}{behind}"),
+                _ if terminator.is_some() => {
+                    let (head, tail) = behind.trim_end().rsplit_once(' ')?;
+                    format!("{before}{code}{head} {arguments} {tail}")
+                }
                 _ => format!("{before}{code}{behind} {arguments}"),
             })
         }
@@ -943,6 +953,9 @@ fn splice_shell(text: &str, write: impl Fn(usize) -> String, leave_quotes: bool)
     }
     out.push_str(&text[at..]);
     // Quotes that held nothing but the value.
+    if leave_quotes {
+        return out.replace("''{", "{").replace("}''", "}").replace("\"\"{", "{").replace("}\"\"", "}");
+    }
     out.replace("''\"", "\"").replace("\"''", "\"")
 }
 

@@ -368,6 +368,7 @@ impl Tracker<'_> {
         while matches!(self.frames.last(), Some(Frame::Here { .. })) {
             self.close_document(self.at..self.at);
         }
+        self.last_word();
         self.found.balanced = self.frames.len() == 1 && self.cases == 0 && self.found.unsure.is_none();
         while !self.lists.is_empty() {
             self.end_word();
@@ -466,6 +467,17 @@ impl Tracker<'_> {
         false
     }
 
+    /// Ends the last word of the text, which may be the one that closes a construct.
+    fn last_word(&mut self) {
+        if matches!(self.frames.last(), Some(Frame::List)) {
+            if self.list.kind == Kind::Test && self.word_text() == b"]]" {
+                self.close_test();
+            } else {
+                self.end_word();
+            }
+        }
+    }
+
     /// The text ended here, or a backtick closes the innermost layer.
     fn ended(&mut self) -> bool {
         if self.layers.is_empty() {
@@ -476,6 +488,7 @@ impl Tracker<'_> {
         if layer < self.layers.len() {
             self.unsure("backticks are not balanced before it");
         }
+        self.last_word();
         loop {
             match self.frames.last() {
                 Some(Frame::List) => {
@@ -1134,13 +1147,23 @@ impl Tracker<'_> {
         document.closer = closer;
         document.holes.end = self.found.holes.len();
         let holes = document.holes.clone();
+        let command = document.command;
+        let producer = document.producer;
+        if !document.quoted && ends_early(&self.source[document.body.clone()], document) {
+            // Inside an expansion: some shells end the document there, others do not.
+            let why = "a line inside an expansion of a here-document is its delimiter";
+            self.unsure(why);
+            for hole in &mut self.found.holes[holes.clone()] {
+                (hole.context, hole.spot) = (Context::Unsupported, Spot::Unsupported(why));
+            }
+        }
         if holes.is_empty() {
             return;
         }
-        if let Some(command) = document.command {
+        if let Some(command) = command {
             self.found.commands[command].fed.push((holes.clone(), Feed::Document(index)));
         }
-        if document.producer && self.list.piped {
+        if producer && self.list.piped {
             self.list.feeds.push((holes, Feed::Document(index)));
         }
         self.list.first_hole = self.found.holes.len();
@@ -1386,12 +1409,27 @@ impl Tracker<'_> {
             Outer::Double => Layer::Double,
             Outer::Here | Outer::Pattern => Layer::Here,
         };
-        if layer == Layer::Here {
-            // Whether `\"` keeps its backslash here differs between shells.
-            let rest = &self.source[self.at..];
-            let end = rest.iter().skip(1).position(|&byte| byte == b'`').map_or(rest.len(), |end| end + 1);
-            if rest[..end].windows(2).any(|pair| pair == b"\\\"") {
-                self.unsure("an escaped quote inside backticks before it means different things in different shells");
+        // Whether `\"` keeps its backslash differs between shells: in a here-document, and in the quotes of a POSIX shell.
+        if layer == Layer::Here || layer == Layer::Double && self.shell == Shell::Sh {
+            // So does an escaped quote beside an apostrophe: bash as a POSIX shell pairs the apostrophes first.
+            let mut run = 0;
+            let (mut apostrophe, mut escaped) = (false, false);
+            for &byte in &self.source[self.at + 1..] {
+                apostrophe |= byte == b'\'';
+                escaped |= byte == b'"' && run > 0;
+                if apostrophe && escaped {
+                    self.unsure("quotes inside backticks before it are read differently by different POSIX shells");
+                    break;
+                }
+                match byte {
+                    b'\\' => run += 1,
+                    b'`' if run % 2 == 0 => break,
+                    b'"' if run % 2 == 1 || run > 0 && (layer == Layer::Here || !self.layers.is_empty()) => {
+                        self.unsure("an escaped quote inside backticks before it means different things in different shells");
+                        break;
+                    }
+                    _ => run = 0,
+                }
             }
         }
         self.advance();
@@ -1580,10 +1618,9 @@ impl Tracker<'_> {
                         self.advance();
                         return self.push(Frame::Single);
                     }
+                    // In `"${x:-it's}"` bash looks for a second one; other shells take it for text.
                     self.odd();
-                    if stage != Stage::Default || outer != Outer::Double {
-                        self.unsure("quotes inside an expansion before it are read differently by different shells");
-                    }
+                    self.unsure("a quote inside an expansion before it is read differently by different shells");
                     self.advance();
                 }
                 b'$' => {
@@ -1788,6 +1825,16 @@ impl Tracker<'_> {
             Expect::FunctionName => no("the name of a function cannot be a value"),
         }
     }
+}
+
+/// Whether a line of a body is the delimiter.
+fn ends_early(body: &[u8], document: &Document) -> bool {
+    let delimiter = &document.delimiter[..];
+    body.windows(delimiter.len().max(1)).any(|window| window == delimiter)
+        && body.split(|&byte| byte == b'\n').any(|line| {
+            let tabs = if document.strip { line.iter().take_while(|&&byte| byte == b'\t').count() } else { 0 };
+            &line[tabs..] == delimiter && !line.is_empty()
+        })
 }
 
 /// Whether a byte never means anything to a shell inside a word.
