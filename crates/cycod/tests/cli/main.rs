@@ -1,5 +1,7 @@
 //! What a person meets: the program itself, run in a place of its own.
 
+#![allow(clippy::needless_pass_by_value, reason = "an expectation is written where it is used, and used once")]
+
 mod support;
 
 mod add;
