@@ -212,14 +212,13 @@ impl Engine {
                 miss(format!("output or a command with one of {}", listed.join(", ")), extent(&said));
             }
         }
-        let kinds: [(&[Template], fn(&Path) -> bool, &str); 2] =
-            [(&expected.file_exists, Path::is_file, "file"), (&expected.directory_exists, Path::is_dir, "directory")];
-        for (templates, is_there, kind) in kinds {
+        for (templates, kind) in [(&expected.file_exists, "file"), (&expected.directory_exists, "directory")] {
             for template in templates {
                 match plan.path(template, &NoSteps) {
                     Ok(path) => {
                         let whole = plan.working_directory.join(&path);
-                        if !is_there(&whole) {
+                        let is_there = if kind == "file" { whole.is_file() } else { whole.is_dir() };
+                        if !is_there {
                             let came = if whole.is_dir() { "a directory" } else if whole.exists() { "something else" } else { "nothing there" };
                             miss(format!("{kind} `{path}`"), came.to_owned());
                         }

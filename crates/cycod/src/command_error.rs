@@ -12,7 +12,7 @@ pub(crate) struct CommandError {
     /// How to go on, one line each.
     pub(crate) hints: Vec<String>,
     /// The refusal of a call, for results that are read by programs.
-    pub(crate) refusal: Option<Refusal>,
+    pub(crate) refusal: Option<Box<Refusal>>,
 }
 
 /// Exit codes that do not come from a tool.
@@ -47,7 +47,7 @@ impl CommandError {
         }
         let message = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
         let refusal = PlanError::Arguments(problems).into_refusal(tool);
-        Self { exit: exit::USAGE, message, code: Some(refusal.code), hints, refusal: Some(refusal) }
+        Self { exit: exit::USAGE, message, code: Some(refusal.code), hints, refusal: Some(Box::new(refusal)) }
     }
 
     /// Says how to go on.
@@ -74,7 +74,7 @@ impl From<Refusal> for CommandError {
             message: refusal.why.clone(),
             code: Some(refusal.code),
             hints: rule.into_iter().chain(attempt).collect(),
-            refusal: Some(refusal),
+            refusal: Some(Box::new(refusal)),
         }
     }
 }

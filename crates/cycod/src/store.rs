@@ -36,7 +36,7 @@ pub(crate) fn checked(context: &mut Context, source: &SourceFile, stem: Option<&
 /// Writes a tool of a scope and returns the file.
 pub(crate) fn save(context: &Context, scope: Scope, name: &ToolName, text: &str, overwrite: bool) -> Result<Written, CommandError> {
     let overwrite = if overwrite { Overwrite::Replace } else { Overwrite::Refuse };
-    context.engine.catalog().writer().add(scope, name, text, overwrite).map_err(|error| write_error(error, context.engine.host()))
+    context.engine.catalog().writer().add(scope, name, text, overwrite).map_err(|error| write_error(&error, context.engine.host()))
 }
 
 /// Says where a tool was written, what stands before or behind it, and how to run it.
@@ -83,9 +83,9 @@ pub(crate) fn entry(context: &Context, name: &str, filter: ScopeFilter) -> Resul
 }
 
 /// Turns a refused write into an error with the way on.
-pub(crate) fn write_error(error: WriteError, host: &Host) -> CommandError {
-    let source = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
-    match &error {
+pub(crate) fn write_error(error: &WriteError, host: &Host) -> CommandError {
+    let source = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
+    match error {
         WriteError::Exists { name, path } => {
             CommandError::failure(format!("tool `{name}` is already there: {}", shown(path, host))).hint("give --override to replace it")
         }

@@ -40,7 +40,7 @@ fn written(report: &TestReport) -> String {
 }
 
 #[track_caller]
-fn check(tool: &str, expect: Expect) {
+fn check(tool: &str, expect: &Expect) {
     let place = Place::new(tool);
     expect.assert_eq(&written(&test_with(&place, &TestOptions::default())));
     assert_eq!(place.left_over(), 0, "nothing is left behind");
@@ -67,7 +67,7 @@ fn what_was_expected_and_what_came() {
   - {{name: turned-away-otherwise, parameters: {{CODE: many}}, expected: {{exit-code: 2, output-contains: boolean}}}}
 "
         ),
-        expect![[r#"
+        &expect![[r#"
             plain: passed
             code: passed
             wrong-code: expected exit code 0, got exit code 3
@@ -126,7 +126,7 @@ fn one_of_them_and_until_the_first_failure() {
 fn secrets_are_masked_and_limits_named() {
     check(
         "description: Log in\nbash: 'echo {TOKEN}; sleep {HOW_LONG}'\ntimeout: 400\nparameters:\n  TOKEN: {type: string, description: Key, default: hunter22, sensitive: true}\n  HOW_LONG: {type: number, description: Wait, default: 0}\ntests:\n  - {name: leak, expected: {output-contains: 'not {TOKEN}'}}\n  - {name: late, parameters: {HOW_LONG: 5}}\n",
-        expect![[r#"
+        &expect![[r#"
             leak: expected output with "not ****", got one line without it
             late: expected exit code 0, got exit code -1 (`t` was ended after 400 ms)
         "#]],

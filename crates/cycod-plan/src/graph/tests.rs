@@ -69,18 +69,18 @@ fn a_tool_without_steps_is_one_node() {
 }
 
 #[track_caller]
-fn check_text(steps: &str, charset: Charset, expect: Expect) {
+fn check_text(steps: &str, charset: Charset, expect: &Expect) {
     expect.assert_eq(&graph(steps).text(charset));
 }
 
 #[test]
 fn rails() {
-    check_text("  - {name: a, run: x}\n  - {name: bb, run: x}\n", Charset::Unicode, expect![[r#"
+    check_text("  - {name: a, run: x}\n  - {name: bb, run: x}\n", Charset::Unicode, &expect![[r#"
         ○  a   run: x
         │
         ○  bb  run: x
     "#]]);
-    check_text(DIAMOND, Charset::Unicode, expect![[r#"
+    check_text(DIAMOND, Charset::Unicode, &expect![[r#"
         ○    a  run: one
         ├─╮
         ○ │  b  run: two
@@ -90,7 +90,7 @@ fn rails() {
         ○    d  run: four {b.output}
                 if {c.exit-code} == 0, may fail
     "#]]);
-    check_text(DIAMOND, Charset::Ascii, expect![[r#"
+    check_text(DIAMOND, Charset::Ascii, &expect![[r#"
         o    a  run: one
         +-.
         o |  b  run: two
@@ -100,7 +100,7 @@ fn rails() {
         o    d  run: four {b.output}
                 if {c.exit-code} == 0, may fail
     "#]]);
-    check_text(BRAIDED, Charset::Unicode, expect![[r#"
+    check_text(BRAIDED, Charset::Unicode, &expect![[r#"
         ○          a  run: x
         ├─╮
         │ │ ○      b  run: x
@@ -113,7 +113,7 @@ fn rails() {
         ├─┴───╯
         ○          f  use-tool: other
     "#]]);
-    check_text("  - {name: a, run: x, parallel: true}\n  - {name: b, run: x, parallel: true}\n", Charset::Unicode, expect![[r#"
+    check_text("  - {name: a, run: x, parallel: true}\n  - {name: b, run: x, parallel: true}\n", Charset::Unicode, &expect![[r#"
         ○    a  run: x
           ○  b  run: x
     "#]]);

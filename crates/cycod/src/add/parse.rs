@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(line: &str, expect: Expect) {
+    fn check(line: &str, expect: &Expect) {
         let got = match parse(words(line)) {
             Ok(request) => request.draft.to_yaml(request.name.as_deref().unwrap_or("-")),
             Err(error) => format!("error: {}\n{}", error.message, error.hints.iter().map(|hint| format!("  {hint}\n")).collect::<String>()),
@@ -229,7 +229,7 @@ mod tests {
               --parameter FORMAT "Output format" default=3 \
               --tag weather --tag api --tag read \
               --timeout 10000"#,
-            expect![[r#"
+            &expect![[r#"
                 name: weather-lookup
                 description: Get weather for a location
                 bash: curl -s 'wttr.in/{LOCATION}?format={FORMAT}'
@@ -265,7 +265,7 @@ mod tests {
               --test bad "It fails" --expect-exit-code 1
               --env-var A=b=c --inherit-env false --security-privilege reduced --security-isolation process
               --security-permission network:external --platform linux --input "{URL}" --working-directory /tmp"#,
-            expect![[r#"
+            &expect![[r#"
                 name: build
 
                 steps:
@@ -355,7 +355,7 @@ mod tests {
     fn a_value_may_start_with_a_dash_and_the_name_may_come_last() {
         check(
             r#"--bash "-x {A}" --description=--bash --parameter A "-dash" default=-1 the-name"#,
-            expect![[r#"
+            &expect![[r#"
                 name: the-name
                 description: "--bash"
                 bash: "-x {A}"

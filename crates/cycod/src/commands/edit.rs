@@ -40,7 +40,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                 let path = shown(&path, context.engine.host());
                 CommandError::failure(format!("tool `{name}` is already there: {path}")).hint("give yours another name, or remove that one")
             }
-            error => write_error(error, context.engine.host()),
+            error => write_error(&error, context.engine.host()),
         })?;
         let loaded = load(&SourceFile::new(path.as_str(), text), Some(&stem));
         let is_broken = loaded.has_errors();

@@ -39,7 +39,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             return Err(CommandError::failure("nothing was removed"));
         }
     }
-    context.engine.catalog().writer().remove(&entry).map_err(|error| write_error(error, context.engine.host()))?;
+    context.engine.catalog().writer().remove(&entry).map_err(|error| write_error(&error, context.engine.host()))?;
     context.printer.say(&format!("Removed {what}"));
     // The catalog is from before the change; what it says about other scopes still holds.
     let behind = Scope::ALL.into_iter().filter(|scope| *scope != entry.scope).find_map(|scope| context.engine.catalog().find(name, ScopeFilter::Only(scope)));

@@ -55,7 +55,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Ok(plan) if matches.get_flag("dry-run") || matches.get_flag("show-command") => show(context, &plan, matches.get_flag("dry-run"), json),
         Ok(plan) => execute(context, plan, json),
         Err(error) if json && error.refusal.is_some() => {
-            let refusal = error.refusal.clone().expect("the guard says so");
+            let refusal = *error.refusal.clone().expect("the guard says so");
             context.printer.line(&result_json(&RunReport::refused(refusal, error.exit.into())).to_string());
             Ok(error.exit)
         }

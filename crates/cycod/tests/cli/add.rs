@@ -6,7 +6,7 @@ use crate::support::Place;
 
 /// Runs a script, and shows how it ended with what is in the tools directory then.
 #[track_caller]
-fn check(place: &Place, script: &str, expect: Expect) {
+fn check(place: &Place, script: &str, expect: &Expect) {
     let ran = place.shell(script);
     expect.assert_eq(&format!("{}--- tools\n{}", ran.block(), tools(place)));
 }
@@ -32,7 +32,7 @@ fn the_example_of_the_specification() {
   --tag weather --tag api --tag read \
   --timeout 10000
 cycod tool run weather-lookup --param 'LOCATION=New York' --show-command"#,
-        expect![[r#"
+        &expect![[r#"
             exit: 0
             --- stdout
             curl -s 'wttr.in/New York?format=3'
@@ -72,7 +72,7 @@ fn an_example_with_steps_and_a_test_of_its_own() {
   --parameter TEXT "The words" required=true example="-n a b" escape-shell=true \
   --test dashes "A value is data" --test-param TEXT="-n a b" --expect-output 3 --expect-exit-code 0 &&
 cycod tool test count | sed 's/[0-9]* ms/N ms/'"#,
-        expect![[r#"
+        &expect![[r#"
             exit: 0
             --- stdout
             count
@@ -128,7 +128,7 @@ fn nothing_is_replaced_unasked() {
         "cycod tool add t --description new --bash 'echo new'; echo $?
 cycod tool add T --description new --bash 'echo new' --user; echo $?
 cycod tool add t --description new --bash 'echo new' --override; echo $?",
-        expect![[r#"
+        &expect![[r#"
             exit: 0
             --- stdout
             1
@@ -157,7 +157,7 @@ fn a_tool_that_is_wrong_is_not_added() {
     check(
         &Place::new(),
         "cycod tool add bad --description x --bash 'echo {N}' --timeout soon --parameter N count type=numbr",
-        expect![[r#"
+        &expect![[r#"
             exit: 1
             --- stdout
             --- stderr
@@ -191,7 +191,7 @@ cycod tool add x --description y --bash a --run b; echo $?
 cycod tool add x --step a b --parameter P d --fallback c; echo $?
 cycod tool add x --any --description y --bash a; echo $?
 cycod tool add x --from-file y --bash z; echo $?",
-        expect![[r#"
+        &expect![[r#"
             exit: 0
             --- stdout
             2
@@ -241,7 +241,7 @@ fn from_a_file() {
         &place,
         "cycod tool add --from-file mine.yaml; cycod tool add --from-file nameless.yaml; cycod tool add other --from-file nameless.yaml
 cycod tool add --from-file gone.yaml",
-        expect![[r#"
+        &expect![[r#"
             exit: 1
             --- stdout
             --- stderr
@@ -272,7 +272,7 @@ cycod tool add --from-file gone.yaml",
 fn from_a_file_under_another_name() {
     let place = Place::new();
     place.write("mine.yaml", "# kept\nname: greet   # as it is\ndescription: Greet\nbash: echo hi\n");
-    check(&place, "cycod tool add other --from-file mine.yaml", expect![[r#"
+    check(&place, "cycod tool add other --from-file mine.yaml", &expect![[r#"
         exit: 0
         --- stdout
         --- stderr
@@ -329,7 +329,7 @@ EDITOR=false cycod tool add other --editor
 EDITOR=no-such-editor cycod tool add other --editor
 EDITOR= cycod tool add other --editor
 rm .cycod/tools/greet.yaml",
-        expect![[r#"
+        &expect![[r#"
             exit: 0
             --- stdout
             Hello, moon!
