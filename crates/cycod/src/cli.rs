@@ -72,7 +72,6 @@ pub(crate) const OTHER_COMMANDS: &[Entry] = &[
 ];
 
 /// Parses the command line, carries it out and returns the exit code.
-#[expect(clippy::disallowed_methods, reason = "this is the rim")]
 pub(crate) fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let host = host::current();

@@ -177,7 +177,7 @@ mod tests {
         table
     }
 
-    fn check(width: Option<usize>, colour: bool, expect: Expect) {
+    fn check(width: Option<usize>, colour: bool, expect: &Expect) {
         let text = table().render(width, colour);
         if let (Some(width), false) = (width, colour) {
             assert!(text.lines().all(|line| line.width() <= width), "{text}");
@@ -190,7 +190,7 @@ mod tests {
         check(
             None,
             false,
-            expect![[r#"
+            &expect![[r#"
                 NAME     TAGS  WHAT
                 weather  read  Get the weather for a place
                 天気           [bad] 気象 in Japan
@@ -204,7 +204,7 @@ mod tests {
         check(
             Some(30),
             false,
-            expect![[r#"
+            &expect![[r#"
                 NAME     TAGS  WHAT
                 weather  read  Get the weathe…
                 天気           [bad] 気象 in …
@@ -218,7 +218,7 @@ mod tests {
         check(
             Some(24),
             false,
-            expect![[r#"
+            &expect![[r#"
                 NAME     TAGS  WHAT
                 weather  read  Get the …
                 天気           [bad] 気…
@@ -232,7 +232,7 @@ mod tests {
         check(
             Some(26),
             true,
-            expect![[r#"
+            &expect![[r#"
             [1mNAME[0m     [1mTAGS[0m  [1mWHAT[0m
             weather  read  Get the we…
             天気           [31m[bad] [0m気象…

@@ -7,9 +7,11 @@ use std::{
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     Engine,
-    catalog::{Availability, Entry},
+    catalog::{Availability, Entry, LoadError},
     definition::{Tool, load},
-    diagnostic::{Code, Diagnostic, Report, Severity, SourceFile, Style, apply_fixes, count, render_text, to_json},
+    diagnostic::{
+        Code, Diagnostic, Report, Severity, SourceFile, Span, Style, apply_fixes, count, render_text, to_json,
+    },
 };
 use serde_json::{Value, json};
 
@@ -53,7 +55,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         entries
             .into_iter()
             .filter(|entry| engine.catalog().scopes().admits(filter, entry.scope))
-            .map(Subject::Entry)
+            .map(|entry| Subject::Entry(Box::new(entry)))
             .collect()
     } else {
         names.iter().map(|name| Subject::named(engine, name, filter)).collect::<Result<_, _>>()?
@@ -85,7 +87,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 /// What is to be validated.
 enum Subject {
     /// A tool of this place.
-    Entry(Entry),
+    Entry(Box<Entry>),
     /// A file, wherever it is.
     File(PathBuf),
 }
@@ -97,7 +99,7 @@ impl Subject {
         let is_path = name.contains(std::path::is_separator);
         if !is_path {
             match entry(engine, name, filter) {
-                Ok(entry) => return Ok(Self::Entry(entry)),
+                Ok(entry) => return Ok(Self::Entry(Box::new(entry))),
                 Err(error) if !path.is_file() => return Err(error),
                 Err(_) => {}
             }
@@ -111,7 +113,7 @@ impl Subject {
         let scopes = cycod_engine::catalog::Scope::ALL.map(cycod_engine::catalog::ScopeFilter::Only);
         let mut entries = scopes.into_iter().filter_map(|scope| engine.catalog().find(stem, scope));
         let same = |entry: &Entry| fs::canonicalize(&entry.path).is_ok_and(|path| path == real);
-        Ok(entries.find(same).map_or(Self::File(path), Self::Entry))
+        Ok(entries.find(same).map_or(Self::File(path), |entry| Self::Entry(Box::new(entry))))
     }
 
     fn path(&self) -> &Path {
@@ -136,27 +138,36 @@ struct Checked {
 
 fn check(engine: &Engine, subject: &Subject, strict: bool) -> Checked {
     let path = subject.path();
-    let stem = path.file_stem().and_then(|stem| stem.to_str());
     let shown = shown_path(path, engine.host());
-    let (source, mut diagnostics) = match subject {
-        Subject::Entry(entry) => entry.diagnostics(),
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    let (name, source, tool, mut diagnostics) = match subject {
+        Subject::Entry(entry) => match entry.load() {
+            Ok(opened) => (entry.name.clone(), opened.source, Some(opened.tool), opened.diagnostics),
+            Err(LoadError::Broken { source_file, diagnostics, .. }) => {
+                (entry.name.clone(), source_file, None, diagnostics)
+            }
+            // Renamed since the list was made: what is in the file now is what counts.
+            Err(LoadError::Changed { is, .. }) => {
+                let (source, diagnostics) = entry.diagnostics();
+                (is, source, None, diagnostics)
+            }
+        },
         Subject::File(path) => match read(path) {
             Ok(text) => {
                 let source = SourceFile::new(shown.clone(), text);
-                let diagnostics = load(&source, stem).diagnostics;
-                (source, diagnostics)
+                let loaded = load(&source, stem);
+                let name = loaded.name.map(|name| name.to_string());
+                (name.unwrap_or_else(|| shown.clone()), source, loaded.tool, loaded.diagnostics)
             }
             Err((code, message)) => {
-                let mut diagnostic = Diagnostic::error(code, Default::default(), message);
+                let mut diagnostic = Diagnostic::error(code, Span::default(), message);
                 diagnostic.labels.clear();
-                (SourceFile::new(shown.clone(), ""), vec![diagnostic])
+                (shown.clone(), SourceFile::new(shown.clone(), ""), None, vec![diagnostic])
             }
         },
     };
     let source = SourceFile { name: shown, ..source };
-    let loaded = load(&source, stem);
-    let name = loaded.name.map_or_else(|| stem.unwrap_or_default().to_owned(), |name| name.to_string());
-    if let Some(tool) = &loaded.tool {
+    if let Some(tool) = &tool {
         diagnostics.extend(neighbours::check(engine, tool, &source));
     }
     if strict {
@@ -167,13 +178,13 @@ fn check(engine: &Engine, subject: &Subject, strict: bool) -> Checked {
         }
     }
     let mut unavailable = Vec::new();
-    if let (Subject::Entry(entry), Some(tool)) = (subject, &loaded.tool) {
+    if let (Subject::Entry(entry), Some(tool)) = (subject, &tool) {
         if let Availability::Unavailable(reasons) = &entry.availability {
             unavailable.extend(reasons.iter().map(ToString::to_string));
         }
         unavailable.extend(refused(tool));
     }
-    Checked { name, report: Report { source, diagnostics }, tool: loaded.tool, unavailable, fixed: Vec::new() }
+    Checked { name, report: Report { source, diagnostics }, tool, unavailable, fixed: Vec::new() }
 }
 
 /// What a key that is not known is reported as.

@@ -4,6 +4,17 @@
 
 mod support;
 
+/// A module that is not named below is not run.
+#[test]
+fn no_module_is_forgotten() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli");
+    let this = include_str!("main.rs");
+    for file in std::fs::read_dir(directory).expect("the tests") {
+        let name = file.expect("an entry").file_name().to_string_lossy().replace(".rs", "");
+        assert!(name == "main" || this.contains(&format!("mod {name};")), "`{name}` is not run");
+    }
+}
+
 mod add;
 mod completions;
 mod edit;
