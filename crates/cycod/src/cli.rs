@@ -1,7 +1,7 @@
 use std::{cell::LazyCell, collections::BTreeMap, ffi::OsString, process::ExitCode};
 
 use clap::{Arg, ArgMatches, Command};
-use cycod_engine::{Engine, host};
+use cycod_engine::{Engine, diagnostic::visible, host};
 
 use crate::{
     command_error::CommandError,
@@ -224,9 +224,10 @@ fn end(printer: &mut Printer, code: u8) -> ExitCode {
 fn fail(printer: &mut Printer, error: &CommandError) -> ExitCode {
     let code = error.code.map(|code| format!("[{code}]")).unwrap_or_default();
     let head = paint(printer.colour, ERROR, &format!("error{code}"));
-    printer.say(&format!("{head}: {}", error.message));
+    // What is wrong may quote a file, or an argument that a program made up.
+    printer.say(&format!("{head}: {}", visible(&error.message)));
     for hint in &error.hints {
-        printer.say(&format!("  {hint}"));
+        printer.say(&format!("  {}", visible(hint)));
     }
     if let Some(code) = error.code {
         printer.say(&format!("  more: cycod explain {code}"));

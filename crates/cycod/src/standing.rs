@@ -7,6 +7,7 @@ use cycod_engine::{
     Offered,
     catalog::{Availability, Entry, State},
     definition::{Host, Isolation, Privilege, Tool},
+    diagnostic::visible,
 };
 use serde_json::{Map, Value, json};
 
@@ -28,7 +29,9 @@ pub(crate) fn notes(entry: &Entry, host: &Host) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut note = |word, style, reason: String| {
         let joint = if reason.is_empty() || reason.starts_with("by ") { " " } else { ": " };
-        notes.push(Note { word, reason: format!("{joint}{reason}").trim_end().to_owned(), style });
+        // Some of it is text of the file, and goes where a person reads it.
+        let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+        notes.push(Note { word, reason: format!("{joint}{}", visible(&line)).trim_end().to_owned(), style });
     };
     match &entry.state {
         State::Active => {}

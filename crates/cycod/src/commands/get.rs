@@ -2,7 +2,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     catalog::{LoadError, State},
     definition::document_json,
-    diagnostic::{Report, SourceFile, Style, render_text},
+    diagnostic::{Report, SourceFile, Style, render_text, visible},
 };
 use serde_json::json;
 
@@ -80,7 +80,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         })?;
         printer.line(&format!("{definition:#}"));
     } else {
-        printer.data(source.text.as_bytes());
+        // The bytes of the file are the file's; what a terminal would act on is shown to a person instead.
+        match printer.width {
+            Some(_) => printer.data(visible(&source.text).as_bytes()),
+            None => printer.data(source.text.as_bytes()),
+        }
         if !source.text.ends_with('\n') {
             printer.data(b"\n");
         }

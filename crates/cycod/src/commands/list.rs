@@ -4,7 +4,7 @@ use anstyle::Style;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     catalog::{Entry, Scope, ScopeFilter, State},
-    definition::{Host, Platform},
+    definition::{Host, Platform, ToolName},
     diagnostic::closest,
 };
 use serde_json::Value;
@@ -84,7 +84,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             context.printer.data(yaml_text(&list).as_bytes());
         }
         Some("simple") => {
+            // A file whose name no tool can have is in the table, which shows what is wrong with it.
             let mut names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+            names.retain(|name| ToolName::new(name).is_some());
             // Tools of one name follow each other, except when another order was asked for.
             if text("sort") == Some("name") {
                 names.dedup_by(|one, other| one.eq_ignore_ascii_case(other));

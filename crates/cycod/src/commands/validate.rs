@@ -10,7 +10,7 @@ use cycod_engine::{
     catalog::{Availability, Entry, LoadError},
     definition::{Tool, load},
     diagnostic::{
-        Code, Diagnostic, Report, Severity, SourceFile, Span, Style, apply_fixes, count, render_text, to_json,
+        Code, Diagnostic, Report, Severity, SourceFile, Span, Style, apply_fixes, count, render_text, to_json, visible,
     },
 };
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use crate::{
     command_error::{CommandError, exit},
     neighbours,
     places::places,
-    printer::{ERROR, WARNING, paint},
+    printer::{ERROR, HEADING, WARNING, paint},
     scope::{entry, scope, with_scope},
     standing::{refused, shown_path},
 };
@@ -248,10 +248,20 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
+/// The largest file that is read: nothing larger is a tool.
+const LARGEST: u64 = 4 << 20;
+
 fn read(path: &Path) -> Result<String, (Code, String)> {
     let unreadable = |error: io::Error| (Code("unreadable-file"), format!("the file cannot be read: {error}"));
-    if !fs::metadata(path).map_err(unreadable)?.is_file() {
+    let metadata = fs::metadata(path).map_err(unreadable)?;
+    if !metadata.is_file() {
         return Err((Code("not-a-file"), "this is not a file".to_owned()));
+    }
+    if metadata.len() > LARGEST {
+        return Err((
+            Code("file-too-large"),
+            format!("the file has {} bytes; at most {LARGEST} are read", metadata.len()),
+        ));
     }
     let bytes = fs::read(path).map_err(unreadable)?;
     String::from_utf8(bytes).map_err(|error| {
@@ -264,11 +274,8 @@ impl Checked {
     fn write(&self, style: Style, is_detailed: bool, text: &mut String) {
         let colour = style == Style::Coloured;
         for fixed in &self.fixed {
-            text.push_str(&format!(
-                "{} {}: {fixed}\n",
-                paint(colour, crate::printer::HEADING, "fixed"),
-                self.report.source.name
-            ));
+            let what = format!("{}: {fixed}", self.report.source.name);
+            text.push_str(&format!("{} {}\n", paint(colour, HEADING, "fixed"), visible(&what)));
         }
         let rendered = render_text(&self.report, style);
         text.push_str(&rendered);
@@ -277,10 +284,11 @@ impl Checked {
         }
         for reason in &self.unavailable {
             let head = paint(colour, WARNING, "note");
-            text.push_str(&format!("{head}: `{}` cannot run here: {reason}\n", self.name));
+            let what = format!("`{}` cannot run here: {reason}", self.name);
+            text.push_str(&format!("{head}: {}\n", visible(&what)));
         }
         if is_detailed {
-            text.push_str(&self.details());
+            text.push_str(&visible(&self.details()));
         }
     }
 
@@ -349,7 +357,7 @@ fn summary(checked: &[Checked], was_fixed: bool, colour: bool) -> String {
     let all: Vec<Diagnostic> = checked.iter().flat_map(|found| found.report.diagnostics.clone()).collect();
     let what = match checked {
         [] => return "no tools here to validate\n".to_owned(),
-        [one] => one.name.clone(),
+        [one] => visible(&one.name).into_owned(),
         several => counted(several.len(), "tool"),
     };
     let fixable = all.iter().filter(|diagnostic| diagnostic.fix.is_some()).count();

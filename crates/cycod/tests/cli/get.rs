@@ -400,11 +400,29 @@ fn what_is_broken_can_be_looked_at() {
     );
 }
 
+/// What a file says is shown, never carried out: not by a list, not by an error.
 #[test]
 fn a_file_cannot_drive_the_terminal() {
-    let place = Place::with_tool("x", "description: \"a\\e[2Jb\"\nbash: ls\n");
-    let ran = place.run(&["tool", "get", "x", "--detail"]);
-    assert!(!ran.stdout().contains('\u{1b}'), "{}", ran.block());
+    let text = "description: \"a\\e[2Jb\"\nbash: ls\ndeprecated: true\ndeprecated-message: \"c\\e[2Jd\"\nrequires: {commands: [\"e\\e[2Jf\"]}\n";
+    let place = Place::with_tool("x", text);
+    place.tool("y\u{1b}[2Jz", "description: Y\nbash: ls\n");
+    place.tool("u", "description: U\nuse-tool: \"g\\e[2Jh\"\n");
+    for arguments in [
+        &["tool", "list"][..],
+        &["tool", "list", "--format", "simple"],
+        &["tool", "list", "--format", "json"],
+        &["tool", "list", "--format", "yaml"],
+        &["tool", "get", "x"],
+        &["tool", "get", "x", "--detail"],
+        &["tool", "get", "y\u{1b}[2Jz", "--detail"],
+        &["tool", "get", "no\u{1b}[2J"],
+        &["tool", "validate", "--detailed"],
+        &["tool", "validate", "--format", "json"],
+        &["tool", "\u{1b}[2J"],
+    ] {
+        let ran = place.run(arguments);
+        assert!(!ran.block().contains('\u{1b}'), "{arguments:?}\n{}", ran.block());
+    }
 }
 
 #[test]
