@@ -383,28 +383,30 @@ fn interpreter(interpreter: &Interpreter) -> String {
 fn rules(validation: &Validation) -> Vec<String> {
     let mut rules = Vec::new();
     let mut rule = |text: Option<String>| rules.extend(text);
-    let range = |least: Option<String>, most: Option<String>, noun: &str| match (least, most) {
-        (Some(least), Some(most)) if least == most => Some(format!("have {least} {noun}")),
-        (Some(least), Some(most)) => Some(format!("have {least} to {most} {noun}")),
-        (Some(least), None) => Some(format!("have at least {least} {noun}")),
-        (None, Some(most)) => Some(format!("have at most {most} {noun}")),
-        (None, None) => None,
+    let range = |least: Option<u64>, most: Option<u64>, noun: &str| {
+        let nouns = |number: u64| if number == 1 { noun.to_owned() } else { format!("{noun}s") };
+        match (least, most) {
+            (Some(least), Some(most)) if least == most => Some(format!("have {least} {}", nouns(least))),
+            (Some(least), Some(most)) => Some(format!("have {least} to {most} {}", nouns(most))),
+            (Some(least), None) => Some(format!("have at least {least} {}", nouns(least))),
+            (None, Some(most)) => Some(format!("have at most {most} {}", nouns(most))),
+            (None, None) => None,
+        }
     };
-    let number = |number: &Option<u64>| number.map(|number| number.to_string());
     rule(
         validation
             .allowed
             .as_ref()
             .map(|values| format!("be one of {}", values.iter().map(Value::to_string).collect::<Vec<_>>().join(", "))),
     );
-    rule(range(number(&validation.min_length), number(&validation.max_length), "characters"));
+    rule(range(validation.min_length, validation.max_length, "character"));
     rule(validation.pattern.as_ref().map(|pattern| format!("match {}", pattern.as_str())));
     rule(validation.minimum.as_ref().map(|limit| format!("be at least {limit}")));
     rule(validation.maximum.as_ref().map(|limit| format!("be at most {limit}")));
     rule(validation.exclusive_minimum.as_ref().map(|limit| format!("be more than {limit}")));
     rule(validation.exclusive_maximum.as_ref().map(|limit| format!("be less than {limit}")));
     rule(validation.multiple_of.as_ref().map(|factor| format!("be a multiple of {factor}")));
-    rule(range(number(&validation.min_items), number(&validation.max_items), "elements"));
+    rule(range(validation.min_items, validation.max_items, "element"));
     rule(validation.unique_items.then(|| "hold nothing twice".to_owned()));
     rule(validation.items.as_ref().map(|shape| format!("hold elements of type {}", shape.kind.name())));
     let properties = validation.properties.iter().map(|(name, shape)| {
