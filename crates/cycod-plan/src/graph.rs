@@ -25,6 +25,9 @@ pub struct Graph {
     pub edges: Vec<Edge>,
 }
 
+/// Steps beyond which rails are no help.
+const LARGEST: usize = 300;
+
 /// A step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
@@ -99,9 +102,9 @@ impl Graph {
         Self { name, nodes, edges }
     }
 
-    /// Draws the graph with rails, one line for each step.
+    /// Draws the graph with rails, one line for each step; one too large to be looked at becomes a list.
     pub fn text(&self, charset: Charset) -> String {
-        rails::draw(self, charset)
+        if self.nodes.len() > LARGEST { rails::list(self) } else { rails::draw(self, charset) }
     }
 
     /// Writes the graph as a Mermaid flowchart.
@@ -225,50 +228,67 @@ fn one_line(text: &str) -> String {
 }
 
 fn edges(steps: &[Step]) -> Vec<Edge> {
-    let reaches = reachable(steps);
+    let reached = Reached::of(steps);
     let mut edges = Vec::new();
     for (to, step) in steps.iter().enumerate() {
         let used = uses(step);
         // `after` holds what `wait-for`, references and place come to. A step that waits for all above it does so
         // by its place; that it might have named them all makes no difference to anybody.
-        let waits_for_all = !step.parallel && reaches[to][..to].iter().all(|reached| *reached);
+        let waits_for_all = !step.parallel && (0..to).all(|above| reached.has(to, above));
         for &from in &step.after {
-            let is_implied = step.after.iter().any(|&other| other != from && reaches[other][from]);
-            let attributes: Vec<&'static str> = used.iter().filter(|(name, _)| *name == steps[from].name).map(|(_, attribute)| *attribute).collect();
-            let reason = match attributes.is_empty() {
-                false => Reason::Uses(attributes),
-                true if waits_for_all && from < to => Reason::Order,
-                true => Reason::WaitFor,
-            };
-            if !is_implied {
-                edges.push(Edge { from, to, reason });
+            if step.after.iter().any(|&other| other != from && reached.has(other, from)) {
+                continue;
             }
+            let mut attributes = used.iter().filter(|(name, _)| *name == steps[from].name).map(|(_, attribute)| *attribute).peekable();
+            let reason = match attributes.peek() {
+                Some(_) => Reason::Uses(attributes.collect()),
+                None if waits_for_all && from < to => Reason::Order,
+                None => Reason::WaitFor,
+            };
+            edges.push(Edge { from, to, reason });
         }
     }
     edges
 }
 
-/// For each step, the steps that must have ended before it, directly or not.
-fn reachable(steps: &[Step]) -> Vec<Vec<bool>> {
-    fn visit(at: usize, steps: &[Step], known: &mut [Option<Vec<bool>>]) {
-        if known[at].is_some() {
-            return;
+/// For each step, a bit for each step that must have ended before it, directly or not.
+struct Reached {
+    words: usize,
+    bits: Vec<u64>,
+}
+
+impl Reached {
+    fn of(steps: &[Step]) -> Self {
+        let words = steps.len().div_ceil(64);
+        let mut reached = Self { words, bits: vec![0; words * steps.len()] };
+        let mut later = vec![Vec::new(); steps.len()];
+        let mut waiting: Vec<usize> = steps.iter().map(|step| step.after.len()).collect();
+        for (index, step) in steps.iter().enumerate() {
+            step.after.iter().for_each(|&before| later[before].push(index));
         }
-        let mut reached = vec![false; steps.len()];
-        // A circle cannot be loaded; if one came all the same, it would end here.
-        known[at] = Some(reached.clone());
-        for &before in &steps[at].after {
-            visit(before, steps, known);
-            reached[before] = true;
-            for (all, one) in reached.iter_mut().zip(known[before].iter().flatten()) {
-                *all |= one;
+        let mut ready: Vec<usize> = (0..steps.len()).filter(|&index| waiting[index] == 0).collect();
+        while let Some(index) = ready.pop() {
+            for &before in &steps[index].after {
+                for word in 0..words {
+                    let bits = reached.bits[before * words + word];
+                    reached.bits[index * words + word] |= bits;
+                }
+                reached.bits[index * words + before / 64] |= 1 << (before % 64);
+            }
+            for &next in &later[index] {
+                waiting[next] -= 1;
+                if waiting[next] == 0 {
+                    ready.push(next);
+                }
             }
         }
-        known[at] = Some(reached);
+        reached
     }
-    let mut known = vec![None; steps.len()];
-    (0..steps.len()).for_each(|at| visit(at, steps, &mut known));
-    known.into_iter().map(Option::unwrap_or_default).collect()
+
+    /// Whether `before` must have ended before `step` starts.
+    fn has(&self, step: usize, before: usize) -> bool {
+        self.bits[step * self.words + before / 64] >> (before % 64) & 1 == 1
+    }
 }
 
 /// The results of other steps that a step uses, each once.

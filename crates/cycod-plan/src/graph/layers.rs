@@ -88,6 +88,10 @@ pub(super) fn crossings(rows: &Rows, links: &Links) -> usize {
 
 /// Orders every row by the mean place of its neighbours, and keeps the best order that was seen.
 fn order(rows: &mut Rows, links: &Links) {
+    // Beyond this nobody sees the difference, and counting crossings takes its time.
+    if links.iter().map(Vec::len).sum::<usize>() > 1500 {
+        return;
+    }
     let mut best = (crossings(rows, links), rows.clone());
     for sweep in 0..SWEEPS {
         if best.0 == 0 {
@@ -121,6 +125,14 @@ fn order(rows: &mut Rows, links: &Links) {
     *rows = best.1;
 }
 
+/// Where a neighbour stands, and how much it counts.
+#[derive(Clone)]
+struct Tie {
+    row: usize,
+    at: usize,
+    pull: f64,
+}
+
 /// Moves every row sideways so that cells stand near their neighbours, without changing an order.
 fn place(rows: &mut Rows, links: &Links) {
     for row in rows.iter_mut() {
@@ -130,30 +142,31 @@ fn place(rows: &mut Rows, links: &Links) {
             x += cell.width + GAP;
         }
     }
+    // Nothing changes its place in the order any more: what each cell is tied to can be looked up once.
+    let mut ties: Vec<Vec<Vec<Tie>>> = rows.iter().map(|row| vec![Vec::new(); row.len()]).collect();
+    for (row, links) in links.iter().enumerate() {
+        for (from, to) in links {
+            let (above, below) = (position(&rows[row], *from), position(&rows[row + 1], *to));
+            // A long arrow is straight before anything else.
+            let pull = match (from, to) {
+                (What::Edge(_), What::Edge(_)) => 6.0,
+                (What::Node(_), What::Node(_)) => 1.0,
+                _ => 2.0,
+            };
+            ties[row][above].push(Tie { row: row + 1, at: below, pull });
+            ties[row + 1][below].push(Tie { row, at: above, pull });
+        }
+    }
+    let count = rows.len();
     for sweep in 0..SWEEPS {
-        let count = rows.len();
         for step in 0..count {
             let row = if sweep % 2 == 0 { step } else { count - 1 - step };
-            let wishes: Vec<(f64, f64)> = rows[row]
-                .iter()
-                .map(|cell| {
-                    let above = row.checked_sub(1).map(|above| (above, &links[above])).into_iter();
-                    let above = above.flat_map(|(above, links)| links.iter().filter(|(_, to)| *to == cell.what).map(move |(from, _)| (above, *from)));
-                    let below = links[row].iter().filter(|(from, _)| *from == cell.what).map(|(_, to)| (row + 1, *to));
-                    let (mut sum, mut weight) = (0.0, 0.0);
-                    for (row, what) in above.chain(below) {
-                        // A long arrow is straight before anything else.
-                        let pull = match (cell.what, what) {
-                            (What::Edge(_), What::Edge(_)) => 6.0,
-                            (What::Node(_), What::Node(_)) => 1.0,
-                            _ => 2.0,
-                        };
-                        sum += pull * rows[row][position(&rows[row], what)].x;
-                        weight += pull;
-                    }
-                    if weight == 0.0 { (cell.x, 0.1) } else { (sum / weight, weight) }
-                })
-                .collect();
+            let wish = |(cell, ties): (&Cell, &Vec<Tie>)| {
+                let weight: f64 = ties.iter().map(|tie| tie.pull).sum();
+                let sum: f64 = ties.iter().map(|tie| tie.pull * rows[tie.row][tie.at].x).sum();
+                if ties.is_empty() { (cell.x, 0.1) } else { (sum / weight, weight) }
+            };
+            let wishes: Vec<(f64, f64)> = rows[row].iter().zip(&ties[row]).map(wish).collect();
             settle(&mut rows[row], &wishes);
         }
     }

@@ -96,6 +96,25 @@ pub(super) fn draw(graph: &Graph, charset: Charset) -> String {
     text
 }
 
+/// Lists the steps in the order in which they can start, with those that each waits for.
+pub(super) fn list(graph: &Graph) -> String {
+    let starts = graph.rows();
+    let mut order: Vec<usize> = (0..graph.nodes.len()).collect();
+    order.sort_by_key(|&node| starts[node]);
+    let mut before = vec![Vec::new(); graph.nodes.len()];
+    graph.edges.iter().for_each(|edge| before[edge.to].push(graph.nodes[edge.from].name.as_str()));
+    let mut text = String::new();
+    for node in order {
+        text.push_str(&graph.nodes[node].name);
+        if !before[node].is_empty() {
+            text.push_str(" after ");
+            text.push_str(&before[node].join(", "));
+        }
+        text.push('\n');
+    }
+    text
+}
+
 /// What stands beside a step, line by line; the first begins with its name.
 fn details(node: &Node, names: usize) -> Vec<String> {
     let does = match &node.kind {

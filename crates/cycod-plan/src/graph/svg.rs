@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use super::{
     Graph, Node, NodeKind, Reason,
-    layers::{Rows, What, layout},
+    layers::{What, layout},
 };
 
 const MARGIN: f64 = 20.0;
 const HEAD: f64 = 34.0;
 /// Between two rows, for arrows and their labels.
-const BETWEEN: f64 = 54.0;
+const BETWEEN: f64 = 58.0;
 const PAD: f64 = 14.0;
 const LINE: f64 = 17.0;
 /// Columns of text after which a line in a box is cut.
@@ -30,13 +30,14 @@ text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','
 .head{fill:#94a3b8}\
 .uses .edge{stroke:#3b82f6}\
 .uses .head{fill:#3b82f6}\
-.label{font-size:10.5px;fill:#3b82f6}\
+.pill{fill:#eff6ff;stroke:#bfdbfe;stroke-width:1}\
+.label{font-size:10.5px;fill:#1d4ed8}\
 @media (prefers-color-scheme:dark){\
 .title{fill:#94a3b8}\
 .box{fill:#1e293b;stroke:#64748b}\
 .tool .box{fill:#272c54;stroke:#818cf8}\
 .name{fill:#f1f5f9}.does{fill:#cbd5e1}.when{fill:#fbbf24}.more{fill:#5eead4}\
-.edge{stroke:#64748b}.head{fill:#64748b}.label{fill:#60a5fa}.uses .edge{stroke:#60a5fa}.uses .head{fill:#60a5fa}}";
+.edge{stroke:#64748b}.head{fill:#64748b}.pill{fill:#172554;stroke:#1e40af}.label{fill:#93c5fd}.uses .edge{stroke:#60a5fa}.uses .head{fill:#60a5fa}}";
 
 /// A line in a box: its class and its text.
 type Line = (&'static str, String);
@@ -68,10 +69,21 @@ pub(super) fn draw(graph: &Graph) -> String {
     );
     _ = writeln!(out, "<style>{STYLE}</style>");
     _ = writeln!(out, "<text class=\"title\" x=\"{MARGIN}\" y=\"{}\">{name}</text>", MARGIN + 12.0);
-    let places = Places { graph, rows: &rows, tops: &tops, bottoms: &bottoms, widths: &widths, heights: &heights };
-    for index in 0..graph.edges.len() {
-        places.edge(index, &mut out);
+    let mut nodes = vec![(0, 0.0); graph.nodes.len()];
+    let mut lanes = vec![Vec::new(); graph.edges.len()];
+    for (row, cell) in rows.iter().enumerate().flat_map(|(row, cells)| cells.iter().map(move |cell| (row, cell))) {
+        match cell.what {
+            What::Node(node) => nodes[node] = (row, MARGIN + cell.x),
+            What::Edge(edge) => lanes[edge].push(MARGIN + cell.x),
+        }
     }
+    let places = Places { graph, nodes, lanes, tops: &tops, bottoms: &bottoms, widths: &widths, heights: &heights };
+    // Above all arrows, lest one strikes a word through.
+    let mut labels = String::new();
+    for index in 0..graph.edges.len() {
+        places.edge(index, &mut out, &mut labels);
+    }
+    out.push_str(&labels);
     for (row, cells) in rows.iter().enumerate() {
         for cell in cells {
             if let What::Node(node) = cell.what {
@@ -103,7 +115,10 @@ fn draw_node(node: &Node, lines: &[Line], left: f64, top: f64, width: f64, heigh
 /// Where everything stands.
 struct Places<'a> {
     graph: &'a Graph,
-    rows: &'a Rows,
+    /// The row and middle of every box.
+    nodes: Vec<(usize, f64)>,
+    /// Where every arrow passes the rows between its ends.
+    lanes: Vec<Vec<f64>>,
     tops: &'a [f64],
     bottoms: &'a [f64],
     widths: &'a [f64],
@@ -111,15 +126,14 @@ struct Places<'a> {
 }
 
 impl Places<'_> {
-    /// The row and middle of a cell.
-    fn find(&self, what: What, from_row: usize) -> Option<(usize, f64)> {
-        let rows = self.rows.iter().enumerate().skip(from_row);
-        rows.flat_map(|(row, cells)| cells.iter().map(move |cell| (row, cell))).find(|(_, cell)| cell.what == what).map(|(row, cell)| (row, MARGIN + cell.x))
+    /// The row and middle of a step's box.
+    fn node(&self, node: usize) -> (usize, f64) {
+        self.nodes[node]
     }
 
     /// Where an arrow leaves or enters its box: side by side, in the order of where it goes.
     fn port(&self, index: usize, node: usize, leaving: bool) -> f64 {
-        let middle = self.find(What::Node(node), 0).map_or(0.0, |(_, x)| x);
+        let middle = self.node(node).1;
         let mut ends: Vec<(f64, usize)> = Vec::new();
         for (other, edge) in self.graph.edges.iter().enumerate() {
             if (if leaving { edge.from } else { edge.to }) == node {
@@ -135,21 +149,21 @@ impl Places<'_> {
     /// Where an arrow is in the row next to one of its ends.
     fn towards(&self, index: usize, leaving: bool) -> f64 {
         let edge = &self.graph.edges[index];
-        let passing: Vec<f64> = self.rows.iter().flatten().filter(|cell| cell.what == What::Edge(index)).map(|cell| cell.x).collect();
-        let (next, end) = if leaving { (passing.first(), edge.to) } else { (passing.last(), edge.from) };
-        next.map_or_else(|| self.find(What::Node(end), 0).map_or(0.0, |(_, x)| x), |x| MARGIN + x)
+        let lanes = &self.lanes[index];
+        let (next, end) = if leaving { (lanes.first(), edge.to) } else { (lanes.last(), edge.from) };
+        next.map_or_else(|| self.node(end).1, |x| *x)
     }
 
-    fn edge(&self, index: usize, out: &mut String) {
+    fn edge(&self, index: usize, out: &mut String, labels: &mut String) {
         const ARROW: f64 = 7.0;
         let edge = &self.graph.edges[index];
-        let (Some((first, _)), Some((last, _))) = (self.find(What::Node(edge.from), 0), self.find(What::Node(edge.to), 0)) else { return };
+        let (first, last) = (self.node(edge.from).0, self.node(edge.to).0);
         let (mut x, to) = (self.port(index, edge.from, true), self.port(index, edge.to, false));
         let start = self.tops[first] + self.heights[edge.from];
         let mut path = format!("M{x:.1} {start:.1}V{:.1}", self.bottoms[first]);
         let mut segments = Vec::new();
         for row in first + 1..=last {
-            let (from_y, next_x) = (self.bottoms[row - 1], if row == last { to } else { self.find(What::Edge(index), row).map_or(to, |(_, x)| x) });
+            let (from_y, next_x) = (self.bottoms[row - 1], if row == last { to } else { self.lanes[index].get(row - first - 1).copied().unwrap_or(to) });
             let to_y = if row == last { self.tops[row] - ARROW + 1.0 } else { self.tops[row] };
             let bend = (to_y - from_y) * 0.5;
             _ = write!(path, "C{x:.1} {:.1} {next_x:.1} {:.1} {next_x:.1} {to_y:.1}", from_y + bend, to_y - bend);
@@ -168,20 +182,18 @@ impl Places<'_> {
         _ = writeln!(out, "<title>{} after {}</title>", escaped(&self.graph.nodes[edge.to].name), escaped(&self.graph.nodes[edge.from].name));
         _ = writeln!(out, "<path class=\"edge\" d=\"{path}\"/>");
         _ = writeln!(out, "<path class=\"head\" d=\"M{to:.1} {tip:.1}l-4 -{ARROW}h8z\"/>");
-        if let Some(label) = label {
-            // Beside the end at which fewer arrows meet.
-            let leaves = self.graph.after(edge.from).count();
-            let near_target = leaves > self.graph.before(edge.to).count();
-            let segment = if near_target { segments.last() } else { segments.first() };
-            if let Some(&((x0, y0), (x1, y1))) = segment {
-                let t = if near_target { 0.72 } else { 0.28 };
-                // The curve rises and falls evenly: as far sideways as a smooth step, as far down as t.
-                let s = t * t * (3.0 - 2.0 * t);
-                let (x, y) = (x0 + (x1 - x0) * s, y0 + (y1 - y0) * t + 3.5);
-                // On the side that the curve bends away from.
-                let (x, anchor) = if (x1 > x0 + 8.0) != near_target && (x1 - x0).abs() > 8.0 { (x - 7.0, " text-anchor=\"end\"") } else { (x + 7.0, "") };
-                _ = writeln!(out, "<text class=\"label\" x=\"{x:.1}\" y=\"{y:.1}\"{anchor}>{}</text>", escaped(&label));
-            }
+        if let (Some(label), Some(&((x0, y0), (x1, y1)))) = (label, segments.first()) {
+            // In the middle of the curve, a little higher and lower in turn where several leave one box.
+            let leaving: Vec<usize> = (0..self.graph.edges.len()).filter(|&other| self.graph.edges[other].from == edge.from).collect();
+            let t = match leaving.iter().position(|&other| other == index) {
+                Some(turn) if leaving.len() > 1 => if turn % 2 == 0 { 0.4 } else { 0.6 },
+                _ => 0.5,
+            };
+            // The curve rises and falls evenly: as far sideways as a smooth step, nearly as far down as t.
+            let s = t * t * (3.0 - 2.0 * t);
+            let (x, y, wide) = (x0 + (x1 - x0) * s, y0 + (y1 - y0) * t, columns(&label) * 6.4 + 12.0);
+            _ = writeln!(labels, "<rect class=\"pill\" x=\"{:.1}\" y=\"{:.1}\" width=\"{wide:.1}\" height=\"15\" rx=\"7.5\"/>", x - wide / 2.0, y - 7.5);
+            _ = writeln!(labels, "<text class=\"label\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>", y + 3.6, escaped(&label));
         }
         out.push_str("</g>\n");
     }

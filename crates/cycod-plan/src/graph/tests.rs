@@ -132,10 +132,10 @@ fn mermaid() {
             s1 -->|"output"| s3
             s2 -->|"exit-code"| s3
     "#]].assert_eq(&graph(DIAMOND).mermaid());
-    let hostile = graph("  - {name: a, run: 'echo \"]; click s0 <b>` #quot; {P}'}\n").mermaid();
+    let hostile = graph("  - {name: a, run: 'echo \"]; click s0 <b>` #quot; {P}\"'}\n").mermaid();
     expect![[r#"
         flowchart TD
-            s0["a<br/>run: echo #34;#93;#59; click s0 #60;b#62;#96; #35;quot#59; #123;P#125;"]
+            s0["a<br/>run: echo #34;#93;#59; click s0 #60;b#62;#96; #35;quot#59; #123;P#125;#34;"]
     "#]].assert_eq(&hostile);
 }
 
@@ -177,6 +177,20 @@ fn the_layout_keeps_its_promises() {
             assert_eq!(text.matches(&format!(" s{step} ")).count(), 1, "{text}");
         }
     }
+}
+
+#[test]
+fn a_large_graph_takes_no_longer_than_looking_at_it() {
+    let began = std::time::Instant::now();
+    let chain: String = (0..1000).map(|step| format!("  - {{name: s{step}, run: x}}\n")).collect();
+    let chain = graph(&chain);
+    assert_eq!(chain.edges.len(), 999);
+    assert_eq!(chain.text(Charset::Ascii).lines().last(), Some("s999 after s998"));
+    assert!(chain.svg().ends_with("</svg>\n"));
+    let fan: String = (0..1000).map(|step| format!("  - {{name: s{step}, run: x, parallel: {}}}\n", step % 100 != 0)).collect();
+    let fan = graph(&fan);
+    assert!(fan.mermaid().len() > 1000 && fan.svg().ends_with("</svg>\n") && fan.text(Charset::Ascii).lines().count() == 1000);
+    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
 }
 
 #[test]
