@@ -19,8 +19,9 @@ pub(crate) fn place(pieces: &[Piece<'_>]) -> Result<Vec<String>, Refusal> {
     let assembled = assemble(pieces, true)?;
     let source = assembled.source.as_bytes();
     let found = track(Shell::Sh, source);
-    if let Some(danger) =
-        second::dangers(Shell::Sh, &assembled.source, &found, &assembled.values).into_iter().find(|danger| !danger.allowed && !danger.is_builtin())
+    if let Some(danger) = second::dangers(Shell::Sh, &assembled.source, &found, &assembled.values)
+        .into_iter()
+        .find(|danger| !danger.allowed && !danger.is_builtin())
     {
         let piece = assembled.values[danger.hole].1;
         let problem = second::problem(&danger, &assembled.source, &found, &assembled.values);
@@ -116,7 +117,10 @@ pub(crate) fn place_inline(pieces: &[Piece<'_>]) -> Result<String, Refusal> {
             Piece::Text(text) => out.push_str(text),
             Piece::Value(value) => {
                 let text = joined(value);
-                let inert = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b':' | b'@' | b'%' | b'+' | b'=' | b',' | b'-'));
+                let inert = text.bytes().all(|byte| {
+                    byte.is_ascii_alphanumeric()
+                        || matches!(byte, b'_' | b'.' | b'/' | b':' | b'@' | b'%' | b'+' | b'=' | b',' | b'-')
+                });
                 let known = match value.kind {
                     Kind::Number => is_number(&text) || text.is_empty(),
                     Kind::Boolean => matches!(&*text, "true" | "false" | ""),
@@ -124,7 +128,11 @@ pub(crate) fn place_inline(pieces: &[Piece<'_>]) -> Result<String, Refusal> {
                     Kind::Text => false,
                 };
                 if !(known || inert || value.mode == Mode::Raw) {
-                    let name: String = value.name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
+                    let name: String = value
+                        .name
+                        .chars()
+                        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' })
+                        .collect();
                     return Err(Refusal {
                         code: code::INLINE,
                         piece,

@@ -54,7 +54,9 @@ fn nul(piece: usize, offset: usize, what: &str) -> Refusal {
 fn holds_nul(value: &Value<'_>) -> bool {
     match &value.words {
         Words::One(text) => text.as_bytes().contains(&HOLE),
-        Words::List { items, delimiter } => delimiter.as_bytes().contains(&HOLE) || items.iter().any(|item| item.as_bytes().contains(&HOLE)),
+        Words::List { items, delimiter } => {
+            delimiter.as_bytes().contains(&HOLE) || items.iter().any(|item| item.as_bytes().contains(&HOLE))
+        }
     }
 }
 

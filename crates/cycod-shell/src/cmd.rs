@@ -25,7 +25,8 @@ struct Hole {
     escaped: bool,
 }
 
-const TWICE: [&str; 13] = ["call", "for", "cmd", "powershell", "pwsh", "python", "py", "node", "perl", "ruby", "php", "bash", "wsl"];
+const TWICE: [&str; 13] =
+    ["call", "for", "cmd", "powershell", "pwsh", "python", "py", "node", "perl", "ruby", "php", "bash", "wsl"];
 
 fn scan(source: &str) -> Vec<Hole> {
     let mut holes = Vec::new();
@@ -35,7 +36,18 @@ fn scan(source: &str) -> Vec<Hole> {
     let bytes = source.as_bytes();
     for (at, &byte) in bytes.iter().enumerate() {
         if byte == 0 {
-            holes.push(Hole { at, place: if comment { Place::Comment } else if quoted { Place::Quoted } else { Place::Bare }, twice, escaped });
+            holes.push(Hole {
+                at,
+                place: if comment {
+                    Place::Comment
+                } else if quoted {
+                    Place::Quoted
+                } else {
+                    Place::Bare
+                },
+                twice,
+                escaped,
+            });
             escaped = false;
             start = false;
             continue;
@@ -72,7 +84,10 @@ fn scan(source: &str) -> Vec<Hole> {
 }
 
 fn is_plain(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b':' | b'@' | b'+' | b'-' | b'\\'))
+    !text.is_empty()
+        && text.bytes().all(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b':' | b'@' | b'+' | b'-' | b'\\')
+        })
 }
 
 fn unsafe_character(text: &str) -> Option<char> {
@@ -81,10 +96,16 @@ fn unsafe_character(text: &str) -> Option<char> {
 
 fn write(source: &str, hole: &Hole, value: &Value<'_>) -> Result<String, Problem> {
     let whole = joined(value);
-    let no = |code: &'static str, message: String, help: &str| Err(Problem { code, message, help: help.to_owned(), rewrite: None });
+    let no = |code: &'static str, message: String, help: &str| {
+        Err(Problem { code, message, help: help.to_owned(), rewrite: None })
+    };
     let name = value.name;
     if hole.escaped {
-        return no(code::PLACE, format!("`{name}` stands where no value can be placed: a `^` stands directly before it"), "remove the `^`");
+        return no(
+            code::PLACE,
+            format!("`{name}` stands where no value can be placed: a `^` stands directly before it"),
+            "remove the `^`",
+        );
     }
     if let Some(program) = hole.twice.filter(|_| !is_plain(&whole) && !whole.is_empty() && value.kind == Kind::Text) {
         return no(
@@ -118,14 +139,26 @@ fn write(source: &str, hole: &Hole, value: &Value<'_>) -> Result<String, Problem
                 _ => split(value).words.iter().map(|word| crate::argv::plain_text(word)).collect(),
             };
             let before = source[..hole.at].bytes().next_back();
-            let blank = |byte: Option<u8>| byte.is_none_or(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'&' | b'|' | b')' | b'('));
-            let joins = |byte: Option<u8>| blank(byte) || byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'=' | b':' | b'/' | b'.' | b'\\' | b'-' | b'_' | b','));
+            let blank = |byte: Option<u8>| {
+                byte.is_none_or(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'&' | b'|' | b')' | b'('))
+            };
+            let joins = |byte: Option<u8>| {
+                blank(byte)
+                    || byte.is_some_and(|byte| {
+                        byte.is_ascii_alphanumeric()
+                            || matches!(byte, b'=' | b':' | b'/' | b'.' | b'\\' | b'-' | b'_' | b',')
+                    })
+            };
             let mut out = Vec::new();
             for word in words {
                 if is_plain(&word) && joins(before) && joins(after.copied()) && !matches!(before, Some(b'<' | b'>')) {
                     out.push(word);
                 } else if !joins(before) || !joins(after.copied()) || word.ends_with('\\') {
-                    return no(code::VALUE, format!("the value of `{name}` cannot be quoted safely here"), "put double quotes around the whole argument");
+                    return no(
+                        code::VALUE,
+                        format!("the value of `{name}` cannot be quoted safely here"),
+                        "put double quotes around the whole argument",
+                    );
                 } else {
                     out.push(format!("\"{word}\""));
                 }

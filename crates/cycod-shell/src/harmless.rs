@@ -48,7 +48,8 @@ pub(crate) fn is_number(text: &str) -> bool {
         Some(at) => (&digits[..at], Some(digits[at + 1..].strip_prefix(['-', '+']).unwrap_or(&digits[at + 1..]))),
         None => (digits, None),
     };
-    let (whole, fraction) = mantissa.split_once('.').map_or((mantissa, None), |(whole, fraction)| (whole, Some(fraction)));
+    let (whole, fraction) =
+        mantissa.split_once('.').map_or((mantissa, None), |(whole, fraction)| (whole, Some(fraction)));
     let all = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     all(whole) && fraction.is_none_or(all) && exponent.is_none_or(all)
 }

@@ -1,9 +1,13 @@
 //! Writes values into programs for bash, POSIX shells and zsh.
 //!
 //! The program that comes out consists of four things only: the author's own text; characters of values that are harmless in
-//! every context; references to variables; and one prelude that assigns those variables, `name='…'`, in which the only
-//! encoding is `'\''` for a quote. So even where the tracker were wrong, a value could be split or globbed, but not run. That
-//! the tracker is right makes it exact.
+//! every context; references to variables; and one prelude that assigns those variables, each in one quoted word: `name='…'`
+//! with `'\''` for a quote, or `name="…"` with backslashes where a value holds many quotes. So even where the tracker were
+//! wrong, a value could be split or globbed, but not run. That the tracker is right makes it exact.
+//!
+//! A value that begins with `-` reaches a program as it is, and the program may take it for an option: that is a matter
+//! between the author and the program, who has `--` for it. In zsh a live glob that matches nothing is an error, as it is
+//! for anything typed there; in bash and sh it stays text.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -30,7 +34,16 @@ pub(crate) fn place(shell: Shell, pieces: &[Piece<'_>]) -> Result<Placed, Refusa
         let problem = second::problem(danger, &assembled.source, &found, &assembled.values);
         return Err(refusal(piece, problem));
     }
-    Placing { shell, assembled: &assembled, found: &found, dangers: &dangers, variables: Vec::new(), edits: Vec::new(), rewritten: Vec::new() }.finish()
+    Placing {
+        shell,
+        assembled: &assembled,
+        found: &found,
+        dangers: &dangers,
+        variables: Vec::new(),
+        edits: Vec::new(),
+        rewritten: Vec::new(),
+    }
+    .finish()
 }
 
 pub(crate) fn inspect(shell: Shell, pieces: &[Piece<'_>]) -> Vec<Finding> {
@@ -38,7 +51,12 @@ pub(crate) fn inspect(shell: Shell, pieces: &[Piece<'_>]) -> Vec<Finding> {
         Ok(assembled) => assembled,
         Err(refusal) => {
             let problem = Problem { code: refusal.code, message: refusal.message, help: refusal.try_, rewrite: None };
-            return vec![Finding { piece: refusal.piece, offset: refusal.offset, context: Context::Unsupported, problem: Some(problem) }];
+            return vec![Finding {
+                piece: refusal.piece,
+                offset: refusal.offset,
+                context: Context::Unsupported,
+                problem: Some(problem),
+            }];
         }
     };
     let found = track(shell, assembled.source.as_bytes());
@@ -102,7 +120,9 @@ impl Placing<'_> {
             self.expand_document(&self.found.documents[index]);
         }
         self.edits.sort_by_key(|(range, _)| (range.start, range.end));
-        let mut text = String::with_capacity(source.len() + self.variables.iter().map(|(_, _, value)| value.len() + 32).sum::<usize>());
+        let mut text = String::with_capacity(
+            source.len() + self.variables.iter().map(|(_, _, value)| value.len() + 32).sum::<usize>(),
+        );
         for (_, name, value) in &self.variables {
             text.push_str(name);
             text.push('=');
@@ -125,7 +145,8 @@ impl Placing<'_> {
         if let Some((_, name, _)) = self.variables.iter().find(|(base, _, value)| base == of && value == text) {
             return name.clone();
         }
-        let stem: String = of.chars().map(|character| if character.is_ascii_alphanumeric() { character } else { '_' }).collect();
+        let stem: String =
+            of.chars().map(|character| if character.is_ascii_alphanumeric() { character } else { '_' }).collect();
         let mut name = format!("cycod_{stem}");
         let mut count = 1;
         while self.assembled.source.contains(&name) || self.variables.iter().any(|(_, taken, _)| *taken == name) {
@@ -154,7 +175,8 @@ impl Placing<'_> {
             Spot::Here(document) => {
                 let document_index = document;
                 let document = &self.found.documents[document];
-                let completes = std::str::from_utf8(&document.delimiter).is_ok_and(|delimiter| delimiter.contains(&*whole));
+                let completes =
+                    std::str::from_utf8(&document.delimiter).is_ok_and(|delimiter| delimiter.contains(&*whole));
                 if harmless && !completes {
                     return Ok(whole.into_owned());
                 }
@@ -164,9 +186,16 @@ impl Placing<'_> {
                 format!("${{{}}}", self.variable(name, &whole))
             }
             Spot::One { tilde } => {
-                if value.mode == Mode::Arguments && tilde && (whole.starts_with("~/") || *whole == *"~" && !self.glued_right(hole)) {
+                if value.mode == Mode::Arguments
+                    && tilde
+                    && (whole.starts_with("~/") || *whole == *"~" && !self.glued_right(hole))
+                {
                     let rest = &whole[1..];
-                    return Ok(if rest.is_empty() { "~".into() } else { format!("~/{}", self.literal(name, &rest[1..], false)) });
+                    return Ok(if rest.is_empty() {
+                        "~".into()
+                    } else {
+                        format!("~/{}", self.literal(name, &rest[1..], false))
+                    });
                 }
                 if value.mode == Mode::Fragment {
                     let words = split(value).words;
@@ -176,18 +205,27 @@ impl Placing<'_> {
                 }
                 self.word(name, &whole, hole.bare)
             }
-            Spot::Words if self.dangers.iter().any(|danger| danger.hole == index && danger.fragment) => self.word(name, &whole, hole.bare),
+            Spot::Words if self.dangers.iter().any(|danger| danger.hole == index && danger.fragment) => {
+                self.word(name, &whole, hole.bare)
+            }
             Spot::Words => self.words(hole, value),
         })
     }
 
     fn glued_right(&self, hole: &Hole) -> bool {
-        self.assembled.source.as_bytes().get(hole.at + 1).is_some_and(|next| !matches!(next, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b')' | b'<' | b'>'))
+        self.assembled
+            .source
+            .as_bytes()
+            .get(hole.at + 1)
+            .is_some_and(|next| !matches!(next, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b')' | b'<' | b'>'))
     }
 
     fn words(&mut self, hole: &Hole, value: &Value<'_>) -> String {
         let bytes = self.assembled.source.as_bytes();
-        if value.kind == Kind::Number && matches!(bytes.get(hole.at + 1), Some(b'}' | b'.')) && matches!(bytes[..hole.at].last(), Some(b'{' | b'.')) {
+        if value.kind == Kind::Number
+            && matches!(bytes.get(hole.at + 1), Some(b'}' | b'.'))
+            && matches!(bytes[..hole.at].last(), Some(b'{' | b'.'))
+        {
             let text = joined(value);
             if is_number(&text) {
                 // `{1..{N}}`: a brace range takes no quotes.
@@ -203,7 +241,9 @@ impl Placing<'_> {
             let between = if split.breaks_left || split.breaks_right { " " } else { "" };
             return match (text_left, text_right) {
                 (true, true) if between == " " => "'' ''".into(),
-                (true, _) | (_, true) => format!("{}''{}", if text_left { "" } else { between }, if text_right { "" } else { between }),
+                (true, _) | (_, true) => {
+                    format!("{}''{}", if text_left { "" } else { between }, if text_right { "" } else { between })
+                }
                 _ if hole.glued_left || next_is_hole => between.into(),
                 _ => String::new(),
             };
@@ -219,7 +259,8 @@ impl Placing<'_> {
             }
             let tilde = (index > 0 || !hole.glued_left || split.breaks_left)
                 && (word.len() > 1 || index < last || split.breaks_right || !self.glued_right(hole));
-            let globs = !(hole.element && word.first().is_some_and(|first| matches!(first, Segment::Glob(glob) if glob.starts_with('['))));
+            let globs = !(hole.element
+                && word.first().is_some_and(|first| matches!(first, Segment::Glob(glob) if glob.starts_with('['))));
             self.segments(value.name, word, hole.bare, tilde, globs, &mut out);
         }
         if split.breaks_right {
@@ -296,8 +337,10 @@ impl Placing<'_> {
             }
             at = next;
         }
-        let plain = !document.delimiter.is_empty() && document.delimiter.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-        let mut delimiter = if plain { String::from_utf8_lossy(&document.delimiter).into_owned() } else { "cycod_END".to_owned() };
+        let plain = !document.delimiter.is_empty()
+            && document.delimiter.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        let mut delimiter =
+            if plain { String::from_utf8_lossy(&document.delimiter).into_owned() } else { "cycod_END".to_owned() };
         while !plain && source.contains(&delimiter) {
             delimiter.push('_');
         }
@@ -338,7 +381,8 @@ fn arithmetic(shell: Shell, value: &Value<'_>, text: &str, parens: bool) -> Resu
     // A leading zero would make it octal.
     let trimmed = digits.trim_start_matches('0');
     let mut out = String::new();
-    let digits = if trimmed.is_empty() || trimmed.starts_with('.') { format!("0{trimmed}") } else { trimmed.to_owned() };
+    let digits =
+        if trimmed.is_empty() || trimmed.starts_with('.') { format!("0{trimmed}") } else { trimmed.to_owned() };
     let _ = match (sign, parens) {
         ("", _) => write!(out, "{digits}"),
         (_, true) => write!(out, "(-{digits})"),

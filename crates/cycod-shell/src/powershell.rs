@@ -92,13 +92,23 @@ fn scan(source: &str) -> Vec<Hole> {
             };
             let trouble = unsure.or(match frame {
                 Frame::Code(_) if before == '`' => Some("a backtick stands directly before it"),
-                Frame::Code(_) if !(is_boundary(before) || before.is_ascii_alphanumeric() || matches!(before, '_' | '=' | ':' | '/' | '.' | ',' | '-' | '\\')) => {
+                Frame::Code(_)
+                    if !(is_boundary(before)
+                        || before.is_ascii_alphanumeric()
+                        || matches!(before, '_' | '=' | ':' | '/' | '.' | ',' | '-' | '\\')) =>
+                {
                     Some("the text directly before it would join its quotes")
                 }
                 Frame::Code(_) if is_boundary(before) && next.is_some_and(|next| !is_boundary(next) && next != ',') => {
                     Some("PowerShell ends an argument where a quote closes; put `\"…\"` around the whole argument")
                 }
-                Frame::Code(_) if next.is_some_and(|next| !is_boundary(next) && !next.is_ascii_alphanumeric() && !matches!(next, ',' | '.' | '/' | '\\' | '-' | '_' | '=' | ':')) => {
+                Frame::Code(_)
+                    if next.is_some_and(|next| {
+                        !is_boundary(next)
+                            && !next.is_ascii_alphanumeric()
+                            && !matches!(next, ',' | '.' | '/' | '\\' | '-' | '_' | '=' | ':')
+                    }) =>
+                {
                     Some("the text directly after it would join its quotes")
                 }
                 Frame::Double | Frame::DoubleHere if before == '`' => Some("a backtick stands directly before it"),
@@ -172,11 +182,10 @@ fn scan(source: &str) -> Vec<Hole> {
                     frames.pop();
                 }
             }
-            Frame::Double | Frame::DoubleHere if character == '`'
-                && next.is_some_and(|next| next != '\0') => {
-                    characters.next();
-                    seen = 'x';
-                }
+            Frame::Double | Frame::DoubleHere if character == '`' && next.is_some_and(|next| next != '\0') => {
+                characters.next();
+                seen = 'x';
+            }
             Frame::Double | Frame::DoubleHere if character == '$' && next == Some('(') => {
                 characters.next();
                 frames.push(Frame::Code(')'));
@@ -247,7 +256,9 @@ fn trouble(hole: &Hole, value: &Value<'_>) -> Option<Problem> {
         });
     }
     let program = hole.program?;
-    let fine = value.mode == Mode::Raw || matches!(value.kind, Kind::Boolean | Kind::Enum) || value.kind == Kind::Number && is_number(&joined(value));
+    let fine = value.mode == Mode::Raw
+        || matches!(value.kind, Kind::Boolean | Kind::Enum)
+        || value.kind == Kind::Number && is_number(&joined(value));
     (!fine).then(|| Problem {
         code: code::SECOND_PARSE,
         message: format!("`{}` stands in code that `{program}` parses, where no quoting keeps it data", value.name),
@@ -278,7 +289,10 @@ pub(crate) fn place(pieces: &[Piece<'_>]) -> Result<Placed, Refusal> {
             }
             Frame::SingleHere => {
                 let meets_quote = source[at..].chars().next().is_some_and(is_single);
-                if whole.chars().any(is_single) && whole.contains('@') || meets_quote && whole.contains('\n') || whole.is_empty() && meets_quote {
+                if whole.chars().any(is_single) && whole.contains('@')
+                    || meets_quote && whole.contains('\n')
+                    || whole.is_empty() && meets_quote
+                {
                     return Err(Refusal {
                         code: code::VALUE,
                         piece,
@@ -308,7 +322,11 @@ fn bare(value: &Value<'_>, source: &str, at: usize) -> String {
     let list = match (&value.words, value.mode) {
         (crate::Words::List { items, .. }, _) => items.iter().map(|item| quoted(item)).collect::<Vec<_>>(),
         (_, Mode::Output) => split(value).words.iter().map(|word| quoted(&crate::argv::plain_text(word))).collect(),
-        (_, Mode::Arguments) if whole.is_empty() && source[..at].ends_with(char::is_whitespace) && !source[..at].trim_end().ends_with(['=', '(', ',']) => {
+        (_, Mode::Arguments)
+            if whole.is_empty()
+                && source[..at].ends_with(char::is_whitespace)
+                && !source[..at].trim_end().ends_with(['=', '(', ',']) =>
+        {
             return String::new();
         }
         _ => return quoted(&whole),

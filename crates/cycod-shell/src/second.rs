@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::harmless::is_number;
 use crate::piece::{Kind, Mode, Shell, Value};
 use crate::refusal::{Problem, code};
-use crate::track::{Command, Feed, HOLE, Role, Spot, Track, track};
+use crate::track::{Command, Feed, HOLE, Role, Spot, Track, is_comparison, track};
 
 /// A hole in code.
 #[derive(Debug, Clone)]
@@ -78,14 +78,29 @@ pub(crate) fn dangers(shell: Shell, source: &str, found: &Track, values: &[(&Val
     for (index, command) in found.commands.iter().enumerate() {
         let mut check = Check { source, shell, values, command, index, dangers: &mut dangers };
         if command.test {
-            let words: Vec<Decoded> = command.words.iter().enumerate().map(|(index, word)| decode(source, &word.span, &word.holes, index)).collect();
+            let words: Vec<Decoded> = command
+                .words
+                .iter()
+                .enumerate()
+                .map(|(index, word)| decode(source, &word.span, &word.holes, index))
+                .collect();
             check.test(&words);
             continue;
         }
         for word in &command.words {
             let text = &source[word.span.clone()];
+            if word.holes.is_empty() {
+                continue;
+            }
             if word.role == Role::Assignment && text.starts_with("PS4=") {
                 check.flag_all(word.holes.clone(), Language::Eval, "PS4", None, None);
+            }
+            // `n={X}; echo $((n))` evaluates the value as much as `$(({X}))` does. Only bash and zsh look into variables so.
+            if shell != Shell::Sh && word.role != Role::HereString {
+                let assigned = text.split_once('=').map(|(name, _)| name.strip_suffix('+').unwrap_or(name));
+                if let Some(name) = assigned.filter(|name| is_identifier(name) && is_calculated(name, source, found)) {
+                    check.flag_all(word.holes.clone(), Language::Arithmetic, &format!("$(({name}))"), None, None);
+                }
             }
         }
         let words: Vec<Decoded> = command
@@ -102,6 +117,35 @@ pub(crate) fn dangers(shell: Shell, source: &str, found: &Track, values: &[(&Val
     dangers
 }
 
+fn is_identifier(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Whether a variable stands in arithmetic somewhere, or was declared an integer.
+fn is_calculated(name: &str, source: &str, found: &Track) -> bool {
+    let is_word = |text: &str| text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(|word| word == name);
+    // Subscripts of an associative array are text.
+    let associative = source.contains(" -A");
+    if found
+        .arithmetic
+        .iter()
+        .any(|(span, subscript)| !(*subscript && associative) && source.get(span.clone()).is_some_and(is_word))
+    {
+        return true;
+    }
+    source.split(['\n', ';', '&', '|']).any(|line| {
+        let mut words = line
+            .split_whitespace()
+            .skip_while(|word| !matches!(*word, "declare" | "typeset" | "local" | "readonly" | "export" | "integer"));
+        words.next().is_some_and(|first| {
+            let rest: Vec<&str> = words.collect();
+            (first == "integer" || rest.iter().any(|word| word.starts_with('-') && word.contains('i')))
+                && rest.iter().any(|word| word.split('=').next() == Some(name))
+        })
+    })
+}
+
 struct Check<'a> {
     source: &'a str,
     shell: Shell,
@@ -115,24 +159,57 @@ struct Check<'a> {
 fn takes_value(program: &str, option: &str) -> bool {
     let list: &[&str] = match program {
         "env" => &["-u", "-C", "--unset", "--chdir"],
-        "sudo" | "doas" => &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t", "--user", "--group", "--chdir"],
+        "sudo" | "doas" => {
+            &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t", "--user", "--group", "--chdir"]
+        }
         "nice" => &["-n"],
         "ionice" => &["-c", "-n", "-p"],
         "timeout" => &["-s", "-k", "--signal", "--kill-after"],
         "stdbuf" => &["-i", "-o", "-e"],
         "exec" => &["-a"],
-        "xargs" => &["-I", "-n", "-P", "-L", "-d", "-E", "-s", "-a", "--max-args", "--max-procs", "--delimiter", "--arg-file", "--replace"],
+        "xargs" => &[
+            "-I",
+            "-n",
+            "-P",
+            "-L",
+            "-d",
+            "-E",
+            "-s",
+            "-a",
+            "--max-args",
+            "--max-procs",
+            "--delimiter",
+            "--arg-file",
+            "--replace",
+        ],
         "flock" => &["-w", "-E", "--timeout"],
         "time" => &["-f", "-o"],
         "sshpass" => &["-p", "-f", "-d"],
         "chroot" => &["--userspec", "--groups"],
-        "docker" | "podman" | "nerdctl" => {
-            &["-e", "-u", "-w", "-v", "-p", "--name", "--env", "--user", "--workdir", "--volume", "--network", "--mount", "--entrypoint", "--platform", "-m", "--memory", "--cpus"]
-        }
+        "docker" | "podman" | "nerdctl" => &[
+            "-e",
+            "-u",
+            "-w",
+            "-v",
+            "-p",
+            "--name",
+            "--env",
+            "--user",
+            "--workdir",
+            "--volume",
+            "--network",
+            "--mount",
+            "--entrypoint",
+            "--platform",
+            "-m",
+            "--memory",
+            "--cpus",
+        ],
         "kubectl" => &["-n", "-c", "--namespace", "--container", "--context"],
-        "ssh" | "rsh" | "slogin" => {
-            &["-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o", "-p", "-Q", "-R", "-S", "-W", "-w", "-B", "-P"]
-        }
+        "ssh" | "rsh" | "slogin" => &[
+            "-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o", "-p", "-Q", "-R", "-S",
+            "-W", "-w", "-B", "-P",
+        ],
         "awk" => &["-F", "-v", "-f", "--assign", "--field-separator", "--file"],
         "sed" => &["-f", "-l", "--file"],
         "jq" | "yq" => &["-L", "--indent", "-f", "--from-file"],
@@ -153,7 +230,8 @@ fn takes_value(program: &str, option: &str) -> bool {
 }
 
 fn language_of(program: &str) -> Option<(Language, &'static str, &'static [&'static str])> {
-    let stem = program.strip_suffix(".exe").unwrap_or(program).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let stem =
+        program.strip_suffix(".exe").unwrap_or(program).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     Some(match stem {
         "python" | "pypy" | "python3-" => (Language::Python, "python", &["-c"]),
         "perl" => (Language::Perl, "perl", &["-e", "-E"]),
@@ -162,8 +240,10 @@ fn language_of(program: &str) -> Option<(Language, &'static str, &'static [&'sta
         "deno" => (Language::Node, "node", &["eval"]),
         "php" => (Language::Php, "php", &["-r", "--run"]),
         "Rscript" | "R" => (Language::R, "R", &["-e"]),
-        "lua" | "luajit" | "osascript" | "julia" | "elixir" | "groovy" | "expect" | "scala" | "ghc" | "tclsh" | "clojure" | "guile" | "racket" | "mongosh"
-        | "mongo" => (Language::Other, "other", &["-e", "-E", "-c", "--eval"]),
+        "lua" | "luajit" | "osascript" | "julia" | "elixir" | "groovy" | "expect" | "scala" | "ghc" | "tclsh"
+        | "clojure" | "guile" | "racket" | "mongosh" | "mongo" => {
+            (Language::Other, "other", &["-e", "-E", "-c", "--eval"])
+        }
         "psql" => (Language::Sql, "psql", &["-c", "--command"]),
         "mysql" | "mariadb" => (Language::Sql, "mysql", &["-e", "--execute"]),
         "clickhouse" | "clickhouse-client" => (Language::Sql, "clickhouse", &["-q", "--query"]),
@@ -172,7 +252,15 @@ fn language_of(program: &str) -> Option<(Language, &'static str, &'static [&'sta
 }
 
 impl Check<'_> {
-    fn flag(&mut self, hole: usize, language: Language, program: &str, word: Option<usize>, document: Option<usize>, fragment: bool) {
+    fn flag(
+        &mut self,
+        hole: usize,
+        language: Language,
+        program: &str,
+        word: Option<usize>,
+        document: Option<usize>,
+        fragment: bool,
+    ) {
         let value = self.values[hole].0;
         let known = match value.kind {
             Kind::Text => false,
@@ -195,7 +283,14 @@ impl Check<'_> {
         });
     }
 
-    fn flag_all(&mut self, holes: Range<usize>, language: Language, program: &str, word: Option<usize>, document: Option<usize>) {
+    fn flag_all(
+        &mut self,
+        holes: Range<usize>,
+        language: Language,
+        program: &str,
+        word: Option<usize>,
+        document: Option<usize>,
+    ) {
         for hole in holes {
             self.flag(hole, language, program, word, document, false);
         }
@@ -203,7 +298,11 @@ impl Check<'_> {
 
     /// Flags every hole of a word that is code.
     fn code(&mut self, language: Language, program: &str, word: &Decoded) {
-        let open = if matches!(language, Language::Shell | Language::Eval | Language::Remote) { open_places(&word.text) } else { Vec::new() };
+        let open = if matches!(language, Language::Shell | Language::Eval | Language::Remote) {
+            open_places(&word.text)
+        } else {
+            Vec::new()
+        };
         for (index, &hole) in word.holes.iter().enumerate() {
             self.flag(hole, language, program, Some(word.index), None, open.get(index).copied().unwrap_or(false));
         }
@@ -238,7 +337,12 @@ impl Check<'_> {
             self.flag_all(word.holes.clone(), language, program, None, None);
         }
         // `bash < <(echo {X})`: only a process substitution hands over text; a path is a path.
-        for word in self.command.words.iter().filter(|word| word.role == Role::Redirect && self.source[word.span.clone()].starts_with("<(")) {
+        for word in self
+            .command
+            .words
+            .iter()
+            .filter(|word| word.role == Role::Redirect && self.source[word.span.clone()].starts_with("<("))
+        {
             self.flag_all(word.holes.clone(), language, program, None, None);
         }
     }
@@ -269,8 +373,9 @@ impl Check<'_> {
                     }
                     at += 1 + next;
                 }
-                "nohup" | "setsid" | "command" | "builtin" | "exec" | "nice" | "ionice" | "stdbuf" | "time" | "noglob" | "nocorrect" | "chronic" | "caffeinate"
-                | "busybox" | "unbuffer" | "strace" | "sshpass" | "systemd-run" | "unshare" | "proxychains" | "then" | "do" => at += 1 + skip(rest, program),
+                "nohup" | "setsid" | "command" | "builtin" | "exec" | "nice" | "ionice" | "stdbuf" | "time"
+                | "noglob" | "nocorrect" | "chronic" | "caffeinate" | "busybox" | "unbuffer" | "strace" | "sshpass"
+                | "systemd-run" | "unshare" | "proxychains" | "then" | "do" => at += 1 + skip(rest, program),
                 "timeout" | "chroot" => at += 2 + skip(rest, program),
                 "xargs" => {
                     for (index, word) in rest.iter().enumerate() {
@@ -282,12 +387,17 @@ impl Check<'_> {
                     }
                     at += 1 + skip(rest, "xargs");
                 }
-                "find" | "fd" => match rest.iter().position(|word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir")) {
+                "find" | "fd" => match rest
+                    .iter()
+                    .position(|word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir"))
+                {
                     Some(next) => at += 2 + next,
                     None => return,
                 },
                 "docker" | "podman" | "nerdctl" | "kubectl" => {
-                    let Some(verb) = rest.iter().position(|word| matches!(word.text.as_str(), "exec" | "run")) else { return };
+                    let Some(verb) = rest.iter().position(|word| matches!(word.text.as_str(), "exec" | "run")) else {
+                        return;
+                    };
                     let dashes = rest.iter().position(|word| word.text == "--");
                     at += match dashes {
                         Some(dashes) => 2 + dashes,
@@ -311,7 +421,9 @@ impl Check<'_> {
 
     fn program(&mut self, program: &str, rest: &[Decoded], replace: Option<&str>) {
         match program {
-            "bash" | "sh" | "zsh" | "dash" | "ksh" | "ksh93" | "mksh" | "ash" | "fish" | "rbash" => self.shell(program, rest, replace),
+            "bash" | "sh" | "zsh" | "dash" | "ksh" | "ksh93" | "mksh" | "ash" | "fish" | "rbash" => {
+                self.shell(program, rest, replace);
+            }
             "eval" => self.joined(Language::Eval, "eval", rest),
             "trap" => {
                 if let Some(word) = rest.get(options(rest, "trap")) {
@@ -334,14 +446,19 @@ impl Check<'_> {
             "ssh" | "rsh" | "slogin" => {
                 for (index, word) in rest.iter().enumerate() {
                     if (word.text == "-o" || word.text.starts_with("-oProxyCommand"))
-                        && let Some(next) = rest.get(index + usize::from(word.text == "-o")).filter(|next| next.text.contains("Command")) {
-                            self.code(Language::Remote, "ssh -o", next);
-                        }
+                        && let Some(next) = rest
+                            .get(index + usize::from(word.text == "-o"))
+                            .filter(|next| next.text.contains("Command"))
+                    {
+                        self.code(Language::Remote, "ssh -o", next);
+                    }
                 }
                 let host = options(rest, "ssh");
                 let remote = rest.get(host + 1..).unwrap_or_default();
                 self.joined(Language::Remote, program, remote);
-                if remote.is_empty() || remote.first().is_some_and(|word| matches!(word.text.as_str(), "bash" | "sh" | "zsh" | "sudo")) {
+                if remote.is_empty()
+                    || remote.first().is_some_and(|word| matches!(word.text.as_str(), "bash" | "sh" | "zsh" | "sudo"))
+                {
                     self.input(Language::Remote, program);
                 } else if let Some((language, ..)) = remote.first().and_then(|word| language_of(&word.text)) {
                     self.input(language, &remote[0].text);
@@ -361,10 +478,13 @@ impl Check<'_> {
             "at" | "batch" | "crontab" => self.input(Language::Remote, program),
             "awk" | "gawk" | "mawk" | "nawk" => {
                 let from = options(rest, "awk");
-                if !rest[..from.min(rest.len())].iter().any(|word| word.text.starts_with("-f") || word.text.starts_with("--file"))
-                    && let Some(word) = rest.get(from) {
-                        self.code(Language::Awk, program, word);
-                    }
+                if !rest[..from.min(rest.len())]
+                    .iter()
+                    .any(|word| word.text.starts_with("-f") || word.text.starts_with("--file"))
+                    && let Some(word) = rest.get(from)
+                {
+                    self.code(Language::Awk, program, word);
+                }
             }
             "sed" | "gsed" => self.sed(program, rest),
             "jq" | "gojq" | "jaq" | "yq" => self.filter(program, rest),
@@ -372,9 +492,10 @@ impl Check<'_> {
                 let from = options(rest, "sqlite3");
                 for (index, word) in rest.iter().enumerate() {
                     if matches!(word.text.as_str(), "-cmd" | "-c")
-                        && let Some(next) = rest.get(index + 1) {
-                            self.code(Language::Sql, program, next);
-                        }
+                        && let Some(next) = rest.get(index + 1)
+                    {
+                        self.code(Language::Sql, program, next);
+                    }
                 }
                 for word in rest.get(from + 1..).unwrap_or_default() {
                     self.code(Language::Sql, program, word);
@@ -407,7 +528,8 @@ impl Check<'_> {
                 }
             }
             "export" | "declare" | "typeset" | "local" | "readonly" | "integer" => {
-                let integer = program == "integer" || rest.iter().any(|word| word.text.starts_with('-') && word.text.contains('i'));
+                let integer = program == "integer"
+                    || rest.iter().any(|word| word.text.starts_with('-') && word.text.contains('i'));
                 for word in rest {
                     let name_ends = word.text.find('=').unwrap_or(word.text.len());
                     let before = word.text[..name_ends].matches(HOLE as char).count();
@@ -437,10 +559,12 @@ impl Check<'_> {
                     _ => "-v",
                 };
                 for (index, word) in rest.iter().enumerate() {
-                    if word.text == option && (program != "printf" || index == 0)
-                        && let Some(next) = rest.get(index + 1) {
-                            self.code(Language::Name, program, next);
-                        }
+                    if word.text == option
+                        && (program != "printf" || index == 0)
+                        && let Some(next) = rest.get(index + 1)
+                    {
+                        self.code(Language::Name, program, next);
+                    }
                 }
                 if self.shell == Shell::Zsh && program != "printf" {
                     self.comparisons(rest);
@@ -458,16 +582,17 @@ impl Check<'_> {
     fn test(&mut self, words: &[Decoded]) {
         for (index, word) in words.iter().enumerate() {
             if matches!(word.text.as_str(), "-v" | "-R")
-                && let Some(next) = words.get(index + 1) {
-                    self.code(Language::Name, "[[ -v", next);
-                }
+                && let Some(next) = words.get(index + 1)
+            {
+                self.code(Language::Name, "[[ -v", next);
+            }
         }
         self.comparisons(words);
     }
 
     fn comparisons(&mut self, words: &[Decoded]) {
         for (index, word) in words.iter().enumerate() {
-            if matches!(word.text.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") {
+            if is_comparison(word.text.as_bytes()) {
                 for side in [index.checked_sub(1), Some(index + 1)].into_iter().flatten() {
                     if let Some(side) = words.get(side) {
                         self.code(Language::Arithmetic, &word.text, side);
@@ -513,7 +638,9 @@ impl Check<'_> {
                 if let Some(next) = rest.get(index + 1) {
                     self.code(language, program, next);
                 }
-            } else if flags.iter().any(|flag| flag.starts_with("--") && word.text.strip_prefix(flag).is_some_and(|tail| tail.starts_with('='))) {
+            } else if flags.iter().any(|flag| {
+                flag.starts_with("--") && word.text.strip_prefix(flag).is_some_and(|tail| tail.starts_with('='))
+            }) {
                 self.code(language, program, word);
             }
         }
@@ -540,7 +667,11 @@ impl Check<'_> {
                 at += 2;
                 continue;
             }
-            if flags.iter().any(|flag| text.len() > flag.len() && text.starts_with(flag) && (flag.len() == 2 || text[flag.len()..].starts_with('='))) {
+            if flags.iter().any(|flag| {
+                text.len() > flag.len()
+                    && text.starts_with(flag)
+                    && (flag.len() == 2 || text[flag.len()..].starts_with('='))
+            }) {
                 self.code(language, program, word);
                 at += 1;
                 continue;
@@ -555,7 +686,9 @@ impl Check<'_> {
             self.code(language, program, &rest[at]);
         }
         let ran_code = rest.iter().take(at).any(|word| flags.contains(&word.text.as_str()));
-        if language == Language::Sql || !ran_code && script.is_none_or(|word| word.text == "-" || word.text == "/dev/stdin") {
+        if language == Language::Sql
+            || !ran_code && script.is_none_or(|word| word.text == "-" || word.text == "/dev/stdin")
+        {
             self.input(language, program);
         }
     }
@@ -572,7 +705,9 @@ impl Check<'_> {
             if text.starts_with("--expression=") {
                 self.code(Language::Sed, program, word);
                 scripted = true;
-            } else if text == "--expression" || text.starts_with('-') && !text.starts_with("--") && !text.starts_with("-i") && text.ends_with('e') {
+            } else if text == "--expression"
+                || text.starts_with('-') && !text.starts_with("--") && !text.starts_with("-i") && text.ends_with('e')
+            {
                 if let Some(next) = rest.get(at + 1) {
                     self.code(Language::Sed, program, next);
                 }
@@ -635,13 +770,21 @@ fn options(words: &[Decoded], program: &str) -> usize {
 
 /// For each hole of shell code: whether it stands where a word is read, outside of quotes.
 fn open_places(text: &str) -> Vec<bool> {
-    track(Shell::Bash, text.as_bytes()).holes.iter().map(|hole| matches!(hole.spot, Spot::Words | Spot::One { .. })).collect()
+    track(Shell::Bash, text.as_bytes())
+        .holes
+        .iter()
+        .map(|hole| matches!(hole.spot, Spot::Words | Spot::One { .. }))
+        .collect()
 }
 
 /// Removes the shell's quoting from a word.
 fn decode(source: &str, span: &Range<usize>, holes: &Range<usize>, index: usize) -> Decoded {
     let bytes = source[span.clone()].as_bytes();
     let mut decoded = Decoded { index, ..Decoded::default() };
+    if holes.is_empty() && bytes.iter().all(|&byte| crate::track::is_word_byte(byte) || byte == b'=') {
+        source[span.clone()].clone_into(&mut decoded.text);
+        return decoded;
+    }
     let mut text = Vec::with_capacity(bytes.len());
     let mut hole = holes.start;
     let mut quote = 0u8;
@@ -701,7 +844,8 @@ fn decode(source: &str, span: &Range<usize>, holes: &Range<usize>, index: usize)
         }
         at += 1;
     }
-    decoded.text = String::from_utf8_lossy(&text).into_owned();
+    decoded.text =
+        String::from_utf8(text).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     decoded
 }
 
@@ -718,7 +862,8 @@ fn expansion(bytes: &[u8], at: usize) -> usize {
         Some(b'(') => (b'(', b')'),
         Some(b'{') if bytes[at] == b'$' => (b'{', b'}'),
         Some(next) if bytes[at] == b'$' && (next.is_ascii_alphabetic() || *next == b'_') => {
-            let length = bytes[at + 1..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+            let length =
+                bytes[at + 1..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
             return at + 1 + length;
         }
         Some(b'0'..=b'9' | b'@' | b'*' | b'#' | b'?' | b'$' | b'!' | b'-') if bytes[at] == b'$' => return at + 2,
@@ -755,20 +900,41 @@ pub(crate) fn problem(danger: &Danger, source: &str, found: &Track, values: &[(&
     let rewrite = rewrite(danger, source, found, values);
     let program = &danger.program;
     let (slug, message) = match danger.language {
-        Language::Arithmetic => (code::ARITHMETIC, format!("`{name}` is evaluated as arithmetic by `{program}`, which runs commands hidden in it")),
-        Language::Name => (code::SECOND_PARSE, format!("`{name}` is taken for a variable's name by `{program}`, which runs commands hidden in a subscript")),
-        _ => (code::SECOND_PARSE, format!("`{name}` stands in code that `{program}` parses, where no quoting keeps it data")),
+        Language::Arithmetic => (
+            code::ARITHMETIC,
+            format!("`{name}` is evaluated as arithmetic by `{program}`, which runs commands hidden in it"),
+        ),
+        Language::Name => (
+            code::SECOND_PARSE,
+            format!(
+                "`{name}` is taken for a variable's name by `{program}`, which runs commands hidden in a subscript"
+            ),
+        ),
+        _ => (
+            code::SECOND_PARSE,
+            format!("`{name}` stands in code that `{program}` parses, where no quoting keeps it data"),
+        ),
     };
     let help = match (danger.language, rewrite.is_some()) {
         (Language::Arithmetic, _) => format!("declare `{name}` with `type: integer`, or compare text with `==`"),
-        (Language::Name, _) => format!("write the variable's name yourself, or list the allowed names in `validation: {{enum: […]}}` of `{name}`"),
+        (Language::Name, _) => format!(
+            "write the variable's name yourself, or list the allowed names in `validation: {{enum: […]}}` of `{name}`"
+        ),
         (_, true) => "pass the value beside the code".to_owned(),
-        (Language::Sed, _) => format!("use `awk` with `ENVIRON`, or `perl` with `$ENV{{{name}}}`: `sed` cannot be given data"),
-        (Language::Sql, _) => "use the client's bound parameters, or list the allowed values in `validation: {enum: […]}`".to_owned(),
-        (Language::Shell | Language::Eval | Language::Remote, _) => {
-            format!("write the code without the value and pass the value as an argument (`\"$1\"`), or use `{{{name}:shellescaped}}` outside of quotes")
+        (Language::Sed, _) => {
+            format!("use `awk` with `ENVIRON`, or `perl` with `$ENV{{\"{name}\"}}`: `sed` cannot be given data")
         }
-        _ => format!("write the code without the value and read it from the environment, `{name}={{{name}}}` before the command"),
+        (Language::Sql, _) => {
+            "use the client's bound parameters, or list the allowed values in `validation: {enum: […]}`".to_owned()
+        }
+        (Language::Shell | Language::Eval | Language::Remote, _) => {
+            format!(
+                "write the code without the value and pass the value as an argument (`\"$1\"`), or use `{{{name}:shellescaped}}` outside of quotes"
+            )
+        }
+        _ => format!(
+            "write the code without the value and read it from the environment, `{name}={{{name}}}` before the command"
+        ),
     };
     Problem { code: slug, message, help, rewrite }
 }
@@ -778,20 +944,23 @@ fn shown(text: &str, holes: impl Iterator<Item = usize>, values: &[(&Value<'_>, 
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match (character, character == HOLE as char) {
-            (_, true) => out.push_str(&holes.next().map_or_else(String::new, |hole| format!("{{{}}}", values[hole].0.name))),
+            (_, true) => {
+                out.push_str(&holes.next().map_or_else(String::new, |hole| format!("{{{}}}", values[hole].0.name)));
+            }
             _ => out.push(character),
         }
     }
     out
 }
 
-/// How a language is given data, and how code names it there.
+/// How a language is given data, and how code names it there. What comes out stands in a template again, so that a bare
+/// name in braces must not appear.
 fn reference(language: Language, position: usize, name: &str, positional: bool) -> String {
     match language {
         Language::Shell | Language::Eval => format!("${position}"),
         Language::Python => format!("sys.argv[{position}]"),
         Language::Perl if positional => format!("$ARGV[{}]", position - 1),
-        Language::Perl => format!("$ENV{{{name}}}"),
+        Language::Perl => format!("$ENV{{\"{name}\"}}"),
         Language::Ruby if positional => format!("ARGV[{}]", position - 1),
         Language::Ruby => format!("ENV[\"{name}\"]"),
         Language::Node if positional => format!("process.argv[{position}]"),
@@ -834,14 +1003,26 @@ fn rewrite(danger: &Danger, source: &str, found: &Track, values: &[(&Value<'_>, 
         }
     }
     // Words that follow the code are arguments already; ours come after them.
-    let after: Vec<usize> = (danger.word? + 1..command.words.len()).filter(|&index| command.words[index].role == Role::Plain).collect();
+    let after: Vec<usize> =
+        (danger.word? + 1..command.words.len()).filter(|&index| command.words[index].role == Role::Plain).collect();
     let before = &source[command.span.start..word.span.start];
     let behind_start = word.span.end;
-    let before_holes = found.holes.iter().enumerate().filter(|(_, hole)| (command.span.start..word.span.start).contains(&hole.at)).map(|(index, _)| index);
+    let before_holes = found
+        .holes
+        .iter()
+        .enumerate()
+        .filter(|(_, hole)| (command.span.start..word.span.start).contains(&hole.at))
+        .map(|(index, _)| index);
     let behind = source.get(behind_start..command.span.end)?;
-    let behind_holes = found.holes.iter().enumerate().filter(|(_, hole)| (behind_start..command.span.end).contains(&hole.at)).map(|(index, _)| index);
+    let behind_holes = found
+        .holes
+        .iter()
+        .enumerate()
+        .filter(|(_, hole)| (behind_start..command.span.end).contains(&hole.at))
+        .map(|(index, _)| index);
     let (before, behind) = (shown(before, before_holes, values), shown(behind, behind_holes, values));
-    let positional = after.is_empty() && !matches!(language, Language::Perl | Language::Ruby) || after.is_empty() && !before.contains('n') && !before.contains("-p");
+    let positional = after.is_empty() && !matches!(language, Language::Perl | Language::Ruby)
+        || after.is_empty() && !before.contains('n') && !before.contains("-p");
     let braces = |name: &str| format!("{{{name}}}");
     let arguments: Vec<String> = names.iter().map(|name| braces(name)).collect();
     let arguments = arguments.join(" ");
@@ -849,12 +1030,19 @@ fn rewrite(danger: &Danger, source: &str, found: &Track, values: &[(&Value<'_>, 
     match language {
         Language::Remote => {
             // Fragments, outside of the inner quotes.
-            let code = splice_shell(&decoded.text, |index| format!("{{{}:shellescaped}}", values[decoded.holes[index]].0.name), true);
+            let code = splice_shell(
+                &decoded.text,
+                |index| format!("{{{}:shellescaped}}", values[decoded.holes[index]].0.name),
+                true,
+            );
             Some(format!("{before}{}{behind}", double_quoted(&code, decoded.dynamic)))
         }
         Language::Shell | Language::Eval => {
             // `find -exec … \;` ends with a word of its own.
-            let terminator = after.last().map(|&index| &source[command.words[index].span.clone()]).filter(|text| matches!(*text, "\\;" | "';'" | "\";\"" | "+"));
+            let terminator = after
+                .last()
+                .map(|&index| &source[command.words[index].span.clone()])
+                .filter(|text| matches!(*text, "\\;" | "';'" | "\";\"" | "+"));
             if terminator == Some("+") {
                 return None;
             }
@@ -883,13 +1071,17 @@ fn rewrite(danger: &Danger, source: &str, found: &Track, values: &[(&Value<'_>, 
         Language::Sed => sed_as_perl(&decoded, &names, &environment, &before, &behind, values),
         Language::Jq => {
             let code = splice_strings(&decoded, language, |name| reference(language, 0, name, false), values)?;
-            let flags: String = names.iter().map(|name| format!("--arg {} {{{name}}} ", &reference(language, 0, name, false)[1..])).collect();
+            let flags: String = names
+                .iter()
+                .map(|name| format!("--arg {} {{{name}}} ", &reference(language, 0, name, false)[1..]))
+                .collect();
             Some(format!("{before}{flags}{}{behind}", requoted(&code, &decoded)?))
         }
         Language::Sql if danger.program == "psql" => {
             let code = decoded.text.replace("'\0'", "\0");
             let code = shown_with(&code, &decoded, values, |name| format!(":'{}'", name.to_ascii_lowercase()));
-            let flags: String = names.iter().map(|name| format!(" -v {}={{{name}}}", name.to_ascii_lowercase())).collect();
+            let flags: String =
+                names.iter().map(|name| format!(" -v {}={{{name}}}", name.to_ascii_lowercase())).collect();
             let head = before.trim_end().strip_suffix("-c")?.trim_end().to_owned();
             Some(format!("{head}{flags}{behind} <<'SQL'\n{code}\nSQL"))
         }
@@ -898,19 +1090,37 @@ fn rewrite(danger: &Danger, source: &str, found: &Track, values: &[(&Value<'_>, 
             let code = splice_strings(
                 &decoded,
                 language,
-                |name| reference(language, 1 + offset + names.iter().position(|known| *known == name).unwrap_or(0), name, true),
+                |name| {
+                    reference(
+                        language,
+                        1 + offset + names.iter().position(|known| *known == name).unwrap_or(0),
+                        name,
+                        true,
+                    )
+                },
                 values,
             )?;
-            let code = if code.contains("import sys") { code } else { format!("import sys; {code}") };
+            let code = if code.starts_with("import sys;") { code } else { format!("import sys; {code}") };
             Some(format!("{before}{}{behind} {arguments}", requoted(&code, &decoded)?))
         }
         Language::Node | Language::Perl | Language::Ruby | Language::Php if positional => {
-            let code =
-                splice_strings(&decoded, language, |name| reference(language, 1 + names.iter().position(|known| *known == name).unwrap_or(0), name, true), values)?;
+            let code = splice_strings(
+                &decoded,
+                language,
+                |name| reference(language, 1 + names.iter().position(|known| *known == name).unwrap_or(0), name, true),
+                values,
+            )?;
             let dashes = if language == Language::Php { " --" } else { "" };
             Some(format!("{before}{}{dashes} {arguments}{behind}", requoted(&code, &decoded)?))
         }
-        Language::Node | Language::Perl | Language::Ruby | Language::Php | Language::Awk | Language::Yq | Language::PowerShell | Language::R => {
+        Language::Node
+        | Language::Perl
+        | Language::Ruby
+        | Language::Php
+        | Language::Awk
+        | Language::Yq
+        | Language::PowerShell
+        | Language::R => {
             let code = splice_strings(&decoded, language, |name| reference(language, 1, name, false), values)?;
             Some(format!("{environment}{before}{}{behind}", requoted(&code, &decoded)?))
         }
@@ -960,7 +1170,12 @@ fn splice_shell(text: &str, write: impl Fn(usize) -> String, leave_quotes: bool)
 }
 
 /// Code with each hole replaced by a reference, strings around it closed and joined.
-fn splice_strings(decoded: &Decoded, language: Language, write: impl Fn(&str) -> String, values: &[(&Value<'_>, usize)]) -> Option<String> {
+fn splice_strings(
+    decoded: &Decoded,
+    language: Language,
+    write: impl Fn(&str) -> String,
+    values: &[(&Value<'_>, usize)],
+) -> Option<String> {
     let text = decoded.text.as_bytes();
     let mut out: Vec<u8> = Vec::new();
     let mut quote = 0u8;
@@ -1053,12 +1268,24 @@ fn double_quoted(code: &str, dynamic: bool) -> String {
 }
 
 /// `s/{A}/{B}/flags` as the perl that does the same with data.
-fn sed_as_perl(decoded: &Decoded, names: &[&str], environment: &str, before: &str, behind: &str, values: &[(&Value<'_>, usize)]) -> Option<String> {
+fn sed_as_perl(
+    decoded: &Decoded,
+    names: &[&str],
+    environment: &str,
+    before: &str,
+    behind: &str,
+    values: &[(&Value<'_>, usize)],
+) -> Option<String> {
     let text = decoded.text.strip_prefix('s')?;
     let delimiter = text.chars().next().filter(|c| matches!(c, '/' | '|' | '#' | ',' | '@'))?;
     let parts: Vec<&str> = text[1..].split(delimiter).collect();
     let [pattern, replacement, flags] = parts[..] else { return None };
-    if names.is_empty() || !flags.chars().all(|flag| matches!(flag, 'g' | 'i' | 'I')) || pattern.contains('\\') || replacement.contains(['\\', '&']) || before.contains("-e") {
+    if names.is_empty()
+        || !flags.chars().all(|flag| matches!(flag, 'g' | 'i' | 'I'))
+        || pattern.contains('\\')
+        || replacement.contains(['\\', '&'])
+        || before.contains("-e")
+    {
         return None;
     }
     let split = pattern.matches(HOLE as char).count();
@@ -1073,14 +1300,17 @@ fn sed_as_perl(decoded: &Decoded, names: &[&str], environment: &str, before: &st
                 }
                 let name = values[decoded.holes[index]].0.name;
                 index += 1;
-                if quote { format!("\\Q$ENV{{{name}}}\\E{text}") } else { format!("$ENV{{{name}}}{text}") }
+                if quote { format!("\\Q$ENV{{\"{name}\"}}\\E{text}") } else { format!("$ENV{{\"{name}\"}}{text}") }
             })
             .collect::<String>()
     };
     let edit = if before.contains(" -i") { "-i -pe" } else { "-pe" };
     let print = if before.contains(" -n") { return None } else { edit };
     let (pattern, replacement) = (render(pattern, 0, true), render(replacement, split, false));
-    Some(format!("{environment}perl {print} 's{delimiter}{pattern}{delimiter}{replacement}{delimiter}{}'{behind}", flags.to_ascii_lowercase()))
+    Some(format!(
+        "{environment}perl {print} 's{delimiter}{pattern}{delimiter}{replacement}{delimiter}{}'{behind}",
+        flags.to_ascii_lowercase()
+    ))
 }
 
 fn rewrite_document(
@@ -1092,7 +1322,13 @@ fn rewrite_document(
     values: &[(&Value<'_>, usize)],
 ) -> Option<String> {
     let body = source.get(document.body.clone())?;
-    let holes: Vec<usize> = found.holes.iter().enumerate().filter(|(_, hole)| document.body.contains(&hole.at)).map(|(index, _)| index).collect();
+    let holes: Vec<usize> = found
+        .holes
+        .iter()
+        .enumerate()
+        .filter(|(_, hole)| document.body.contains(&hole.at))
+        .map(|(index, _)| index)
+        .collect();
     // A document that expands has text for the outer shell in it.
     if !document.quoted && body.contains(['$', '`', '\\']) || !document.layers.is_empty() {
         return None;
@@ -1115,13 +1351,18 @@ fn rewrite_document(
     let position = |name: &str| 1 + names.iter().position(|known| *known == name).unwrap_or(0);
     Some(match language {
         Language::Shell => {
-            let code = splice_shell(&decoded.text, |index| format!("${}", position(values[decoded.holes[index]].0.name)), false);
+            let code = splice_shell(
+                &decoded.text,
+                |index| format!("${}", position(values[decoded.holes[index]].0.name)),
+                false,
+            );
             let option = if head.contains(" -s") { "" } else { " -s" };
             format!("{head}{option} -- {arguments} <<'{delimiter}'\n{code}{delimiter}")
         }
         Language::Python => {
-            let code = splice_strings(&decoded, language, |name| reference(language, position(name), name, true), values)?;
-            let code = if code.contains("import sys") { code } else { format!("import sys\n{code}") };
+            let code =
+                splice_strings(&decoded, language, |name| reference(language, position(name), name, true), values)?;
+            let code = if code.starts_with("import sys\n") { code } else { format!("import sys\n{code}") };
             let dash = if head.ends_with(" -") { "" } else { " -" };
             format!("{head}{dash} {arguments} <<'{delimiter}'\n{code}{delimiter}")
         }

@@ -131,6 +131,8 @@ pub(crate) struct Track {
     pub(crate) commands: Vec<Command>,
     /// Bare `$` directly before a hole, which must become `\$`.
     pub(crate) dollars: Vec<(usize, usize)>,
+    /// Text that is evaluated as arithmetic, and whether it is a subscript.
+    pub(crate) arithmetic: Vec<(Range<usize>, bool)>,
     pub(crate) unsure: Option<&'static str>,
     pub(crate) balanced: bool,
 }
@@ -183,7 +185,15 @@ struct List {
 }
 
 impl List {
-    fn new(kind: Kind, close: Close, expect: Expect, words: usize, hole: usize, cases: usize, documents: usize) -> Self {
+    fn new(
+        kind: Kind,
+        close: Close,
+        expect: Expect,
+        words: usize,
+        hole: usize,
+        cases: usize,
+        documents: usize,
+    ) -> Self {
         Self {
             kind,
             close,
@@ -235,9 +245,20 @@ enum Frame {
     /// `$'…'` in a shell that may or may not know it.
     Unclear,
     Double,
-    Parameter { outer: Outer, stage: Stage, odd: bool },
-    Arithmetic { end: ArithmeticEnd, depth: u32 },
-    Here { document: usize, fresh: bool },
+    Parameter {
+        outer: Outer,
+        stage: Stage,
+        odd: bool,
+    },
+    Arithmetic {
+        end: ArithmeticEnd,
+        depth: u32,
+        start: usize,
+    },
+    Here {
+        document: usize,
+        fresh: bool,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -347,7 +368,7 @@ impl Tracker<'_> {
                 Frame::Ansi | Frame::Unclear => self.ansi(),
                 Frame::Double => self.double(),
                 Frame::Parameter { outer, stage, odd } => self.parameter(outer, stage, odd),
-                Frame::Arithmetic { end, depth } => self.arithmetic(end, depth),
+                Frame::Arithmetic { end, depth, .. } => self.arithmetic(end, depth),
                 Frame::Here { document, fresh } => self.here(document, fresh),
             };
             if !alive {
@@ -361,7 +382,11 @@ impl Tracker<'_> {
         // Holes that were never reached because the tracker gave up.
         while self.at < self.source.len() {
             if self.source[self.at] == HOLE {
-                self.record(self.at, Context::Unsupported, Spot::Unsupported(self.found.unsure.unwrap_or("the program ends before it")));
+                self.record(
+                    self.at,
+                    Context::Unsupported,
+                    Spot::Unsupported(self.found.unsure.unwrap_or("the program ends before it")),
+                );
             }
             self.at += 1;
         }
@@ -534,7 +559,8 @@ impl Tracker<'_> {
         if !self.push(Frame::List) {
             return false;
         }
-        let list = List::new(kind, close, expect, self.words.len(), self.found.holes.len(), self.cases, self.pending.len());
+        let list =
+            List::new(kind, close, expect, self.words.len(), self.found.holes.len(), self.cases, self.pending.len());
         self.lists.push(std::mem::replace(&mut self.list, list));
         true
     }
@@ -544,7 +570,8 @@ impl Tracker<'_> {
         if self.pending.iter().any(|document| document.list == self.lists.len()) {
             self.unsure("a here-document before it has no body yet where its command ends");
             let depth = self.lists.len();
-            let (gone, kept) = std::mem::take(&mut self.pending).into_iter().partition(|document| document.list == depth);
+            let (gone, kept) =
+                std::mem::take(&mut self.pending).into_iter().partition(|document| document.list == depth);
             self.pending = kept;
             let gone: Vec<Document> = gone;
             self.found.documents.extend(gone);
@@ -656,8 +683,8 @@ impl Tracker<'_> {
 
     fn reserved(&mut self, span: Range<usize>) -> bool {
         let expect = match &self.source[span] {
-            b"if" | b"then" | b"else" | b"elif" | b"fi" | b"while" | b"until" | b"do" | b"done" | b"{" | b"}" | b"!" | b"time"
-            | b"always" | b"coproc" => Expect::Command,
+            b"if" | b"then" | b"else" | b"elif" | b"fi" | b"while" | b"until" | b"do" | b"done" | b"{" | b"}"
+            | b"!" | b"time" | b"always" | b"coproc" => Expect::Command,
             b"esac" => {
                 self.end_case();
                 return true;
@@ -692,7 +719,11 @@ impl Tracker<'_> {
         let documents = self.list.documents.min(self.pending.len())..self.pending.len();
         if !words.is_empty() {
             let producer = self.is_producer();
-            if !holes.is_empty() || !documents.is_empty() || !self.list.feeds.is_empty() || self.list.piped && self.list.pipe_documents < self.pending.len() {
+            if !holes.is_empty()
+                || !documents.is_empty()
+                || !self.list.feeds.is_empty()
+                || self.list.piped && self.list.pipe_documents < self.pending.len()
+            {
                 let index = self.found.commands.len();
                 let span = self.list.started.min(self.at)..self.at;
                 let command = Command {
@@ -732,10 +763,9 @@ impl Tracker<'_> {
     }
 
     fn is_producer(&self) -> bool {
-        self.words[self.list.words..]
-            .iter()
-            .find(|word| word.role == Role::Plain)
-            .is_some_and(|word| matches!(&self.source[word.span.clone()], b"echo" | b"printf" | b"print" | b"cat" | b"tee"))
+        self.words[self.list.words..].iter().find(|word| word.role == Role::Plain).is_some_and(|word| {
+            matches!(&self.source[word.span.clone()], b"echo" | b"printf" | b"print" | b"cat" | b"tee")
+        })
     }
 
     /// Whether the current word may be an assignment.
@@ -743,9 +773,14 @@ impl Tracker<'_> {
         self.list.kind == Kind::Commands
             && match self.list.expect {
                 Expect::Command => true,
-                Expect::Argument => self.words[self.list.words..].iter().find(|word| word.role == Role::Plain).is_some_and(|word| {
-                    matches!(&self.source[word.span.clone()], b"export" | b"declare" | b"typeset" | b"local" | b"readonly" | b"integer" | b"float")
-                }),
+                Expect::Argument => {
+                    self.words[self.list.words..].iter().find(|word| word.role == Role::Plain).is_some_and(|word| {
+                        matches!(
+                            &self.source[word.span.clone()],
+                            b"export" | b"declare" | b"typeset" | b"local" | b"readonly" | b"integer" | b"float"
+                        )
+                    })
+                }
                 _ => false,
             }
             && self.list.redirect.is_none()
@@ -777,7 +812,10 @@ impl Tracker<'_> {
                         return true;
                     }
                     self.end_command(false);
-                    if matches!(self.list.expect, Expect::Argument | Expect::ForIn | Expect::ForWords | Expect::FunctionName) {
+                    if matches!(
+                        self.list.expect,
+                        Expect::Argument | Expect::ForIn | Expect::ForWords | Expect::FunctionName
+                    ) {
                         self.list.expect = Expect::Command;
                     }
                     self.advance();
@@ -792,7 +830,7 @@ impl Tracker<'_> {
                     self.begin_word();
                     self.advance();
                     if name {
-                        return self.push(Frame::Arithmetic { end: ArithmeticEnd::Bracket, depth: 0 });
+                        return self.push(Frame::Arithmetic { end: ArithmeticEnd::Bracket, depth: 0, start: self.at });
                     }
                 }
                 b'<' | b'>' => return self.redirect(byte),
@@ -961,8 +999,11 @@ impl Tracker<'_> {
             self.list.expect = Expect::CasePattern { first: false, parens };
             return true;
         }
-        let first_word = self.words.len() == self.list.words && in_word || self.words.len() == self.list.words + 1 && !in_word;
-        if matches!(self.list.expect, Expect::Command | Expect::Argument | Expect::FunctionName) && (first_word || self.list.expect == Expect::FunctionName) {
+        let first_word =
+            self.words.len() == self.list.words && in_word || self.words.len() == self.list.words + 1 && !in_word;
+        if matches!(self.list.expect, Expect::Command | Expect::Argument | Expect::FunctionName)
+            && (first_word || self.list.expect == Expect::FunctionName)
+        {
             let mut count = 1;
             while matches!(self.nth(count), Some(b' ' | b'\t')) && count < 64 {
                 count += 1;
@@ -978,7 +1019,9 @@ impl Tracker<'_> {
             }
         }
         if in_word {
-            if matches!(last, Some(b'?' | b'*' | b'+' | b'@' | b'!')) && self.shell != Shell::Sh || self.shell == Shell::Zsh {
+            if matches!(last, Some(b'?' | b'*' | b'+' | b'@' | b'!')) && self.shell != Shell::Sh
+                || self.shell == Shell::Zsh
+            {
                 self.advance();
                 return self.push_list(Kind::Glob, Close::Paren, Expect::Command);
             }
@@ -995,7 +1038,7 @@ impl Tracker<'_> {
                     self.list.expect = Expect::ForIn;
                 }
                 self.skip(2);
-                self.push(Frame::Arithmetic { end: ArithmeticEnd::Parens, depth: 0 })
+                self.push(Frame::Arithmetic { end: ArithmeticEnd::Parens, depth: 0, start: self.at })
             }
             Expect::Command if self.list.redirect.is_none() => {
                 self.advance();
@@ -1024,7 +1067,8 @@ impl Tracker<'_> {
             }
             return self.push_list(Kind::Commands, Close::Paren, Expect::Command);
         }
-        if self.shell == Shell::Zsh && byte == b'<' && (next == Some(b'-') || next.is_some_and(|b| b.is_ascii_digit())) {
+        if self.shell == Shell::Zsh && byte == b'<' && (next == Some(b'-') || next.is_some_and(|b| b.is_ascii_digit()))
+        {
             let mut count = 1;
             while count < 64 && self.nth(count).is_some_and(|b| b.is_ascii_digit() || b == b'-') {
                 count += 1;
@@ -1056,7 +1100,9 @@ impl Tracker<'_> {
             return self.open_document();
         }
         self.advance();
-        while matches!(self.peek(), Some(b'>' | b'<' | b'&' | b'|')) || self.shell == Shell::Zsh && self.peek() == Some(b'!') {
+        while matches!(self.peek(), Some(b'>' | b'<' | b'&' | b'|'))
+            || self.shell == Shell::Zsh && self.peek() == Some(b'!')
+        {
             self.advance();
         }
         self.list.redirect = Some(Role::Redirect);
@@ -1090,11 +1136,15 @@ impl Tracker<'_> {
                     quoted = true;
                     self.advance();
                     match self.peek() {
-                        Some(b'\n' | HOLE) | None => return self.abandon("the delimiter of a here-document before it is not clear"),
+                        Some(b'\n' | HOLE) | None => {
+                            return self.abandon("the delimiter of a here-document before it is not clear");
+                        }
                         Some(escaped) => delimiter.push(escaped),
                     }
                 }
-                (_, b'$' | b'`' | b'\\') if quote != b'\'' => return self.abandon("the delimiter of a here-document before it is not clear"),
+                (_, b'$' | b'`' | b'\\') if quote != b'\'' => {
+                    return self.abandon("the delimiter of a here-document before it is not clear");
+                }
                 (_, b'\n') => return self.abandon("the delimiter of a here-document before it spans lines"),
                 _ => delimiter.push(byte),
             }
@@ -1274,7 +1324,7 @@ impl Tracker<'_> {
                 b'[' if kind == Kind::Array && self.list.word == NONE => {
                     self.begin_word();
                     self.advance();
-                    return self.push(Frame::Arithmetic { end: ArithmeticEnd::Bracket, depth: 0 });
+                    return self.push(Frame::Arithmetic { end: ArithmeticEnd::Bracket, depth: 0, start: self.at });
                 }
                 b')' if kind != Kind::Test => {
                     self.end_word();
@@ -1289,7 +1339,10 @@ impl Tracker<'_> {
                     return self.push_list(Kind::Commands, Close::Paren, Expect::Command);
                 }
                 b'(' if kind != Kind::Test => {
-                    if kind == Kind::Array && self.shell != Shell::Zsh && !matches!(self.word_text().last(), Some(b'?' | b'*' | b'+' | b'@' | b'!')) {
+                    if kind == Kind::Array
+                        && self.shell != Shell::Zsh
+                        && !matches!(self.word_text().last(), Some(b'?' | b'*' | b'+' | b'@' | b'!'))
+                    {
                         self.unsure("a `(` before it stands where no shell expects one");
                     }
                     self.begin_word();
@@ -1329,6 +1382,14 @@ impl Tracker<'_> {
 
     /// Leaves `[[ ]]`; the cursor is just after its `]]`.
     fn close_test(&mut self) -> bool {
+        let words = &self.words[self.list.words..];
+        for (index, word) in words.iter().enumerate() {
+            if is_comparison(&self.source[word.span.clone()]) {
+                let sides =
+                    [index.checked_sub(1), Some(index + 1)].into_iter().flatten().filter_map(|side| words.get(side));
+                self.found.arithmetic.extend(sides.map(|side| (side.span.clone(), false)));
+            }
+        }
         self.list.word = NONE;
         self.end_command(false);
         self.drop_list();
@@ -1425,7 +1486,9 @@ impl Tracker<'_> {
                     b'\\' => run += 1,
                     b'`' if run % 2 == 0 => break,
                     b'"' if run % 2 == 1 || run > 0 && (layer == Layer::Here || !self.layers.is_empty()) => {
-                        self.unsure("an escaped quote inside backticks before it means different things in different shells");
+                        self.unsure(
+                            "an escaped quote inside backticks before it means different things in different shells",
+                        );
                         break;
                     }
                     _ => run = 0,
@@ -1448,7 +1511,7 @@ impl Tracker<'_> {
                 self.advance();
                 if self.peek() == Some(b'(') {
                     self.advance();
-                    return self.push(Frame::Arithmetic { end: ArithmeticEnd::Parens, depth: 0 });
+                    return self.push(Frame::Arithmetic { end: ArithmeticEnd::Parens, depth: 0, start: self.at });
                 }
                 self.push_list(Kind::Commands, Close::Paren, Expect::Command)
             }
@@ -1465,7 +1528,7 @@ impl Tracker<'_> {
                     self.unsure("`$[` before it means different things in different POSIX shells");
                 }
                 self.advance();
-                self.push(Frame::Arithmetic { end: ArithmeticEnd::Bracket, depth: 0 })
+                self.push(Frame::Arithmetic { end: ArithmeticEnd::Bracket, depth: 0, start: self.at })
             }
             b'\'' if unquoted => {
                 self.advance();
@@ -1488,7 +1551,9 @@ impl Tracker<'_> {
                 self.variable_end()
             }
             b'#' | b'+' | b'^' | b'=' | b'~' if self.shell == Shell::Zsh => {
-                if self.nth(1).is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'*' | b'@' | b'{' | b'#' | b'+')) {
+                if self.nth(1).is_some_and(|byte| {
+                    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'*' | b'@' | b'{' | b'#' | b'+')
+                }) {
                     if self.nth(1) == Some(b'{') {
                         self.unsure("zsh's expansion flags are not tracked");
                     }
@@ -1511,7 +1576,7 @@ impl Tracker<'_> {
         self.after_variable = self.at;
         if self.shell == Shell::Zsh && self.peek() == Some(b'[') {
             self.advance();
-            return self.push(Frame::Arithmetic { end: ArithmeticEnd::Bracket, depth: 0 });
+            return self.push(Frame::Arithmetic { end: ArithmeticEnd::Bracket, depth: 0, start: self.at });
         }
         true
     }
@@ -1524,7 +1589,9 @@ impl Tracker<'_> {
 
     fn parameter(&mut self, outer: Outer, stage: Stage, odd: bool) -> bool {
         if stage == Stage::Head {
-            if matches!(self.peek(), Some(b'#' | b'!')) && !matches!(self.peek_second(), Some(b'}' | b':' | b'-' | b'+' | b'=' | b'%' | b'?' | b'/')) {
+            if matches!(self.peek(), Some(b'#' | b'!'))
+                && !matches!(self.peek_second(), Some(b'}' | b':' | b'-' | b'+' | b'=' | b'%' | b'?' | b'/'))
+            {
                 self.advance();
             }
             match self.peek() {
@@ -1551,7 +1618,7 @@ impl Tracker<'_> {
                 }
                 (b'[', _) => {
                     self.advance();
-                    return self.push(Frame::Arithmetic { end: ArithmeticEnd::Bracket, depth: 0 });
+                    return self.push(Frame::Arithmetic { end: ArithmeticEnd::Bracket, depth: 0, start: self.at });
                 }
                 (b':', Some(b'-' | b'=' | b'?' | b'+')) => {
                     self.skip(2);
@@ -1570,6 +1637,9 @@ impl Tracker<'_> {
                 }
                 (b':', _) => {
                     self.advance();
+                    let rest = &self.source[self.at..];
+                    let end = rest.iter().position(|&byte| byte == b'}').unwrap_or(rest.len());
+                    self.found.arithmetic.push((self.at..self.at + end, false));
                     Stage::Offset
                 }
                 _ => Stage::Opaque,
@@ -1614,7 +1684,9 @@ impl Tracker<'_> {
                     return self.push(Frame::Double);
                 }
                 b'\'' => {
-                    if outer == Outer::Unquoted || stage == Stage::Pattern && outer == Outer::Double && self.shell != Shell::Zsh {
+                    if outer == Outer::Unquoted
+                        || stage == Stage::Pattern && outer == Outer::Double && self.shell != Shell::Zsh
+                    {
                         self.advance();
                         return self.push(Frame::Single);
                     }
@@ -1655,7 +1727,9 @@ impl Tracker<'_> {
             ArithmeticEnd::Bracket => (b'[', b']'),
         };
         loop {
-            self.skip_while(|byte| byte != open && byte != close && !matches!(byte, b'\'' | b'"' | b'\\' | b'$' | b'`' | HOLE | b'\n'));
+            self.skip_while(|byte| {
+                byte != open && byte != close && !matches!(byte, b'\'' | b'"' | b'\\' | b'$' | b'`' | HOLE | b'\n')
+            });
             let Some(byte) = self.peek() else { return self.ended() };
             match byte {
                 HOLE => self.hole(),
@@ -1708,8 +1782,13 @@ impl Tracker<'_> {
                             return self.abandon("`((` before it is not closed by `))`");
                         }
                     }
-                    self.frames.pop();
-                    if end == ArithmeticEnd::Parens && matches!(self.frames.last(), Some(Frame::List)) && self.list.word == NONE {
+                    if let Some(Frame::Arithmetic { start, .. }) = self.frames.pop() {
+                        self.found.arithmetic.push((start..self.at, end == ArithmeticEnd::Bracket));
+                    }
+                    if end == ArithmeticEnd::Parens
+                        && matches!(self.frames.last(), Some(Frame::List))
+                        && self.list.word == NONE
+                    {
                         // `(( ))` as a command.
                         self.list.started = NONE;
                         self.list.first_hole = self.found.holes.len();
@@ -1723,7 +1802,15 @@ impl Tracker<'_> {
     // Holes.
 
     fn record(&mut self, at: usize, context: Context, spot: Spot) {
-        self.found.holes.push(Hole { at, context, spot, glued_left: false, bare: false, after_variable: false, element: false });
+        self.found.holes.push(Hole {
+            at,
+            context,
+            spot,
+            glued_left: false,
+            bare: false,
+            after_variable: false,
+            element: false,
+        });
     }
 
     fn hole(&mut self) {
@@ -1746,7 +1833,9 @@ impl Tracker<'_> {
                 && self.after_variable != at
                 && before.iter().all(|&byte| is_word_byte(byte) || byte == b'=')
                 && !(self.shell == Shell::Zsh && before.first() == Some(&b'='))
-                && self.source.get(at + 1).is_none_or(|&next| is_word_byte(next) || matches!(next, b' ' | b'\t' | b'\n' | b';' | b')' | b'|' | b'&' | b'"' | b'`')),
+                && self.source.get(at + 1).is_none_or(|&next| {
+                    is_word_byte(next) || matches!(next, b' ' | b'\t' | b'\n' | b';' | b')' | b'|' | b'&' | b'"' | b'`')
+                }),
             after_variable: self.after_variable == at,
             element: in_list && self.list.kind == Kind::Array && before.is_empty(),
         };
@@ -1765,15 +1854,25 @@ impl Tracker<'_> {
         let ansi = matches!(self.frames.last(), Some(Frame::Ansi));
         for frame in self.frames.iter().rev() {
             match *frame {
-                Frame::Parameter { .. } if ansi => return no("bash reads `$'…'` inside `${…}` differently at different depths"),
+                Frame::Parameter { .. } if ansi => {
+                    return no("bash reads `$'…'` inside `${…}` differently at different depths");
+                }
                 Frame::Arithmetic { end, .. } => {
                     return (Context::Arithmetic, Spot::Arithmetic { parens: end == ArithmeticEnd::Parens });
                 }
-                Frame::Parameter { stage: Stage::Offset, .. } => return (Context::Arithmetic, Spot::Arithmetic { parens: true }),
-                Frame::Parameter { stage: Stage::Head | Stage::After, .. } => return no("the name of an expansion cannot be a value"),
+                Frame::Parameter { stage: Stage::Offset, .. } => {
+                    return (Context::Arithmetic, Spot::Arithmetic { parens: true });
+                }
+                Frame::Parameter { stage: Stage::Head | Stage::After, .. } => {
+                    return no("the name of an expansion cannot be a value");
+                }
                 Frame::Parameter { stage: Stage::Opaque, .. } => return no("this form of `${…}` cannot take a value"),
-                Frame::Parameter { odd: true, .. } => return no("quotes inside this expansion are read differently by different shells"),
-                Frame::Parameter { outer: Outer::Pattern, .. } => return no("expansions inside the pattern of an expansion cannot take a value"),
+                Frame::Parameter { odd: true, .. } => {
+                    return no("quotes inside this expansion are read differently by different shells");
+                }
+                Frame::Parameter { outer: Outer::Pattern, .. } => {
+                    return no("expansions inside the pattern of an expansion cannot take a value");
+                }
                 Frame::Unclear => return no("`$'…'` means different things in different POSIX shells"),
                 Frame::List | Frame::Here { .. } => break,
                 Frame::Single | Frame::Ansi | Frame::Double | Frame::Parameter { .. } => {}
@@ -1787,7 +1886,9 @@ impl Tracker<'_> {
             Frame::Parameter { outer: Outer::Unquoted, .. } => (Context::ExpansionWord, Spot::One { tilde: false }),
             Frame::Parameter { .. } => (Context::ExpansionWord, Spot::Double),
             Frame::Arithmetic { .. } => (Context::Arithmetic, Spot::Arithmetic { parens: true }),
-            Frame::Here { document, .. } if self.found.documents[document].quoted => (Context::QuotedHereDocument, Spot::Here(document)),
+            Frame::Here { document, .. } if self.found.documents[document].quoted => {
+                (Context::QuotedHereDocument, Spot::Here(document))
+            }
             Frame::Here { document, .. } => (Context::HereDocument, Spot::Here(document)),
             Frame::List => self.spot_among_words(),
         }
@@ -1800,7 +1901,8 @@ impl Tracker<'_> {
         match self.list.kind {
             Kind::Test if self.shell == Shell::Sh => return no("`[[` is not part of a POSIX shell"),
             Kind::Test => {
-                let regex = self.words[self.list.words..].last().is_some_and(|word| &self.source[word.span.clone()] == b"=~");
+                let regex =
+                    self.words[self.list.words..].last().is_some_and(|word| &self.source[word.span.clone()] == b"=~");
                 if regex && self.shell == Shell::Zsh {
                     return no("zsh reads the right side of `=~` as a regular expression even when it is quoted");
                 }
@@ -1816,7 +1918,9 @@ impl Tracker<'_> {
             return one(before.is_empty());
         }
         match self.list.expect {
-            Expect::Command | Expect::Argument if self.may_assign() && is_assignment(before) => one(before.last() == Some(&b'=')),
+            Expect::Command | Expect::Argument if self.may_assign() && is_assignment(before) => {
+                one(before.last() == Some(&b'='))
+            }
             Expect::Command => (Context::Command, Spot::Words),
             Expect::Argument | Expect::ForWords => (Context::Unquoted, Spot::Words),
             Expect::CaseSubject | Expect::CasePattern { .. } => one(false),
@@ -1825,6 +1929,11 @@ impl Tracker<'_> {
             Expect::FunctionName => no("the name of a function cannot be a value"),
         }
     }
+}
+
+/// Whether a word of `[[ ]]` compares its sides as arithmetic.
+pub(crate) fn is_comparison(text: &[u8]) -> bool {
+    matches!(text, b"-eq" | b"-ne" | b"-lt" | b"-le" | b"-gt" | b"-ge")
 }
 
 /// Whether a line of a body is the delimiter.
@@ -1843,7 +1952,8 @@ pub(crate) fn is_word_byte(byte: u8) -> bool {
 }
 
 fn is_name(text: &[u8]) -> bool {
-    text.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_') && text.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    text.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
+        && text.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
 /// Whether a word begins as an assignment does: `name=`, `name+=`, `name[…]=`.

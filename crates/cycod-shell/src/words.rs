@@ -26,12 +26,15 @@ pub(crate) struct Split<'a> {
 pub(crate) fn split<'v>(value: &'v Value<'_>) -> Split<'v> {
     let one = |text: &'v str| Split { words: vec![vec![Segment::Literal(text.into())]], ..Split::default() };
     match (&value.words, value.mode) {
-        (Words::List { items, .. }, Mode::Word | Mode::Arguments | Mode::Output | Mode::Raw) => {
-            Split { words: items.iter().map(|item| vec![Segment::Literal(item.as_str().into())]).collect(), ..Split::default() }
-        }
+        (Words::List { items, .. }, Mode::Word | Mode::Arguments | Mode::Output | Mode::Raw) => Split {
+            words: items.iter().map(|item| vec![Segment::Literal(item.as_str().into())]).collect(),
+            ..Split::default()
+        },
         (Words::List { .. }, Mode::Fragment) => {
             let text = joined(value).into_owned();
-            parse(&text, false).map(own).unwrap_or_else(|| Split { words: vec![vec![Segment::Literal(text.into())]], ..Split::default() })
+            parse(&text, false)
+                .map(own)
+                .unwrap_or_else(|| Split { words: vec![vec![Segment::Literal(text.into())]], ..Split::default() })
         }
         (Words::One(text), Mode::Word | Mode::Raw) => one(text),
         (Words::One(text), Mode::Output) => blanks(text),
@@ -57,7 +60,11 @@ const BLANKS: [char; 3] = [' ', '\t', '\n'];
 
 fn blanks(text: &str) -> Split<'_> {
     Split {
-        words: text.split(BLANKS).filter(|word| !word.is_empty()).map(|word| vec![Segment::Literal(word.into())]).collect(),
+        words: text
+            .split(BLANKS)
+            .filter(|word| !word.is_empty())
+            .map(|word| vec![Segment::Literal(word.into())])
+            .collect(),
         breaks_left: text.starts_with(BLANKS),
         breaks_right: text.ends_with(BLANKS),
     }
@@ -118,7 +125,10 @@ pub(crate) fn parse(text: &str, live: bool) -> Option<Split<'_>> {
                 }
                 at += 1 + next.len_utf8();
             }
-            b'~' if live && first && bytes.get(at + 1).is_none_or(|next| matches!(next, b'/' | b' ' | b'\t' | b'\n')) => {
+            b'~' if live
+                && first
+                && bytes.get(at + 1).is_none_or(|next| matches!(next, b'/' | b' ' | b'\t' | b'\n')) =>
+            {
                 segments.push(Segment::Tilde);
                 at += 1;
             }
@@ -157,10 +167,14 @@ fn bracket<'a>(text: &'a str, at: usize, segments: &mut Vec<Segment<'a>>) -> usi
     let bytes = text.as_bytes();
     let negated = matches!(bytes.get(at + 1), Some(b'!' | b'^'));
     let start = at + 1 + usize::from(negated);
-    let closes = |from: usize| bytes.get(from..).and_then(|rest| rest.iter().position(|&byte| byte == b']')).map(|end| from + end);
+    let closes = |from: usize| {
+        bytes.get(from..).and_then(|rest| rest.iter().position(|&byte| byte == b']')).map(|end| from + end)
+    };
     // A `]` right after the opening is a member.
     let end = closes(start + 1);
-    let set = end.map(|end| &text[start..end]).filter(|set| set.bytes().all(|byte| crate::track::is_word_byte(byte) && byte != b'/'));
+    let set = end
+        .map(|end| &text[start..end])
+        .filter(|set| set.bytes().all(|byte| crate::track::is_word_byte(byte) && byte != b'/'));
     let (Some(end), Some(set)) = (end, set) else {
         literal(segments, &text[at..=at]);
         return at + 1;

@@ -17,7 +17,10 @@ fn pieces<'a>(template: &'a str, values: &[(&'a str, &'a str)]) -> Vec<Piece<'a>
         pieces.push(Piece::Value(Value {
             name,
             words: if mode == "list" {
-                Words::List { items: text.split('|').filter(|item| !item.is_empty()).map(str::to_owned).collect(), delimiter: "," }
+                Words::List {
+                    items: text.split('|').filter(|item| !item.is_empty()).map(str::to_owned).collect(),
+                    delimiter: ",",
+                }
             } else {
                 Words::One(text.into())
             },
@@ -52,7 +55,10 @@ fn placed(shell: Shell, template: &str, values: &[(&str, &str)]) -> String {
 #[track_caller]
 #[expect(clippy::needless_pass_by_value, reason = "`expect!` makes a value")]
 fn check(shell: Shell, lines: &[(&str, &str)], expect: Expect) {
-    let text: String = lines.iter().map(|(template, value)| placed(shell, template, &[("V", value), ("W", value), ("N", value)]) + "\n").collect();
+    let text: String = lines
+        .iter()
+        .map(|(template, value)| placed(shell, template, &[("V", value), ("W", value), ("N", value)]) + "\n")
+        .collect();
     expect.assert_eq(&text);
 }
 
@@ -220,7 +226,13 @@ fn uncertain_places_are_refused() {
     );
     check(
         Shell::Sh,
-        &[("echo $'{V}'", "1"), ("[[ {V} ]]", "1"), ("(({N:number}))", "1"), ("echo $'a\\'b' {V}", "1"), ("a=(x) {V}", "1")],
+        &[
+            ("echo $'{V}'", "1"),
+            ("[[ {V} ]]", "1"),
+            ("(({N:number}))", "1"),
+            ("echo $'a\\'b' {V}", "1"),
+            ("a=(x) {V}", "1"),
+        ],
         expect![[r#"
             error[unsupported-place]: `V` stands where no value can be placed: `$'…'` means different things in different POSIX shells
               try: assign it to a variable first, `value={V}`, and use `"$value"` there
@@ -234,7 +246,16 @@ fn uncertain_places_are_refused() {
               try: assign it to a variable first, `value={V}`, and use `"$value"` there
         "#]],
     );
-    check(Shell::Zsh, &[("[[ x =~ {V} ]]", "1"), ("echo ${(f)x} {V}", "1"), ("echo ${(f){V}}", "1"), ("ls *({V})", "1"), ("echo ={V} $x[{V}]", "1")], expect![[r#"
+    check(
+        Shell::Zsh,
+        &[
+            ("[[ x =~ {V} ]]", "1"),
+            ("echo ${(f)x} {V}", "1"),
+            ("echo ${(f){V}}", "1"),
+            ("ls *({V})", "1"),
+            ("echo ={V} $x[{V}]", "1"),
+        ],
+        expect![[r#"
         error[unsupported-place]: `V` stands where no value can be placed: zsh reads the right side of `=~` as a regular expression even when it is quoted
           try: assign it to a variable first, `value={V}`, and use `"$value"` there
         echo ${(f)x} 1
@@ -244,7 +265,8 @@ fn uncertain_places_are_refused() {
           try: assign it to a variable first, `value={V}`, and use `"$value"` there
         error[value-in-arithmetic]: `V` stands in arithmetic, where text would be run as an expression
           try: declare `V` with `type: integer`
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -290,6 +312,10 @@ fn code_that_another_program_parses_is_refused_with_a_rewrite() {
         "printf -v {V} x",
         "[[ {V} -eq 1 ]]",
         "[[ -v {V} ]]",
+        "n={V}; if (( n > 3 )); then :; fi",
+        "declare -i n; n={V}",
+        "n={V}; [[ $n -lt 3 ]] && echo ${x:$n}",
+        "find . -exec sh -c 'echo {V} $1' _ x \\;",
         "osascript -e 'display \"{V}\"'",
     ] {
         out += &placed(Shell::Bash, template, &[("V", "x"), ("W", "y")]);
@@ -317,7 +343,7 @@ fn code_that_another_program_parses_is_refused_with_a_rewrite() {
         error[value-in-code]: `V` stands in code that `node` parses, where no quoting keeps it data
           try: pass the value beside the code: node -e 'console.log(process.argv[1], `a ${process.argv[1]}`)' {V}
         error[value-in-code]: `V` stands in code that `perl` parses, where no quoting keeps it data
-          try: pass the value beside the code: V={V} perl -ne 'print if /$ENV{V}/' file
+          try: pass the value beside the code: V={V} perl -ne 'print if /$ENV{"V"}/' file
         error[value-in-code]: `V` stands in code that `perl` parses, where no quoting keeps it data
           try: pass the value beside the code: perl -e 'print "hi " . $ARGV[0]' {V}
         error[value-in-code]: `V` stands in code that `ruby` parses, where no quoting keeps it data
@@ -327,9 +353,9 @@ fn code_that_another_program_parses_is_refused_with_a_rewrite() {
         error[value-in-code]: `V` stands in code that `awk` parses, where no quoting keeps it data
           try: pass the value beside the code: V={V} awk '/x/ { print ENVIRON["V"] }' file
         error[value-in-code]: `V` stands in code that `sed` parses, where no quoting keeps it data
-          try: pass the value beside the code: V={V} W={W} perl -i -pe 's/\Q$ENV{V}\E/$ENV{W}/g' file
+          try: pass the value beside the code: V={V} W={W} perl -i -pe 's/\Q$ENV{"V"}\E/$ENV{"W"}/g' file
         error[value-in-code]: `V` stands in code that `sed` parses, where no quoting keeps it data
-          try: use `awk` with `ENVIRON`, or `perl` with `$ENV{V}`: `sed` cannot be given data
+          try: use `awk` with `ENVIRON`, or `perl` with `$ENV{"V"}`: `sed` cannot be given data
         error[value-in-code]: `V` stands in code that `jq` parses, where no quoting keeps it data
           try: pass the value beside the code: jq --arg v {V} '.a[] | select(.n == $v) | "x \($v)"'
         error[value-in-code]: `V` stands in code that `yq` parses, where no quoting keeps it data
@@ -369,7 +395,7 @@ fn code_that_another_program_parses_is_refused_with_a_rewrite() {
           try: pass the value beside the code: docker exec -it c bash -c 'x "$1"' _ {V}
         error[value-in-arithmetic]: `V` is evaluated as arithmetic by `let`, which runs commands hidden in it
           try: declare `V` with `type: integer`, or compare text with `==`
-        error[value-in-arithmetic]: `V` is evaluated as arithmetic by `declare`, which runs commands hidden in it
+        error[value-in-arithmetic]: `V` is evaluated as arithmetic by `$((x))`, which runs commands hidden in it
           try: declare `V` with `type: integer`, or compare text with `==`
         error[value-in-code]: `V` is taken for a variable's name by `export`, which runs commands hidden in a subscript
           try: write the variable's name yourself, or list the allowed names in `validation: {enum: […]}` of `V`
@@ -381,6 +407,14 @@ fn code_that_another_program_parses_is_refused_with_a_rewrite() {
           try: declare `V` with `type: integer`, or compare text with `==`
         error[value-in-code]: `V` is taken for a variable's name by `[[ -v`, which runs commands hidden in a subscript
           try: write the variable's name yourself, or list the allowed names in `validation: {enum: […]}` of `V`
+        error[value-in-arithmetic]: `V` is evaluated as arithmetic by `$((n))`, which runs commands hidden in it
+          try: declare `V` with `type: integer`, or compare text with `==`
+        error[value-in-arithmetic]: `V` is evaluated as arithmetic by `$((n))`, which runs commands hidden in it
+          try: declare `V` with `type: integer`, or compare text with `==`
+        error[value-in-arithmetic]: `V` is evaluated as arithmetic by `$((n))`, which runs commands hidden in it
+          try: declare `V` with `type: integer`, or compare text with `==`
+        error[value-in-code]: `V` stands in code that `sh` parses, where no quoting keeps it data
+          try: pass the value beside the code: find . -exec sh -c 'echo "$2" $1' _ x {V} \;
         error[value-in-code]: `V` stands in code that `osascript` parses, where no quoting keeps it data
           try: write the code without the value and read it from the environment, `V={V}` before the command
     "#]].assert_eq(&out);
@@ -407,6 +441,8 @@ fn values_of_known_shape_may_stand_in_code() {
             ("grep -e {V:word}; sed -f {V:word}; read -p {V:word} answer; export X={V}", "$x"),
             ("X={V} awk 'BEGIN { print ENVIRON[\"X\"] }'", "$x"),
             ("bash -c 'echo hi' # {V}", "$x"),
+            ("n={N:number}; echo $((n + 1)) m={V}", "7"),
+            ("declare -A m; k={V}; echo \"${m[$k]}\" $((kk + 1))", "$x"),
         ],
         expect![[r#"
             python3 -c 'print(-1.5e3)'
@@ -427,13 +463,22 @@ fn values_of_known_shape_may_stand_in_code() {
             cycod_V='$x'; grep -e "${cycod_V}"; sed -f "${cycod_V}"; read -p "${cycod_V}" answer; export X="${cycod_V}"
             cycod_V='$x'; X="${cycod_V}" awk 'BEGIN { print ENVIRON["X"] }'
             cycod_V='$x'; bash -c 'echo hi' # ${cycod_V}
+            n=7; echo $((n + 1)) m=7
+            cycod_V='$x'; declare -A m; k="${cycod_V}"; echo "${m[$k]}" $((kk + 1))
         "#]],
     );
 }
 
 #[test]
 fn names_of_variables_avoid_the_authors() {
-    expect![[r#"cycod_V_2='$a'; cycod_FILE_NAME='$b'; cycod_V=1; echo "${cycod_V_2}" "${cycod_V_2}" "${cycod_FILE_NAME}""#]].assert_eq(&placed(Shell::Bash, "cycod_V=1; echo {V:word} {V:word} {FILE-NAME:word}", &[("V", "$a"), ("FILE-NAME", "$b")]));
+    expect![[
+        r#"cycod_V_2='$a'; cycod_FILE_NAME='$b'; cycod_V=1; echo "${cycod_V_2}" "${cycod_V_2}" "${cycod_FILE_NAME}""#
+    ]]
+    .assert_eq(&placed(
+        Shell::Bash,
+        "cycod_V=1; echo {V:word} {V:word} {FILE-NAME:word}",
+        &[("V", "$a"), ("FILE-NAME", "$b")],
+    ));
 }
 
 #[test]
@@ -543,13 +588,20 @@ fn argument_vectors_need_no_shell() {
         error[value-in-code]: `V` stands in code that `python3` parses, where no quoting keeps it data
           try: pass the value beside the code: python3 -c 'import sys; print(sys.argv[1])' {V}
         ["printf", "-v", "x"]
-    "#]].assert_eq(&out);
+    "#]]
+    .assert_eq(&out);
 }
 
 #[test]
 fn inline_code_takes_plain_values_only() {
     let mut out = String::new();
-    for (template, value) in [("print({N:number})", "5"), ("print({N:number})", "f()"), ("x = '{V}'", "a/b.c"), ("x = '{MY-VALUE}'", "it's"), ("x = {V:raw}", "f()")] {
+    for (template, value) in [
+        ("print({N:number})", "5"),
+        ("print({N:number})", "f()"),
+        ("x = '{V}'", "a/b.c"),
+        ("x = '{MY-VALUE}'", "it's"),
+        ("x = {V:raw}", "f()"),
+    ] {
         match place_inline(&pieces(template, &[("V", value), ("N", value), ("MY-VALUE", value)])) {
             Ok(text) => out += &format!("{text}\n"),
             Err(refusal) => out += &format!("error[{}]: {}\n  try: {}\n", refusal.code, refusal.message, refusal.try_),
@@ -563,7 +615,8 @@ fn inline_code_takes_plain_values_only() {
         error[inline-value]: the value of `MY-VALUE` would be read as code by this interpreter
           try: read it from the environment variable `CYCOD_PARAM_MY_VALUE` in the script
         x = f()
-    "#]].assert_eq(&out);
+    "#]]
+    .assert_eq(&out);
 }
 
 #[test]
@@ -571,7 +624,14 @@ fn inspection_names_every_place() {
     let template = "{V} {V} \"{V}\" '{V}' $'{V}' $(({V})) x={V} > {V} ${u:-{V}} # {V}\ncat <<A <<'B'\n{V}\nA\n{V}\nB\npython -c '{V}'";
     let out: String = inspect(Shell::Bash, &pieces(template, &[]))
         .into_iter()
-        .map(|finding| format!("{} {:?}{}\n", finding.piece, finding.context, finding.problem.map_or_else(String::new, |problem| format!(" {}", problem.message))))
+        .map(|finding| {
+            format!(
+                "{} {:?}{}\n",
+                finding.piece,
+                finding.context,
+                finding.problem.map_or_else(String::new, |problem| format!(" {}", problem.message))
+            )
+        })
         .collect();
     expect![[r#"
         1 Command
@@ -587,5 +647,6 @@ fn inspection_names_every_place() {
         21 HereDocument
         23 QuotedHereDocument
         25 SingleQuoted `V` stands in code that `python` parses, where no quoting keeps it data
-    "#]].assert_eq(&out);
+    "#]]
+    .assert_eq(&out);
 }

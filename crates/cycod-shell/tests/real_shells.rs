@@ -3,7 +3,10 @@
 //! Every program writes what it was given to file descriptor 3; the bytes are compared. The canary is a file that every
 //! hostile value tries to create.
 
-#![expect(clippy::disallowed_methods, reason = "the test starts the real shells itself; the crate under test starts nothing")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the test starts the real shells itself; the crate under test starts nothing"
+)]
 
 use std::fs;
 use std::path::Path;
@@ -21,10 +24,50 @@ const SHELLS: [(Shell, &str, &[&str]); 4] = [
 ];
 
 const PAYLOADS: [&str; 44] = [
-    "; touch canary;", "&& touch canary", "|| touch canary", "| touch canary", "& touch canary", "$(touch canary)", "`touch canary`",
-    "\ntouch canary\n", "'; touch canary; '", "\"; touch canary; \"", "' $(touch canary) '", "\" $(touch canary) \"", "> canary", ">canary",
-    "< canary", ">> canary", "2> canary", "<(touch canary)", ">(touch canary)", "*", "?", "[a-z]*", "~", "~root", "~/x", "!", "!!", "#", "# x",
-    "{a,b}", "{1..3}", "\\", "\\\\", "a\\", "$HOME", "${HOME}", "$'\\x41'", "%s%n", "-n", "a  b", "\tx\t", "EOF\ntouch canary\nEOF", "EOF", "\n\n",
+    "; touch canary;",
+    "&& touch canary",
+    "|| touch canary",
+    "| touch canary",
+    "& touch canary",
+    "$(touch canary)",
+    "`touch canary`",
+    "\ntouch canary\n",
+    "'; touch canary; '",
+    "\"; touch canary; \"",
+    "' $(touch canary) '",
+    "\" $(touch canary) \"",
+    "> canary",
+    ">canary",
+    "< canary",
+    ">> canary",
+    "2> canary",
+    "<(touch canary)",
+    ">(touch canary)",
+    "*",
+    "?",
+    "[a-z]*",
+    "~",
+    "~root",
+    "~/x",
+    "!",
+    "!!",
+    "#",
+    "# x",
+    "{a,b}",
+    "{1..3}",
+    "\\",
+    "\\\\",
+    "a\\",
+    "$HOME",
+    "${HOME}",
+    "$'\\x41'",
+    "%s%n",
+    "-n",
+    "a  b",
+    "\tx\t",
+    "EOF\ntouch canary\nEOF",
+    "EOF",
+    "\n\n",
 ];
 
 fn value<'a>(text: &'a str, mode: Mode, kind: Kind) -> Piece<'a> {
@@ -48,7 +91,9 @@ fn run(program: &str, options: &[&str], text: &str, directory: &Path) -> (Vec<u8
         .env("OUT", &out)
         .stdin(Stdio::null())
         .output()
-        .unwrap_or_else(|error| panic!("`{program}` cannot be started ({error}); install it: apt-get install -y bash dash zsh"));
+        .unwrap_or_else(|error| {
+            panic!("`{program}` cannot be started ({error}); install it: apt-get install -y bash dash zsh")
+        });
     let bytes = fs::read(&out).unwrap_or_default();
     let _ = fs::remove_file(&out);
     (bytes, String::from_utf8_lossy(&output.stderr).into_owned())
@@ -104,7 +149,8 @@ impl Choices<'_> {
     /// A word, and the text before and after the value in what it becomes.
     fn word(&mut self, depth: usize) -> (String, String, String) {
         let (before, after) = (self.noise(), self.noise());
-        let plain = |open: &str, close: &str| (format!("{open}{before}\0{after}{close}"), before.to_owned(), after.to_owned());
+        let plain =
+            |open: &str, close: &str| (format!("{open}{before}\0{after}{close}"), before.to_owned(), after.to_owned());
         let choice = self.pick(if depth == 0 { 6 } else { 15 });
         match choice {
             0 => plain("\"", "\""),
@@ -117,7 +163,11 @@ impl Choices<'_> {
             5 => (format!("\"$e\0\"{after}"), String::new(), after.into()),
             6 | 7 => {
                 let (inner, left, right) = self.word(depth - 1);
-                (format!("\"{before}$(printf '%sX' {inner} # it's \"\n){after}\""), format!("{before}{left}"), format!("{right}X{after}"))
+                (
+                    format!("\"{before}$(printf '%sX' {inner} # it's \"\n){after}\""),
+                    format!("{before}{left}"),
+                    format!("{right}X{after}"),
+                )
             }
             8 | 9 => {
                 let (inner, left, right) = self.word(depth - 1);
@@ -152,17 +202,35 @@ impl Choices<'_> {
             (opener.to_owned(), format!("{left}\0{after}"), closer.to_owned(), left, after.to_owned())
         };
         match self.pick(7) {
-            0 => (end.clone(), format!("{before}\0{after}"), end.clone(), before.into(), after.into()),
-            1 => (format!("-{end}"), format!("\ta\n\t{before}\0{after}"), format!("\t\t{end}"), format!("a\n{before}"), after.into()),
+            0 => (end.clone(), format!("{before}\0{after}"), end, before.into(), after.into()),
+            1 => (
+                format!("-{end}"),
+                format!("\ta\n\t{before}\0{after}"),
+                format!("\t\t{end}"),
+                format!("a\n{before}"),
+                after.into(),
+            ),
             2 => quoted(&format!("'{end}'"), &end),
             3 => quoted(&format!("\\{end}"), &end),
             4 => quoted(&format!("\"E {end}\""), &format!("E {end}")),
-            5 => (end.clone(), format!("\\$x \\\\ \"{before}$e\0{after}\" it's"), end.clone(), format!("$x \\ \"{before}"), format!("{after}\" it's")),
+            5 => (
+                end.clone(),
+                format!("\\$x \\\\ \"{before}$e\0{after}\" it's"),
+                end,
+                format!("$x \\ \"{before}"),
+                format!("{after}\" it's"),
+            ),
             _ if depth > 0 => {
                 let (inner, left, right) = self.word(depth - 1);
-                (end.clone(), format!("{before}$(printf '%sX' {inner}){after}"), end.clone(), format!("{before}{left}"), format!("{right}X{after}"))
+                (
+                    end.clone(),
+                    format!("{before}$(printf '%sX' {inner}){after}"),
+                    end,
+                    format!("{before}{left}"),
+                    format!("{right}X{after}"),
+                )
             }
-            _ => (end.clone(), format!("${{u-{before}\0{after}}}"), end.clone(), before.into(), after.into()),
+            _ => (end.clone(), format!("${{u-{before}\0{after}}}"), end, before.into(), after.into()),
         }
     }
 
@@ -208,7 +276,9 @@ impl Choices<'_> {
             }
             8 if self.shell != Shell::Sh => {
                 let (word, ..) = self.word(depth);
-                case.text += &format!("if [[ {word} == {word} && ! x{word} < {word} || 1 -eq 2 ]]; then obs same; else obs same; fi\nx={word}; [[ $x == {word} ]] && obs eq\n");
+                case.text += &format!(
+                    "if [[ {word} == {word} && ! x{word} < {word} || 1 -eq 2 ]]; then obs same; else obs same; fi\nx={word}; [[ $x == {word} ]] && obs eq\n"
+                );
                 case.words(&[("same", None)]);
                 case.words(&[("eq", None)]);
             }
@@ -231,7 +301,9 @@ impl Choices<'_> {
             }
             17 => self.wrapped("set -u; set -e\n", "set +e\n", depth, case),
             18 => self.wrapped("true && ! false &&\n", "", depth, case),
-            19 if self.shell != Shell::Sh => self.wrapped("cat <(\n", ") >/dev/null\nwait; sleep 0.01\n", depth.min(1), case),
+            19 if self.shell != Shell::Sh => {
+                self.wrapped("cat <(\n", ") >/dev/null\nwait; sleep 0.01\n", depth.min(1), case);
+            }
             _ => {
                 self.statement(depth - 1, case);
                 self.statement(depth - 1, case);
@@ -282,7 +354,10 @@ impl Case {
     }
 
     fn expected(&self, value: &str) -> Vec<u8> {
-        self.expect.iter().flat_map(|part| if let Expect::Bytes(bytes) = part { bytes.clone() } else { value.as_bytes().to_vec() }).collect()
+        self.expect
+            .iter()
+            .flat_map(|part| if let Expect::Bytes(bytes) = part { bytes.clone() } else { value.as_bytes().to_vec() })
+            .collect()
     }
 }
 
@@ -328,7 +403,12 @@ fn every_value_arrives_in_every_context() {
                     refused.set(refused.get() + 1);
                     continue;
                 }
-                Err(refusal) => return Err(TestCaseError::fail(format!("{program}: refused: {refusal} in\n{}", case.text.replace('\0', "{V}")))),
+                Err(refusal) => {
+                    return Err(TestCaseError::fail(format!(
+                        "{program}: refused: {refusal} in\n{}",
+                        case.text.replace('\0', "{V}")
+                    )));
+                }
             };
             let (bytes, stderr) = run(program, options, &placed.text, directory.path());
             let expected = case.expected(&text);
@@ -355,9 +435,23 @@ fn every_value_arrives_in_every_context() {
 #[test]
 fn classic_payloads_are_data_in_classic_contexts() {
     const CONTEXTS: [&str; 17] = [
-        "obs \0", "obs x\0y", "obs '\0'", "obs \"\0\"", "obs \"$(printf %s. '\0')\"", "obs \"`printf %s. \"\0\"`\"", "obs $(printf '%s' \"a\" >/dev/null; : \0)",
-        "x=\0; obs \"$x\"", "f() { obs \"\0\"; }; f", "obs ${u:-\0}", "obs \"${u:-\0}\"", "case \0 in \0) obs yes;; esac", "obs ok # \0", "echo \"\0\" >/dev/null; obs ok",
-        "cat >/dev/null <<EOF\n\0\nEOF\nobs ok", "cat >/dev/null <<'EOF'\n\0\nEOF\nobs ok", "eval : ; ( obs \"\0\" )",
+        "obs \0",
+        "obs x\0y",
+        "obs '\0'",
+        "obs \"\0\"",
+        "obs \"$(printf %s. '\0')\"",
+        "obs \"`printf %s. \"\0\"`\"",
+        "obs $(printf '%s' \"a\" >/dev/null; : \0)",
+        "x=\0; obs \"$x\"",
+        "f() { obs \"\0\"; }; f",
+        "obs ${u:-\0}",
+        "obs \"${u:-\0}\"",
+        "case \0 in \0) obs yes;; esac",
+        "obs ok # \0",
+        "echo \"\0\" >/dev/null; obs ok",
+        "cat >/dev/null <<EOF\n\0\nEOF\nobs ok",
+        "cat >/dev/null <<'EOF'\n\0\nEOF\nobs ok",
+        "eval : ; ( obs \"\0\" )",
     ];
     let directory = tempfile::tempdir().expect("a temporary directory");
     let payloads = PAYLOADS.iter().copied().chain(["", " ", "it's", "a\"b", "-H 'A: b'"]);
@@ -380,9 +474,15 @@ fn classic_payloads_are_data_in_classic_contexts() {
                     _ => expected.extend(observed(&[payload])),
                 }
             }
-            let placed = place(shell, &pieces(&template, &value(payload, Mode::Word, Kind::Text))).expect("every context is supported");
+            let placed = place(shell, &pieces(&template, &value(payload, Mode::Word, Kind::Text)))
+                .expect("every context is supported");
             let (bytes, stderr) = run(program, options, &placed.text, directory.path());
-            assert_eq!(String::from_utf8_lossy(&bytes), String::from_utf8_lossy(&expected), "{program} with {payload:?}\n{}\n{stderr}", placed.text);
+            assert_eq!(
+                String::from_utf8_lossy(&bytes),
+                String::from_utf8_lossy(&expected),
+                "{program} with {payload:?}\n{}\n{stderr}",
+                placed.text
+            );
             assert!(!directory.path().join("canary").exists(), "{program} ran {payload:?}");
         }
     }
@@ -400,5 +500,103 @@ fn large_values_arrive() {
         expected.extend_from_slice(text.as_bytes());
         expected.push(b'\n');
         assert!(bytes == expected, "{program}: {} bytes instead of {}; {stderr}", bytes.len(), expected.len());
+    }
+}
+
+#[test]
+fn arguments_act_as_words_and_globs_only() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for name in ["a.txt", "b.txt", "it's.md"] {
+        fs::write(directory.path().join(name), "").expect("the test's own directory is writable");
+    }
+    let cases: &[(&str, &str, &[&str])] = &[
+        (
+            "obs \0",
+            "-H 'Content-Type: application/json' -d '{\"a\": 1}'",
+            &["-H", "Content-Type: application/json", "-d", "{\"a\": 1}"],
+        ),
+        ("obs \0", "*.txt", &["a.txt", "b.txt"]),
+        ("obs \0", "[a-b].txt it*", &["a.txt", "b.txt", "it's.md"]),
+        ("obs \0", "[!a].txt ?.txt", &["b.txt", "a.txt", "b.txt"]),
+        (
+            "obs \0",
+            "~/x ~root {a,b} $HOME `touch canary` $(touch canary)",
+            &["/home/tester/x", "~root", "{a,b}", "$HOME", "`touch", "canary`", "$(touch", "canary)"],
+        ),
+        (
+            "obs \0",
+            "a; touch canary & b | c > canary\ntouch canary",
+            &["a;", "touch", "canary", "&", "b", "|", "c", ">", "canary", "touch", "canary"],
+        ),
+        ("obs \0", "it's", &["it's"]),
+        ("obs a \0 b", "", &["a", "b"]),
+        ("obs x\0y", " a b ", &["x", "a", "b", "y"]),
+        ("obs x\0y", "a b", &["xa", "by"]),
+        ("obs \0#c", "a ", &["a", "#c"]),
+        ("obs \0#c \0}", "", &["#c", "}"]),
+        ("obs =\0 \0", "=ls", &["==ls", "=ls"]),
+        ("obs \0", "!x a^b #c %1 a=b", &["!x", "a^b", "#c", "%1", "a=b"]),
+        ("x=\0; obs \"$x\"", "*.txt a 'b'", &["*.txt a 'b'"]),
+        ("x=\0; obs \"$x\"", "~/a b", &["/home/tester/a b"]),
+        ("for i in \0; do set -- \"$@\" \"$i\"; done; obs \"$@\"", "*.txt 'a b'", &["a.txt", "b.txt", "a b"]),
+        ("obs pre*\0", "'*' x", &["pre**", "x"]),
+    ];
+    for (shell, program, options) in SHELLS {
+        for (template, text, expected) in cases {
+            // A glob of the author that matches nothing, and a brace that closes nothing, are errors in zsh.
+            if program == "zsh" && (template.contains(['*', '}']) || template.contains("=\0")) {
+                continue;
+            }
+            let template = format!("{OBSERVER}{template}\n");
+            let placed =
+                place(shell, &pieces(&template, &value(text, Mode::Arguments, Kind::Text))).expect("a plain place");
+            let (bytes, stderr) = run(program, options, &placed.text, directory.path());
+            let expected = observed(expected);
+            assert_eq!(
+                String::from_utf8_lossy(&bytes),
+                String::from_utf8_lossy(&expected),
+                "{program}\n{}\n{stderr}",
+                placed.text
+            );
+            assert!(!directory.path().join("canary").exists(), "{program} ran {text:?}");
+        }
+    }
+}
+
+#[test]
+fn rewrites_do_what_was_meant_with_any_value() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    fs::write(directory.path().join("in"), "a.c\nabc\n").expect("the test's own directory is writable");
+    // A template, a harmless value for which it does the right thing, and what it prints for the value `v`.
+    let cases: [(&str, fn(&str) -> String); 9] = [
+        ("bash -c \"printf %s '\0'\"", |v| v.to_owned()),
+        ("sh -c 'printf %s \"$0 a\0b\"' name", |v| format!("name a{v}b")),
+        ("eval \"printf %s '\0'\"", |v| v.to_owned()),
+        ("find in -exec sh -c 'printf %s%s \"$1\" \"\0\"' _ x \\;", |v| format!("x{v}")),
+        ("perl -e 'print \"hi \0!\"'", |v| format!("hi {v}!")),
+        ("awk 'BEGIN { printf \"%s\", \"<\0>\" }'", |v| format!("<{v}>")),
+        ("sed 's/a.c/\0/' in | cat", |v| format!("{v}\n{v}\n")),
+        ("python3 -c \"import sys as s; s.stdout.write('x' + '\0')\"", |v| format!("x{v}")),
+        ("bash <<'EOF'\nprintf %s \"<\0>\"\nEOF", |v| format!("<{v}>")),
+    ];
+    for (template, expected) in cases {
+        let refusal =
+            place(Shell::Bash, &pieces(template, &value("x", Mode::Word, Kind::Text))).expect_err("a second parse");
+        let rewrite = refusal.try_.split_once("code: ").expect("a rewrite").1.replace("{V}", "\0");
+        // The tail of a pipe is not part of the rewritten command.
+        for text in [
+            "x",
+            "it's \"$(touch canary)\" `id` \\n & /",
+            "'; touch canary; '",
+            "a b  c",
+            "\"; system(\"touch canary\"); \"",
+        ] {
+            let script = format!("exec >\"$OUT\"\n{rewrite}\n");
+            let placed =
+                place(Shell::Bash, &pieces(&script, &value(text, Mode::Word, Kind::Text))).expect("a rewrite is safe");
+            let (bytes, stderr) = run("bash", &["--norc"], &placed.text, directory.path());
+            assert_eq!(String::from_utf8_lossy(&bytes), expected(text), "{}\n{stderr}", placed.text);
+            assert!(!directory.path().join("canary").exists(), "{rewrite} ran {text:?}");
+        }
     }
 }
