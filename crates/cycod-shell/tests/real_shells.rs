@@ -568,7 +568,8 @@ fn rewrites_do_what_was_meant_with_any_value() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     fs::write(directory.path().join("in"), "a.c\nabc\n").expect("the test's own directory is writable");
     // A template, a harmless value for which it does the right thing, and what it prints for the value `v`.
-    let cases: [(&str, fn(&str) -> String); 9] = [
+    type Prints = fn(&str) -> String;
+    let cases: [(&str, Prints); 9] = [
         ("bash -c \"printf %s '\0'\"", |v| v.to_owned()),
         ("sh -c 'printf %s \"$0 a\0b\"' name", |v| format!("name a{v}b")),
         ("eval \"printf %s '\0'\"", |v| v.to_owned()),
