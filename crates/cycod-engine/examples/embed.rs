@@ -37,7 +37,7 @@ impl Sink for Log {
 }
 
 /// Answers a model's call of `name` with one JSON object, whatever happens.
-pub fn call(engine: &Engine, name: &str, arguments: Vec<(String, Value)>) -> io::Result<serde_json::Value> {
+pub(crate) fn call(engine: &Engine, name: &str, arguments: Vec<(String, Value)>) -> io::Result<serde_json::Value> {
     let refused = |refusal| serde_json::json!({ "success": false, "refusal": refusal_json(&refusal) });
     let tool = match engine.tool(name) {
         Ok(tool) => tool,

@@ -1,0 +1,375 @@
+//! Holds the documentation to the code: its tools load, its tests pass, its errors happen, its links lead somewhere.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use cycod_engine::{
+    Engine, Given, Ignore, Nobody, PlanError, StepReport, Surface, TestOptions, TestVerdict, definition,
+    diagnostic::{Refusal, Severity, SourceFile},
+    host,
+};
+use tempfile::TempDir;
+
+#[path = "../examples/embed.rs"]
+#[expect(dead_code, reason = "its `main` is for the example")]
+mod embed;
+
+/// Warnings that a guide shows on purpose.
+const SHOWN: [(&str, &str); 2] = [("docs/guide/values.md", "value-in-code"), ("docs/guide/security.md", "raw-placing")];
+
+/// Tools of the guides whose tests fail on purpose.
+const FAILING: [&str; 1] = ["shout"];
+
+/// Pages whose problem is not one file's or one call's, with what holds them to the code instead.
+const ELSEWHERE: [(&str, &str); 9] = [
+    ("cancelled", "the tests of whole runs: somebody has to stop it"),
+    ("duplicate-name", "the catalog's tests: two files"),
+    ("file-too-large", "the catalog's tests: four megabytes"),
+    ("missing-step-result", "the tests of calls: a step without a result"),
+    ("not-a-file", "the catalog's tests: a directory"),
+    ("not-utf8", "the catalog's tests: other bytes"),
+    ("reserved-name", "the catalog's tests: a program with tools of its own"),
+    ("too-many", "the definition's tests: a thousand steps"),
+    ("unreadable-file", "the catalog's tests: a file without permissions"),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace is there")
+}
+
+/// Every page that we wrote, by its path from the root.
+fn pages() -> BTreeMap<String, String> {
+    let root = root();
+    let mut pages = BTreeMap::new();
+    let mut directories = vec![root.join("docs"), root.join("examples")];
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(&root).expect("it can be read").flatten().map(|entry| entry.path()).collect();
+    while let Some(directory) = directories.pop() {
+        for path in fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if path.is_dir() { directories.push(path) } else { files.push(path) }
+        }
+    }
+    for path in files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
+        let name = path.strip_prefix(&root).expect("it is below").to_string_lossy().replace('\\', "/");
+        pages.insert(name, fs::read_to_string(path).expect("a page is text"));
+    }
+    pages
+}
+
+fn error_pages() -> BTreeMap<String, String> {
+    let code = |name: &str| Some(name.strip_prefix("docs/errors/")?.strip_suffix(".md")?.to_owned());
+    pages().into_iter().filter_map(|(name, text)| Some((code(&name)?, text))).collect()
+}
+
+/// The fenced blocks of a language.
+fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
+    let opening = format!("```{language}\n");
+    let mut blocks = Vec::new();
+    let mut rest = page;
+    while let Some(start) = rest.find(&opening) {
+        let inner = &rest[start + opening.len()..];
+        let end = inner.find("```").expect("a fence is closed");
+        blocks.push(&inner[..end]);
+        rest = &inner[end + 3..];
+    }
+    blocks
+}
+
+/// A page without its fenced blocks.
+fn prose(page: &str) -> String {
+    let mut in_block = false;
+    let kept = page.lines().filter(|line| {
+        let is_fence = line.starts_with("```");
+        in_block ^= is_fence;
+        !in_block && !is_fence
+    });
+    kept.collect::<Vec<_>>().join("\n")
+}
+
+fn is_tool(block: &str) -> bool {
+    block.lines().any(|line| line.starts_with("description:") || line.starts_with("type: alias"))
+}
+
+/// The file a block of a guide belongs into: its first line, a comment, says so.
+fn file_name(block: &str) -> Option<&str> {
+    block.lines().next()?.strip_prefix("# ").filter(|name| name.ends_with(".yaml"))
+}
+
+/// What loading says, as `severity[code]: message`.
+fn diagnostics(stem: Option<&str>, text: &str) -> Vec<(Severity, String, String)> {
+    let loaded = definition::load(&SourceFile::new("page.yaml", text), stem);
+    loaded.diagnostics.into_iter().map(|found| (found.severity, found.code.0.to_owned(), found.message)).collect()
+}
+
+/// A project with a home beside it.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().expect("a temporary directory"));
+        for directory in ["project/.cycod/tools", "home", "tmp", "global"] {
+            fs::create_dir_all(place.0.path().join(directory)).expect("a directory in it");
+        }
+        place
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.0.path().join("project").join(name), text).expect("a file in it");
+    }
+
+    fn engine(&self) -> Engine {
+        let root = self.0.path().canonicalize().expect("it exists");
+        let mut here = host::current().expect("a working directory");
+        let path = here.environment.remove(std::ffi::OsStr::new("PATH")).expect("a PATH");
+        here.environment.clear();
+        here.environment.insert("PATH".into(), path);
+        here.environment.insert("LANG".into(), "C.UTF-8".into());
+        here.environment.insert("CYCOD_GLOBAL_DIR".into(), root.join("global").into());
+        here.home = root.join("home");
+        here.temp = root.join("tmp");
+        here.working_directory = root.join("project");
+        Engine::open(here)
+    }
+}
+
+#[test]
+fn every_tool_on_a_page_loads() {
+    let mut seen = 0;
+    for (page, text) in pages().iter().filter(|(page, _)| !page.starts_with("docs/errors/")) {
+        for block in blocks(text, "yaml").into_iter().filter(|block| is_tool(block)) {
+            let stem = file_name(block).map(|name| name.rsplit('/').next().unwrap_or(name).trim_end_matches(".yaml"));
+            let mut found = diagnostics(stem.or(Some("tool")), block);
+            found.retain(|(severity, code, _)| *severity == Severity::Error || !SHOWN.contains(&(page, code)));
+            assert!(found.is_empty(), "{page}: {found:?}\n{block}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 20, "only {seen} tools were found");
+}
+
+#[test]
+fn the_tests_of_the_guides_tools_pass() {
+    let mut passed = 0;
+    for (page, text) in pages().iter().filter(|(page, _)| page.starts_with("docs/guide/")) {
+        let place = Place::new();
+        let tools: Vec<(&str, &str)> =
+            blocks(text, "yaml").into_iter().filter_map(|block| Some((file_name(block)?, block))).collect();
+        // A guide may show a file twice, as it grows: the last counts.
+        tools.iter().for_each(|(file, block)| place.write(file, block));
+        let engine = place.engine();
+        let names: BTreeSet<&str> =
+            tools.iter().filter_map(|(file, _)| file.strip_prefix(".cycod/tools/")?.strip_suffix(".yaml")).collect();
+        for name in names {
+            let tool = engine.tool(name).unwrap_or_else(|error| panic!("{page}: {error}"));
+            let control = engine.control().expect("descriptors");
+            let report = engine.test(&tool, &TestOptions::default(), &control, &mut |_| {});
+            for outcome in report.outcomes {
+                let is_failure = matches!(outcome.verdict, TestVerdict::Failed(_));
+                assert_eq!(
+                    is_failure,
+                    FAILING.contains(&name),
+                    "{page}: {name}: {}: {:?}",
+                    outcome.name,
+                    outcome.verdict
+                );
+                passed += usize::from(!is_failure);
+            }
+        }
+    }
+    assert!(passed >= 7, "only {passed} tests were found");
+}
+
+/// Everything that stops a call, from its arguments to its end.
+fn refusals(engine: &Engine, name: &str, arguments: &[(String, Given)]) -> BTreeSet<String> {
+    let code = |refusal: &Refusal| refusal.code.to_owned();
+    let tool = match engine.tool(name) {
+        Ok(tool) => tool,
+        Err(error) => return BTreeSet::from([code(&error.into_refusal())]),
+    };
+    let timeout = tool.timeout.min(Duration::from_secs(10));
+    let plan = |arguments| engine.plan(&tool, arguments, Some(timeout));
+    match (plan(arguments.to_vec()), plan(arguments.to_vec())) {
+        (Ok(by_model), Ok(by_person)) => {
+            let mut codes: BTreeSet<String> = engine.preview(&by_model).refusal().into_iter().map(code).collect();
+            codes.extend(engine.approve(by_model, Surface::Model, &Nobody).err().iter().map(code));
+            match engine.approve(by_person, Surface::Person, &Nobody) {
+                Ok(approved) => {
+                    let report = engine.run(approved, &engine.control().expect("descriptors"), &mut Ignore);
+                    codes.extend(report.refusal.iter().map(code));
+                    in_steps(&report.steps, &mut codes);
+                }
+                Err(refusal) => drop(codes.insert(code(&refusal))),
+            }
+            codes
+        }
+        (Err(PlanError::Arguments(problems)), _) => {
+            problems.into_iter().map(|problem| problem.code.to_owned()).collect()
+        }
+        (Err(error), _) | (_, Err(error)) => BTreeSet::from([code(&error.into_refusal(name))]),
+    }
+}
+
+fn in_steps(steps: &[StepReport], codes: &mut BTreeSet<String>) {
+    for step in steps {
+        codes.extend(step.refusal.iter().map(|refusal| refusal.code.to_owned()));
+        in_steps(&step.steps, codes);
+    }
+}
+
+/// The arguments in a page's `$ cycod tool run NAME --param A=b`.
+fn arguments(page: &str) -> Vec<(String, Given)> {
+    let line = blocks(page, "console").first().and_then(|block| block.lines().next()).unwrap_or_default();
+    let line = line.split(" < ").next().unwrap_or_default();
+    let pairs = line.split("--param ").skip(1).filter_map(|pair| pair.trim().split_once('='));
+    pairs.map(|(name, value)| (name.to_owned(), Given::Text(value.trim_matches('\'').to_owned()))).collect()
+}
+
+#[test]
+fn the_first_example_of_an_error_page_shows_the_error() {
+    let pages = error_pages();
+    let mut problems = Vec::new();
+    for (code, _) in ELSEWHERE {
+        assert!(pages.contains_key(code), "docs/errors/{code}.md is gone");
+    }
+    for (code, page) in pages.iter().filter(|(code, _)| ELSEWHERE.iter().all(|(known, _)| known != code)) {
+        let Some(&block) = blocks(page, "yaml").first() else {
+            problems.push(format!("docs/errors/{code}.md has no example"));
+            continue;
+        };
+        // A file is called `greet`, where its name matters, or has none.
+        if [Some("greet"), None]
+            .into_iter()
+            .any(|stem| diagnostics(stem, block).iter().any(|(_, found, _)| found == code))
+        {
+            continue;
+        }
+        let place = Place::new();
+        place.write(".cycod/tools/tool.yaml", block);
+        let engine = place.engine();
+        let entries = engine.catalog().entries();
+        let name = entries.first().map_or("tool", |entry| entry.name.as_str());
+        let codes = refusals(&engine, name, &arguments(page));
+        if !codes.contains(code) {
+            problems.push(format!("the example of docs/errors/{code}.md gives {codes:?}"));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn the_last_example_of_an_error_page_mends_it() {
+    let mut seen = 0;
+    for (code, page) in error_pages() {
+        let [_, .., mended] = blocks(&page, "yaml")[..] else { continue };
+        if is_tool(mended) {
+            let found = diagnostics(Some("greet"), mended);
+            assert!(
+                !found.iter().any(|(severity, found, _)| *severity == Severity::Error || *found == code),
+                "{code}: {found:?}"
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen > 50, "only {seen} mended examples were found");
+}
+
+#[test]
+fn every_error_page_says_what_it_is_about() {
+    let mut short = Vec::new();
+    for (code, page) in error_pages() {
+        let mut lines = page.lines();
+        assert_eq!(lines.next(), Some(&*format!("# {code}")), "the heading of docs/errors/{code}.md");
+        let words = prose(&page).split_whitespace().count();
+        if words < 20 {
+            short.push(format!("docs/errors/{code}.md explains in {words} words"));
+        }
+    }
+    assert!(short.is_empty(), "{}", short.join("\n"));
+}
+
+/// The anchor that a heading gets where Markdown is shown.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim().to_lowercase();
+    kept.chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
+        .map(|c| if c == ' ' { '-' } else { c })
+        .collect()
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let root = root();
+    let (mut seen, mut broken) = (0, Vec::new());
+    let pages = pages();
+    for (page, text) in &pages {
+        let directory = root.join(page).parent().expect("a page is in a directory").to_owned();
+        let text = prose(text);
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if target.contains("://") || target.starts_with("mailto:") {
+                continue;
+            }
+            seen += 1;
+            let (path, fragment) =
+                target.split_once('#').map_or((target, None), |(path, fragment)| (path, Some(fragment)));
+            let file = if path.is_empty() { root.join(page) } else { directory.join(path) };
+            let Ok(file) = file.canonicalize() else {
+                broken.push(format!("{page}: [{target}]"));
+                continue;
+            };
+            if let Some(fragment) = fragment {
+                let name = file.strip_prefix(&root).expect("links stay here").to_string_lossy().into_owned();
+                let linked = pages.get(&name).unwrap_or_else(|| panic!("{page}: [{target}] is not a page"));
+                let linked = prose(linked);
+                let mut headings = linked.lines().filter(|line| line.starts_with('#'));
+                assert!(
+                    headings.any(|line| anchor(line.trim_start_matches('#')) == fragment),
+                    "{page}: no heading for [{target}]"
+                );
+            }
+        }
+    }
+    assert!(broken.is_empty(), "these links lead nowhere:\n{}", broken.join("\n"));
+    assert!(seen > 50, "only {seen} links were found");
+}
+
+#[test]
+fn every_code_that_is_mentioned_has_a_page() {
+    let known = error_pages();
+    let mut seen = 0;
+    for (page, text) in pages() {
+        for (start, end) in
+            [("error[", ']'), ("warning[", ']'), ("cycod explain ", '\n'), ("\"code\":\"", '"'), ("\"code\": \"", '"')]
+        {
+            for found in text.split(start).skip(1) {
+                let code = found.split([end, '`', '\n', ' ', '|']).next().unwrap_or_default();
+                let is_code = code.contains('-') && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+                assert!(!is_code || known.contains_key(code), "{page} mentions `{code}`, which has no page");
+                seen += usize::from(is_code);
+            }
+        }
+    }
+    assert!(seen > 15, "only {seen} codes were found");
+}
+
+#[test]
+fn the_embedding_guide_shows_the_example_and_the_example_works() {
+    let example = include_str!("../examples/embed.rs");
+    let page = &pages()["docs/guide/embedding.md"];
+    let [shown] = blocks(page, "rust")[..] else { panic!("one program is shown") };
+    assert!(example.contains(shown.trim_end()), "docs/guide/embedding.md shows another program than examples/embed.rs");
+
+    let place = Place::new();
+    place.write(".cycod/tools/greet.yaml", blocks(page, "yaml")[0]);
+    let engine = place.engine();
+    let text = |text: &str| definition::Value::Text(text.to_owned());
+    let answer = embed::call(&engine, "greet", vec![("WHO".to_owned(), text("Ada; reboot"))]).expect("descriptors");
+    assert_eq!((&answer["success"], &answer["output"]), (&true.into(), &"Hello, Ada; reboot\n".into()));
+    let answer = embed::call(&engine, "greet", vec![("WHOM".to_owned(), text("Ada"))]).expect("descriptors");
+    assert_eq!((&answer["success"], &answer["refusal"]["code"]), (&false.into(), &"unknown-argument".into()));
+    let answer = embed::call(&engine, "greed", Vec::new()).expect("descriptors");
+    assert_eq!(answer["refusal"]["code"], "unknown-tool");
+}
