@@ -18,6 +18,7 @@ fn no_module_is_forgotten() {
 mod add;
 mod completions;
 mod edit;
+mod examples;
 mod explain;
 mod export;
 mod get;
