@@ -4,7 +4,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 echo "Building cycod; the first time takes some minutes …" >&2
-cargo build --release --quiet --locked -p cycod
+cargo build --release --quiet -p cycod
 cycod=${CARGO_TARGET_DIR:-target}/release/cycod
 
 show() { # show ARGUMENTS…: prints the command line as a person would type it, then runs it
