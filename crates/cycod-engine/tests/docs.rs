@@ -337,6 +337,16 @@ fn every_link_leads_somewhere() {
 }
 
 #[test]
+fn the_index_names_every_page() {
+    let pages = pages();
+    let index = &pages["docs/README.md"];
+    for name in pages.keys().filter_map(|page| page.strip_prefix("docs/")) {
+        let is_indexed = name.starts_with("errors/") || name == "README.md" || index.contains(&format!("]({name})"));
+        assert!(is_indexed, "docs/README.md does not name {name}");
+    }
+}
+
+#[test]
 fn every_code_that_is_mentioned_has_a_page() {
     let known = error_pages();
     let mut seen = 0;
