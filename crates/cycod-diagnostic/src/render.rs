@@ -149,7 +149,10 @@ impl Excerpt {
                 // A label that ends with a line break ends before it.
                 let end = lines.floor(label.span.end).max(start);
                 let held = &lines.text[start..end];
-                (start, start + held.trim_end_matches(['\n', '\r']).len())
+                let end = start + held.trim_end_matches(['\n', '\r']).len();
+                // What stands in a line break stands at the end of its line.
+                let within = |at: usize| at.min(lines.range(lines.line_of(at)).1);
+                (within(start), within(end))
             })
             .collect();
         let first = spans.iter().map(|(start, _)| lines.line_of(*start)).min().unwrap_or(0);

@@ -252,3 +252,16 @@ fn counts_read_well() {
     assert_eq!(count(&[error()]), "1 error");
     assert_eq!(count(&[warning(), error(), warning()]), "1 error, 2 warnings");
 }
+
+#[test]
+fn a_place_inside_a_line_break_is_the_end_of_its_line() {
+    for text in ["?\r\r", "\r\n\r", "a\r\r\nb", "\r"] {
+        for start in 0..=text.len() {
+            for end in start..=text.len() {
+                let diagnostic = Diagnostic::error(Code("bad-thing"), Span::new(start, end), "bad").also(Span::new(end, end), "there");
+                let report = Report { source: SourceFile::new("t.yaml", text), diagnostics: vec![diagnostic] };
+                assert!(render_text(&report, Style::Plain).contains("bad-thing"), "{text:?} {start}..{end}");
+            }
+        }
+    }
+}

@@ -1188,7 +1188,18 @@ fn splice_strings(
             (_, HOLE) => {
                 let new = write(values[decoded.holes[index]].0.name);
                 index += 1;
-                if quote == 0 {
+                if quote == 0 && language == Language::Jq && out.ends_with(b".") {
+                    out.extend_from_slice(format!("[{new}]").as_bytes());
+                } else if quote == 0 && language == Language::Awk && is_in_pattern(&out) {
+                    if !out.ends_with(b"/") || text.get(at + 1) != Some(&b'/') {
+                        return None;
+                    }
+                    // The pattern is the value and nothing else.
+                    out.pop();
+                    at += 1;
+                    let compared = out.trim_ascii_end().ends_with(b"~");
+                    out.extend_from_slice(if compared { new } else { format!("$0 ~ {new}") }.as_bytes());
+                } else if quote == 0 {
                     out.extend_from_slice(new.as_bytes());
                 } else if quote == b'`' {
                     out.extend_from_slice(format!("${{{new}}}").as_bytes());
@@ -1249,6 +1260,11 @@ fn splice_strings(
         at += 1;
     }
     String::from_utf8(out).ok()
+}
+
+/// Whether awk code so far leaves a `/pattern` open. A division counts as one, and then there is no rewrite.
+fn is_in_pattern(code: &[u8]) -> bool {
+    code.iter().filter(|byte| **byte == b'/').count() % 2 == 1
 }
 
 /// Code as one shell word again. Code that the outer shell expands in part cannot be requoted safely.
