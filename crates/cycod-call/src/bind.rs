@@ -1,16 +1,17 @@
 use std::{collections::HashSet, sync::Arc};
 
-use cycod_definition::{Host, Literal, Parameter, ParameterType, Tool, Transform, Value};
+use cycod_definition::{
+    Disclosure, Fault, Host, Literal, Parameter, ParameterType, Rejection, Tool, Transform, Value, shown,
+};
 use cycod_diagnostic::closest;
 use cycod_syntax::template::Reference;
 
 use crate::{
     ArgumentProblem, Bound, Call, NoSteps, Origin, ResolveError, RunContext,
     call::{collect_texts, normalize_path},
-    coerce::{self, Place, Wrong},
-    problem::{code, shown},
+    problem::code,
     resolve::Scope,
-    transform, validate,
+    transform,
 };
 
 /// Runs the custom transforms of parameters.
@@ -268,17 +269,11 @@ impl<'a> Binder<'a> {
         }
         let parameter = &self.tool.parameters[index];
         let hide = self.values[index].sensitive;
-        let mut wrong = Vec::new();
-        let value = coerce::coerce(value, parameter.kind, &parameter.validation, Place::Whole, hide, &mut wrong);
-        if !wrong.is_empty() {
-            self.fail_each(index, code::WRONG_TYPE, origin, wrong);
-            return;
-        }
-        validate::validate(&value, &parameter.validation, Place::Whole, hide, &mut wrong);
-        if !wrong.is_empty() {
-            self.fail_each(index, code::INVALID, origin, wrong);
-            return;
-        }
+        let disclosure = if hide { Disclosure::Masked } else { Disclosure::Shown };
+        let value = match parameter.accept(value, disclosure) {
+            Ok(value) => value,
+            Err(rejection) => return self.fail_each(index, origin, rejection),
+        };
         let value = self.normalize(parameter, value);
         if hide && parameter.transform.is_some() {
             collect_texts(&value, &mut self.secrets);
@@ -329,17 +324,22 @@ impl<'a> Binder<'a> {
         self.problems.push(problem);
     }
 
-    fn fail_each(&mut self, index: usize, code: &'static str, origin: Origin, wrong: Vec<Wrong>) {
-        const MOST: usize = 10;
+    fn fail_each(&mut self, index: usize, origin: Origin, rejection: Rejection<'_>) {
         let name = &self.tool.parameters[index].name;
         let default = if origin == Origin::Default { " (its default)" } else { "" };
-        let rest = wrong.len().saturating_sub(MOST);
-        for Wrong { path, message, help } in wrong.into_iter().take(MOST) {
-            let message = format!("`{name}{}`{default}: {message}", shown(&path));
+        let code = match rejection.fault {
+            Fault::Type => code::WRONG_TYPE,
+            Fault::Rule => code::INVALID,
+        };
+        for violation in rejection.violations {
+            let path = shown(&violation.path.to_string());
+            let message = format!("`{name}{path}`{default}: {}", violation.message);
+            let near = violation.choice.and_then(|choice| closest(&choice.given, choice.texts()));
+            let help = violation.help.or_else(|| near.map(|near| format!("did you mean `{}`?", shown(near))));
             self.problems.push(ArgumentProblem { parameter: Some(name.clone()), code, message, help });
         }
-        if rest > 0 {
-            let message = format!("`{name}`{default}: and {rest} more of the kind");
+        if rejection.more > 0 {
+            let message = format!("`{name}`{default}: and {} more of the kind", rejection.more);
             self.problems.push(ArgumentProblem::new(name, code, message));
         }
         self.progress[index] = Progress::Failed;

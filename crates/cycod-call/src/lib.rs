@@ -6,19 +6,16 @@
 //! Invariant: this crate starts no process, opens no file, asks no clock and reads no environment. The machine
 //! comes in as a `Host`, the results of steps through [`Steps`], JavaScript through [`Scripts`].
 
-pub mod json;
-
 mod bind;
 mod call;
-mod coerce;
-mod decimal;
 mod piece;
 mod predefined;
 mod problem;
 mod resolve;
 mod steps;
 mod transform;
-mod validate;
+
+pub use cycod_definition::json;
 
 pub use bind::{Given, Scripts, bind};
 pub use call::{Bound, Call, Origin, RunContext, normalize_path, speaks_of_secret};

@@ -1,5 +1,3 @@
-use cycod_diagnostic::visible;
-
 /// The ways in which arguments can be wrong, each with a page `docs/errors/<slug>.md`.
 pub mod code {
     /// The tool has no parameter of this name.
@@ -51,12 +49,4 @@ impl ArgumentProblem {
         self.help = Some(help.into());
         self
     }
-}
-
-/// Returns `text` short and harmless enough to be quoted in a message.
-pub(crate) fn shown(text: &str) -> String {
-    const LONGEST: usize = 60;
-    let cut = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
-    let rest = if cut < text.len() { "…" } else { "" };
-    format!("{}{rest}", visible(&text[..cut]).replace('\n', "\\n"))
 }

@@ -12,9 +12,13 @@
 //!
 //! Invariant: no file is opened, no process started and no other tool looked at here, and no input makes it panic.
 
+pub mod json;
+
 mod check;
 mod codes;
+mod coerce;
 mod command;
+mod decimal;
 mod digest;
 mod document;
 mod file_paths;
@@ -56,3 +60,4 @@ pub use table::{file_schema, key_reference};
 pub use test_case::{Expected, TestCase};
 pub use tool::{Body, Tool, ToolName};
 pub use value::{Literal, Value};
+pub use violations::{Choice, Disclosure, Fault, PathPart, Rejection, ValuePath, Violation, shown};

@@ -41,34 +41,22 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(text) => f.write_str(text),
-            other => other.write_json(f),
+            other => f.write_str(&crate::json::write(other)),
         }
     }
 }
 
-impl Value {
-    fn write_json(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quoted = |text: &str| serde_json::Value::from(text).to_string();
-        match self {
-            Self::Null => f.write_str("null"),
-            Self::Bool(value) => write!(f, "{value}"),
-            Self::Number(text) => f.write_str(text),
-            Self::Text(text) => f.write_str(&quoted(text)),
-            Self::List(items) => {
-                f.write_str("[")?;
-                for (index, item) in items.iter().enumerate() {
-                    f.write_str(if index == 0 { "" } else { "," })?;
-                    item.write_json(f)?;
-                }
-                f.write_str("]")
-            }
-            Self::Object(entries) => {
-                f.write_str("{")?;
-                for (index, (key, value)) in entries.iter().enumerate() {
-                    write!(f, "{}{}:", if index == 0 { "" } else { "," }, quoted(key))?;
-                    value.write_json(f)?;
-                }
-                f.write_str("}")
+impl From<Value> for Literal {
+    /// The literal that stands for exactly this value: braces in its texts are text.
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Bool(value),
+            Value::Number(text) => Self::Number(text),
+            Value::Text(text) => Self::Text(Template::text(text)),
+            Value::List(items) => Self::List(items.into_iter().map(Self::from).collect()),
+            Value::Object(entries) => {
+                Self::Object(entries.into_iter().map(|(key, value)| (key, Self::from(value))).collect())
             }
         }
     }

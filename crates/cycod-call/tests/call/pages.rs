@@ -4,11 +4,12 @@ use cycod_call::{NoSteps, code};
 
 use crate::support::{command, tool, try_bind};
 
-const CODES: [&str; 10] = [
+const CODES: [&str; 11] = [
     code::UNKNOWN,
     code::REPEATED,
     code::MISSING,
     code::WRONG_TYPE,
+    code::INVALID,
     code::TRANSFORM,
     code::FORMAT,
     code::UNSET,

@@ -1,6 +1,12 @@
-use expect_test::expect;
+use std::sync::Arc;
 
-use crate::support::check_bind;
+use cycod_call::{Given, json};
+use cycod_definition::{Loaded, Platform, Tool, Value, load};
+use cycod_diagnostic::SourceFile;
+use expect_test::expect;
+use proptest::{collection::vec, prelude::*, sample::select};
+
+use crate::support::{TestScripts, check_bind, host, run_context};
 
 #[test]
 fn texts() {
@@ -121,4 +127,117 @@ O:
               help: give an object or array as JSON text in a string
         "#]],
     );
+}
+
+#[test]
+fn a_long_list_of_wrong_elements_is_told_in_part() {
+    let parameters = "A: {type: array, description: d, validation: {items: {type: integer, enum: [1]}}}";
+    check_bind(
+        parameters,
+        &[&["A:=[1,2,3,4,5,6,7,8,9,10,11,12,13,14]"], &["A:=[{},[],null,true]"]],
+        &expect![[r#"
+            [A:=[1,2,3,4,5,6,7,8,9,10,11,12,13,14]]
+            invalid-argument: `A[1]`: `2` is not one of `1`
+            invalid-argument: `A[2]`: `3` is not one of `1`
+            invalid-argument: `A[3]`: `4` is not one of `1`
+            invalid-argument: `A[4]`: `5` is not one of `1`
+            invalid-argument: `A[5]`: `6` is not one of `1`
+            invalid-argument: `A[6]`: `7` is not one of `1`
+            invalid-argument: `A[7]`: `8` is not one of `1`
+            invalid-argument: `A[8]`: `9` is not one of `1`
+            invalid-argument: `A[9]`: `10` is not one of `1`
+            invalid-argument: `A[10]`: `11` is not one of `1`
+            invalid-argument: `A`: and 3 more of the kind
+            [A:=[{},[],null,true]]
+            wrong-argument-type: `A[0]`: expected an integer, found an object
+              help: write it in digits, such as `42`
+            wrong-argument-type: `A[1]`: expected an integer, found an array
+              help: write it in digits, such as `42`
+            wrong-argument-type: `A[2]`: expected an integer, found null
+              help: write it in digits, such as `42`
+            wrong-argument-type: `A[3]`: expected an integer, found `true`
+              help: write it in digits, such as `42`
+        "#]],
+    );
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let number = select(vec!["0", "1", "-1", "5.0", "1e3", "2.5", "0.3", "9007199254740993", "1e400", "1e-400"]);
+    let text = select(vec![
+        "", "a", "abc", "abcd", "five", "5", " 5.0 ", "1e3", "yes", "OFF", "[1,2]", "[1,", "[\"a\"]", "{\"k\":1}", "a,b",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::Bool),
+        number.prop_map(|number| Value::Number(number.to_owned())),
+        text.prop_map(|text| Value::Text(text.to_owned())),
+    ];
+    leaf.prop_recursive(2, 8, 3, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(Value::List),
+            proptest::collection::btree_map("[kl]", inner, 0..3)
+                .prop_map(|entries| Value::Object(entries.into_iter().collect())),
+        ]
+    })
+}
+
+/// Types with rules under which each value above passes or fails for one reason or another.
+const PARAMETERS: [&str; 9] = [
+    "type: any, validation: {enum: [1, '1', [5], {k: 1.0}, true]}",
+    "type: string, validation: {minLength: 1, maxLength: 3}",
+    "type: string, validation: {pattern: '^[0-9.]+$', enum: [5, abc]}",
+    "type: number, validation: {minimum: 0, exclusiveMaximum: 9007199254740993, multipleOf: 0.1}",
+    "type: integer, validation: {maximum: 9007199254740992}",
+    "type: boolean, validation: {enum: [on]}",
+    "type: array, validation: {uniqueItems: true, minItems: 1, items: {type: number, minimum: 0}}",
+    "type: array, validation: {maxItems: 2, items: {type: string, minLength: 1}}",
+    "type: object, validation: {required: [k], properties: {k: {type: integer, maximum: 5}, l: {type: array}}}",
+];
+
+fn loaded(parameter: &str) -> Loaded {
+    let yaml = format!("name: t\ndescription: d\nrun: echo {{P}}\nparameters: {{P: {{description: d, {parameter}}}}}\n");
+    load(&SourceFile::new("t.yaml", &*yaml), None)
+}
+
+fn bound(tool: Tool, arguments: Vec<(String, Given)>) -> Result<Option<Value>, String> {
+    let call = cycod_call::bind(
+        &Arc::new(tool),
+        arguments,
+        &[],
+        &host(Platform::Linux),
+        &run_context(),
+        &TestScripts,
+    );
+    match call {
+        Ok(call) => Ok(call.values[0].value.clone()),
+        Err(problems) => Err(problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>().join("\n")),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A file takes a value as a default exactly when a call takes it as an argument, with the same words when not
+    /// and the same value when so.
+    #[test]
+    fn defaults_and_arguments_are_judged_alike(parameter in select(&PARAMETERS[..]), value in value()) {
+        let tool = loaded(parameter).tool.expect("the parameter is fine without a default");
+        let given = bound(tool, vec![("P".to_owned(), Given::Value(value.clone()))]);
+        let with_default = loaded(&format!("{parameter}, default: {}", json::write(&value)));
+        match (with_default.tool, given) {
+            (Some(tool), Ok(given)) => prop_assert_eq!(bound(tool, Vec::new()), Ok(given)),
+            (None, Err(refused)) => {
+                let mut told: Vec<&str> = with_default
+                    .diagnostics
+                    .iter()
+                    .map(|diagnostic| diagnostic.message.strip_prefix("the default of ").unwrap_or(&diagnostic.message))
+                    .collect();
+                let mut refused: Vec<&str> = refused.lines().collect();
+                told.sort_unstable();
+                refused.sort_unstable();
+                prop_assert_eq!(told, refused);
+            }
+            (tool, given) => prop_assert!(false, "{:?} {given:?} {:?}", tool.is_some(), with_default.diagnostics),
+        }
+    }
 }

@@ -1,7 +1,7 @@
 use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
 use cycod_syntax::yaml::Entry;
 
-use super::{Lowering, Scope, Text, View};
+use super::{Lowering, Scope, Text, View, literal::Expected};
 use crate::{
     Command, CommandText, Interpreter, Platform, PlatformCommands, PlatformKey, ProgramTemplate, ToolUse, table::one_of,
 };
@@ -155,7 +155,7 @@ impl Lowering<'_> {
         let with = view
             .map("with")
             .iter()
-            .map(|entry| (entry.key.clone(), self.literal(&entry.value, crate::ParameterType::Any, scope)))
+            .map(|entry| (entry.key.clone(), self.literal(&entry.value, Expected::ANY, scope)))
             .collect();
         ToolUse { tool: name, with }
     }

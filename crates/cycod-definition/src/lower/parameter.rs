@@ -1,19 +1,19 @@
 use std::collections::BTreeSet;
 
-use cycod_diagnostic::{Code, Diagnostic, Span};
+use cycod_diagnostic::{Code, Diagnostic, Severity, Span};
 use cycod_syntax::{
-    template::{Names, Predefined, Reference, Template, number_format},
-    yaml::Entry,
+    template::{Names, Predefined, Reference, number_format},
+    yaml::{Entry, Node},
 };
 use regex::RegexBuilder;
 
 use super::{
     Lowering, Scope, Text, View,
-    literal::{static_value, value},
+    literal::{Expected, static_value, value},
 };
 use crate::{
-    Deprecation, Format, Literal, NamedTransform, Parameter, ParameterType, Shape, Transform, Validation, Value,
-    table::parameter,
+    Deprecation, Disclosure, Format, Literal, NamedTransform, Parameter, ParameterType, PathPart, Rejection, Shape,
+    Transform, Validation, ValuePath, decimal::Decimal, shown, table::parameter, violations::fitted,
 };
 
 /// The most memory a compiled pattern may take.
@@ -75,10 +75,9 @@ impl Lowering<'_> {
         if view.entry("description").is_none() && view.flag("deprecated") != Some(true) {
             self.missing_description(&name, entry.key_span);
         }
-        let default = view.entry("default").map(|entry| {
-            let literal = self.literal(&entry.value, kind, Scope::Call);
-            texts_for_strings(literal, kind, &validation)
-        });
+        let expected = Expected::new(kind, &validation);
+        let default = view.entry("default").map(|entry| self.literal(&entry.value, expected, Scope::Call));
+        let examples = view.items("examples").iter().map(|node| value(node, expected)).collect();
         let required = view.flag("required").unwrap_or(false);
         if let (true, Some(default)) = (required, view.entry("default")) {
             let span = view.entry("required").map_or(default.key_span, |required| required.key_span);
@@ -100,10 +99,10 @@ impl Lowering<'_> {
             let message = format!("the value of `{name}` is placed as program text");
             self.sink.report(crate::check::placing::raw_placing(text.span, &message));
         }
-        let parameter = Parameter {
+        let mut parameter = Parameter {
             transform: view.text("transform").map(|text| self.transform(text)),
             format: view.text("format").map(|text| self.format(text, kind)),
-            examples: view.items("examples").iter().map(|node| value(node, kind)).collect(),
+            examples,
             detailed_help: view.string("detailed-help"),
             escape_shell: view.object("security").and_then(|security| security.flag("escape-shell")),
             delimiter: view.string("delimiter").unwrap_or_else(|| " ".to_owned()),
@@ -117,7 +116,7 @@ impl Lowering<'_> {
             default,
             validation,
         };
-        self.check_values(&parameter, &view);
+        self.settle_values(&mut parameter, &view);
         Some(parameter)
     }
 
@@ -201,9 +200,7 @@ impl Lowering<'_> {
 
     fn validation(&self, view: &View<'_>, kind: ParameterType, parameter: &Entry) -> Validation {
         self.check_keywords(view, kind, &parameter.key);
-        let validation = self.rules(view, kind);
-        self.check_range(view, &validation);
-        validation
+        self.rules(view, kind)
     }
 
     fn rules(&self, view: &View<'_>, kind: ParameterType) -> Validation {
@@ -216,7 +213,7 @@ impl Lowering<'_> {
                 }
             }
         });
-        let allowed = view.node("enum").and_then(|node| node.as_sequence()).map(|items| {
+        let listed = view.node("enum").and_then(|node| node.as_sequence()).inspect(|items| {
             if items.is_empty() {
                 self.sink.error(
                     Code("empty-range"),
@@ -224,9 +221,8 @@ impl Lowering<'_> {
                     "`enum` allows no value at all",
                 );
             }
-            items.iter().map(|item| value(item, kind)).collect::<Vec<_>>()
         });
-        Validation {
+        let rules = Validation {
             min_length: view.count("minLength"),
             max_length: view.count("maxLength"),
             pattern,
@@ -235,7 +231,7 @@ impl Lowering<'_> {
             exclusive_minimum: view.number("exclusiveMinimum"),
             exclusive_maximum: view.number("exclusiveMaximum"),
             multiple_of: view.number("multipleOf"),
-            allowed,
+            allowed: None,
             min_items: view.count("minItems"),
             max_items: view.count("maxItems"),
             unique_items: view.flag("uniqueItems").unwrap_or(false),
@@ -249,7 +245,12 @@ impl Lowering<'_> {
                 })
                 .collect(),
             required_properties: view.strings("required"),
-        }
+        };
+        self.check_range(view, &rules);
+        // A value is compared once it is of its type, and so are the ones it is compared with.
+        let fit = |item| fitted(value(item, Expected::new(kind, &rules)), kind, &rules);
+        let allowed = listed.map(|items| items.iter().map(fit).collect());
+        Validation { allowed, ..rules }
     }
 
     fn shape(&self, view: &View<'_>) -> Shape {
@@ -311,8 +312,8 @@ impl Lowering<'_> {
     }
 
     fn check_range(&self, view: &View<'_>, rules: &Validation) {
-        let number = |text: &Option<String>| text.as_ref().and_then(|text| text.parse::<f64>().ok());
-        let count = |count: Option<u64>| count.map(|count| count as f64);
+        let number = |text: &Option<String>| text.as_deref().and_then(Decimal::parse);
+        let count = |count: Option<u64>| number(&count.map(|count| count.to_string()));
         let pairs = [
             ("minLength", count(rules.min_length), "maxLength", count(rules.max_length)),
             ("minItems", count(rules.min_items), "maxItems", count(rules.max_items)),
@@ -333,50 +334,68 @@ impl Lowering<'_> {
                 );
             }
         }
-        if number(&rules.multiple_of).is_some_and(|step| step <= 0.0)
+        if number(&rules.multiple_of).is_some_and(|step| !step.is_positive())
             && let Some(entry) = view.entry("multipleOf")
         {
             self.sink.error(Code("out-of-range"), entry.value.span, "`multipleOf` must be larger than 0");
         }
     }
 
-    /// Holds the static default and the examples against type and rules.
-    fn check_values(&self, parameter: &Parameter, view: &View<'_>) {
+    /// Holds the static default and the examples against type and rules, as a call would be, and keeps them as a
+    /// call would get them.
+    fn settle_values(&self, parameter: &mut Parameter, view: &View<'_>) {
         if let (Some(default), Some(node)) = (&parameter.default, view.node("default"))
             && let Some(value) = static_value(default)
         {
-            let problems = parameter.validation.violations(parameter.kind, &value);
-            if !problems.is_empty() {
-                let diagnostic = Diagnostic::error(
-                    Code("invalid-default"),
-                    node.span,
-                    format!("the default of `{}` {}", parameter.name, problems.join(" and ")),
-                );
-                self.sink.report(self.suggest_allowed(diagnostic, parameter, &value, node.span));
+            match parameter.accept(value, disclosure(parameter)) {
+                Ok(value) => parameter.default = Some(value.into()),
+                Err(rejection) => {
+                    let refused = Refused { code: "invalid-default", severity: Severity::Error, what: "the default" };
+                    self.rejected(&refused, &parameter.name, &rejection, node);
+                }
             }
         }
         // A list of examples that long is not for people, and `enum` may be long as well.
-        for (example, node) in parameter.examples.iter().zip(view.items("examples")).take(100) {
-            let problems = parameter.validation.violations(parameter.kind, example);
-            if !problems.is_empty() {
-                self.sink.warning(
-                    Code("invalid-example"),
-                    node.span,
-                    format!("an example of `{}` {}", parameter.name, problems.join(" and ")),
-                );
+        let mut examples = std::mem::take(&mut parameter.examples);
+        for (example, node) in examples.iter_mut().zip(view.items("examples")).take(100) {
+            match parameter.accept(example.clone(), disclosure(parameter)) {
+                Ok(value) => *example = value,
+                Err(rejection) => {
+                    let refused = Refused { code: "invalid-example", severity: Severity::Warning, what: "an example" };
+                    self.rejected(&refused, &parameter.name, &rejection, node);
+                }
             }
         }
+        parameter.examples = examples;
     }
 
-    fn suggest_allowed(&self, diagnostic: Diagnostic, parameter: &Parameter, value: &Value, span: Span) -> Diagnostic {
-        let Value::Text(text) = value else { return diagnostic };
-        let allowed = parameter.validation.allowed.iter().flatten().filter_map(|allowed| match allowed {
-            Value::Text(text) => Some(text.as_str()),
-            _ => None,
-        });
-        match self.sink.did_you_mean(text, allowed) {
-            Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), self.sink.rewrite(span, near)),
-            None => diagnostic,
+    /// Reports each part of a value that a parameter does not take, where it stands in the file.
+    pub(crate) fn rejected(&self, refused: &Refused, name: &str, rejection: &Rejection<'_>, node: &Node) {
+        let Refused { code, severity, what } = *refused;
+        let last = rejection.violations.len().saturating_sub(1);
+        for (index, violation) in rejection.violations.iter().enumerate() {
+            let part = node_at(node, &violation.path);
+            let path = shown(&violation.path.to_string());
+            let message = format!("{what} of `{name}{path}`: {}", violation.message);
+            let mut diagnostic = match severity {
+                Severity::Error => Diagnostic::error(Code(code), part.span, message),
+                Severity::Warning => Diagnostic::warning(Code(code), part.span, message),
+            };
+            if let Some(help) = &violation.help {
+                diagnostic = diagnostic.help(help);
+            }
+            if let Some(choice) = &violation.choice
+                && let Some((near, help)) = self.sink.did_you_mean(&choice.given, choice.texts())
+            {
+                diagnostic = diagnostic.help(help);
+                if part.as_scalar().is_some_and(|scalar| scalar.text == choice.given) {
+                    diagnostic = diagnostic.fix(format!("write `{near}`"), self.sink.rewrite(part.span, near));
+                }
+            }
+            if index == last && rejection.more > 0 {
+                diagnostic = diagnostic.note(format!("and {} more of the kind", rejection.more));
+            }
+            self.sink.report(diagnostic);
         }
     }
 
@@ -409,31 +428,32 @@ impl Lowering<'_> {
     }
 }
 
-/// Turns numbers and truth values into text where the shape of a list or object asks for strings.
-fn texts_for_strings(literal: Literal, kind: ParameterType, rules: &Validation) -> Literal {
-    match literal {
-        Literal::Number(text) if kind == ParameterType::String => Literal::Text(Template::text(text)),
-        Literal::Bool(value) if kind == ParameterType::String => Literal::Text(Template::text(value.to_string())),
-        Literal::List(items) => match &rules.items {
-            Some(shape) => {
-                let fit = |item| texts_for_strings(item, shape.kind, &shape.validation);
-                Literal::List(items.into_iter().map(fit).collect())
-            }
-            None => Literal::List(items),
-        },
-        Literal::Object(entries) => {
-            let fit = |(key, value): (String, Literal)| {
-                let shape = rules.properties.iter().find(|(name, _)| *name == key).map(|(_, shape)| shape);
-                let value = match shape {
-                    Some(shape) => texts_for_strings(value, shape.kind, &shape.validation),
-                    None => value,
-                };
-                (key, value)
-            };
-            Literal::Object(entries.into_iter().map(fit).collect())
+/// A value of the file that a parameter does not take.
+#[derive(Clone, Copy)]
+pub(crate) struct Refused {
+    pub(crate) code: &'static str,
+    pub(crate) severity: Severity,
+    pub(crate) what: &'static str,
+}
+
+pub(crate) fn disclosure(parameter: &Parameter) -> Disclosure {
+    if parameter.sensitive { Disclosure::Masked } else { Disclosure::Shown }
+}
+
+/// The part of a value, or the innermost one around it that the file spells out.
+fn node_at<'n>(node: &'n Node, path: &ValuePath) -> &'n Node {
+    let mut node = node;
+    for part in &path.0 {
+        let inner = match part {
+            PathPart::Element(index) => node.as_sequence().and_then(|items| items.get(*index)),
+            PathPart::Property(name) => node.get(name),
+        };
+        match inner {
+            Some(inner) => node = inner,
+            None => break,
         }
-        other => other,
     }
+    node
 }
 
 fn view_shape(view: &View<'_>) -> &'static crate::table::Section {

@@ -1,12 +1,16 @@
 use std::{collections::HashSet, time::Duration};
 
-use cycod_diagnostic::{Code, Diagnostic, Span};
+use cycod_diagnostic::{Code, Diagnostic, Severity, Span};
 use cycod_syntax::template;
 
-use super::{Lowering, Scope, Text, View, literal::static_value};
+use super::{
+    Lowering, Scope, Text, View,
+    literal::{Expected as Wanted, static_value},
+    parameter::{Refused, disclosure},
+};
 use crate::{
     Access, Change, Cleanup, Container, Environment, Expected, FilePaths, FunctionCalling, Interactive, Isolation,
-    Metadata, ParameterType, Permission, Privilege, Requires, Resources, Security, TestCase, Tool,
+    Metadata, ParameterType, Permission, Privilege, Requires, Resources, Security, TestCase, Tool, Value,
 };
 
 impl Lowering<'_> {
@@ -365,8 +369,9 @@ impl Lowering<'_> {
         let mut arguments = Vec::new();
         for entry in view.map("parameters") {
             let parameter = self.parameters.iter().find(|parameter| parameter.name.eq_ignore_ascii_case(&entry.key));
-            let kind = parameter.map_or(ParameterType::Any, |parameter| parameter.kind);
-            let literal = self.literal(&entry.value, kind, Scope::Call);
+            let wanted = parameter
+                .map_or(Wanted::ANY, |parameter| Wanted::new(parameter.kind, &parameter.validation));
+            let literal = self.literal(&entry.value, wanted, Scope::Call);
             match parameter {
                 // Without parameters of its own the tool may be an alias, whose base is not known here.
                 None if !self.parameters.is_empty() => {
@@ -390,15 +395,12 @@ impl Lowering<'_> {
                         .object("expected")
                         .and_then(|expected| expected.integer("exit-code"))
                         .is_some_and(|code| code != 0);
-                    if let Some(value) = static_value(&literal).filter(|_| !expects_failure) {
-                        let problems = parameter.validation.violations(parameter.kind, &value);
-                        if !problems.is_empty() {
-                            self.sink.warning(
-                                Code("invalid-argument"),
-                                entry.value.span,
-                                format!("the value of `{}` {}", parameter.name, problems.join(" and ")),
-                            );
-                        }
+                    // A null is the same as no argument.
+                    let given = static_value(&literal).filter(|value| !expects_failure && *value != Value::Null);
+                    if let Some(Err(rejection)) = given.map(|value| parameter.accept(value, disclosure(parameter))) {
+                        let (code, severity) = ("invalid-argument", Severity::Warning);
+                        let refused = Refused { code, severity, what: "the value" };
+                        self.rejected(&refused, &parameter.name, &rejection, &entry.value);
                     }
                 }
             }

@@ -6,6 +6,7 @@ use cycod_syntax::yaml::Entry;
 use super::{
     Lowering, Scope, View,
     command::{Defaults, Form, platform_keys},
+    literal::Expected,
     parameter::is_parameter_name,
     replace,
 };
@@ -177,7 +178,7 @@ impl Lowering<'_> {
         let defaults = view
             .map("default-parameters")
             .iter()
-            .map(|entry| (entry.key.clone(), self.literal(&entry.value, crate::ParameterType::Any, Scope::Call)))
+            .map(|entry| (entry.key.clone(), self.literal(&entry.value, Expected::ANY, Scope::Call)))
             .collect();
         let Some(base) = view.text("base-tool") else {
             if view.entry("base-tool").is_none() {

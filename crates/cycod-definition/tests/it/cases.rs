@@ -169,7 +169,7 @@ mod files {
                 1:127-1:134 error[unknown-choice]: `type` cannot be `sting`
                   help: did you mean `string`?
                   fix: write `string`
-                1:147-1:153 error[invalid-default]: the default of `P` is not one of `a b's`
+                1:147-1:153 error[invalid-default]: the default of `P`: `a b'` is not one of `a b's`
                   help: did you mean `a b's`?
                   fix: write `a b's`
             "#]],
@@ -1149,8 +1149,8 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: é, validation: {minLength: 2}}}\n",
             expect![[r#"
-            4:43-4:44 error[invalid-default]: the default of `P` is shorter than 2 characters
-        "#]],
+                4:43-4:44 error[invalid-default]: the default of `P`: has 1 character, needs at least 2
+            "#]],
         );
     }
 
@@ -1159,8 +1159,9 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: A1, validation: {pattern: '^[a-z]+$', maxLength: 1}}}\n",
             expect![[r#"
-            4:43-4:45 error[invalid-default]: the default of `P` is longer than 1 character and does not match `^[a-z]+$`
-        "#]],
+                4:43-4:45 error[invalid-default]: the default of `P`: has 2 characters, may have at most 1
+                4:43-4:45 error[invalid-default]: the default of `P`: `A1` does not match the pattern `^[a-z]+$`
+            "#]],
         );
     }
 
@@ -1177,10 +1178,10 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: GETT, validation: {enum: [GET, POST]}}}\n",
             expect![[r#"
-            4:43-4:47 error[invalid-default]: the default of `P` is not one of `GET` or `POST`
-              help: did you mean `GET`?
-              fix: write `GET`
-        "#]],
+                4:43-4:47 error[invalid-default]: the default of `P`: `GETT` is not one of `GET`, `POST`
+                  help: did you mean `GET`?
+                  fix: write `GET`
+            "#]],
         );
     }
 
@@ -1197,8 +1198,9 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, default: five}}\n",
             expect![[r#"
-            4:57-4:61 error[invalid-default]: the default of `P` is text, not a number
-        "#]],
+                4:57-4:61 error[invalid-default]: the default of `P`: expected a number, found `five`
+                  help: write it as in JSON: `42`, `-0.5`, `1e3`
+            "#]],
         );
     }
 
@@ -1207,8 +1209,9 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: integer, description: p, default: 1.5}}\n",
             expect![[r#"
-            4:58-4:61 error[invalid-default]: the default of `P` is a number, not an integer
-        "#]],
+                4:58-4:61 error[invalid-default]: the default of `P`: expected an integer, found `1.5`
+                  help: write it in digits, such as `42`
+            "#]],
         );
     }
 
@@ -1217,8 +1220,8 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, default: 0, validation: {minimum: 1, multipleOf: 0.1}}}\n",
             expect![[r#"
-            4:57-4:58 error[invalid-default]: the default of `P` is less than 1
-        "#]],
+                4:57-4:58 error[invalid-default]: the default of `P`: `0` is less than the minimum 1
+            "#]],
         );
     }
 
@@ -1227,8 +1230,9 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: array, description: p, default: x}}\n",
             expect![[r#"
-            4:56-4:57 error[invalid-default]: the default of `P` is text, not an array
-        "#]],
+                4:56-4:57 error[invalid-default]: the default of `P`: expected an array, found `x`
+                  help: give JSON such as `["a", "b"]`; a comma in a text separates nothing
+            "#]],
         );
     }
 
@@ -1237,8 +1241,82 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: array, description: p, default: [1, 1, x], validation: {uniqueItems: true, maxItems: 2, items: {type: number}}}}\n",
             expect![[r#"
-            4:56-4:65 error[invalid-default]: the default of `P` has more than 2 elements and has an element twice (1) and has element 3, which is text, not a number
-        "#]],
+                4:63-4:64 error[invalid-default]: the default of `P[2]`: expected a number, found `x`
+                  help: write it as in JSON: `42`, `-0.5`, `1e3`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn array_size_and_repetition() {
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: array, description: p, default: [1, 1.0, '-2'], validation: {uniqueItems: true, maxItems: 2, items: {type: number, minimum: 0}}}}\n",
+            expect![[r#"
+                4:56-4:70 error[invalid-default]: the default of `P`: has 3 elements, may have at most 2
+                4:56-4:70 error[invalid-default]: the default of `P`: holds `1.0` more than once
+                4:65-4:69 error[invalid-default]: the default of `P[2]`: `-2` is less than the minimum 0
+            "#]],
+        );
+    }
+
+    #[test]
+    fn numbers_are_judged_exactly() {
+        check(
+            "name: a\ndescription: b\nbash: ls {P} {Q} {R}\nparameters:\n  P: {type: integer, description: p, default: 9007199254740993, validation: {maximum: 9007199254740992}}\n  Q: {type: number, description: q, default: 0.30000000000000001, validation: {multipleOf: 0.1}}\n  R: {type: number, description: r, validation: {minimum: 9007199254740993, maximum: 9007199254740992}}\n",
+            expect![[r#"
+                5:47-5:63 error[invalid-default]: the default of `P`: `9007199254740993` is more than the maximum 9007199254740992
+                6:46-6:65 error[invalid-default]: the default of `Q`: `0.30000000000000001` is not a multiple of 0.1
+                7:50-7:57 error[empty-range]: no value can satisfy `minimum` and `maximum`
+                  also 7:77: smaller
+            "#]],
+        );
+    }
+
+    #[test]
+    fn at_most_ten_parts_of_a_value_are_told() {
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: array, description: p, default: [a, b, c, d, e, f, g, h, i, j, k, l], validation: {items: {type: boolean}}}}\n",
+            expect![[r#"
+                4:57-4:58 error[invalid-default]: the default of `P[0]`: expected a boolean, found `a`
+                  help: use `true` or `false` (also 1/0, yes/no, on/off)
+                4:60-4:61 error[invalid-default]: the default of `P[1]`: expected a boolean, found `b`
+                  help: use `true` or `false` (also 1/0, yes/no, on/off)
+                4:63-4:64 error[invalid-default]: the default of `P[2]`: expected a boolean, found `c`
+                  help: use `true` or `false` (also 1/0, yes/no, on/off)
+                4:66-4:67 error[invalid-default]: the default of `P[3]`: expected a boolean, found `d`
+                  help: use `true` or `false` (also 1/0, yes/no, on/off)
+                4:69-4:70 error[invalid-default]: the default of `P[4]`: expected a boolean, found `e`
+                  help: use `true` or `false` (also 1/0, yes/no, on/off)
+                4:72-4:73 error[invalid-default]: the default of `P[5]`: expected a boolean, found `f`
+                  help: use `true` or `false` (also 1/0, yes/no, on/off)
+                4:75-4:76 error[invalid-default]: the default of `P[6]`: expected a boolean, found `g`
+                  help: use `true` or `false` (also 1/0, yes/no, on/off)
+                4:78-4:79 error[invalid-default]: the default of `P[7]`: expected a boolean, found `h`
+                  help: use `true` or `false` (also 1/0, yes/no, on/off)
+                4:81-4:82 error[invalid-default]: the default of `P[8]`: expected a boolean, found `i`
+                  help: use `true` or `false` (also 1/0, yes/no, on/off)
+                4:84-4:85 error[invalid-default]: the default of `P[9]`: expected a boolean, found `j`
+                  help: use `true` or `false` (also 1/0, yes/no, on/off)
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_secret_default_is_not_repeated() {
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: hunter2, sensitive: true, validation: {enum: [hunter3]}}}\n",
+            expect![[r#"
+                4:43-4:50 error[invalid-default]: the default of `P`: `****` is not one of `hunter3`
+            "#]],
+        );
+    }
+
+    /// What a call would read as the type, a file may write so too.
+    #[test]
+    fn defaults_are_read_as_calls_are() {
+        check(
+            "name: a\ndescription: b\nbash: ls {I} {N} {B} {A} '{O}' {E}\nparameters:\n  I: {type: integer, description: i, default: ' 5.0 ', examples: ['1e3', +5, 0x10]}\n  N: {type: number, description: n, default: .5, validation: {minimum: +.5}}\n  B: {type: boolean, description: b, default: 'YES'}\n  A: {type: array, description: a, default: '[1, \"2\"]', validation: {items: {type: integer, enum: ['1', 2.0]}}}\n  O: {type: object, description: o, default: '{\"k\": 1}'}\n  E: {type: array, description: e, default: ['007'], validation: {items: {type: string}, enum: [[007]]}}\ntests: [{name: t, parameters: {I: '7', B: off, A: ~}}]\n",
+            expect![[r#""#]],
         );
     }
 
@@ -1247,7 +1325,7 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls '{P}'\nparameters: {P: {type: object, description: p, default: {a: 1}, validation: {required: [b], properties: {a: {type: string}}}}}\n",
             expect![[r#"
-                4:57-4:63 error[invalid-default]: the default of `P` lacks property `b`
+                4:57-4:63 error[invalid-default]: the default of `P`: lacks the property `b`
             "#]],
         );
     }
@@ -1319,8 +1397,9 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, examples: [1, two]}}\n",
             expect![[r#"
-            4:62-4:65 warning[invalid-example]: an example of `P` is text, not a number
-        "#]],
+                4:62-4:65 warning[invalid-example]: an example of `P`: expected a number, found `two`
+                  help: write it as in JSON: `42`, `-0.5`, `1e3`
+            "#]],
         );
     }
 
@@ -1879,8 +1958,9 @@ mod settings {
         check(
             "name: a\ndescription: b\nbash: ls {N}\nparameters: {N: {type: number, description: n}}\ntests: [{name: t, parameters: {N: x}}, {name: u, parameters: {N: x}, expected: {exit-code: 2}}]\n",
             expect![[r#"
-            5:35-5:36 warning[invalid-argument]: the value of `N` is text, not a number
-        "#]],
+                5:35-5:36 warning[invalid-argument]: the value of `N`: expected a number, found `x`
+                  help: write it as in JSON: `42`, `-0.5`, `1e3`
+            "#]],
         );
     }
 }

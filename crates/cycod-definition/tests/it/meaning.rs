@@ -239,6 +239,12 @@ fn defaults_keep_their_text() {
     assert_eq!(of("default: '{1..3}'"), text("{1..3}"));
     assert_eq!(of("type: number, default: 1.0"), Some(Literal::Number("1.0".to_owned())));
     assert_eq!(of("type: number, default: '5'"), Some(Literal::Number("5".to_owned())));
+    assert_eq!(of("type: number, default: .5"), Some(Literal::Number("0.5".to_owned())));
+    assert_eq!(of("type: integer, default: 0x1F"), Some(Literal::Number("31".to_owned())));
+    assert_eq!(of("type: integer, default: 5.0"), Some(Literal::Number("5".to_owned())));
+    let list = |items: &[&str]| Some(Literal::List(items.iter().filter_map(|item| text(item)).collect()));
+    assert_eq!(of("type: array, default: '[1.0, true]', validation: {items: {type: string}}"), list(&["1.0", "true"]));
+    assert_eq!(of("type: array, default: [007], validation: {items: {type: string}}"), list(&["007"]));
     assert_eq!(of("type: boolean, default: yes"), Some(Literal::Bool(true)));
     assert_eq!(of("type: any, default: 5"), Some(Literal::Number("5".to_owned())));
     assert_eq!(of("type: any, default: '5'"), text("5"));

@@ -45,7 +45,7 @@ fn every_example_loads() {
         5:11-5:67 warning[unquoted-command]: the value of `bash` must be quoted, because `: ` in it would start another value
           fix: quote the command
         find-files
-        18:30-18:44 warning[invalid-example]: an example of `DIRECTORY` does not match `^[^<>:"|?*]+$`
+        18:30-18:44 warning[invalid-example]: an example of `DIRECTORY`: `C:\Projects` does not match the pattern `^[^<>:"|?*]+$`
         github-commit-stats
         12:11-12:161 warning[unquoted-command]: the value of `bash` must be quoted, because `: ` in it would start another value
           fix: quote the command

@@ -3,19 +3,26 @@
 //! `serde_json` turns numbers into machine numbers, so that `5.0`, `1e3` and an identifier of twenty digits
 //! would not arrive as they were written.
 
-use std::{collections::HashSet, fmt::Write as _};
+use std::{collections::HashSet, fmt, fmt::Write as _};
 
-use cycod_definition::Value;
+use crate::Value;
 
 /// Why a text is not JSON.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{reason} at byte {offset}")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonError {
     /// What is wrong there.
     pub reason: &'static str,
     /// Where, in bytes from the start.
     pub offset: usize,
 }
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}", self.reason, self.offset)
+    }
+}
+
+impl std::error::Error for JsonError {}
 
 /// How deep lists and objects may lie in each other.
 pub const MAX_DEPTH: usize = 128;
@@ -35,14 +42,14 @@ pub fn write(value: &Value) -> String {
     text
 }
 
-/// Returns the number's text when `text` is exactly one JSON number.
-pub(crate) fn is_number(text: &str) -> bool {
+/// Whether `text` is exactly one JSON number.
+pub fn is_number(text: &str) -> bool {
     let mut reader = Reader { text, at: 0 };
     reader.number().is_ok() && reader.at == text.len()
 }
 
 /// Writes an object of the given entries.
-pub(crate) fn write_object<'a>(entries: impl IntoIterator<Item = (&'a str, &'a Value)>, text: &mut String) {
+pub fn write_object<'a>(entries: impl IntoIterator<Item = (&'a str, &'a Value)>, text: &mut String) {
     text.push('{');
     for (index, (key, value)) in entries.into_iter().enumerate() {
         if index > 0 {
@@ -78,7 +85,7 @@ fn write_into(value: &Value, text: &mut String) {
 }
 
 /// Writes a JSON string with its quotes.
-pub(crate) fn write_text(value: &str, text: &mut String) {
+pub fn write_text(value: &str, text: &mut String) {
     text.push('"');
     let mut plain = 0;
     for (at, byte) in value.bytes().enumerate() {

@@ -41,6 +41,11 @@ impl Decimal {
         Some(Self { negative, digits, exponent })
     }
 
+    /// Whether it is more than zero.
+    pub(crate) fn is_positive(&self) -> bool {
+        !self.negative && !self.digits.is_empty()
+    }
+
     /// Whether there is nothing behind the point.
     pub(crate) fn is_integer(&self) -> bool {
         self.exponent >= 0

@@ -3,39 +3,12 @@
 //! Models and command lines write `"42"` where a number is meant. What has exactly one sensible reading is read
 //! that way; everything else is an error, because a guess would run a command that nobody asked for.
 
-use std::fmt;
-
-use cycod_definition::{ParameterType, Shape, Validation, Value};
-
-use crate::{decimal::Decimal, json, problem::shown};
-
-/// A part of a value that is wrong: where in it (empty for the whole), what, and how to mend it.
-pub(crate) struct Wrong {
-    pub(crate) path: String,
-    pub(crate) message: String,
-    pub(crate) help: Option<String>,
-}
-
-/// A place in a value, which becomes text only when something is wrong there.
-#[derive(Clone, Copy)]
-pub(crate) enum Place<'a> {
-    /// The value itself.
-    Whole,
-    /// An element of the list at a place.
-    Element(&'a Self, usize),
-    /// A property of the object at a place.
-    Property(&'a Self, &'a str),
-}
-
-impl fmt::Display for Place<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Whole => Ok(()),
-            Self::Element(parent, index) => write!(f, "{parent}[{index}]"),
-            Self::Property(parent, name) => write!(f, "{parent}.{name}"),
-        }
-    }
-}
+use crate::{
+    ParameterType, Shape, Validation, Value,
+    decimal::Decimal,
+    json,
+    violations::{Findings, Place, found},
+};
 
 /// Reads `value` as `kind`; what cannot be read is left as it is and reported.
 ///
@@ -45,8 +18,7 @@ pub(crate) fn coerce(
     kind: ParameterType,
     rules: &Validation,
     place: Place<'_>,
-    hide: bool,
-    wrong: &mut Vec<Wrong>,
+    findings: &mut Findings<'_>,
 ) -> Value {
     let read = match (kind, value) {
         (ParameterType::Any, value) => Ok(value),
@@ -67,7 +39,7 @@ pub(crate) fn coerce(
             let Some(shape) = rules.items.as_deref() else { return Value::List(items) };
             let items = items.into_iter().enumerate();
             Value::List(
-                items.map(|(at, item)| coerce_part(item, shape, Place::Element(&place, at), hide, wrong)).collect(),
+                items.map(|(at, item)| coerce_part(item, shape, Place::Element(&place, at), findings)).collect(),
             )
         }
         Ok(Value::Object(entries)) => {
@@ -75,9 +47,8 @@ pub(crate) fn coerce(
                 return Value::Object(entries);
             }
             let entry = |(key, value): (String, Value)| {
-                let shape = rules.properties.iter().find(|(name, _)| *name == key).map(|(_, shape)| shape);
-                let value = match shape {
-                    Some(shape) => coerce_part(value, shape, Place::Property(&place, &key), hide, wrong),
+                let value = match rules.property(&key) {
+                    Some(shape) => coerce_part(value, shape, Place::Property(&place, &key), findings),
                     None => value,
                 };
                 (key, value)
@@ -86,18 +57,17 @@ pub(crate) fn coerce(
         }
         Ok(value) => value,
         Err((value, help)) => {
-            wrong.push(Wrong {
-                path: place.to_string(),
-                message: format!("expected {}, found {}", expected(kind), found(&value, hide)),
-                help: help.or_else(|| advice(kind).map(str::to_owned)),
+            findings.report(place, |disclosure| {
+                let message = format!("expected {}, found {}", expected(kind), found(&value, disclosure));
+                (message, help.or_else(|| advice(kind).map(str::to_owned)))
             });
             value
         }
     }
 }
 
-fn coerce_part(value: Value, shape: &Shape, place: Place<'_>, hide: bool, wrong: &mut Vec<Wrong>) -> Value {
-    coerce(value, shape.kind, &shape.validation, place, hide, wrong)
+fn coerce_part(value: Value, shape: &Shape, place: Place<'_>, findings: &mut Findings<'_>) -> Value {
+    coerce(value, shape.kind, &shape.validation, place, findings)
 }
 
 type Read = Result<Value, (Value, Option<String>)>;
@@ -162,19 +132,5 @@ fn advice(kind: ParameterType) -> Option<&'static str> {
         ParameterType::Array => Some("give JSON such as `[\"a\", \"b\"]`; a comma in a text separates nothing"),
         ParameterType::Object => Some("give JSON such as `{\"key\": \"value\"}`"),
         ParameterType::Any => None,
-    }
-}
-
-/// Names a value for a message; `hide` keeps secrets out of it.
-pub(crate) fn found(value: &Value, hide: bool) -> String {
-    match value {
-        Value::Null => "null".to_owned(),
-        Value::List(_) => "an array".to_owned(),
-        Value::Object(_) => "an object".to_owned(),
-        _ if hide => "`****`".to_owned(),
-        Value::Bool(value) => format!("`{value}`"),
-        Value::Number(text) => format!("`{}`", shown(text)),
-        Value::Text(text) if text.is_empty() => "an empty text".to_owned(),
-        Value::Text(text) => format!("`{}`", shown(text)),
     }
 }
