@@ -2,7 +2,7 @@
 ///
 /// A file's diagnostics also carry codes of the crates that read YAML, templates and conditions, and of the one
 /// that places values into shells.
-pub const CODES: [&str; 52] = [
+pub const CODES: [&str; 54] = [
     "alias-command",
     "alias-of-itself",
     "alias-without-base",
@@ -17,6 +17,8 @@ pub const CODES: [&str; 52] = [
     "empty-range",
     "format-reference",
     "format-without-value",
+    "ignored-by-alias",
+    "ignored-with-use-tool",
     "invalid-argument",
     "invalid-default",
     "invalid-example",

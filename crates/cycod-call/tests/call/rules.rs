@@ -164,7 +164,21 @@ fn a_long_list_of_wrong_elements_is_told_in_part() {
 fn value() -> impl Strategy<Value = Value> {
     let number = select(vec!["0", "1", "-1", "5.0", "1e3", "2.5", "0.3", "9007199254740993", "1e400", "1e-400"]);
     let text = select(vec![
-        "", "a", "abc", "abcd", "five", "5", " 5.0 ", "1e3", "yes", "OFF", "[1,2]", "[1,", "[\"a\"]", "{\"k\":1}", "a,b",
+        "",
+        "a",
+        "abc",
+        "abcd",
+        "five",
+        "5",
+        " 5.0 ",
+        "1e3",
+        "yes",
+        "OFF",
+        "[1,2]",
+        "[1,",
+        "[\"a\"]",
+        "{\"k\":1}",
+        "a,b",
     ]);
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -195,19 +209,13 @@ const PARAMETERS: [&str; 9] = [
 ];
 
 fn loaded(parameter: &str) -> Loaded {
-    let yaml = format!("name: t\ndescription: d\nrun: echo {{P}}\nparameters: {{P: {{description: d, {parameter}}}}}\n");
+    let yaml =
+        format!("name: t\ndescription: d\nrun: echo {{P}}\nparameters: {{P: {{description: d, {parameter}}}}}\n");
     load(&SourceFile::new("t.yaml", &*yaml), None)
 }
 
 fn bound(tool: Tool, arguments: Vec<(String, Given)>) -> Result<Option<Value>, String> {
-    let call = cycod_call::bind(
-        &Arc::new(tool),
-        arguments,
-        &[],
-        &host(Platform::Linux),
-        &run_context(),
-        &TestScripts,
-    );
+    let call = cycod_call::bind(&Arc::new(tool), arguments, &[], &host(Platform::Linux), &run_context(), &TestScripts);
     match call {
         Ok(call) => Ok(call.values[0].value.clone()),
         Err(problems) => Err(problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>().join("\n")),

@@ -2,6 +2,7 @@
 
 pub(crate) mod conditions;
 pub(crate) mod graph;
+pub(crate) mod ignored;
 pub(crate) mod placing;
 pub(crate) mod transforms;
 pub(crate) mod unused;

@@ -138,10 +138,11 @@ impl Lowering<'_> {
                 );
             }
         };
-        if !matches!(form.key.as_str(), "script" | "steps") {
+        // What is ignored by a tool that is called is told together with the rest of it.
+        if !matches!(form.key.as_str(), "script" | "steps" | "use-tool" | "tool") {
             unused("shell", "`shell` names who reads a `script`");
         }
-        if matches!(form.key.as_str(), "cmd" | "pwsh" | "run" | "python" | "use-tool" | "tool") {
+        if matches!(form.key.as_str(), "cmd" | "pwsh" | "run" | "python") {
             unused("shell-options", "options are set in bash, sh and zsh only");
         }
         if !matches!(form.key.as_str(), "use-tool" | "tool") {

@@ -68,9 +68,7 @@ impl Lowering<'_> {
             NodeKind::Mapping(entries) => Literal::Object(
                 entries
                     .iter()
-                    .map(|entry| {
-                        (entry.key.clone(), self.literal(&entry.value, expected.property(&entry.key), scope))
-                    })
+                    .map(|entry| (entry.key.clone(), self.literal(&entry.value, expected.property(&entry.key), scope)))
                     .collect(),
             ),
         }

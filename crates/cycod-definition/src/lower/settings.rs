@@ -369,8 +369,7 @@ impl Lowering<'_> {
         let mut arguments = Vec::new();
         for entry in view.map("parameters") {
             let parameter = self.parameters.iter().find(|parameter| parameter.name.eq_ignore_ascii_case(&entry.key));
-            let wanted = parameter
-                .map_or(Wanted::ANY, |parameter| Wanted::new(parameter.kind, &parameter.validation));
+            let wanted = parameter.map_or(Wanted::ANY, |parameter| Wanted::new(parameter.kind, &parameter.validation));
             let literal = self.literal(&entry.value, wanted, Scope::Call);
             match parameter {
                 // Without parameters of its own the tool may be an alias, whose base is not known here.

@@ -80,6 +80,16 @@ impl Lowering<'_> {
         let fallback = handling.and_then(|handling| handling.text("fallback")).map(|text| {
             let (interpreter, options) = match &form {
                 Some(Form::Command(Command::One(command))) => (command.interpreter.clone(), command.options.clone()),
+                // A tool that is called has no shell of ours, but the step and the tool around it may name one.
+                Some(Form::Use(_)) => match view.text("shell").or(defaults.shell) {
+                    Some(shell) => {
+                        let (interpreter, flags) = self.interpreter(shell);
+                        let own = view.strings("shell-options");
+                        let more = if own.is_empty() { defaults.options.clone() } else { own };
+                        (interpreter, flags.into_iter().chain(more).collect())
+                    }
+                    None => (crate::Interpreter::PlatformDefault, Vec::new()),
+                },
                 _ => (crate::Interpreter::PlatformDefault, Vec::new()),
             };
             Command::One(self.command_text(text, interpreter, options, Scope::Steps))
@@ -107,6 +117,7 @@ impl Lowering<'_> {
             timeout: view.milliseconds("timeout"),
             environment,
         };
+        crate::check::ignored::in_step(&step, view, self);
         let barrier = !parallel && !view.entries.iter().any(|entry| entry.key == "wait-for");
         Some(Draft { step, span, edges: Vec::new(), barrier })
     }

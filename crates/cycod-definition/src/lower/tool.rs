@@ -86,6 +86,8 @@ impl Lowering<'_> {
             declared_risk: declared_risk(view),
         };
         crate::check::unused::check(&tool, view.map("parameters"), self);
+        crate::check::ignored::in_tool(&tool, view, self);
+        crate::check::ignored::in_alias(&tool, view, self);
         (name, Some(tool))
     }
 

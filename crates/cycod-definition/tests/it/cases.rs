@@ -1965,6 +1965,151 @@ mod settings {
     }
 }
 
+mod ignored {
+    use super::*;
+
+    #[test]
+    fn beside_use_tool_in_a_step() {
+        check(
+            "name: a\ndescription: b\nsteps:\n- name: s\n  use-tool: t\n  shell: bash\n  shell-options: [e]\n  working-directory: /\n  input: x\n  environment: {variables: {A: b}}\n  output: {mode: stream, masked-values: [x]}\n  timeout: 5\n  continue-on-error: true\n  error-handling: {retry: {attempts: 1}}\n  with: {A: b}\n- {name: c, bash: ls, working-directory: /, input: x, environment: {A: b}, output: {mode: stream}}\n",
+            expect![[r#"
+                6:3-6:8 warning[ignored-with-use-tool]: `shell` has no effect on step `s`, which calls the tool `t`
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+                7:3-7:16 warning[ignored-with-use-tool]: `shell-options` has no effect on step `s`, which calls the tool `t`
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+                8:3-8:20 warning[ignored-with-use-tool]: `working-directory` has no effect on step `s`, which calls the tool `t`
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+                9:3-9:8 warning[ignored-with-use-tool]: `input` has no effect on step `s`, which calls the tool `t`
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+                10:3-10:14 warning[ignored-with-use-tool]: `environment` has no effect on step `s`, which calls the tool `t`
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+                11:12-11:16 warning[ignored-with-use-tool]: `output.mode` has no effect on step `s`, which calls the tool `t`
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+                11:26-11:39 warning[ignored-with-use-tool]: `output.masked-values` has no effect on step `s`, which calls the tool `t`
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_fallback_takes_what_a_called_tool_does_not() {
+        check(
+            "name: a\ndescription: b\nsteps:\n- {name: s, use-tool: t, shell: bash, working-directory: /, environment: {A: b}, output: {mode: stream}, error-handling: {fallback: 'echo $A'}}\n",
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn beside_use_tool_in_a_tool() {
+        check(
+            "name: a\ndescription: b\nuse-tool: t\nshell: bash\nshell-options: [e]\nworking-directory: /\ninput: x\ninteractive: true\ninteractive-options: {timeout: 1}\nenvironment: {variables: {A: b}, inherit: false, secrets: [A]}\nfile-paths: {normalize: true, temp-directory: /tmp}\nresources: {timeout: 5, max-memory: 1MB}\nignore-errors: true\n",
+            expect![[r#"
+                4:1-4:6 warning[ignored-with-use-tool]: `shell` has no effect on a tool that only calls others
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+                5:1-5:14 warning[ignored-with-use-tool]: `shell-options` has no effect on a tool that only calls others
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+                6:1-6:18 warning[ignored-with-use-tool]: `working-directory` has no effect on a tool that only calls others
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+                7:1-7:6 warning[ignored-with-use-tool]: `input` has no effect, because what would read it calls another tool
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+                8:1-8:12 warning[ignored-with-use-tool]: `interactive` has no effect on a tool that only calls others
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+                9:1-9:20 warning[ignored-with-use-tool]: `interactive-options` has no effect on a tool that only calls others
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+                10:15-10:24 warning[ignored-with-use-tool]: `environment.variables` has no effect on a tool that only calls others
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+                10:34-10:41 warning[ignored-with-use-tool]: `environment.inherit` has no effect on a tool that only calls others
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+                12:25-12:35 warning[ignored-with-use-tool]: `resources.max-memory` has no effect on a tool that only calls others
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+            "#]],
+        );
+    }
+
+    #[test]
+    fn in_a_tool_whose_steps_all_call_others() {
+        check(
+            "name: a\ndescription: b\nenvironment: {variables: {A: b}}\ninput: x\nfile-paths: {working-directory: /}\nsteps: [{name: s, use-tool: t}, {name: u, use-tool: t}]\n",
+            expect![[r#"
+                3:15-3:24 warning[ignored-with-use-tool]: `environment.variables` has no effect on a tool that only calls others
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+                4:1-4:6 warning[ignored-with-use-tool]: `input` has no effect, because what would read it calls another tool
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+                5:14-5:31 warning[ignored-with-use-tool]: `file-paths.working-directory` has no effect on a tool that only calls others
+                  help: give the tool a parameter for it and set that in `with`, or remove the key
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_single_command_is_reason_enough_for_its_surroundings() {
+        check(
+            "name: a\ndescription: b\nenvironment: {variables: {A: b}}\nworking-directory: /\nresources: {max-memory: 1MB, cleanup: [{final-command: 'true'}]}\nsteps: [{name: s, use-tool: t}, {name: u, use-tool: t}]\n",
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn on_an_alias() {
+        check(
+            "name: a\ntype: alias\nbase-tool: t\nparameters: {P: {description: p}}\nwith: {A: b}\nshell: bash\nshell-options: [e]\nworking-directory: /\nignore-errors: true\ninput: x\ninteractive: true\ninteractive-options: {timeout: 1}\nfile-paths: {normalize: true}\nfunction-calling: {schema-generation: {include-defaults: false}}\nenvironment: {variables: {A: b}, secrets: [A]}\nresources: {timeout: 5, max-memory: 1MB, cleanup: [{delete-temp-files: true}]}\nsecurity: {justification: j}\n",
+            expect![[r#"
+                4:1-4:11 warning[ignored-by-alias]: `parameters` has no effect on an alias
+                  help: give defaults in `default-parameters`; the parameters are the base's
+                5:1-5:5 warning[ignored-by-alias]: `with` has no effect on an alias
+                  help: set it in `t`, or remove it
+                6:1-6:6 warning[ignored-by-alias]: `shell` has no effect on an alias
+                  help: set it in `t`, or remove it
+                7:1-7:14 warning[ignored-by-alias]: `shell-options` has no effect on an alias
+                  help: set it in `t`, or remove it
+                8:1-8:18 warning[ignored-by-alias]: `working-directory` has no effect on an alias
+                  help: set it in `t`, or remove it
+                9:1-9:14 warning[ignored-by-alias]: `ignore-errors` has no effect on an alias
+                  help: set it in `t`, or remove it
+                10:1-10:6 warning[ignored-by-alias]: `input` has no effect on an alias
+                  help: set it in `t`, or remove it
+                11:1-11:12 warning[ignored-by-alias]: `interactive` has no effect on an alias
+                  help: set it in `t`, or remove it
+                12:1-12:20 warning[ignored-by-alias]: `interactive-options` has no effect on an alias
+                  help: set it in `t`, or remove it
+                13:1-13:11 warning[ignored-by-alias]: `file-paths` has no effect on an alias
+                  help: set it in `t`, or remove it
+                14:1-14:17 warning[ignored-by-alias]: `function-calling` has no effect on an alias
+                  help: set it in `t`, or remove it
+                15:15-15:24 warning[ignored-by-alias]: `environment.variables` has no effect on an alias
+                  help: set it in `t`, or remove it
+                15:34-15:41 warning[ignored-by-alias]: `environment.secrets` has no effect on an alias
+                  help: set it in `t`, or remove it
+                16:25-16:35 warning[ignored-by-alias]: `resources.max-memory` has no effect on an alias
+                  help: set it in `t`, or remove it
+                16:42-16:49 warning[ignored-by-alias]: `resources.cleanup` has no effect on an alias
+                  help: set it in `t`, or remove it
+                17:1-17:9 warning[ignored-by-alias]: `security` has no effect on an alias
+                  help: set it in `t`, or remove it
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_an_alias_has_of_its_own() {
+        check(
+            "name: a\ndescription: d\ntype: alias\nbase-tool: t\ndefault-parameters: {A: b}\nversion: 1.0.0\ntags: [read]\nmetadata: {category: c}\nplatforms: [linux]\nrequires: {commands: [ls]}\ndeprecated: true\nchangelog: [{version: 1.0.0, changes: c}]\ntimeout: 5\nriskLevel: high\ntests: [{name: t}]\n",
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn confinement_of_an_alias_is_never_dropped_silently() {
+        check(
+            "name: a\ntype: alias\nbase-tool: t\nsecurity: {isolation: container}\n",
+            expect![[r#"
+                4:1-4:9 error[ignored-by-alias]: `security` has no effect on an alias
+                  help: move it to `t`
+            "#]],
+        );
+    }
+}
+
 mod placing {
     use super::*;
 

@@ -252,6 +252,26 @@ fn defaults_keep_their_text() {
     assert_eq!(of("default: ''"), text(""));
 }
 
+/// There is no command of the step whose shell it could share.
+#[test]
+fn the_fallback_of_a_called_tool_runs_in_the_shell_that_is_named() {
+    let fallback = |tool_keys: &str, step_keys: &str| {
+        let tool = tool(&format!(
+            "description: d\n{tool_keys}steps: [{{name: s, use-tool: t, {step_keys}error-handling: {{fallback: ls}}}}]\n"
+        ));
+        let Body::Steps(steps) = tool.body else { panic!("it has steps") };
+        let Some(Command::One(text)) = steps[0].fallback.clone() else { panic!("the step has a fallback") };
+        (text.interpreter, text.options)
+    };
+    assert_eq!(fallback("", ""), (Interpreter::PlatformDefault, vec![]));
+    assert_eq!(fallback("", "shell: bash -e, "), (Interpreter::Bash, vec!["e".to_owned()]));
+    assert_eq!(
+        fallback("shell: zsh\nshell-options: [pipefail]\n", ""),
+        (Interpreter::Zsh, vec!["pipefail".to_owned()])
+    );
+    assert_eq!(fallback("shell: zsh\n", "shell: pwsh, "), (Interpreter::PowerShell, vec![]));
+}
+
 #[test]
 fn a_broken_file_still_has_a_name() {
     let name = |yaml: &str, stem| report(yaml, stem).0.name.map(|name| name.to_string());
