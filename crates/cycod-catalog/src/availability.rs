@@ -1,12 +1,12 @@
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     ffi::{OsStr, OsString},
     fmt, fs,
     path::{Path, PathBuf},
     sync::Mutex,
 };
 
-use cycod_definition::{Host, Platform};
+use cycod_definition::{Demand, Host, Platform};
 
 use crate::Summary;
 
@@ -34,6 +34,8 @@ pub enum Reason {
     MissingVariable(String),
     /// It needs a newer version of this program.
     NewerVersion(semver::Version),
+    /// It asks to be held to something that cannot be enforced.
+    NotEnforced(Demand),
 }
 
 impl fmt::Display for Reason {
@@ -50,6 +52,7 @@ impl fmt::Display for Reason {
             }
             Self::MissingVariable(name) => write!(f, "requires the environment variable `{name}`"),
             Self::NewerVersion(version) => write!(f, "requires cycod {version} or newer"),
+            Self::NotEnforced(demand) => write!(f, "asks for {demand}, which cannot be enforced here"),
         }
     }
 }
@@ -62,6 +65,7 @@ pub(crate) struct Machine {
     extensions: Vec<OsString>,
     variables: Vec<OsString>,
     programs: Mutex<HashMap<String, bool>>,
+    offered: BTreeSet<Demand>,
 }
 
 impl Machine {
@@ -80,7 +84,8 @@ impl Machine {
             std::iter::once("").chain(listed.split(';')).map(OsString::from).collect()
         };
         let variables = host.environment.keys().cloned().collect();
-        Self { platform: host.platform, search, extensions, variables, programs: Mutex::default() }
+        let offered = host.offered.clone();
+        Self { platform: host.platform, search, extensions, variables, programs: Mutex::default(), offered }
     }
 
     pub(crate) fn availability(&self, summary: &Summary) -> Availability {
@@ -103,6 +108,7 @@ impl Machine {
         if let Some(version) = summary.min_cycod_version.as_ref().filter(|version| **version > our_version()) {
             reasons.push(Reason::NewerVersion(version.clone()));
         }
+        reasons.extend(summary.demands.difference(&self.offered).copied().map(Reason::NotEnforced));
         if reasons.is_empty() { Availability::Available } else { Availability::Unavailable(reasons) }
     }
 

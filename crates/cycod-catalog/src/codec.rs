@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use cycod_definition::{Deprecation, Level, Platform};
+use cycod_definition::{Demand, Deprecation, Level, Platform};
 
 use crate::{
     Kind, Problem, Program, Summary,
@@ -134,6 +134,17 @@ impl Field for BTreeSet<Platform> {
     }
 }
 
+impl Field for BTreeSet<Demand> {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(self.iter().fold(0, |bits, demand| bits | 1 << *demand as u8));
+    }
+    fn take(input: &mut &[u8]) -> Option<Self> {
+        let bits = u8::take(input)?;
+        let held = Demand::ALL.into_iter().filter(|demand| bits & 1 << *demand as u8 != 0);
+        (bits >> Demand::ALL.len() == 0).then(|| held.collect())
+    }
+}
+
 impl Field for Level {
     fn put(&self, out: &mut Vec<u8>) {
         out.push(*self as u8);
@@ -201,8 +212,7 @@ fields!(Summary {
     deprecated,
     parameters,
     tests,
-    elevated,
-    container,
+    demands,
     warnings,
 });
 
@@ -232,8 +242,7 @@ mod tests {
             deprecated: Some(Deprecation { message: Some("use x".to_owned()), alternative: None }),
             parameters: 3,
             tests: 2,
-            elevated: true,
-            container: true,
+            demands: BTreeSet::from([Demand::Permissions, Demand::Container]),
             warnings: 7,
         }
     }

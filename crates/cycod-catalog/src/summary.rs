@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use cycod_definition::{
-    Body, Cleanup, Command, Deprecation, Interpreter, Isolation, Level, Platform, Privilege, Requires, StepAction, Tool,
+    Body, Cleanup, Command, Demand, Deprecation, Interpreter, Level, Platform, Requires, StepAction, Tool,
 };
 
 /// What a list says about a tool: a function of its file alone.
@@ -45,10 +45,8 @@ pub struct Summary {
     pub parameters: u32,
     /// How many tests it brings.
     pub tests: u32,
-    /// Whether it asks for more rights than its user has.
-    pub elevated: bool,
-    /// Whether it asks for a container.
-    pub container: bool,
+    /// What it asks to be held to.
+    pub demands: BTreeSet<Demand>,
     /// How many warnings its file has.
     pub warnings: u32,
 }
@@ -109,8 +107,7 @@ impl Summary {
             deprecated: tool.deprecated.clone(),
             parameters: count(tool.parameters.len()),
             tests: count(tool.tests.len()),
-            elevated: tool.security.privilege == Privilege::Elevated,
-            container: tool.security.isolation == Isolation::Container,
+            demands: tool.security.demands(),
             warnings: count(warnings),
         }
     }

@@ -1,6 +1,11 @@
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::SystemTime};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+    path::PathBuf,
+    time::SystemTime,
+};
 
-use crate::Platform;
+use crate::{Demand, Platform};
 
 /// The machine and the moment a call is made for: read once, at the rim, and passed on as a value.
 #[derive(Clone, Debug)]
@@ -19,4 +24,6 @@ pub struct Host {
     pub environment: BTreeMap<OsString, OsString>,
     /// The one instant of the run.
     pub now: SystemTime,
+    /// What this program can hold a tool to here.
+    pub offered: BTreeSet<Demand>,
 }

@@ -1,3 +1,5 @@
+use std::{collections::BTreeSet, fmt};
+
 use cycod_syntax::template::Template;
 
 use crate::Container;
@@ -15,6 +17,50 @@ pub struct Security {
     pub justification: Option<String>,
     /// The container to use with `isolation: container`.
     pub container: Option<Container>,
+}
+
+/// Something that a tool asks to be held to, and that not every machine can give.
+///
+/// A tool never runs with less than it asks for: where a demand cannot be met, running is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Demand {
+    /// `required-permissions`, and nothing else.
+    Permissions,
+    /// `execution-privilege: reduced`.
+    Reduced,
+    /// `execution-privilege: elevated`.
+    Elevated,
+    /// `isolation: container`.
+    Container,
+}
+
+impl Demand {
+    /// Every demand.
+    pub const ALL: [Self; 4] = [Self::Permissions, Self::Reduced, Self::Elevated, Self::Container];
+}
+
+impl fmt::Display for Demand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Permissions => "`required-permissions`",
+            Self::Reduced => "`execution-privilege: reduced`",
+            Self::Elevated => "`execution-privilege: elevated`",
+            Self::Container => "`isolation: container`",
+        })
+    }
+}
+
+impl Security {
+    /// What the tool asks to be held to.
+    pub fn demands(&self) -> BTreeSet<Demand> {
+        let asked = [
+            (!self.permissions.is_empty(), Demand::Permissions),
+            (self.privilege == Privilege::Reduced, Demand::Reduced),
+            (self.privilege == Privilege::Elevated, Demand::Elevated),
+            (self.isolation == Isolation::Container, Demand::Container),
+        ];
+        asked.into_iter().filter_map(|(is_asked, demand)| is_asked.then_some(demand)).collect()
+    }
 }
 
 /// `execution-privilege`.

@@ -4,7 +4,7 @@ use cycod_call::{Given, Scripts};
 use cycod_catalog::{Catalog, Entry, Opened, Overrides, ScopeFilter, Scopes};
 use cycod_definition::{Host, Tool, Value};
 use cycod_diagnostic::Refusal;
-use cycod_plan::{Library, Offered, Plan, PlanError, Preview, Request};
+use cycod_plan::{Library, Plan, PlanError, Preview, Request};
 use cycod_policy::{Approved, Approver, Question, Surface, Verdict, decide};
 use cycod_process::Stop;
 use cycod_run::{Driver, RunReport, Sink, run};
@@ -17,7 +17,6 @@ pub struct Engine {
     host: Arc<Host>,
     catalog: Catalog,
     scripts: JavaScript,
-    offered: Offered,
 }
 
 /// Transforms written in JavaScript, in an engine that is started when the first is met.
@@ -37,7 +36,7 @@ impl Engine {
         let scopes = Scopes::discover(&host, &overrides);
         host.workspace = scopes.workspace().to_owned();
         let catalog = Catalog::open(scopes, &host);
-        Self { host: Arc::new(host), catalog, scripts: JavaScript::default(), offered: Offered::default() }
+        Self { host: Arc::new(host), catalog, scripts: JavaScript::default() }
     }
 
     /// The machine and the moment.
@@ -104,7 +103,6 @@ impl Engine {
             host: Arc::clone(host),
             run_id: &run_id,
             timeout,
-            offered: self.offered,
             scripts: &self.scripts,
         })
     }

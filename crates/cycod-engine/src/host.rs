@@ -22,6 +22,8 @@ pub fn current() -> io::Result<Host> {
         temp: std::env::temp_dir(),
         environment,
         now: SystemTime::now(),
+        // Nothing yet: a tool that asks to be held to something is shown, and not run.
+        offered: std::collections::BTreeSet::new(),
     })
 }
 

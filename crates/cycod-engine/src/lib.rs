@@ -30,6 +30,7 @@ mod engine;
 mod error;
 pub mod host;
 mod result_json;
+mod resulting;
 mod testing;
 
 pub use control::Control;
@@ -42,7 +43,7 @@ pub use cycod_call::{ArgumentProblem, Given, json};
 pub use cycod_catalog as catalog;
 pub use cycod_definition as definition;
 pub use cycod_diagnostic as diagnostic;
-pub use cycod_plan::{Offered, Plan, PlanError, Preview, StepPreview, graph, mask};
+pub use cycod_plan::{Plan, PlanError, Preview, StepPreview, graph, mask};
 pub use cycod_policy::{Answer, Approved, Approver, Decision, Nobody, Request, Surface, Verdict};
 pub use cycod_process::{Stop, Stream, Urgency};
 pub use cycod_run::{Event, Ignore, RunReport, Sink, Status, StepPath, StepReport};

@@ -95,6 +95,7 @@ impl Library {
         if tool.timeout != Tool::DEFAULT_TIMEOUT {
             merged.timeout = tool.timeout;
         }
+        merged.uses_temp |= tool.uses_temp;
         effective.tool = Arc::new(merged);
         Ok(effective)
     }

@@ -7,14 +7,12 @@
 //!
 //! Invariant: this crate starts no process, opens no file and asks no clock.
 
-mod confinement;
 mod effective;
 pub mod graph;
 mod plan;
 mod prepare;
 mod preview;
 
-pub use confinement::Offered;
 pub use effective::{Library, effective_level};
 pub use plan::{Plan, PlanError, PlannedAction, PlannedStep, Request};
 pub use prepare::{Argument, Prepared, ScriptFile};

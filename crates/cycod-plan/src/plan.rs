@@ -2,13 +2,13 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use cycod_call::{ArgumentProblem, Call, Given, NoSteps, ResolveError, RunContext, Scripts, Steps, bind, normalize_path};
 use cycod_definition::{
-    Body, Cleanup, Command, CommandText, Environment, Host, Level, Output, Platform, Retry, Step, StepAction, Tool,
+    Body, Cleanup, Command, CommandText, Demand, Environment, Host, Level, Output, Platform, Retry, Step, StepAction, Tool,
     ToolUse,
 };
 use cycod_diagnostic::Refusal;
 use cycod_syntax::{condition::Expr, template::Template};
 
-use crate::{Library, Offered, effective_level};
+use crate::{Library, effective_level};
 
 /// A call with everything a plan is made of.
 pub struct Request<'a> {
@@ -24,8 +24,6 @@ pub struct Request<'a> {
     pub run_id: &'a str,
     /// Replaces the tool's own limit.
     pub timeout: Option<Duration>,
-    /// What can be enforced.
-    pub offered: Offered,
     /// Runs the transforms that are JavaScript.
     pub scripts: &'a dyn Scripts,
 }
@@ -70,7 +68,6 @@ pub struct Plan {
     pub warnings: Vec<String>,
     /// The tools its steps reach.
     pub library: Arc<Library>,
-    pub(crate) offered: Offered,
     pub(crate) run_id: String,
 }
 
@@ -117,7 +114,7 @@ impl Plan {
     /// The arguments' problems, or a refusal: wrong platform, a newer version needed, a cycle of tools, a
     /// directory that cannot be resolved.
     pub fn new(request: Request<'_>) -> Result<Self, PlanError> {
-        let Request { tool, arguments, library, host, run_id, timeout, offered, scripts } = request;
+        let Request { tool, arguments, library, host, run_id, timeout, scripts } = request;
         let effective = library.effective(tool)?;
         let definition = effective.tool;
         check_here(&definition, host.platform)?;
@@ -144,10 +141,12 @@ impl Plan {
         if definition.security.isolation == cycod_definition::Isolation::None {
             warnings.push("`isolation: none` is for handlers inside this program; the command runs in a process of its own".into());
         }
-        let unmet = std::iter::once(&definition)
-            .chain(library.tools())
-            .flat_map(|used| offered.unmet(&used.security).into_iter().map(|demand| format!("{demand} (`{}`)", used.name)))
-            .collect();
+        let unmet_by = |used: &Arc<Tool>| -> Vec<String> {
+            let demands = used.security.demands();
+            let said = |demand: &Demand| format!("`{}` asks for {demand}, which cannot be enforced here", used.name);
+            demands.difference(&host.offered).map(said).collect()
+        };
+        let unmet = std::iter::once(&definition).chain(library.tools()).flat_map(unmet_by).collect();
         Ok(Self {
             is_workflow: matches!(definition.body, Body::Steps(_)),
             level: effective_level(&definition, &library),
@@ -160,7 +159,6 @@ impl Plan {
             unmet,
             warnings,
             library,
-            offered,
             run_id: run_id.to_owned(),
         })
     }
@@ -213,7 +211,6 @@ impl Plan {
             host: Arc::clone(self.host()),
             run_id: &format!("{}-{}", self.run_id, step.name),
             timeout: None,
-            offered: self.offered,
             scripts,
         })
     }
@@ -318,10 +315,10 @@ impl PlanError {
         match self {
             Self::Refused(refusal) => refusal,
             Self::Arguments(problems) => {
-                let why: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+                let why = Self::Arguments(problems.clone()).to_string();
                 let help: Vec<&str> = problems.iter().filter_map(|problem| problem.help.as_deref()).collect();
                 let code = problems.first().map_or("invalid-argument", |problem| problem.code);
-                let refusal = Refusal::new(code, why.join("; "));
+                let refusal = Refusal::new(code, why);
                 let refusal = match problems.first().and_then(|problem| problem.parameter.as_deref()) {
                     Some(parameter) => refusal.place(parameter),
                     None => refusal,
@@ -331,3 +328,17 @@ impl PlanError {
         }
     }
 }
+
+impl std::fmt::Display for PlanError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused(refusal) => refusal.fmt(f),
+            Self::Arguments(problems) => {
+                let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+                f.write_str(&messages.join("; "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}

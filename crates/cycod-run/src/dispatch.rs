@@ -86,7 +86,9 @@ pub(crate) fn drive(
     emit: &dyn Fn(Event),
 ) -> RunReport {
     let mut warnings = Vec::new();
-    if let Err(error) = private_directory(&plan.temp_directory) {
+    if plan.tool().uses_temp
+        && let Err(error) = private_directory(&plan.temp_directory)
+    {
         let why = format!("cannot make the temporary directory `{}`: {error}", plan.temp_directory.display());
         return RunReport::refused(Refusal::new("temp-directory", why), 1);
     }

@@ -2,7 +2,7 @@
 
 use cycod_engine::{
     Engine,
-    catalog::{Availability, Entry, Scope, ScopeFilter},
+    catalog::{Entry, Scope, ScopeFilter},
     definition::{
         Body, Cleanup, Interpreter, Isolation, Level, Literal, Parameter, ParameterType, PlatformKey, Privilege, Step,
         StepAction, Tool, Transform, Validation, Value,
@@ -14,7 +14,7 @@ use cycod_syntax::template::{Names, Template};
 use crate::{
     printer::{HEADING, paint},
     run::duration,
-    standing::{notes, refused, shown_path, tags},
+    standing::{notes, shown_path, tags},
 };
 
 /// A tool with all that decides how it stands here.
@@ -84,11 +84,6 @@ impl<'a> Detail<'a> {
             page.fact("state", &format!("{}{}", note.word, note.reason));
         }
         let Some(tool) = self.tool else { return };
-        if let Availability::Available = self.entry.availability {
-            for reason in refused(tool) {
-                page.fact("refused here", &reason);
-            }
-        }
         page.fact("level", &self.level(tool));
         page.fact("tags", &tags(self.entry).join(", "));
         let summary = &self.entry.summary;

@@ -12,7 +12,6 @@ mod neighbours;
 mod places;
 mod junit;
 mod printer;
-mod resulting;
 mod run;
 mod scope;
 mod standing;

@@ -8,7 +8,6 @@ use cycod_engine::{
 };
 use cycod_syntax::yaml::{self, Node, NodeKind};
 
-use crate::resulting::resulting;
 
 /// No tool has the name; it may come later, so this is a warning.
 const UNKNOWN_TOOL: Code = Code("unknown-tool");
@@ -36,7 +35,7 @@ pub(crate) fn check(engine: &Engine, tool: &Tool, source: &SourceFile) -> Vec<Di
             found.push(missing(engine, name, at));
             continue;
         };
-        let used = resulting(engine, used.tool);
+        let used = engine.resulting(used.tool);
         let known = || used.parameters.iter().map(|parameter| parameter.name.as_str());
         for argument in arguments {
             let takes = |name: &&str| name.eq_ignore_ascii_case(argument);

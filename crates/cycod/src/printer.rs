@@ -86,6 +86,7 @@ impl Printer {
         if let Some(attempt) = &refusal.attempt {
             self.say(&format!("  try: {attempt}"));
         }
+        self.say(&format!("  more: cycod explain {}", refusal.code));
     }
 
     /// Why data could not be written, when it could not and somebody was there to read it.

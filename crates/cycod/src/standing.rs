@@ -4,9 +4,8 @@ use std::path::Path;
 
 use anstyle::Style;
 use cycod_engine::{
-    Offered,
     catalog::{Availability, Entry, State},
-    definition::{Host, Isolation, Privilege, Tool},
+    definition::Host,
     diagnostic::visible,
 };
 use serde_json::{Map, Value, json};
@@ -107,20 +106,6 @@ pub(crate) fn tags(entry: &Entry) -> Vec<&str> {
         }
     }
     tags
-}
-
-/// What a tool asks to be confined to and this program does not offer: running it is refused.
-pub(crate) fn refused(tool: &Tool) -> Vec<String> {
-    let offered = Offered::default();
-    let security = &tool.security;
-    let demands = [
-        (security.privilege == Privilege::Reduced && !offered.reduced, "execution-privilege: reduced"),
-        (security.privilege == Privilege::Elevated && !offered.elevated, "execution-privilege: elevated"),
-        (security.isolation == Isolation::Container && !offered.container, "isolation: container"),
-        (!security.permissions.is_empty() && !offered.permissions, "required-permissions"),
-    ];
-    let unmet = demands.into_iter().filter(|(is_unmet, _)| *is_unmet);
-    unmet.map(|(_, demand)| format!("`{demand}` cannot be enforced here")).collect()
 }
 
 /// A path as a person would write it from where they stand.

@@ -10,9 +10,8 @@ use crate::{
     cli::Context,
     command_error::CommandError,
     detail::Detail,
-    resulting::resulting,
     scope::{entry, scope, with_scope},
-    standing::{entry_json, notes, refused, shown_path},
+    standing::{entry_json, notes, shown_path},
 };
 
 /// `cycod tool get`.
@@ -49,11 +48,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Err((source, _)) => source,
     };
     if matches.get_flag("detail") {
-        let tool = loaded.as_ref().ok().map(|opened| resulting(engine, opened.tool.clone()));
+        let tool = loaded.as_ref().ok().map(|opened| engine.resulting(opened.tool.clone()));
         let detail = Detail::new(engine, &entry, tool.as_ref());
         if json {
             let mut object = entry_json(&entry);
-            object["refused"] = json!(tool.as_ref().map(refused).unwrap_or_default());
             object["run"] = json!(detail.example());
             object["definition"] = document_json(source).unwrap_or_default();
             printer.line(&format!("{object:#}"));

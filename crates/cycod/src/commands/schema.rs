@@ -8,7 +8,6 @@ use serde_json::Value;
 use crate::{
     cli::Context,
     command_error::CommandError,
-    resulting::resulting,
     scope::{scope, with_scope},
 };
 
@@ -34,7 +33,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let engine = &context.engine;
     let schema = |name: &str, filter| -> Result<Value, CommandError> {
         let tool = engine.open_tool(name, filter)?.tool;
-        Ok(function_schema(&resulting(engine, tool)))
+        Ok(function_schema(&engine.resulting(tool)))
     };
     let schemas = match names.as_slice() {
         [] if matches.get_flag("all") => {

@@ -22,7 +22,7 @@ use crate::{
     places::places,
     printer::{ERROR, HEADING, WARNING, paint},
     scope::{entry, scope, with_scope},
-    standing::{refused, shown_path},
+    standing::shown_path,
 };
 
 /// `cycod tool validate`.
@@ -178,11 +178,10 @@ fn check(engine: &Engine, subject: &Subject, strict: bool) -> Checked {
         }
     }
     let mut unavailable = Vec::new();
-    if let (Subject::Entry(entry), Some(tool)) = (subject, &tool) {
-        if let Availability::Unavailable(reasons) = &entry.availability {
-            unavailable.extend(reasons.iter().map(ToString::to_string));
-        }
-        unavailable.extend(refused(tool));
+    if let Subject::Entry(entry) = subject
+        && let Availability::Unavailable(reasons) = &entry.availability
+    {
+        unavailable.extend(reasons.iter().map(ToString::to_string));
     }
     Checked { name, report: Report { source, diagnostics }, tool, unavailable, fixed: Vec::new() }
 }

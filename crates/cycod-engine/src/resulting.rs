@@ -1,18 +1,19 @@
-use cycod_engine::{
-    Engine,
-    catalog::ScopeFilter,
-    definition::{Body, Tool},
-};
+use cycod_catalog::ScopeFilter;
+use cycod_definition::{Body, Tool};
+
+use crate::Engine;
 
 /// How many aliases may stand for each other.
 const MAX_DEPTH: usize = 16;
 
-/// Returns what a caller of `tool` meets: an alias has its base's parameters, under its own name and with its own
-/// defaults, which nobody has to give any more.
-///
-/// The chain may be broken or circular; then the parameters that are known stay.
-pub(crate) fn resulting(engine: &Engine, tool: Tool) -> Tool {
-    resolve(engine, tool, MAX_DEPTH)
+impl Engine {
+    /// Returns what a caller of `tool` meets: an alias has its base's parameters, under its own name and with its own
+    /// defaults, which nobody has to give any more.
+    ///
+    /// The chain may be broken or circular; then the parameters that are known stay.
+    pub fn resulting(&self, tool: Tool) -> Tool {
+        resolve(self, tool, MAX_DEPTH)
+    }
 }
 
 fn resolve(engine: &Engine, tool: Tool, depth: usize) -> Tool {
