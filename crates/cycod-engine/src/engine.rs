@@ -89,19 +89,18 @@ impl Engine {
     /// # Errors
     /// Everything that is wrong with the arguments, or why the tool cannot run here.
     pub fn plan(&self, tool: &Arc<Tool>, arguments: Vec<(String, Given)>, timeout: Option<Duration>) -> Result<Plan, PlanError> {
-        self.plan_on(&self.host, tool, arguments, timeout)
+        self.plan_on(&self.host, &run_id(), tool, arguments, timeout)
     }
 
     /// As [`Engine::plan`], as if called from elsewhere.
-    pub(crate) fn plan_on(&self, host: &Arc<Host>, tool: &Arc<Tool>, arguments: Vec<(String, Given)>, timeout: Option<Duration>) -> Result<Plan, PlanError> {
+    pub(crate) fn plan_on(&self, host: &Arc<Host>, run_id: &str, tool: &Arc<Tool>, arguments: Vec<(String, Given)>, timeout: Option<Duration>) -> Result<Plan, PlanError> {
         let library = Arc::new(self.library(tool)?);
-        let run_id = run_id();
         Plan::new(Request {
             tool,
             arguments,
             library,
             host: Arc::clone(host),
-            run_id: &run_id,
+            run_id,
             timeout,
             scripts: &self.scripts,
         })

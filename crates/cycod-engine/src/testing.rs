@@ -153,14 +153,16 @@ impl Engine {
 
     /// Runs the call of a test and checks what came out; the error says why there was no call.
     fn run_case(&self, host: &Arc<Host>, tool: &Arc<Tool>, case: &TestCase, control: &Control) -> Result<(RunReport, Vec<Mismatch>, Vec<String>), String> {
-        let run = RunContext { temp: host.temp.clone(), tool_name: tool.name.to_string() };
+        // The arguments may lie below the directory that the run is going to have.
+        let run_id = crate::engine::run_id();
+        let run = RunContext { temp: Plan::temp_directory_of(host, &run_id), tool_name: tool.name.to_string() };
         let outside = Call::without_arguments(Arc::clone(tool), Arc::clone(host), run);
         let argument = |(name, literal): &(String, _)| {
             let value = outside.literal(literal, &NoSteps).map_err(|error| error.to_string())?;
             Ok((name.clone(), Given::Value(value)))
         };
         let arguments = case.parameters.iter().map(argument).collect::<Result<Vec<_>, String>>()?;
-        let plan = match self.plan_on(host, tool, arguments, None) {
+        let plan = match self.plan_on(host, &run_id, tool, arguments, None) {
             Ok(plan) => plan,
             // A test may show that a wrong argument is turned away: the exit code is then that of `cycod tool run`.
             Err(error @ PlanError::Arguments(_)) if case.expected.exit_code == Some(WRONG_ARGUMENTS.into()) => {

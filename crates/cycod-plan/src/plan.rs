@@ -123,7 +123,7 @@ impl Plan {
             bind(&definition, arguments, &effective.defaults, &host, &run, scripts).map_err(PlanError::Arguments)
         };
         let call = match &definition.file_paths.temp_directory {
-            None => bound(arguments, host.temp.join(format!("cycod-{run_id}")))?,
+            None => bound(arguments, Self::temp_directory_of(&host, run_id))?,
             Some(template) => {
                 // In the template itself `{TEMP}` is the system's directory; everywhere else it is the run's own.
                 let outside = bound(arguments.clone(), host.temp.clone())?;
@@ -161,6 +161,11 @@ impl Plan {
             library,
             run_id: run_id.to_owned(),
         })
+    }
+
+    /// The directory for temporary files that a run gets when its tool does not choose another.
+    pub fn temp_directory_of(host: &Host, run_id: &str) -> PathBuf {
+        host.temp.join(format!("cycod-{run_id}"))
     }
 
     /// The definition that runs.

@@ -146,10 +146,35 @@ impl Plan {
         if !words.iter().any(|word| word.contains("{0}")) {
             arguments.push(path.to_string_lossy().into_owned());
         }
-        let mut program = Program::inline(arguments, text.clone());
+        let mut program = Program::inline(arguments, self.pasteable_script(words, &text));
         program.files.push(ScriptFile { path, text });
         program.files.push(ScriptFile { path: self.parameters_path(), text: self.call.arguments_json() });
         Ok(program)
+    }
+
+    /// A script with its values, as a person could paste it into bash.
+    fn pasteable_script(&self, words: &[String], text: &str) -> String {
+        let mut end = "CYCOD_SCRIPT".to_owned();
+        while text.lines().any(|line| line == end) {
+            end.push('_');
+        }
+        let script = format!("<(cat <<'{end}'\n{}\n{end}\n)", text.trim_end_matches('\n'));
+        let values = self.call.environment();
+        let mut line: Vec<String> = values.iter().map(|(name, value)| format!("{name}={}", quoted(value))).collect();
+        if !values.is_empty() {
+            line.push(format!("CYCOD_PARAMS=<(printf %s {})", quoted(&self.call.arguments_json())));
+        }
+        for word in words {
+            match word.as_str() {
+                "{0}" => line.push(script.clone()),
+                "{1}" => line.extend(values.iter().map(|(_, value)| quoted(value))),
+                word => line.push(if word.contains("{0}") { word.replace("{0}", &script) } else { quoted(word) }),
+            }
+        }
+        if !words.iter().any(|word| word.contains("{0}")) {
+            line.push(script);
+        }
+        line.join(" ")
     }
 
     /// Where `CYCOD_PARAMS` points.

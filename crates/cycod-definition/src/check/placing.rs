@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use cycod_diagnostic::{Code, Diagnostic, Span};
-use cycod_shell::{Finding, Kind, Mode, Piece, Shell, Value, Words, code, inspect, place_argv};
+use cycod_shell::{Context, Finding, Kind, Mode, Piece, Problem, Shell, Value, Words, code, inspect, place_argv};
 use cycod_syntax::template::{Branch, HoleValue, Predefined, Reference, Segment, StepAttribute, Template};
 
 use crate::{CommandText, Interpreter, Parameter, ParameterType, Transform, lower::Lowering};
@@ -64,15 +64,18 @@ pub(crate) fn raw_placing(span: Span, message: &str) -> Diagnostic {
         .note("this raises the tool to level run")
 }
 
-/// A command without a shell must split into words.
+/// A command without a shell must split into words, and its program may parse one of them as code.
 fn words(pieces: &[(Piece<'_>, Option<Span>)], whole: Span, lowering: &Lowering<'_>) {
-    let pieces: Vec<Piece<'_>> = pieces.iter().map(|(piece, _)| piece.clone()).collect();
-    if let Err(refusal) = place_argv(&pieces)
-        && refusal.code == code::WORDS
-    {
-        let diagnostic = Diagnostic::error(Code(refusal.code), whole, refusal.message);
-        lowering.sink.extend(vec![if refusal.try_.is_empty() { diagnostic } else { diagnostic.help(refusal.try_) }]);
-    }
+    let (pieces, spans): (Vec<Piece<'_>>, Vec<Option<Span>>) = pieces.iter().cloned().unzip();
+    let Err(refusal) = place_argv(&pieces) else { return };
+    let span = spans.get(refusal.piece).copied().flatten().unwrap_or(whole);
+    let context = match pieces.get(refusal.piece) {
+        Some(Piece::Value(_)) => Context::Unquoted,
+        _ => Context::Command,
+    };
+    let problem = Problem { code: refusal.code, message: refusal.message, help: refusal.try_, rewrite: None };
+    let finding = Finding { piece: refusal.piece, offset: refusal.offset, context, problem: Some(problem) };
+    lowering.sink.extend(diagnostic(finding, span).into_iter().collect());
 }
 
 /// Values inside code that we cannot read are allowed only when they cannot be misread.

@@ -75,9 +75,7 @@ impl Display {
         match event {
             Event::StepStarted { step, attempt, command } => {
                 let again = if *attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
-                for line in command.trim_end().lines() {
-                    printer.say(&format!("[{step}]{again} $ {}", text::without_escapes(line)));
-                }
+                printer.say(&format!("[{step}]{again} $ {}", text::first_line(command)));
             }
             Event::Output { step, stream, bytes, .. } => {
                 let begun = self.begun.entry((step.clone(), *stream)).or_default();

@@ -22,8 +22,7 @@ impl Live {
             Event::StepStarted { step, attempt, command } => {
                 let line = self.running.entry(step.clone()).or_insert_with(|| new_line(&self.lines, step));
                 let again = if *attempt > 1 { format!("(attempt {attempt}) ") } else { String::new() };
-                let first = command.lines().next().unwrap_or_default();
-                line.set_message(text::shortened(&text::without_escapes(&format!("{again}$ {first}")), 100));
+                line.set_message(text::shortened(&format!("{again}$ {}", text::first_line(command)), 100));
             }
             Event::Output { step, bytes, .. } => {
                 if let (Some(line), Some(said)) = (self.running.get(step), text::last_line(bytes)) {

@@ -17,6 +17,13 @@ pub(crate) fn last_line(bytes: &[u8]) -> Option<String> {
     Some(without_escapes(line))
 }
 
+/// Returns the first line that says something, with a sign when more follow.
+pub(crate) fn first_line(command: &str) -> String {
+    let mut lines = command.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = without_escapes(lines.next().unwrap_or_default());
+    if lines.next().is_some() { format!("{first} …") } else { first }
+}
+
 /// Removes terminal escape sequences and control characters.
 pub(crate) fn without_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -57,6 +64,13 @@ mod tests {
         check(999, "999 ms");
         check(1249, "1.2 s");
         check(184_000, "3 min 04 s");
+    }
+
+    #[test]
+    fn commands_are_shown_by_their_first_line() {
+        assert_eq!(first_line("\n  one\n\ntwo\n"), "one …");
+        assert_eq!(first_line("one\n"), "one");
+        assert_eq!(first_line(""), "");
     }
 
     #[test]

@@ -9,3 +9,102 @@ fn a_value_is_data() {
     let ran = place.run(&["tool", "run", "greet", "--param", "WHO=$(id) `id` \"; id #"]);
     assert_eq!((ran.code(), ran.stdout().as_str()), (0, "Hello, $(id) `id` \"; id #!\n"), "{}", ran.block());
 }
+
+#[test]
+fn what_is_shown_of_a_script_can_be_pasted() {
+    let place = Place::with_tool(
+        "count",
+        "description: Count letters\ntags: [read]\nscript: |\n  import os, json\n  print(len(os.environ['CYCOD_PARAM_TEXT']), json.load(open(os.environ['CYCOD_PARAMS'])))\nshell: python3\nparameters:\n  TEXT: {type: string, description: What to count, required: true}\n",
+    );
+    let shown = place.run(&["tool", "run", "count", "TEXT=it's $(x)", "--show-command"]);
+    place.write("pasted.sh", &shown.stdout());
+    #[expect(clippy::disallowed_methods, reason = "the test pastes into a real shell")]
+    let pasted = std::process::Command::new("bash").arg(place.project().join("pasted.sh")).output().expect("bash starts");
+    let ran = place.run(&["tool", "run", "count", "TEXT=it's $(x)"]);
+    assert_eq!(String::from_utf8_lossy(&pasted.stdout), ran.stdout(), "{}", shown.block());
+    assert!(ran.stdout().starts_with("9 "), "{}", ran.block());
+}
+
+#[test]
+fn a_dry_run_shows_every_step_and_runs_none() {
+    let place = Place::with_tool(
+        "flow",
+        "description: Two steps\ntags: [read]\nsteps:\n  - {name: one, bash: 'touch ran; echo {WHO}'}\n  - {name: two, bash: 'echo \"{one.output}\"', run-condition: '{one.exit-code} == 0'}\nparameters:\n  WHO: {type: string, description: Whom, default: you}\n",
+    );
+    let ran = place.run(&["tool", "run", "flow", "--dry-run", "WHO=a b"]);
+    expect_test::expect![[r#"
+        exit: 0
+        --- stdout
+        flow (level read, timeout 60000 ms, in [PLACE]/project)
+
+          one
+            $ touch ran; echo a b
+
+          two  after one  if {one.exit-code} == 0
+            $ echo "{one.output}"
+        --- stderr
+    "#]]
+    .assert_eq(&ran.block());
+    assert!(!place.project().join("ran").exists());
+}
+
+#[test]
+fn a_result_for_programs() {
+    let place = Place::with_tool("fail", "description: Fails\ntags: [read]\nbash: echo out; echo err >&2; exit 7\n");
+    let ran = place.run(&["tool", "run", "fail", "--format", "json"]);
+    assert_eq!(ran.code(), 7);
+    let result: serde_json::Value = serde_json::from_str(&ran.stdout()).expect("one JSON value");
+    let field = |name: &str| result[name].to_string();
+    assert_eq!((field("success"), field("exit_code"), field("output"), field("error")), ("false".into(), "7".into(), r#""out\n""#.into(), r#""err\n""#.into()));
+    let refused = place.run(&["tool", "run", "nothing", "--format", "json"]);
+    let result: serde_json::Value = serde_json::from_str(&refused.stdout()).expect("one JSON value");
+    assert_eq!(result["refusal"]["code"], "unknown-tool");
+    assert_ne!(refused.code(), 0);
+}
+
+#[test]
+fn exit_codes_say_what_happened() {
+    let place = Place::new();
+    place.tool("slow", "description: d\ntags: [read]\ntimeout: 100\nbash: sleep 20\n");
+    place.tool("missing", "description: d\ntags: [read]\nrun: no-such-program-anywhere\n");
+    place.tool("needs", "description: d\ntags: [read]\nbash: 'true'\nparameters: {A: {type: integer, description: a, required: true}}\n");
+    place.tool("fenced", "description: d\ntags: [read]\nbash: 'true'\nsecurity: {execution-privilege: reduced}\n");
+    for (tool, code) in [("slow", 124), ("missing", 127), ("needs", 2), ("fenced", 3)] {
+        let ran = place.run(&["tool", "run", tool]);
+        assert_eq!(ran.code(), code, "{tool}\n{}", ran.block());
+        assert!(ran.stderr().contains("more: cycod explain"), "{}", ran.block());
+    }
+}
+
+#[test]
+fn every_problem_of_the_arguments_is_told_at_once() {
+    let place = Place::with_tool(
+        "t",
+        "description: d\ntags: [read]\nbash: echo {COUNT} {NAME}\nparameters:\n  COUNT: {type: integer, description: c, required: true}\n  NAME: {type: string, description: n, required: true}\n",
+    );
+    let ran = place.run(&["tool", "run", "t", "COUNT=x", "NAM=y"]);
+    assert_eq!(ran.code(), 2);
+    for part in ["COUNT", "`NAM` is not a parameter", "did you mean `NAME`?", "`NAME` is required"] {
+        assert!(ran.stderr().contains(part), "{part}\n{}", ran.block());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupting_ends_the_tool_and_cleans_up() {
+    let place = Place::with_tool(
+        "wait",
+        "description: d\ntags: [read]\nbash: touch begun; sleep 30\nresources: {cleanup: [{final-command: touch cleaned}]}\n",
+    );
+    let mut child = place.command(&["tool", "run", "wait"]).spawn().expect("it starts");
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !place.project().join("begun").exists() {
+        assert!(std::time::Instant::now() < until, "the tool begins");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    #[expect(clippy::disallowed_methods, reason = "the test sends a signal as a terminal would")]
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill starts");
+    assert!(sent.success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert!(place.project().join("cleaned").exists());
+}
