@@ -51,7 +51,7 @@ pub use level::{Level, level};
 pub use load::{Loaded, load};
 pub use parameter::{Format, NamedTransform, Parameter, ParameterType, Shape, Transform, Validation};
 pub use platform::Platform;
-pub use security::{Access, Isolation, Permission, Privilege, Security};
+pub use security::{Access, Demand, Isolation, Permission, Privilege, Security};
 pub use settings::{
     Change, Cleanup, Container, Deprecation, Environment, FunctionCalling, Interactive, Metadata, Requires, Resources,
 };

@@ -94,6 +94,8 @@ pub struct Tool {
     pub changelog: Vec<Change>,
     /// A lower bound of the level by `risky` and `riskLevel`; never lowers it.
     pub declared_risk: Option<Level>,
+    /// Whether anything in it refers to `{TEMP}`, so that a run needs a directory of its own.
+    pub uses_temp: bool,
 }
 
 /// What a tool does when it is called.

@@ -46,6 +46,7 @@ enum Message {
 /// Runs an approved plan to its end.
 ///
 /// Nothing that it starts outlives it: processes that steps leave behind are ended before this returns.
+#[expect(clippy::needless_pass_by_value, reason = "an approval is used up by the run it allows")]
 pub fn run(approved: Approved<Plan>, driver: &Driver<'_>, sink: &mut dyn Sink) -> RunReport {
     let plan = approved.subject();
     let began = Instant::now();

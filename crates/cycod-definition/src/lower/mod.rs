@@ -15,11 +15,11 @@ mod tool;
 mod units;
 mod view;
 
-use std::{cell::RefCell, collections::BTreeSet};
+use std::{cell::{Cell, RefCell}, collections::BTreeSet};
 
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
 use cycod_syntax::{
-    template::{self, Names, Reference, Template},
+    template::{self, Predefined, Names, Reference, Template},
     yaml::{Node, NodeKind},
 };
 
@@ -52,6 +52,7 @@ pub(crate) fn lower(source: &SourceFile, root: &Node, stem: Option<&str>, found:
         alias: false,
         flow: false,
         used: RefCell::default(),
+        uses_temp: Cell::new(false),
         parameters: Vec::new(),
     };
     let (name, tool) = lowering.tool(&view, stem);
@@ -74,6 +75,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) flow: bool,
     /// The parameters that something refers to.
     pub(crate) used: RefCell<BTreeSet<String>>,
+    /// Whether something refers to `{TEMP}`.
+    pub(crate) uses_temp: Cell<bool>,
     /// The parameters, once they are lowered.
     pub(crate) parameters: Vec<Parameter>,
 }
@@ -111,8 +114,10 @@ impl Lowering<'_> {
     /// Remembers what is referred to.
     pub(crate) fn mark_used<'r>(&self, references: impl IntoIterator<Item = &'r Reference>) {
         for reference in references {
-            if let Reference::Parameter(name) = reference {
-                self.used.borrow_mut().insert(name.clone());
+            match reference {
+                Reference::Parameter(name) => drop(self.used.borrow_mut().insert(name.clone())),
+                Reference::Predefined(Predefined::Temp) => self.uses_temp.set(true),
+                _ => {}
             }
         }
     }

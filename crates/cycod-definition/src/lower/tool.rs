@@ -51,7 +51,7 @@ impl Lowering<'_> {
             self.check_platforms(view, command);
         }
         let file_paths = self.file_paths(view);
-        let tool = Tool {
+        let mut tool = Tool {
             name: match &name {
                 Some(name) => name.clone(),
                 None => return (name, None),
@@ -84,7 +84,9 @@ impl Lowering<'_> {
             deprecated: self.tool_deprecation(view),
             changelog: self.changelog(view),
             declared_risk: declared_risk(view),
+            uses_temp: false,
         };
+        tool.uses_temp = self.uses_temp.get();
         crate::check::unused::check(&tool, view.map("parameters"), self);
         crate::check::ignored::in_tool(&tool, view, self);
         crate::check::ignored::in_alias(&tool, view, self);
