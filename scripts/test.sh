@@ -20,7 +20,9 @@ need perl perl
 need curl curl
 need zip zip
 need git git
-need xmllint libxml2-utils
+need ps procps
+need script bsdutils
+python3 -c 'import yaml' >/dev/null 2>&1 || missing="$missing python3-yaml"
 if [ -n "$missing" ]; then
     echo "installing:$missing"
     root=""
@@ -34,6 +36,6 @@ command -v cargo-deny >/dev/null 2>&1 || cargo install cargo-deny --locked --qui
 step() { printf '\n== %s\n' "$*"; "$@"; }
 step cargo fmt --all --check
 step cargo xtask tidy
-step cargo deny --offline check bans licenses sources
+step cargo deny check bans licenses sources
 step cargo clippy --workspace --all-targets --locked -- -D warnings
 step cargo test --workspace --locked

@@ -18,7 +18,13 @@ fuzz_target!(|text: &str| {
     if text.contains('\0') {
         return;
     }
-    let value = |text: &'static str, mode| Value { name: "V", words: Words::One(text.into()), mode, kind: Kind::Text, sensitive: false };
+    let value = |text: &'static str, mode| Value {
+        name: "V",
+        words: Words::One(text.into()),
+        mode,
+        kind: Kind::Text,
+        sensitive: false,
+    };
     let pieces = |word, mode| {
         let mut pieces = Vec::new();
         for (index, part) in text.split('\u{1}').enumerate() {
@@ -38,7 +44,11 @@ fuzz_target!(|text: &str| {
     if !text.contains('\u{1}') || text.len() > 200 {
         return;
     }
-    let (Ok(plain), Ok(placed)) = (place(Shell::Bash, &pieces("word", Mode::Word)), place(Shell::Bash, &pieces(HOSTILE, Mode::Word))) else { return };
+    let (Ok(plain), Ok(placed)) =
+        (place(Shell::Bash, &pieces("word", Mode::Word)), place(Shell::Bash, &pieces(HOSTILE, Mode::Word)))
+    else {
+        return;
+    };
     if bash_takes(&plain.text) {
         assert!(bash_takes(&placed.text), "template {text:?}\nplaced {:?}", placed.text);
     }

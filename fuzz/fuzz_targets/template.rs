@@ -5,7 +5,11 @@ use cycod_syntax::template::{Names, parse};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    let names = Names { parameters: vec!["NAME".into(), "a-b".into(), "value".into()], steps: vec!["one".into()], ..Names::default() };
+    let names = Names {
+        parameters: vec!["NAME".into(), "a-b".into(), "value".into()],
+        steps: vec!["one".into()],
+        ..Names::default()
+    };
     let (template, problems) = parse(text, |offset| u32::try_from(offset).unwrap_or(u32::MAX), &names);
     if problems.is_empty() {
         let source = template.source(&names);

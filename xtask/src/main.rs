@@ -1,5 +1,10 @@
 //! Chores of the project: `cargo xtask tidy | generate | fuzz [SECONDS]`.
-#![expect(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr, reason = "a chore starts cargo and talks to whoever runs it")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a chore starts cargo and talks to whoever runs it"
+)]
 
 mod fuzz;
 mod generate;
@@ -14,7 +19,10 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::tidy(&root()),
         ["generate"] => generate::generate(&root()),
         ["fuzz"] => fuzz::fuzz(&root(), 60),
-        ["fuzz", seconds] => seconds.parse().map_err(|_| vec![format!("`{seconds}` is not a number of seconds")]).and_then(|seconds| fuzz::fuzz(&root(), seconds)),
+        ["fuzz", seconds] => seconds
+            .parse()
+            .map_err(|_| vec![format!("`{seconds}` is not a number of seconds")])
+            .and_then(|seconds| fuzz::fuzz(&root(), seconds)),
         _ => Err(vec!["usage: cargo xtask tidy | generate | fuzz [SECONDS]".to_owned()]),
     };
     match result {

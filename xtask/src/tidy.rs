@@ -18,10 +18,24 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("cycod-catalog", &["cycod-diagnostic", "cycod-syntax", "cycod-definition"]),
     ("cycod-call", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition"]),
     ("cycod-policy", &["cycod-diagnostic", "cycod-definition"]),
-    ("cycod-plan", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition", "cycod-call", "cycod-policy"]),
+    (
+        "cycod-plan",
+        &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition", "cycod-call", "cycod-policy"],
+    ),
     ("cycod-process", &[]),
     ("cycod-script", &["cycod-definition"]),
-    ("cycod-run", &["cycod-diagnostic", "cycod-syntax", "cycod-definition", "cycod-call", "cycod-plan", "cycod-policy", "cycod-process"]),
+    (
+        "cycod-run",
+        &[
+            "cycod-diagnostic",
+            "cycod-syntax",
+            "cycod-definition",
+            "cycod-call",
+            "cycod-plan",
+            "cycod-policy",
+            "cycod-process",
+        ],
+    ),
     (
         "cycod-engine",
         &[
@@ -42,7 +56,8 @@ const ARROWS: [(&str, &[&str]); 14] = [
 ];
 
 /// What a crate that is to stay pure may not reach.
-const PURE: [&str; 6] = ["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition", "cycod-call", "cycod-policy"];
+const PURE: [&str; 6] =
+    ["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition", "cycod-call", "cycod-policy"];
 
 /// Words whose presence makes a file touch the machine.
 const IMPURE: [&str; 6] = ["std::fs", "std::process", "std::net", "std::env::", "Instant::now", "SystemTime::now"];
@@ -59,7 +74,8 @@ pub(crate) fn tidy(root: &Path) -> Result<String, Vec<String>> {
 
 /// Compares the table with what cargo knows.
 fn arrows(root: &Path) -> Vec<String> {
-    let output = Command::new("cargo").args(["metadata", "--format-version", "1", "--no-deps"]).current_dir(root).output();
+    let output =
+        Command::new("cargo").args(["metadata", "--format-version", "1", "--no-deps"]).current_dir(root).output();
     let metadata: Value = match output.map(|output| serde_json::from_slice(&output.stdout)) {
         Ok(Ok(metadata)) => metadata,
         _ => return vec!["cargo metadata gave nothing to read".to_owned()],
@@ -81,10 +97,20 @@ fn arrows(root: &Path) -> Vec<String> {
             }
         }
     }
-    problems.extend(ARROWS.iter().filter(|(name, _)| !seen.contains(*name)).map(|(name, _)| format!("the table of arrows names `{name}`, which is gone")));
+    problems.extend(
+        ARROWS
+            .iter()
+            .filter(|(name, _)| !seen.contains(*name))
+            .map(|(name, _)| format!("the table of arrows names `{name}`, which is gone")),
+    );
     for (index, (name, may_use)) in ARROWS.iter().enumerate() {
         let before: Vec<&str> = ARROWS[..index].iter().map(|(name, _)| *name).collect();
-        problems.extend(may_use.iter().filter(|used| !before.contains(used)).map(|used| format!("`{name}` may not use `{used}`: it comes later")));
+        problems.extend(
+            may_use
+                .iter()
+                .filter(|used| !before.contains(used))
+                .map(|used| format!("`{name}` may not use `{used}`: it comes later")),
+        );
     }
     problems
 }
@@ -101,7 +127,11 @@ fn purity(root: &Path, sources: &[PathBuf]) -> Vec<String> {
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         for (number, line) in code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
             for word in IMPURE.iter().filter(|word| line.contains(*word)) {
-                problems.push(format!("{}:{}: `{word}` in a crate that is to stay pure", relative.display(), number + 1));
+                problems.push(format!(
+                    "{}:{}: `{word}` in a crate that is to stay pure",
+                    relative.display(),
+                    number + 1
+                ));
             }
         }
     }
@@ -121,19 +151,34 @@ fn error_pages(root: &Path, sources: &[PathBuf]) -> Vec<String> {
         let text = fs::read_to_string(path).unwrap_or_default();
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         // A table of codes holds nothing but codes; elsewhere a code is recognised by what takes it.
-        let is_table = path.file_stem().is_some_and(|stem| ["problem", "refusal", "codes"].contains(&&*stem.to_string_lossy()));
-        let starts: &[&str] = if is_table { &["\""] } else { &["Code(\"", "Refusal::new(\"", "code: \""] };
+        let is_table =
+            path.file_stem().is_some_and(|stem| ["problem", "refusal", "codes"].contains(&&*stem.to_string_lossy()));
+        let starts: &[&str] = if is_table { &[""] } else { &["Code(", "Refusal::new(", "code:"] };
         for start in starts {
-            for slug in code.split(start).skip(1).filter_map(|found| found.split('"').next()) {
-                let is_slug = !slug.is_empty() && slug.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+            let quoted = |found: &str| found.trim_start().strip_prefix('"')?.split('"').next().map(str::to_owned);
+            let found: Vec<String> = match *start {
+                "" => code.split('"').skip(1).map(str::to_owned).collect(),
+                start => code.split(start).skip(1).filter_map(quoted).collect(),
+            };
+            for slug in found {
+                let is_slug = !slug.is_empty()
+                    && slug.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
                 if is_slug && (slug.contains('-') || !is_table) {
-                    codes.entry(slug.to_owned()).or_insert_with(|| path.strip_prefix(root).unwrap_or(path).display().to_string());
+                    codes
+                        .entry(slug.to_owned())
+                        .or_insert_with(|| path.strip_prefix(root).unwrap_or(path).display().to_string());
                 }
             }
         }
     }
-    let unexplained = codes.iter().filter(|(code, _)| !pages.contains(*code)).map(|(code, place)| format!("`{code}` ({place}) has no page docs/errors/{code}.md"));
-    let unused = pages.iter().filter(|page| !codes.contains_key(*page)).map(|page| format!("docs/errors/{page}.md explains a code that nothing uses"));
+    let unexplained = codes
+        .iter()
+        .filter(|(code, _)| !pages.contains(*code))
+        .map(|(code, place)| format!("`{code}` ({place}) has no page docs/errors/{code}.md"));
+    let unused = pages
+        .iter()
+        .filter(|page| !codes.contains_key(*page))
+        .map(|page| format!("docs/errors/{page}.md explains a code that nothing uses"));
     unexplained.chain(unused).collect()
 }
 
@@ -142,7 +187,9 @@ fn is_test(path: &Path) -> bool {
     if path.components().any(|part| part.as_os_str() == "tests") {
         return true;
     }
-    let (Some(stem), Some(directory)) = (path.file_stem().map(|stem| stem.to_string_lossy()), path.parent()) else { return false };
+    let (Some(stem), Some(directory)) = (path.file_stem().map(|stem| stem.to_string_lossy()), path.parent()) else {
+        return false;
+    };
     let parents = [directory.join("lib.rs"), directory.join("mod.rs"), directory.with_extension("rs")];
     let declared = format!("#[cfg(test)]\nmod {stem};");
     parents.iter().any(|parent| fs::read_to_string(parent).is_ok_and(|text| text.contains(&declared)))
@@ -150,8 +197,15 @@ fn is_test(path: &Path) -> bool {
 
 fn unsafe_homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
     let outside = |path: &&PathBuf| !path.starts_with(root.join("crates/cycod-process"));
-    let holds = |path: &&PathBuf| fs::read_to_string(path).is_ok_and(|text| text.contains("unsafe {") || text.contains("unsafe fn"));
-    sources.iter().filter(outside).filter(holds).map(|path| format!("{}: `unsafe` outside cycod-process", path.display())).collect()
+    let holds = |path: &&PathBuf| {
+        fs::read_to_string(path).is_ok_and(|text| text.contains("unsafe {") || text.contains("unsafe fn"))
+    };
+    sources
+        .iter()
+        .filter(outside)
+        .filter(holds)
+        .map(|path| format!("{}: `unsafe` outside cycod-process", path.display()))
+        .collect()
 }
 
 fn rust_files(directory: &Path) -> Vec<PathBuf> {

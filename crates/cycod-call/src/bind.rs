@@ -31,12 +31,10 @@ pub enum Given {
 
 /// Binds arguments to a tool's parameters, or tells everything that is wrong with them.
 ///
-/// `defaults` are an alias's: they replace the defaults of the parameters they name, which then need not be given.
 /// A null is the same as no argument.
 pub fn bind(
     tool: &Arc<Tool>,
     arguments: Vec<(String, Given)>,
-    defaults: &[(String, Literal)],
     host: &Arc<Host>,
     run: &RunContext,
     scripts: &dyn Scripts,
@@ -46,7 +44,6 @@ pub fn bind(
         host,
         run,
         scripts,
-        defaults: vec![None; tool.parameters.len()],
         values: tool
             .parameters
             .iter()
@@ -62,7 +59,6 @@ pub fn bind(
         warnings: Vec::new(),
         secrets: Vec::new(),
     };
-    binder.take_defaults(defaults);
     binder.take_arguments(arguments);
     for index in 0..tool.parameters.len() {
         binder.settle(index, 0);
@@ -98,8 +94,6 @@ struct Binder<'a> {
     host: &'a Host,
     run: &'a RunContext,
     scripts: &'a dyn Scripts,
-    /// An alias's defaults, by the index of their parameter.
-    defaults: Vec<Option<&'a Literal>>,
     values: Vec<Bound>,
     progress: Vec<Progress>,
     problems: Vec<ArgumentProblem>,
@@ -109,15 +103,6 @@ struct Binder<'a> {
 }
 
 impl<'a> Binder<'a> {
-    fn take_defaults(&mut self, defaults: &'a [(String, Literal)]) {
-        for (name, literal) in defaults {
-            match self.find(name) {
-                Some(index) => self.defaults[index] = Some(literal),
-                None => self.report_unknown(name),
-            }
-        }
-    }
-
     /// Sorts the arguments by parameter, and reads those that are there.
     fn take_arguments(&mut self, arguments: Vec<(String, Given)>) {
         let mut given: Vec<Vec<Given>> = Vec::new();
@@ -210,7 +195,7 @@ impl<'a> Binder<'a> {
         }
         let tool = self.tool;
         let parameter = &tool.parameters[index];
-        let Some(default) = self.defaults[index].or(parameter.default.as_ref()) else {
+        let Some(default) = parameter.default.as_ref() else {
             self.settle_absent(index);
             return;
         };

@@ -72,8 +72,8 @@ pub struct Tool {
     pub metadata: Metadata,
     /// How it is tested.
     pub tests: Vec<TestCase>,
-    /// The smaller of `timeout` and `resources.timeout`; 60 s when neither is given.
-    pub timeout: Duration,
+    /// The smaller of `timeout` and `resources.timeout`; [`Tool::DEFAULT_TIMEOUT`] when neither is given.
+    pub timeout: Option<Duration>,
     /// Where it works; empty means everywhere.
     pub platforms: BTreeSet<Platform>,
     /// Its top-level tags: the only ones with a security meaning.

@@ -41,9 +41,10 @@ fn object(report: &Report, diagnostic: &Diagnostic, lines: &Lines<'_>) -> Value 
     value["notes"] = diagnostic.notes.clone().into();
     value["help"] = diagnostic.help.clone().into();
     value["fix"] = diagnostic.fix.as_ref().map_or(Value::Null, |fix| {
-        let edits = fix.edits.iter().map(|edit| {
-            json!({ "start": edit.span.start, "end": edit.span.end, "replacement": edit.replacement })
-        });
+        let edits = fix
+            .edits
+            .iter()
+            .map(|edit| json!({ "start": edit.span.start, "end": edit.span.end, "replacement": edit.replacement }));
         json!({ "title": fix.title, "edits": edits.collect::<Value>() })
     });
     value

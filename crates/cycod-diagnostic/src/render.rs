@@ -162,10 +162,14 @@ impl Excerpt {
         for line in first..=last {
             let (start, end) = lines.range(line);
             let touching = |(from, to): &&(usize, usize)| lines.line_of(*from) == line || lines.line_of(*to) == line;
-            let near = spans.iter().any(|(from, to)| {
-                lines.line_of(*from).abs_diff(line) <= 2 || lines.line_of(*to).abs_diff(line) <= 2
-            });
-            let from = spans.iter().filter(touching).map(|(from, to)| if lines.line_of(*from) == line { *from } else { *to }).min();
+            let near = spans
+                .iter()
+                .any(|(from, to)| lines.line_of(*from).abs_diff(line) <= 2 || lines.line_of(*to).abs_diff(line) <= 2);
+            let from = spans
+                .iter()
+                .filter(touching)
+                .map(|(from, to)| if lines.line_of(*from) == line { *from } else { *to })
+                .min();
             if near {
                 push_line(&lines.text[start..end], start, from.unwrap_or(start), &spans, &mut text, &mut places);
             }

@@ -20,13 +20,17 @@ const WEATHER: &str = "name: weather\nsteps:\n  - name: fetch\n    wait-for: [ft
 
 #[test]
 fn looks_like_rustc() {
-    let diagnostic = Diagnostic::error(UNKNOWN, at(WEATHER, "ftch"), "step `fetch` waits for `ftch`, which is not a step")
-        .label("no step has this name")
-        .also(at(WEATHER, "fetch"), "the step")
-        .note("the steps are `fetch`")
-        .help("did you mean `fetch`?");
+    let diagnostic =
+        Diagnostic::error(UNKNOWN, at(WEATHER, "ftch"), "step `fetch` waits for `ftch`, which is not a step")
+            .label("no step has this name")
+            .also(at(WEATHER, "fetch"), "the step")
+            .note("the steps are `fetch`")
+            .help("did you mean `fetch`?");
     let warning = Diagnostic::warning(Code("w"), at(WEATHER, "ls"), "a warning").fix("quote it", Vec::new());
-    check(WEATHER, vec![warning, diagnostic], expect![[r#"
+    check(
+        WEATHER,
+        vec![warning, diagnostic],
+        expect![[r#"
         error[unknown-step]: step `fetch` waits for `ftch`, which is not a step
          --> tools/a.yaml:4:16
           |
@@ -45,17 +49,22 @@ fn looks_like_rustc() {
           |           ^^
           |
           = help: quote it
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn several_lines_and_the_end_of_the_file() {
     let text = "a: |\n  one\n  two\n  three\n  four\n  five\nb: c\n";
-    check(text, vec![
-        Diagnostic::error(UNKNOWN, at(text, "|\n  one\n  two\n  three\n  four\n  five"), "too long").label("all of this"),
-        Diagnostic::error(UNKNOWN, Span::new(text.len(), text.len()), "something is missing").label("here"),
-        Diagnostic::error(UNKNOWN, Span { start: 9999, end: 99999 }, "out of bounds"),
-    ], expect![[r#"
+    check(
+        text,
+        vec![
+            Diagnostic::error(UNKNOWN, at(text, "|\n  one\n  two\n  three\n  four\n  five"), "too long")
+                .label("all of this"),
+            Diagnostic::error(UNKNOWN, Span::new(text.len(), text.len()), "something is missing").label("here"),
+            Diagnostic::error(UNKNOWN, Span { start: 9999, end: 99999 }, "out of bounds"),
+        ],
+        expect![[r#"
         error[unknown-step]: too long
          --> tools/a.yaml:1:4
           |
@@ -79,30 +88,45 @@ fn several_lines_and_the_end_of_the_file() {
           |
         8 |
           | ^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn the_whole_file_and_the_empty_file() {
     let whole = Diagnostic { labels: Vec::new(), ..Diagnostic::error(UNKNOWN, Span::default(), "no `description`") };
-    check("a: b\n", vec![whole.help("say what the tool does")], expect![[r#"
+    check(
+        "a: b\n",
+        vec![whole.help("say what the tool does")],
+        expect![[r#"
         error[unknown-step]: no `description`
         --> tools/a.yaml
          = help: say what the tool does
-    "#]]);
-    check("", vec![Diagnostic::error(UNKNOWN, Span::default(), "the file is empty")], expect![[r#"
+    "#]],
+    );
+    check(
+        "",
+        vec![Diagnostic::error(UNKNOWN, Span::default(), "the file is empty")],
+        expect![[r#"
         error[unknown-step]: the file is empty
         --> tools/a.yaml:1:1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn hidden_characters_are_shown() {
     let text = "a: x\u{1b}[2J\u{202e}evil\u{200b} y\r\nb: \u{9b}31m\tend\n";
     let message = "a \u{1b}]0;title\u{7} b";
-    let diagnostic = Diagnostic::error(UNKNOWN, at(text, "evil"), message).label("\u{202e}label").note("\u{1b}[31mnote").help("\u{feff}help");
+    let diagnostic = Diagnostic::error(UNKNOWN, at(text, "evil"), message)
+        .label("\u{202e}label")
+        .note("\u{1b}[31mnote")
+        .help("\u{feff}help");
     let second = Diagnostic::error(UNKNOWN, at(text, "end"), "after a tab");
-    check(text, vec![diagnostic, second], expect![[r#"
+    check(
+        text,
+        vec![diagnostic, second],
+        expect![[r#"
         error[unknown-step]: a \u{1b}]0;title\u{7} b
          --> tools/a.yaml:1:10
           |
@@ -117,23 +141,35 @@ fn hidden_characters_are_shown() {
           |
         2 | b: \u{9b}31m    end
           |                 ^^^
-    "#]]);
-    let report = Report { source: SourceFile::new("\u{1b}[31mname", text), diagnostics: vec![Diagnostic::error(UNKNOWN, at(text, "evil"), message)] };
+    "#]],
+    );
+    let report = Report {
+        source: SourceFile::new("\u{1b}[31mname", text),
+        diagnostics: vec![Diagnostic::error(UNKNOWN, at(text, "evil"), message)],
+    };
     let plain = render_text(&report, Style::Plain);
     assert!(plain.chars().all(|c| c == '\n' || !c.is_control()), "{plain:?}");
     let coloured = render_text(&report, Style::Coloured);
-    assert!(coloured.contains('\u{1b}') && !coloured.contains("\u{1b}[2J") && !coloured.contains("\u{1b}]0"), "{coloured:?}");
+    assert!(
+        coloured.contains('\u{1b}') && !coloured.contains("\u{1b}[2J") && !coloured.contains("\u{1b}]0"),
+        "{coloured:?}"
+    );
 }
 
 #[test]
 fn long_lines_are_cut() {
     let text = format!("a: {}NEEDLE{}\n", "x".repeat(500_000), "y".repeat(500_000));
-    let diagnostic = Diagnostic::error(UNKNOWN, at(&text, "NEEDLE"), "m".repeat(100_000)).label("here").also(Span::new(0, 1), "the key");
+    let diagnostic = Diagnostic::error(UNKNOWN, at(&text, "NEEDLE"), "m".repeat(100_000))
+        .label("here")
+        .also(Span::new(0, 1), "the key");
     let report = Report { source: SourceFile::new("a.yaml", text.as_str()), diagnostics: vec![diagnostic] };
     let rendered = render_text(&report, Style::Plain);
     assert!(rendered.len() < 4000, "{}", rendered.len());
     let all = Diagnostic::error(UNKNOWN, Span::new(0, text.len()), "all");
-    check(&text, vec![Diagnostic::error(UNKNOWN, at(&text, "NEEDLE"), "long").label("here"), all], expect![[r#"
+    check(
+        &text,
+        vec![Diagnostic::error(UNKNOWN, at(&text, "NEEDLE"), "long").label("here"), all],
+        expect![[r#"
         error[unknown-step]: all
          --> tools/a.yaml:1:1
           |
@@ -145,19 +181,24 @@ fn long_lines_are_cut() {
           |
         1 | …xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxNEEDLEyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…
           |                                                   ^^^^^^ here
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn wide_characters_keep_the_underline() {
     let text = "名前: 天気 x\n";
-    check(text, vec![Diagnostic::error(UNKNOWN, at(text, "天気"), "wide").label("here")], expect![[r#"
+    check(
+        text,
+        vec![Diagnostic::error(UNKNOWN, at(text, "天気"), "wide").label("here")],
+        expect![[r#"
         error[unknown-step]: wide
          --> tools/a.yaml:1:5
           |
         1 | 名前: 天気 x
           |       ^^^^ here
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -215,7 +256,8 @@ fn json_has_everything() {
               ]
             }
           }
-        ]"#]].assert_eq(&serde_json::to_string_pretty(&to_json(&report)).expect("JSON writes"));
+        ]"#]]
+    .assert_eq(&serde_json::to_string_pretty(&to_json(&report)).expect("JSON writes"));
 }
 
 #[track_caller]
@@ -223,7 +265,8 @@ fn check_fixes(text: &str, fixes: &[&[(&str, &str)]], expect: &str) {
     let diagnostics: Vec<Diagnostic> = fixes
         .iter()
         .map(|edits| {
-            let edits = edits.iter().map(|(needle, new)| Edit { span: at(text, needle), replacement: (*new).to_owned() });
+            let edits =
+                edits.iter().map(|(needle, new)| Edit { span: at(text, needle), replacement: (*new).to_owned() });
             Diagnostic::error(UNKNOWN, Span::default(), "x").fix("mend", edits.collect())
         })
         .collect();
@@ -258,7 +301,8 @@ fn a_place_inside_a_line_break_is_the_end_of_its_line() {
     for text in ["?\r\r", "\r\n\r", "a\r\r\nb", "\r"] {
         for start in 0..=text.len() {
             for end in start..=text.len() {
-                let diagnostic = Diagnostic::error(Code("bad-thing"), Span::new(start, end), "bad").also(Span::new(end, end), "there");
+                let diagnostic = Diagnostic::error(Code("bad-thing"), Span::new(start, end), "bad")
+                    .also(Span::new(end, end), "there");
                 let report = Report { source: SourceFile::new("t.yaml", text), diagnostics: vec![diagnostic] };
                 assert!(render_text(&report, Style::Plain).contains("bad-thing"), "{text:?} {start}..{end}");
             }

@@ -38,5 +38,5 @@ pub fn is_hidden(character: char) -> bool {
         | '\u{2060}'..='\u{206f}'               // word joiner, invisible operators, isolates
         | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}')            // tags and variation selectors: text nobody sees
+        | '\u{e0000}'..='\u{e0fff}') // tags and variation selectors: text nobody sees
 }

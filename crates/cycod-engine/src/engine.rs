@@ -54,10 +54,9 @@ impl Engine {
     /// # Errors
     /// When there is none, with the name that was probably meant.
     pub fn entry(&self, name: &str, filter: ScopeFilter) -> Result<Entry, EngineError> {
-        self.catalog.find(name, filter).ok_or_else(|| EngineError::Unknown {
-            name: name.to_owned(),
-            suggestion: self.catalog.suggest(name),
-        })
+        self.catalog
+            .find(name, filter)
+            .ok_or_else(|| EngineError::Unknown { name: name.to_owned(), suggestion: self.catalog.suggest(name) })
     }
 
     /// Loads a tool with its source.
@@ -88,22 +87,26 @@ impl Engine {
     ///
     /// # Errors
     /// Everything that is wrong with the arguments, or why the tool cannot run here.
-    pub fn plan(&self, tool: &Arc<Tool>, arguments: Vec<(String, Given)>, timeout: Option<Duration>) -> Result<Plan, PlanError> {
+    pub fn plan(
+        &self,
+        tool: &Arc<Tool>,
+        arguments: Vec<(String, Given)>,
+        timeout: Option<Duration>,
+    ) -> Result<Plan, PlanError> {
         self.plan_on(&self.host, &run_id(), tool, arguments, timeout)
     }
 
     /// As [`Engine::plan`], as if called from elsewhere.
-    pub(crate) fn plan_on(&self, host: &Arc<Host>, run_id: &str, tool: &Arc<Tool>, arguments: Vec<(String, Given)>, timeout: Option<Duration>) -> Result<Plan, PlanError> {
+    pub(crate) fn plan_on(
+        &self,
+        host: &Arc<Host>,
+        run_id: &str,
+        tool: &Arc<Tool>,
+        arguments: Vec<(String, Given)>,
+        timeout: Option<Duration>,
+    ) -> Result<Plan, PlanError> {
         let library = Arc::new(self.library(tool)?);
-        Plan::new(Request {
-            tool,
-            arguments,
-            library,
-            host: Arc::clone(host),
-            run_id,
-            timeout,
-            scripts: &self.scripts,
-        })
+        Plan::new(Request { tool, arguments, library, host: Arc::clone(host), run_id, timeout, scripts: &self.scripts })
     }
 
     /// Shows everything a plan would do.

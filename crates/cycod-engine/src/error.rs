@@ -31,7 +31,9 @@ impl EngineError {
             Self::Load(error) => {
                 let (LoadError::Broken { name, .. } | LoadError::Changed { was: name, .. }) = &error;
                 let name = name.clone();
-                Refusal::new("broken-tool", error.to_string()).attempt(format!("cycod tool validate {name}")).place(name)
+                Refusal::new("broken-tool", error.to_string())
+                    .attempt(format!("cycod tool validate {name}"))
+                    .place(name)
             }
         }
     }

@@ -1,5 +1,6 @@
 use cycod_catalog::ScopeFilter;
 use cycod_definition::{Body, Tool};
+use cycod_plan::standing_for;
 
 use crate::Engine;
 
@@ -7,8 +8,8 @@ use crate::Engine;
 const MAX_DEPTH: usize = 16;
 
 impl Engine {
-    /// Returns what a caller of `tool` meets: an alias has its base's parameters, under its own name and with its own
-    /// defaults, which nobody has to give any more.
+    /// Returns what a caller of `tool` meets: the parameters of an alias are its base's, with the alias's own
+    /// defaults. What it does is not looked at, so its body stays as it is.
     ///
     /// The chain may be broken or circular; then the parameters that are known stay.
     pub fn resulting(&self, tool: Tool) -> Tool {
@@ -17,22 +18,18 @@ impl Engine {
 }
 
 fn resolve(engine: &Engine, tool: Tool, depth: usize) -> Tool {
-    let Body::Alias { base, defaults } = &tool.body else { return tool };
+    let Body::Alias { base, .. } = &tool.body else { return tool };
     let base = match depth.checked_sub(1) {
         Some(depth) => engine.open_tool(base, ScopeFilter::Any).ok().map(|base| resolve(engine, base.tool, depth)),
         None => None,
     };
     let Some(base) = base else { return tool };
-    let mut parameters = base.parameters;
-    for (name, default) in defaults {
-        if let Some(parameter) = parameters.iter_mut().find(|parameter| parameter.name == *name) {
-            parameter.default = Some(default.clone());
-            parameter.required = false;
-        }
+    let merged = standing_for(&tool, base);
+    Tool {
+        parameters: merged.parameters,
+        description: merged.description,
+        function_calling: merged.function_calling,
+        timeout: merged.timeout,
+        ..tool
     }
-    // Its own come last, and replace those of the same name.
-    parameters.retain(|parameter| tool.parameter(&parameter.name).is_none());
-    parameters.extend(tool.parameters.iter().cloned());
-    let description = tool.description.clone().or(base.description);
-    Tool { parameters, description, function_calling: base.function_calling, ..tool }
 }

@@ -83,7 +83,8 @@ impl fmt::Display for Mismatch {
 impl TestReport {
     /// How many passed, failed and were skipped.
     pub fn counts(&self) -> (usize, usize, usize) {
-        let count = |wanted: fn(&TestVerdict) -> bool| self.outcomes.iter().filter(|outcome| wanted(&outcome.verdict)).count();
+        let count =
+            |wanted: fn(&TestVerdict) -> bool| self.outcomes.iter().filter(|outcome| wanted(&outcome.verdict)).count();
         (
             count(|verdict| *verdict == TestVerdict::Passed),
             count(|verdict| matches!(verdict, TestVerdict::Failed(_))),
@@ -96,7 +97,13 @@ impl Engine {
     /// Runs a tool's tests, one after the other.
     ///
     /// `finished` is called after each; a raised stop ends the series.
-    pub fn test(&self, tool: &Arc<Tool>, options: &TestOptions, control: &Control, finished: &mut dyn FnMut(&TestOutcome)) -> TestReport {
+    pub fn test(
+        &self,
+        tool: &Arc<Tool>,
+        options: &TestOptions,
+        control: &Control,
+        finished: &mut dyn FnMut(&TestOutcome),
+    ) -> TestReport {
         let mut report = TestReport { tool: tool.name.to_string(), outcomes: Vec::new() };
         for case in tool.tests.iter().filter(|case| options.only.as_ref().is_none_or(|only| *only == case.name)) {
             let outcome = self.test_case(tool, case, options, control);
@@ -130,7 +137,11 @@ impl Engine {
             Ok(None) => Arc::clone(self.host()),
             Ok(Some(fresh)) => {
                 let directory = fresh.0.clone();
-                Arc::new(Host { working_directory: directory.clone(), workspace: directory, ..Host::clone(self.host()) })
+                Arc::new(Host {
+                    working_directory: directory.clone(),
+                    workspace: directory,
+                    ..Host::clone(self.host())
+                })
             }
             Err(error) => {
                 outcome.verdict = no_run(format!("no fresh directory: {error}"));
@@ -152,7 +163,13 @@ impl Engine {
     }
 
     /// Runs the call of a test and checks what came out; the error says why there was no call.
-    fn run_case(&self, host: &Arc<Host>, tool: &Arc<Tool>, case: &TestCase, control: &Control) -> Result<(RunReport, Vec<Mismatch>, Vec<String>), String> {
+    fn run_case(
+        &self,
+        host: &Arc<Host>,
+        tool: &Arc<Tool>,
+        case: &TestCase,
+        control: &Control,
+    ) -> Result<(RunReport, Vec<Mismatch>, Vec<String>), String> {
         // The arguments may lie below the directory that the run is going to have.
         let run_id = crate::engine::run_id();
         let run = RunContext { temp: Plan::temp_directory_of(host, &run_id), tool_name: tool.name.to_string() };
@@ -169,7 +186,8 @@ impl Engine {
                 let refusal = error.into_refusal(tool.name.as_str());
                 let failures = case.expected.output_contains.iter().filter_map(|template| {
                     let text = outside.text(template, &NoSteps).unwrap_or_default();
-                    (!refusal.why.contains(&text)).then(|| Mismatch { expected: format!("output with {text:?}"), came: refusal.why.clone() })
+                    (!refusal.why.contains(&text))
+                        .then(|| Mismatch { expected: format!("output with {text:?}"), came: refusal.why.clone() })
                 });
                 let failures = failures.collect();
                 return Ok((RunReport::refused(refusal, WRONG_ARGUMENTS), failures, Vec::new()));
@@ -188,7 +206,9 @@ impl Engine {
     fn check(&self, plan: &Plan, case: &TestCase, report: &RunReport) -> Vec<Mismatch> {
         let secrets = plan.call.secrets();
         let mut failures = Vec::new();
-        let mut miss = |expected: String, came: String| failures.push(Mismatch { expected: mask(&expected, &secrets), came: mask(&came, &secrets) });
+        let mut miss = |expected: String, came: String| {
+            failures.push(Mismatch { expected: mask(&expected, &secrets), came: mask(&came, &secrets) });
+        };
         let expected = &case.expected;
         let wanted = expected.exit_code.unwrap_or(0);
         if i64::from(report.exit_code) != wanted || report.cancelled {
@@ -221,7 +241,13 @@ impl Engine {
                         let whole = plan.working_directory.join(&path);
                         let is_there = if kind == "file" { whole.is_file() } else { whole.is_dir() };
                         if !is_there {
-                            let came = if whole.is_dir() { "a directory" } else if whole.exists() { "something else" } else { "nothing there" };
+                            let came = if whole.is_dir() {
+                                "a directory"
+                            } else if whole.exists() {
+                                "something else"
+                            } else {
+                                "nothing there"
+                            };
                             miss(format!("{kind} `{path}`"), came.to_owned());
                         }
                     }

@@ -190,7 +190,7 @@ fn refusals(engine: &Engine, name: &str, arguments: &[(String, Given)]) -> BTree
         Ok(tool) => tool,
         Err(error) => return BTreeSet::from([code(&error.into_refusal())]),
     };
-    let timeout = tool.timeout.min(Duration::from_secs(10));
+    let timeout = tool.timeout.unwrap_or(Duration::from_secs(10)).min(Duration::from_secs(10));
     let plan = |arguments| engine.plan(&tool, arguments, Some(timeout));
     match (plan(arguments.to_vec()), plan(arguments.to_vec())) {
         (Ok(by_model), Ok(by_person)) => {

@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, sync::Arc};
 
-use cycod_definition::{Body, Level, Literal, Tool, level};
+use cycod_definition::{Body, Level, Tool, level};
 use cycod_diagnostic::{Refusal, closest};
 
 /// How deeply tools may use tools, and aliases stand for aliases.
@@ -11,15 +11,6 @@ const MAX_DEPTH: usize = 16;
 /// A plan carries its library, so that what runs later is what was planned, whatever happens to the files.
 #[derive(Clone, Debug, Default)]
 pub struct Library(BTreeMap<String, Arc<Tool>>);
-
-/// A tool with its aliases resolved.
-#[derive(Clone, Debug)]
-pub(crate) struct Effective {
-    /// The definition that runs: the base's, under the alias's name.
-    pub(crate) tool: Arc<Tool>,
-    /// Defaults of the aliases, innermost first: a later one wins.
-    pub(crate) defaults: Vec<(String, Literal)>,
-}
 
 impl Library {
     /// Collects every tool that `root` reaches.
@@ -32,15 +23,23 @@ impl Library {
         Ok(library)
     }
 
-    fn visit(&mut self, tool: &Tool, find: &dyn Fn(&str) -> Option<Arc<Tool>>, path: &mut Vec<String>) -> Result<(), Refusal> {
+    fn visit(
+        &mut self,
+        tool: &Tool,
+        find: &dyn Fn(&str) -> Option<Arc<Tool>>,
+        path: &mut Vec<String>,
+    ) -> Result<(), Refusal> {
         for name in tool.uses() {
             let key = name.to_ascii_lowercase();
             if path.contains(&key) {
                 let chain = path.iter().chain([&key]).map(|step| format!("`{step}`")).collect::<Vec<_>>().join(" → ");
-                return Err(Refusal::new("tool-cycle", format!("a tool may not use itself: {chain}")).place(&*tool.name.to_string()));
+                return Err(Refusal::new("tool-cycle", format!("a tool may not use itself: {chain}"))
+                    .place(&*tool.name.to_string()));
             }
             if path.len() >= MAX_DEPTH {
-                return Err(Refusal::new("tool-cycle", format!("tools use tools more than {MAX_DEPTH} deep")).place(name));
+                return Err(
+                    Refusal::new("tool-cycle", format!("tools use tools more than {MAX_DEPTH} deep")).place(name)
+                );
             }
             let used = match self.0.get(&key) {
                 Some(used) => Arc::clone(used),
@@ -69,36 +68,45 @@ impl Library {
     }
 
     /// Follows aliases from `tool` to the definition that runs.
-    pub(crate) fn effective(&self, tool: &Arc<Tool>) -> Result<Effective, Refusal> {
-        let Body::Alias { base, defaults } = &tool.body else {
-            return Ok(Effective { tool: Arc::clone(tool), defaults: Vec::new() });
-        };
-        let base = self
-            .get(base)
-            .ok_or_else(|| Refusal::new("unknown-tool", format!("`{}` stands for `{base}`, which is not a tool", tool.name)))?;
-        let mut effective = self.effective(base)?;
+    pub(crate) fn effective(&self, tool: &Arc<Tool>) -> Result<Arc<Tool>, Refusal> {
+        let Body::Alias { base, defaults } = &tool.body else { return Ok(Arc::clone(tool)) };
+        let base = self.get(base).ok_or_else(|| {
+            Refusal::new("unknown-tool", format!("`{}` stands for `{base}`, which is not a tool", tool.name))
+        })?;
+        let base = self.effective(base)?;
         for (name, _) in defaults {
-            if effective.tool.parameter(name).is_none() {
-                let near = closest(name, effective.tool.parameters.iter().map(|parameter| parameter.name.as_str()));
-                let refusal = Refusal::new("unknown-argument", format!("`{}` sets `{name}`, which `{}` does not take", tool.name, base.name));
+            if base.parameter(name).or_else(|| tool.parameter(name)).is_none() {
+                let near = closest(name, base.parameters.iter().map(|parameter| parameter.name.as_str()));
+                let why = format!("`{}` sets `{name}`, which `{}` does not take", tool.name, base.name);
+                let refusal = Refusal::new("unknown-argument", why).place(name);
                 return Err(match near {
-                    Some(near) => refusal.place(name).attempt(format!("did you mean `{near}`?")),
-                    None => refusal.place(name),
+                    Some(near) => refusal.attempt(format!("did you mean `{near}`?")),
+                    None => refusal,
                 });
             }
         }
-        effective.defaults.extend(defaults.iter().cloned());
-        let mut merged = Tool::clone(&effective.tool);
-        merged.name = tool.name.clone();
-        merged.description = tool.description.clone().or(merged.description);
-        merged.tests.clone_from(&tool.tests);
-        if tool.timeout != Tool::DEFAULT_TIMEOUT {
-            merged.timeout = tool.timeout;
-        }
-        merged.uses_temp |= tool.uses_temp;
-        effective.tool = Arc::new(merged);
-        Ok(effective)
+        Ok(Arc::new(standing_for(tool, Tool::clone(&base))))
     }
+}
+
+/// Returns the tool that an alias stands for: what its base does, under the alias's name, with the alias's
+/// defaults, which nobody has to give any more, and with the parameters it adds or replaces.
+pub fn standing_for(alias: &Tool, mut base: Tool) -> Tool {
+    let Body::Alias { defaults, .. } = &alias.body else { return base };
+    base.parameters.retain(|parameter| alias.parameter(&parameter.name).is_none());
+    base.parameters.extend(alias.parameters.iter().cloned());
+    for (name, default) in defaults {
+        if let Some(parameter) = base.parameters.iter_mut().find(|parameter| parameter.name == *name) {
+            parameter.default = Some(default.clone());
+            parameter.required = false;
+        }
+    }
+    base.name = alias.name.clone();
+    base.description = alias.description.clone().or(base.description);
+    base.tests.clone_from(&alias.tests);
+    base.timeout = alias.timeout.or(base.timeout);
+    base.uses_temp |= alias.uses_temp;
+    base
 }
 
 /// The level of a tool together with everything it reaches: the highest of them.

@@ -239,7 +239,8 @@ fn edges(steps: &[Step]) -> Vec<Edge> {
             if step.after.iter().any(|&other| other != from && reached.has(other, from)) {
                 continue;
             }
-            let mut attributes = used.iter().filter(|(name, _)| *name == steps[from].name).map(|(_, attribute)| *attribute).peekable();
+            let mut attributes =
+                used.iter().filter(|(name, _)| *name == steps[from].name).map(|(_, attribute)| *attribute).peekable();
             let reason = match attributes.peek() {
                 Some(_) => Reason::Uses(attributes.collect()),
                 None if waits_for_all && from < to => Reason::Order,

@@ -13,7 +13,7 @@ mod plan;
 mod prepare;
 mod preview;
 
-pub use effective::{Library, effective_level};
+pub use effective::{Library, effective_level, standing_for};
 pub use plan::{Plan, PlanError, PlannedAction, PlannedStep, Request};
 pub use prepare::{Argument, Prepared, ScriptFile};
 pub use preview::{Preview, StepPreview, mask};

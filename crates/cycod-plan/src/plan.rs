@@ -1,9 +1,11 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use cycod_call::{ArgumentProblem, Call, Given, NoSteps, ResolveError, RunContext, Scripts, Steps, bind, normalize_path};
+use cycod_call::{
+    ArgumentProblem, Call, Given, NoSteps, ResolveError, RunContext, Scripts, Steps, bind, normalize_path,
+};
 use cycod_definition::{
-    Body, Cleanup, Command, CommandText, Demand, Environment, Host, Level, Output, Platform, Retry, Step, StepAction, Tool,
-    ToolUse,
+    Body, Cleanup, Command, CommandText, Demand, Environment, Host, Level, Output, Platform, Retry, Step, StepAction,
+    Tool, ToolUse,
 };
 use cycod_diagnostic::Refusal;
 use cycod_syntax::{condition::Expr, template::Template};
@@ -115,12 +117,12 @@ impl Plan {
     /// directory that cannot be resolved.
     pub fn new(request: Request<'_>) -> Result<Self, PlanError> {
         let Request { tool, arguments, library, host, run_id, timeout, scripts } = request;
-        let effective = library.effective(tool)?;
-        let definition = effective.tool;
+        let definition = library.effective(tool)?;
+        check_here(tool, host.platform)?;
         check_here(&definition, host.platform)?;
         let bound = |arguments, temp: PathBuf| {
             let run = RunContext { temp, tool_name: definition.name.to_string() };
-            bind(&definition, arguments, &effective.defaults, &host, &run, scripts).map_err(PlanError::Arguments)
+            bind(&definition, arguments, &host, &run, scripts).map_err(PlanError::Arguments)
         };
         let call = match &definition.file_paths.temp_directory {
             None => bound(arguments, Self::temp_directory_of(&host, run_id))?,
@@ -139,7 +141,10 @@ impl Plan {
             warnings.push(format!("`{}` is deprecated{instead}", definition.name));
         }
         if definition.security.isolation == cycod_definition::Isolation::None {
-            warnings.push("`isolation: none` is for handlers inside this program; the command runs in a process of its own".into());
+            warnings.push(
+                "`isolation: none` is for handlers inside this program; the command runs in a process of its own"
+                    .into(),
+            );
         }
         let unmet_by = |used: &Arc<Tool>| -> Vec<String> {
             let demands = used.security.demands();
@@ -149,8 +154,9 @@ impl Plan {
         let unmet = std::iter::once(&definition).chain(library.tools()).flat_map(unmet_by).collect();
         Ok(Self {
             is_workflow: matches!(definition.body, Body::Steps(_)),
-            level: effective_level(&definition, &library),
-            timeout: timeout.unwrap_or(definition.timeout),
+            // An alias can be called more dangerous than what it stands for, never less.
+            level: effective_level(tool, &library).max(effective_level(&definition, &library)),
+            timeout: timeout.or(definition.timeout).unwrap_or(Tool::DEFAULT_TIMEOUT),
             temp_directory: call.run.temp.clone(),
             cleanup: definition.resources.cleanup.clone(),
             call,
@@ -200,7 +206,13 @@ impl Plan {
     ///
     /// # Errors
     /// As for [`Plan::new`]; `with` is checked against the tool's parameters here.
-    pub fn nested(&self, step: &PlannedStep, tool_use: &ToolUse, steps: &dyn Steps, scripts: &dyn Scripts) -> Result<Self, PlanError> {
+    pub fn nested(
+        &self,
+        step: &PlannedStep,
+        tool_use: &ToolUse,
+        steps: &dyn Steps,
+        scripts: &dyn Scripts,
+    ) -> Result<Self, PlanError> {
         let tool = self.library.get(&tool_use.tool).ok_or_else(|| {
             Refusal::new("unknown-tool", format!("`{}` is not a tool", tool_use.tool)).place(&tool_use.tool)
         })?;
@@ -242,28 +254,40 @@ impl PlannedStep {
 }
 
 fn check_here(tool: &Tool, platform: Platform) -> Result<(), Refusal> {
-    let works_here = |platforms: &std::collections::BTreeSet<Platform>| platforms.is_empty() || platforms.contains(&platform);
+    let works_here =
+        |platforms: &std::collections::BTreeSet<Platform>| platforms.is_empty() || platforms.contains(&platform);
     if !works_here(&tool.platforms) || !works_here(&tool.requires.platforms) {
-        let list = |platforms: &std::collections::BTreeSet<Platform>| platforms.iter().map(|p| p.name()).collect::<Vec<_>>().join(", ");
+        let list = |platforms: &std::collections::BTreeSet<Platform>| {
+            platforms.iter().map(|p| p.name()).collect::<Vec<_>>().join(", ")
+        };
         let names = if works_here(&tool.platforms) { list(&tool.requires.platforms) } else { list(&tool.platforms) };
-        return Err(Refusal::new("unsupported-platform", format!("`{}` works on {names}, and this is {platform}", tool.name)));
+        return Err(Refusal::new(
+            "unsupported-platform",
+            format!("`{}` works on {names}, and this is {platform}", tool.name),
+        ));
     }
     let ours = semver::Version::parse(env!("CARGO_PKG_VERSION")).expect("cargo checks the version");
     match &tool.min_cycod_version {
-        Some(wanted) if *wanted > ours => Err(Refusal::new("newer-version-needed", format!("`{}` needs cycod {wanted} or newer, and this is {ours}", tool.name))),
+        Some(wanted) if *wanted > ours => Err(Refusal::new(
+            "newer-version-needed",
+            format!("`{}` needs cycod {wanted} or newer, and this is {ours}", tool.name),
+        )),
         _ => Ok(()),
     }
 }
 
 fn planned_steps(tool: &Tool, platform: Platform) -> Result<Vec<PlannedStep>, Refusal> {
-    let single = |action| PlannedStep { input: tool.input.clone(), ..PlannedStep::bare(tool, tool.name.as_str(), action) };
+    let single =
+        |action| PlannedStep { input: tool.input.clone(), ..PlannedStep::bare(tool, tool.name.as_str(), action) };
     match &tool.body {
         Body::Command(command) => Ok(vec![single(PlannedAction::Command(text_for(command, platform, tool)?))]),
         Body::Use(tool_use) => Ok(vec![single(PlannedAction::Tool(tool_use.clone()))]),
         Body::Steps(steps) => {
             steps.iter().enumerate().map(|(index, step)| planned_step(tool, step, index == 0, platform)).collect()
         }
-        Body::Alias { base, .. } => Err(Refusal::new("unknown-tool", format!("`{}` stands for `{base}`, which is not a tool", tool.name))),
+        Body::Alias { base, .. } => {
+            Err(Refusal::new("unknown-tool", format!("`{}` stands for `{base}`, which is not a tool", tool.name)))
+        }
     }
 }
 
@@ -302,7 +326,11 @@ fn resolve_path(call: &Call, template: &Template, steps: &dyn Steps) -> Result<S
 }
 
 /// Resolves a directory template; relative ones start at the caller's directory, `~/` at the home.
-pub(crate) fn resolve_directory(call: &Call, template: Option<&Template>, steps: &dyn Steps) -> Result<PathBuf, Refusal> {
+pub(crate) fn resolve_directory(
+    call: &Call,
+    template: Option<&Template>,
+    steps: &dyn Steps,
+) -> Result<PathBuf, Refusal> {
     let host = &call.host;
     let Some(template) = template else { return Ok(host.working_directory.clone()) };
     let text = resolve_path(call, template, steps)
@@ -328,7 +356,11 @@ impl PlanError {
                     Some(parameter) => refusal.place(parameter),
                     None => refusal,
                 };
-                if help.is_empty() { refusal.attempt(format!("cycod tool get {tool} --detail")) } else { refusal.attempt(help.join("; ")) }
+                if help.is_empty() {
+                    refusal.attempt(format!("cycod tool get {tool} --detail"))
+                } else {
+                    refusal.attempt(help.join("; "))
+                }
             }
         }
     }

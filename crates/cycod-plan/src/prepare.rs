@@ -67,7 +67,13 @@ impl Plan {
 
     /// As [`Plan::prepare`], with other results for the command than for the texts around it: a dry run shows an
     /// unknown result in the command as it was written, which a text cannot.
-    pub(crate) fn prepare_with(&self, step: &PlannedStep, command: &CommandText, in_command: &dyn Steps, steps: &dyn Steps) -> Result<Prepared, Refusal> {
+    pub(crate) fn prepare_with(
+        &self,
+        step: &PlannedStep,
+        command: &CommandText,
+        in_command: &dyn Steps,
+        steps: &dyn Steps,
+    ) -> Result<Prepared, Refusal> {
         let (environment, mut secrets) = self.environment(step, command, steps)?;
         for template in &step.output.masked_values {
             secrets.extend(self.call.text(template, steps).ok());
@@ -98,10 +104,14 @@ impl Plan {
         };
         let windows = self.host().platform == Platform::Windows;
         let options = |command: &CommandText| {
-            command.options.iter().flat_map(|option| match option.len() {
-                1 => vec![format!("-{option}")],
-                _ => vec!["-o".to_owned(), option.clone()],
-            }).collect::<Vec<_>>()
+            command
+                .options
+                .iter()
+                .flat_map(|option| match option.len() {
+                    1 => vec![format!("-{option}")],
+                    _ => vec!["-o".to_owned(), option.clone()],
+                })
+                .collect::<Vec<_>>()
         };
         let shell = |shell: Shell, start: &[&str], options: Vec<String>| {
             let placed = place(shell, &pieces).map_err(refused)?;
@@ -118,7 +128,10 @@ impl Plan {
             }
             Interpreter::PowerShell => {
                 let placed = place(Shell::PowerShell, &pieces).map_err(refused)?;
-                Ok(Program::inline(["pwsh", "-NoProfile", "-NonInteractive", "-Command", &placed.text], placed.text.clone()))
+                Ok(Program::inline(
+                    ["pwsh", "-NoProfile", "-NonInteractive", "-Command", &placed.text],
+                    placed.text.clone(),
+                ))
             }
             Interpreter::Argv => {
                 let words = place_argv(&pieces).map_err(refused)?;
@@ -183,7 +196,12 @@ impl Plan {
     }
 
     /// The environment of a step's process, and the values in it that must be masked.
-    fn environment(&self, step: &PlannedStep, command: &CommandText, steps: &dyn Steps) -> Result<(Environment, Vec<String>), Refusal> {
+    fn environment(
+        &self,
+        step: &PlannedStep,
+        command: &CommandText,
+        steps: &dyn Steps,
+    ) -> Result<(Environment, Vec<String>), Refusal> {
         let tool = self.tool();
         let inherit = tool.environment.inherit && step.environment.inherit;
         let kept = |name: &str| inherit || KEPT.contains(&name) || name.starts_with("LC_");
@@ -212,7 +230,11 @@ impl Plan {
     /// The text of an `environment` value: `${NAME}` in what the author wrote is the caller's variable.
     fn expanded(&self, template: &Template, steps: &dyn Steps) -> Result<String, ResolveError> {
         let variable = |name: &str| {
-            self.host().environment.get(std::ffi::OsStr::new(name)).map(|value| value.to_string_lossy().into_owned()).unwrap_or_default()
+            self.host()
+                .environment
+                .get(std::ffi::OsStr::new(name))
+                .map(|value| value.to_string_lossy().into_owned())
+                .unwrap_or_default()
         };
         let segments = template.segments.iter().map(|segment| match segment {
             Segment::Text(text) => Segment::Text(expand_variables(text, variable)),
@@ -259,7 +281,18 @@ impl Program {
 /// The file extension an interpreter expects; some (PowerShell, Deno) insist.
 fn extension(words: &[String]) -> &'static str {
     let program = words.first().and_then(|word| word.rsplit(['/', '\\']).next()).unwrap_or_default();
-    let known = [("python", "py"), ("node", "mjs"), ("deno", "ts"), ("bun", "ts"), ("ruby", "rb"), ("perl", "pl"), ("rscript", "R"), ("pwsh", "ps1"), ("php", "php"), ("lua", "lua")];
+    let known = [
+        ("python", "py"),
+        ("node", "mjs"),
+        ("deno", "ts"),
+        ("bun", "ts"),
+        ("ruby", "rb"),
+        ("perl", "pl"),
+        ("rscript", "R"),
+        ("pwsh", "ps1"),
+        ("php", "php"),
+        ("lua", "lua"),
+    ];
     let program = program.to_ascii_lowercase();
     known.iter().find(|(start, _)| program.starts_with(start)).map_or("txt", |(_, extension)| extension)
 }
@@ -286,7 +319,11 @@ fn expand_variables(text: &str, variable: impl Fn(&str) -> String) -> String {
 /// Quotes a word of an argument vector for show.
 fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:@%+,=-".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 #[cfg(test)]

@@ -47,7 +47,8 @@ struct AsWritten;
 
 impl Steps for AsWritten {
     fn value(&self, step: &str, attribute: StepAttribute) -> StepValue {
-        let name = StepAttribute::NAMES.iter().find(|(_, known)| *known == attribute).map_or("output", |(name, _)| name);
+        let name =
+            StepAttribute::NAMES.iter().find(|(_, known)| *known == attribute).map_or("output", |(name, _)| name);
         StepValue::Known(Value::Text(format!("{{{step}.{name}}}")))
     }
 }
@@ -95,7 +96,9 @@ impl Plan {
 fn refers_to_steps(tool_use: &ToolUse) -> bool {
     fn in_literal(literal: &Literal) -> bool {
         match literal {
-            Literal::Text(template) => template.references().any(|(reference, _)| matches!(reference, Reference::Step { .. })),
+            Literal::Text(template) => {
+                template.references().any(|(reference, _)| matches!(reference, Reference::Step { .. }))
+            }
             Literal::List(items) => items.iter().any(in_literal),
             Literal::Object(entries) => entries.iter().any(|(_, value)| in_literal(value)),
             Literal::Null | Literal::Bool(_) | Literal::Number(_) => false,
@@ -122,7 +125,8 @@ impl Preview {
 
 /// Replaces secrets of at least four characters by `****`, the longest first.
 pub fn mask(text: &str, secrets: &[String]) -> String {
-    let mut secrets: Vec<&str> = secrets.iter().map(String::as_str).filter(|secret| secret.chars().count() >= 4).collect();
+    let mut secrets: Vec<&str> =
+        secrets.iter().map(String::as_str).filter(|secret| secret.chars().count() >= 4).collect();
     secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets.into_iter().fold(text.to_owned(), |text, secret| text.replace(secret, "****"))
 }

@@ -26,7 +26,12 @@ impl Decision {
     ///
     /// # Errors
     /// A refusal when the verdict is to deny, when the answer is no and when nobody can be asked.
-    pub fn approve<T>(self, subject: T, request: &Request<'_>, approver: &dyn Approver) -> Result<Approved<T>, Refusal> {
+    pub fn approve<T>(
+        self,
+        subject: T,
+        request: &Request<'_>,
+        approver: &dyn Approver,
+    ) -> Result<Approved<T>, Refusal> {
         let refused = |why: String| Refusal::new(self.code, why).rule(self.rule.clone()).place(request.tool);
         match self.verdict {
             Verdict::Allow => Ok(Approved { subject, decision: self }),
@@ -34,8 +39,10 @@ impl Decision {
             Verdict::Ask => match approver.answer(request) {
                 Answer::Once => Ok(Approved { subject, decision: self }),
                 Answer::No => Err(refused(format!("running `{}` was not approved", request.tool))),
-                Answer::Unanswered => Err(refused(format!("`{}` must be approved, and nobody can be asked", request.tool))
-                    .attempt(format!("run it by hand: cycod tool run {}", request.tool))),
+                Answer::Unanswered => {
+                    Err(refused(format!("`{}` must be approved, and nobody can be asked", request.tool))
+                        .attempt(format!("run it by hand: cycod tool run {}", request.tool)))
+                }
             },
         }
     }

@@ -1,5 +1,9 @@
 //! What a start and a stream cost beside the plainest ways of having them, measured in turns in one run.
-#![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "the standard library's `Command` is what we measure against")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "the standard library's `Command` is what we measure against"
+)]
 
 use std::hint::black_box;
 use std::io::Read;
@@ -28,7 +32,16 @@ fn main() {
             let own = || session.run(&spec, &stop, &mut |_, _| {}).map(drop).expect("the program starts");
             let captured = || {
                 let mut command = Command::new(path);
-                assert!(command.args(args).env_clear().stdin(Stdio::null()).output().expect("the program starts").status.success());
+                assert!(
+                    command
+                        .args(args)
+                        .env_clear()
+                        .stdin(Stdio::null())
+                        .output()
+                        .expect("the program starts")
+                        .status
+                        .success()
+                );
             };
             let bare = || {
                 let mut command = Command::new(path);
@@ -73,12 +86,18 @@ fn throughput(session: &Session, stop: &Stop) {
     for _ in 0..5 {
         let mut bytes = 0;
         let begun = Instant::now();
-        session.run(&spec, stop, &mut |stream, piece| bytes += if stream == Stream::Stdout { piece.len() } else { 0 }).expect("the program starts");
+        session
+            .run(&spec, stop, &mut |stream, piece| bytes += if stream == Stream::Stdout { piece.len() } else { 0 })
+            .expect("the program starts");
         own = own.min(begun.elapsed());
         assert_eq!(bytes, SIZE);
 
         let begun = Instant::now();
-        let mut shell = Command::new("/bin/sh").args(["-c", &format!("head -c {SIZE} /dev/zero | cat >/dev/null; echo")]).stdout(Stdio::piped()).spawn().expect("the program starts");
+        let mut shell = Command::new("/bin/sh")
+            .args(["-c", &format!("head -c {SIZE} /dev/zero | cat >/dev/null; echo")])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
         shell.stdout.take().expect("it is piped").read_to_end(&mut Vec::new()).expect("it is a pipe");
         shell.wait().expect("it is ours");
         cat = cat.min(begun.elapsed());

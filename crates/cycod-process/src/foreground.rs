@@ -13,7 +13,11 @@ pub fn run_foreground(program: &Program) -> io::Result<ExitStatus> {
     }
     #[expect(clippy::disallowed_methods, reason = "the home of `Command`: directory and environment are explicit")]
     let mut command = Command::new(&program.path);
-    command.args(&program.args).env_clear().envs(program.env.iter().map(|(name, value)| (name, value))).current_dir(&program.cwd);
+    command
+        .args(&program.args)
+        .env_clear()
+        .envs(program.env.iter().map(|(name, value)| (name, value)))
+        .current_dir(&program.cwd);
     #[cfg(unix)]
     if let Some(arg0) = &program.arg0 {
         std::os::unix::process::CommandExt::arg0(&mut command, arg0);

@@ -31,7 +31,8 @@ pub fn host_interrupts(stop: &Stop) -> io::Result<HostInterrupts> {
     let mut handling = HostInterrupts { before: [None; 3] };
     for (signal, before) in SIGNALS.into_iter().zip(&mut handling.before) {
         // SAFETY: all-zero is a valid `sigaction`.
-        let (mut action, mut old): (libc::sigaction, libc::sigaction) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+        let (mut action, mut old): (libc::sigaction, libc::sigaction) =
+            unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
         let handler: extern "C" fn(libc::c_int) = on_signal;
         action.sa_sigaction = handler as libc::sighandler_t;
         action.sa_flags = libc::SA_RESTART;
@@ -39,7 +40,8 @@ pub fn host_interrupts(stop: &Stop) -> io::Result<HostInterrupts> {
         let done = unsafe {
             libc::sigemptyset(&raw mut action.sa_mask);
             libc::sigaction(signal, std::ptr::null(), &raw mut old) == 0
-                && (old.sa_sigaction == libc::SIG_IGN || libc::sigaction(signal, &raw const action, std::ptr::null_mut()) == 0)
+                && (old.sa_sigaction == libc::SIG_IGN
+                    || libc::sigaction(signal, &raw const action, std::ptr::null_mut()) == 0)
         };
         if !done {
             return Err(io::Error::last_os_error());

@@ -1,7 +1,10 @@
 //! Starts one program under limits, and always knows how it ended.
 //!
 //! The only home of `unsafe` and of `Command` in the project.
-#![allow(unsafe_code, reason = "processes, signals and descriptors are raw system interfaces; every other crate builds on this one instead")]
+#![allow(
+    unsafe_code,
+    reason = "processes, signals and descriptors are raw system interfaces; every other crate builds on this one instead"
+)]
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 mod ended;

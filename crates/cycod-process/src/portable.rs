@@ -26,7 +26,12 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn run(&self, spec: &Spec, stop: &Stop, sink: &mut dyn FnMut(Stream, &[u8])) -> Result<Ended, StartError> {
+    pub(crate) fn run(
+        &self,
+        spec: &Spec,
+        stop: &Stop,
+        sink: &mut dyn FnMut(Stream, &[u8]),
+    ) -> Result<Ended, StartError> {
         if spec.limits.memory.is_some() {
             return Err(StartError::Unsupported { program: spec.program.path.clone(), what: "a memory limit" });
         }
@@ -153,7 +158,14 @@ impl Watch<'_> {
             (None, None) => Ending::Exited(-1),
         };
         let duration = exit.map_or_else(|| self.begun.elapsed(), |(_, at)| at - self.begun);
-        Ended { ending, duration, cpu: Duration::ZERO, peak_memory: None, memory: MemoryEnforcement::Unlimited, pipe_held: open }
+        Ended {
+            ending,
+            duration,
+            cpu: Duration::ZERO,
+            peak_memory: None,
+            memory: MemoryEnforcement::Unlimited,
+            pipe_held: open,
+        }
     }
 
     fn end(&mut self, gesture: Gesture) {
@@ -179,7 +191,11 @@ fn pump(mut pipe: impl Read, stream: Stream, send: &SyncSender<(Stream, Vec<u8>)
 fn start(spec: &Spec) -> Result<Child, StartError> {
     let program = &spec.program;
     let mut command = Command::new(&program.path);
-    command.args(&program.args).env_clear().envs(program.env.iter().map(|(name, value)| (name, value))).current_dir(&program.cwd);
+    command
+        .args(&program.args)
+        .env_clear()
+        .envs(program.env.iter().map(|(name, value)| (name, value)))
+        .current_dir(&program.cwd);
     command.stdin(match spec.input {
         Input::Closed => Stdio::null(),
         Input::Bytes(_) => Stdio::piped(),
@@ -233,7 +249,8 @@ mod unix {
         }
 
         pub(super) fn signal(self, gesture: Gesture) {
-            let signals: &[libc::c_int] = if gesture == Gesture::Kill { &[libc::SIGKILL] } else { &[libc::SIGTERM, libc::SIGCONT] };
+            let signals: &[libc::c_int] =
+                if gesture == Gesture::Kill { &[libc::SIGKILL] } else { &[libc::SIGTERM, libc::SIGCONT] };
             for &signal in signals {
                 // SAFETY: plain calls without pointers.
                 unsafe { if self.shared { libc::kill(self.id, signal) } else { libc::killpg(self.id, signal) } };
@@ -253,7 +270,11 @@ mod unix {
             return Ok(());
         }
         let script = spec.script.as_deref().map(script_file).transpose();
-        let script = script.map_err(|source| StartError::Prepare { program: spec.program.path.clone(), doing: "store the script", source })?;
+        let script = script.map_err(|source| StartError::Prepare {
+            program: spec.program.path.clone(),
+            doing: "store the script",
+            source,
+        })?;
         let prepare = move || {
             for &(resource, value) in &limits {
                 set_limit(resource, value)?;

@@ -91,8 +91,13 @@ pub fn find_program(name: &OsStr, path_var: &OsStr, cwd: &Path) -> Result<PathBu
         }
         None
     };
-    let is_path = Path::new(name).components().count() != 1 || name.as_encoded_bytes().iter().any(|&b| std::path::is_separator(b.into()));
-    let found = if is_path { consider(Path::new("")) } else { std::env::split_paths(path_var).find_map(|directory| consider(&directory)) };
+    let is_path = Path::new(name).components().count() != 1
+        || name.as_encoded_bytes().iter().any(|&b| std::path::is_separator(b.into()));
+    let found = if is_path {
+        consider(Path::new(""))
+    } else {
+        std::env::split_paths(path_var).find_map(|directory| consider(&directory))
+    };
     match (found, refused) {
         (Some(path), _) => Ok(path),
         (None, Some(path)) => Err(ProgramNotFound::NotExecutable { path }),

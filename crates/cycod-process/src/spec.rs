@@ -82,7 +82,11 @@ pub struct Limits {
 impl Limits {
     /// The limits that the kernel holds each process to by itself.
     pub(crate) fn per_process(&self) -> Vec<(i32, u64)> {
-        let limits = [(libc::RLIMIT_FSIZE, self.file_size), (libc::RLIMIT_NOFILE, self.open_files), (libc::RLIMIT_CPU, self.cpu_seconds)];
+        let limits = [
+            (libc::RLIMIT_FSIZE, self.file_size),
+            (libc::RLIMIT_NOFILE, self.open_files),
+            (libc::RLIMIT_CPU, self.cpu_seconds),
+        ];
         // The type of these names differs between systems; their values are small.
         limits.into_iter().filter_map(|(resource, value)| value.map(|value| (resource as i32, value))).collect()
     }

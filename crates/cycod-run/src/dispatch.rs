@@ -52,7 +52,12 @@ pub fn run(approved: Approved<Plan>, driver: &Driver<'_>, sink: &mut dyn Sink) -
     let began = Instant::now();
     let session = match Session::new() {
         Ok(session) => session,
-        Err(error) => return RunReport::refused(Refusal::new("not-started", format!("cannot prepare to start processes: {error}")), 1),
+        Err(error) => {
+            return RunReport::refused(
+                Refusal::new("not-started", format!("cannot prepare to start processes: {error}")),
+                1,
+            );
+        }
     };
     let sink = std::cell::RefCell::new(sink);
     let emit = |event: Event| sink.borrow_mut().event(&event);
@@ -63,7 +68,9 @@ pub fn run(approved: Approved<Plan>, driver: &Driver<'_>, sink: &mut dyn Sink) -
     report.warnings.splice(0..0, plan.warnings.iter().cloned());
     let left = session.finish();
     if left.processes > 0 {
-        report.warnings.push(format!("ended {} left running in the background", plural(left.processes, "process", "processes")));
+        report
+            .warnings
+            .push(format!("ended {} left running in the background", plural(left.processes, "process", "processes")));
     }
     if left.survived > 0 {
         report.warnings.push(format!("{} could not be ended", plural(left.survived, "process", "processes")));
@@ -93,8 +100,10 @@ pub(crate) fn drive(
         let why = format!("cannot make the temporary directory `{}`: {error}", plan.temp_directory.display());
         return RunReport::refused(Refusal::new("temp-directory", why), 1);
     }
-    let path = |step: &PlannedStep| parent.map_or_else(|| StepPath::root(&step.name), |parent| parent.child(&step.name));
-    let worker = |step, results| Worker { plan, step, path: path(step), results, driver: *driver, session, began, deadline };
+    let path =
+        |step: &PlannedStep| parent.map_or_else(|| StepPath::root(&step.name), |parent| parent.child(&step.name));
+    let worker =
+        |step, results| Worker { plan, step, path: path(step), results, driver: *driver, session, began, deadline };
     let mut state = State::new(plan);
 
     if let [step] = plan.steps.as_slice()
@@ -156,18 +165,27 @@ impl<'a> State<'a> {
     }
 
     /// Picks the next step to start, settling on the way those whose condition is false.
-    fn next_ready(&mut self, stop: &Stop, deadline: Instant, path: &dyn Fn(&PlannedStep) -> StepPath, emit: &dyn Fn(Event)) -> Option<usize> {
+    fn next_ready(
+        &mut self,
+        stop: &Stop,
+        deadline: Instant,
+        path: &dyn Fn(&PlannedStep) -> StepPath,
+        emit: &dyn Fn(Event),
+    ) -> Option<usize> {
         loop {
-            if self.failure.is_some() || stop.is_raised() || Instant::now() >= deadline || self.running >= MOST_AT_ONCE {
+            if self.failure.is_some() || stop.is_raised() || Instant::now() >= deadline || self.running >= MOST_AT_ONCE
+            {
                 return None;
             }
             let is_ready = |index: &usize| {
-                !self.started[*index] && self.plan.steps[*index].after.iter().all(|&before| self.results.0[before].is_some())
+                !self.started[*index]
+                    && self.plan.steps[*index].after.iter().all(|&before| self.results.0[before].is_some())
             };
             let index = (0..self.plan.steps.len()).find(is_ready)?;
             self.started[index] = true;
             let step = &self.plan.steps[index];
-            let condition = step.condition.as_ref().map(|(condition, _)| self.plan.call.condition(condition, &self.results));
+            let condition =
+                step.condition.as_ref().map(|(condition, _)| self.plan.call.condition(condition, &self.results));
             match condition {
                 None | Some(Ok(true)) => {
                     self.running += 1;
@@ -177,7 +195,13 @@ impl<'a> State<'a> {
                 Some(Err(error)) => {
                     let mut report = StepReport::new(&step.name, Status::Failed);
                     report.exit_code = 1;
-                    report.refusal = Some(Refusal::new(error.code(), format!("the condition of `{}` cannot be decided: {error}", step.name)).place(&step.name));
+                    report.refusal = Some(
+                        Refusal::new(
+                            error.code(),
+                            format!("the condition of `{}` cannot be decided: {error}", step.name),
+                        )
+                        .place(&step.name),
+                    );
                     self.ended(index, report, &path(step), emit);
                 }
             }
@@ -186,7 +210,12 @@ impl<'a> State<'a> {
 
     fn ended(&mut self, index: usize, report: StepReport, path: &StepPath, emit: &dyn Fn(Event)) {
         self.started[index] = true;
-        emit(Event::StepEnded { step: path.clone(), status: report.status, exit_code: report.exit_code, duration: report.duration });
+        emit(Event::StepEnded {
+            step: path.clone(),
+            status: report.status,
+            exit_code: report.exit_code,
+            duration: report.duration,
+        });
         if report.is_failure() && !self.plan.steps[index].continue_on_error && self.failure.is_none() {
             self.failure = Some(index);
         }
@@ -206,9 +235,13 @@ impl<'a> State<'a> {
         let steps: Vec<StepReport> = self.results.0.into_iter().flatten().map(Arc::unwrap_or_clone).collect();
         let unfinished = steps.iter().any(|step| step.status == Status::NotRun);
         let failure = self.failure.map(|index| &steps[index]);
-        let timed_out = failure.is_some_and(|step| step.status == Status::TimedOut) || (unfinished && failure.is_none() && !stop.is_raised());
+        let timed_out = failure.is_some_and(|step| step.status == Status::TimedOut)
+            || (unfinished && failure.is_none() && !stop.is_raised());
         let refusal = failure.and_then(|step| step.refusal.clone()).or_else(|| {
-            timed_out.then(|| Refusal::new("timed-out", "the time of the run was over before every step had its turn").attempt("raise `timeout`, or pass --timeout MS"))
+            timed_out.then(|| {
+                Refusal::new("timed-out", "the time of the run was over before every step had its turn")
+                    .attempt("raise `timeout`, or pass --timeout MS")
+            })
         });
         let exit_code = match failure {
             Some(step) => step.exit_code,
@@ -278,7 +311,8 @@ fn clean(plan: &Plan, driver: &Driver<'_>, session: &Session, began: Instant, re
     }
     match std::fs::remove_dir_all(&plan.temp_directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            warnings.push(format!("cannot remove the temporary directory `{}`: {error}", plan.temp_directory.display()));
+            warnings
+                .push(format!("cannot remove the temporary directory `{}`: {error}", plan.temp_directory.display()));
         }
         _ => {}
     }

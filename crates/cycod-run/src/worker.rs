@@ -118,7 +118,9 @@ impl Worker<'_> {
         let cut = capture.finish(report, &secrets);
         match outcome {
             Ok(ended) => self.judge(&ended, cut, report),
-            Err(refusal) => Attempt { exit_code: refusal.1, status: Status::Failed, refusal: Some(refusal.0), is_final: false },
+            Err(refusal) => {
+                Attempt { exit_code: refusal.1, status: Status::Failed, refusal: Some(refusal.0), is_final: false }
+            }
         }
     }
 
@@ -133,12 +135,18 @@ impl Worker<'_> {
         spec.script = prepared.script.as_ref().map(|script| Arc::from(script.as_bytes()));
         spec.limits = Limits { memory: self.plan.tool().resources.max_memory, ..Limits::default() };
         spec.deadline = Some(self.attempt_deadline());
-        self.session.run(&spec, self.driver.stop, &mut |stream, bytes| capture.take(stream, bytes)).map_err(|error| not_started(&error))
+        self.session
+            .run(&spec, self.driver.stop, &mut |stream, bytes| capture.take(stream, bytes))
+            .map_err(|error| not_started(&error))
     }
 
     fn attempt_deadline(&self) -> Instant {
         let interactive = self.plan.tool().interactive.as_ref().and_then(|interactive| interactive.timeout);
-        [self.step.timeout, interactive].into_iter().flatten().map(|limit| Instant::now() + limit).fold(self.deadline, Instant::min)
+        [self.step.timeout, interactive]
+            .into_iter()
+            .flatten()
+            .map(|limit| Instant::now() + limit)
+            .fold(self.deadline, Instant::min)
     }
 
     fn program(&self, prepared: &Prepared) -> Result<Program, (Refusal, i32)> {
@@ -169,11 +177,18 @@ impl Worker<'_> {
             (None, Some(_)) if self.driver.is_attended => Ok(Input::Inherit),
             (None, Some(interactive)) => match &interactive.default_response {
                 Some(response) => {
-                    let response = self.plan.call.text(response, &self.results).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+                    let response = self
+                        .plan
+                        .call
+                        .text(response, &self.results)
+                        .map_err(|error| Refusal::new(error.code(), error.to_string()))?;
                     Ok(bytes(&format!("{response}\n")))
                 }
-                None => Err(Refusal::new("nobody-to-answer", format!("`{}` asks questions, and there is no terminal", self.plan.tool().name))
-                    .attempt("run it on a terminal, or give it `interactive-options.default-response`")),
+                None => Err(Refusal::new(
+                    "nobody-to-answer",
+                    format!("`{}` asks questions, and there is no terminal", self.plan.tool().name),
+                )
+                .attempt("run it on a terminal, or give it `interactive-options.default-response`")),
             },
         }
     }
@@ -184,8 +199,16 @@ impl Worker<'_> {
         match ended.ending {
             Ending::Exited(_) if cut && !self.step.output.truncation => {
                 let limit = self.step.output.buffer_limit;
-                let refusal = Refusal::new("output-too-large", format!("`{place}` wrote more than its `buffer-limit` of {limit} bytes")).place(place);
-                attempt(1, Status::Failed, Some(refusal.attempt("raise `output.buffer-limit`, or set `output.truncation: true`")))
+                let refusal = Refusal::new(
+                    "output-too-large",
+                    format!("`{place}` wrote more than its `buffer-limit` of {limit} bytes"),
+                )
+                .place(place);
+                attempt(
+                    1,
+                    Status::Failed,
+                    Some(refusal.attempt("raise `output.buffer-limit`, or set `output.truncation: true`")),
+                )
             }
             Ending::Exited(0) => attempt(0, Status::Ok, None),
             Ending::Exited(code) => attempt(code, Status::Failed, None),
@@ -193,17 +216,30 @@ impl Worker<'_> {
             Ending::TimedOut { .. } => {
                 let limit = report.duration.as_millis();
                 let what = if Instant::now() >= self.deadline { "timeout" } else { "the step's timeout" };
-                let refusal = Refusal::new("timed-out", format!("`{place}` was ended after {limit} ms")).rule(what).place(place);
+                let refusal =
+                    Refusal::new("timed-out", format!("`{place}` was ended after {limit} ms")).rule(what).place(place);
                 attempt(-1, Status::TimedOut, Some(refusal.attempt("raise `timeout`, or pass --timeout MS")))
             }
             Ending::Stopped { killed } => {
                 let code = if killed { 137 } else { 143 };
-                attempt(code, Status::Failed, Some(Refusal::new("cancelled", format!("`{place}` was stopped from outside")).place(place)))
+                attempt(
+                    code,
+                    Status::Failed,
+                    Some(Refusal::new("cancelled", format!("`{place}` was stopped from outside")).place(place)),
+                )
             }
             Ending::MemoryExceeded => {
                 let limit = self.plan.tool().resources.max_memory.unwrap_or_default();
-                let refusal = Refusal::new("memory-exceeded", format!("`{place}` used more than its `max-memory` of {limit} bytes")).place(place);
-                attempt(137, Status::Failed, Some(refusal.rule(format!("{:?}", ended.memory)).attempt("raise `resources.max-memory`")))
+                let refusal = Refusal::new(
+                    "memory-exceeded",
+                    format!("`{place}` used more than its `max-memory` of {limit} bytes"),
+                )
+                .place(place);
+                attempt(
+                    137,
+                    Status::Failed,
+                    Some(refusal.rule(format!("{:?}", ended.memory)).attempt("raise `resources.max-memory`")),
+                )
             }
         }
     }
@@ -218,7 +254,11 @@ impl Worker<'_> {
         if let Some(demand) = plan.unmet.first() {
             return Attempt::refused(Refusal::new("confinement-unavailable", demand.clone()).place(&tool_use.tool));
         }
-        emit(Event::StepStarted { step: self.path.clone(), attempt: report.attempts, command: format!("use-tool: {}", tool_use.tool) });
+        emit(Event::StepStarted {
+            step: self.path.clone(),
+            attempt: report.attempts,
+            command: format!("use-tool: {}", tool_use.tool),
+        });
         let deadline = [Some(Instant::now() + plan.timeout), self.step.timeout.map(|limit| Instant::now() + limit)]
             .into_iter()
             .flatten()
@@ -268,10 +308,14 @@ impl<'a> Capture<'a> {
         let is_stream = output.mode == OutputMode::Stream;
         let file = match &output.stream_callback {
             StreamTarget::File(template) if is_stream => {
-                let path = worker.plan.path(template, &worker.results).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+                let path = worker
+                    .plan
+                    .path(template, &worker.results)
+                    .map_err(|error| Refusal::new(error.code(), error.to_string()))?;
                 let path = worker.plan.working_directory.join(path);
                 let file = fs::File::create(&path).map_err(|error| {
-                    Refusal::new("stream-file", format!("cannot write `{}`: {error}", path.display())).place(path.display().to_string())
+                    Refusal::new("stream-file", format!("cannot write `{}`: {error}", path.display()))
+                        .place(path.display().to_string())
                 })?;
                 Some(file)
             }
@@ -333,12 +377,16 @@ impl<'a> Capture<'a> {
 
 /// Writes the files a program expects, in the run's own directory, readable by nobody else.
 fn write_files(directory: &Path, files: &[ScriptFile]) -> Result<(), Refusal> {
-    let failed = |path: &Path, error: &std::io::Error| Refusal::new("temp-directory", format!("cannot write `{}`: {error}", path.display()));
+    let failed = |path: &Path, error: &std::io::Error| {
+        Refusal::new("temp-directory", format!("cannot write `{}`: {error}", path.display()))
+    };
     if !files.is_empty() {
         private_directory(directory).map_err(|error| failed(directory, &error))?;
     }
     for file in files {
-        private_file(&file.path).and_then(|mut opened| opened.write_all(file.text.as_bytes())).map_err(|error| failed(&file.path, &error))?;
+        private_file(&file.path)
+            .and_then(|mut opened| opened.write_all(file.text.as_bytes()))
+            .map_err(|error| failed(&file.path, &error))?;
     }
     Ok(())
 }
@@ -364,11 +412,21 @@ fn not_found(error: &ProgramNotFound) -> (Refusal, i32) {
     match error {
         ProgramNotFound::Missing { name } => {
             let name = name.display();
-            (Refusal::new("program-missing", format!("`{name}` is not installed, or not on the PATH")).place(name.to_string()).attempt(format!("install `{name}`")), 127)
+            (
+                Refusal::new("program-missing", format!("`{name}` is not installed, or not on the PATH"))
+                    .place(name.to_string())
+                    .attempt(format!("install `{name}`")),
+                127,
+            )
         }
         ProgramNotFound::NotExecutable { path } => {
             let path = path.display();
-            (Refusal::new("program-missing", format!("`{path}` is not executable")).place(path.to_string()).attempt(format!("chmod +x {path}")), 126)
+            (
+                Refusal::new("program-missing", format!("`{path}` is not executable"))
+                    .place(path.to_string())
+                    .attempt(format!("chmod +x {path}")),
+                126,
+            )
         }
     }
 }
@@ -393,7 +451,10 @@ pub(crate) fn clean_up(worker: &Worker<'_>, command: &CommandText, stop: &Stop) 
     };
     let secrets = Secrets::new(prepared.secrets.iter().map(String::as_str));
     let shown = secrets.mask_text(&prepared.shown);
-    let program = match write_files(&worker.plan.temp_directory, &prepared.files).map_err(|refusal| (refusal, 1)).and_then(|()| worker.program(&prepared)) {
+    let program = match write_files(&worker.plan.temp_directory, &prepared.files)
+        .map_err(|refusal| (refusal, 1))
+        .and_then(|()| worker.program(&prepared))
+    {
         Ok(program) => program,
         Err((refusal, _)) => return Some(format!("cleanup `{shown}` did not start: {}", refusal.why)),
     };

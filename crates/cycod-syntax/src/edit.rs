@@ -252,7 +252,9 @@ impl Plain {
         match value {
             Emit::Text(text) => Self::Scalar { text: text.clone(), is_text: true },
             Emit::Bare(text) => Self::Scalar { text: text.clone(), is_text: false },
-            Emit::Sequence(items) | Emit::FlowSequence(items) => Self::Sequence(items.iter().map(Self::emitted).collect()),
+            Emit::Sequence(items) | Emit::FlowSequence(items) => {
+                Self::Sequence(items.iter().map(Self::emitted).collect())
+            }
             Emit::Mapping(entries) => {
                 Self::Mapping(entries.iter().map(|(key, value)| (key.clone(), Self::emitted(value))).collect())
             }
@@ -265,16 +267,24 @@ impl Plain {
             return match (self, step) {
                 (Self::Mapping(entries), PathStep::Key(key)) => {
                     let at = entries.iter().position(|(known, _)| known == key)?;
-                    if removed { {
-                        entries.remove(at);
-                        Some(())
-                    } } else { entries[at].1.change(rest, change) }
+                    if removed {
+                        {
+                            entries.remove(at);
+                            Some(())
+                        }
+                    } else {
+                        entries[at].1.change(rest, change)
+                    }
                 }
                 (Self::Sequence(items), PathStep::Index(index)) if *index < items.len() => {
-                    if removed { {
-                        items.remove(*index);
-                        Some(())
-                    } } else { items[*index].change(rest, change) }
+                    if removed {
+                        {
+                            items.remove(*index);
+                            Some(())
+                        }
+                    } else {
+                        items[*index].change(rest, change)
+                    }
                 }
                 _ => None,
             };
@@ -282,7 +292,9 @@ impl Plain {
         match (self, change) {
             (_, Change::Remove) => return None,
             (this, Change::Set(value)) => *this = Self::emitted(value),
-            (Self::Mapping(entries), Change::Insert(key, value)) => entries.push(((*key).to_owned(), Self::emitted(value))),
+            (Self::Mapping(entries), Change::Insert(key, value)) => {
+                entries.push(((*key).to_owned(), Self::emitted(value)));
+            }
             (Self::Sequence(items), Change::Append(value)) => items.push(Self::emitted(value)),
             _ => return None,
         }
@@ -297,7 +309,10 @@ mod tests {
     const TOOL: &str = "# head\nname: x # the name\nsteps:\n- name: a # first\n  bash: |\n    one\n    two\n\n- name: b\n  wait-for: [a]\nenv: {A: 1}\nempty:\n# end\n";
 
     fn path(text: &str) -> Vec<PathStep> {
-        text.split('.').filter(|step| !step.is_empty()).map(|step| step.parse().map_or_else(|_| PathStep::Key(step.to_owned()), PathStep::Index)).collect()
+        text.split('.')
+            .filter(|step| !step.is_empty())
+            .map(|step| step.parse().map_or_else(|_| PathStep::Key(step.to_owned()), PathStep::Index))
+            .collect()
     }
 
     /// The lines that differ from `TOOL`, as `-old` and `+new`.
@@ -317,11 +332,20 @@ mod tests {
     #[test]
     fn values_are_replaced() {
         check(set(TOOL, &path("name"), &Emit::text("y: z")), &["-name: x # the name", "+name: \"y: z\" # the name"]);
-        check(set(TOOL, &path("steps.0.bash"), &Emit::text("ls")), &["-  bash: |", "-    one", "-    two", "+  bash: ls"]);
-        check(set(TOOL, &path("steps.1.name"), &Emit::text("p\nq\n")), &["-- name: b", "+- name: |", "+    p", "+    q"]);
+        check(
+            set(TOOL, &path("steps.0.bash"), &Emit::text("ls")),
+            &["-  bash: |", "-    one", "-    two", "+  bash: ls"],
+        );
+        check(
+            set(TOOL, &path("steps.1.name"), &Emit::text("p\nq\n")),
+            &["-- name: b", "+- name: |", "+    p", "+    q"],
+        );
         check(set(TOOL, &path("empty"), &Emit::Bare("5".to_owned())), &["-empty:", "+empty: 5"]);
         check(set(TOOL, &path("env.A"), &Emit::text("2")), &["-env: {A: 1}", "+env: {A: \"2\"}"]);
-        check(set(TOOL, &path("steps.1.wait-for.0"), &Emit::text("c, d")), &["-  wait-for: [a]", "+  wait-for: [\"c, d\"]"]);
+        check(
+            set(TOOL, &path("steps.1.wait-for.0"), &Emit::text("c, d")),
+            &["-  wait-for: [a]", "+  wait-for: [\"c, d\"]"],
+        );
     }
 
     #[test]
@@ -344,7 +368,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_done_is_refused() {
-        assert!(matches!(set(TOOL, &path("nope.x"), &Emit::text("y")), Err(EditError::Missing { path }) if path == "nope.x"));
+        assert!(
+            matches!(set(TOOL, &path("nope.x"), &Emit::text("y")), Err(EditError::Missing { path }) if path == "nope.x")
+        );
         assert!(matches!(insert(TOOL, &[], "name", &Emit::text("y")), Err(EditError::Unfit { .. })));
         assert!(matches!(append(TOOL, &path("name"), &Emit::text("y")), Err(EditError::Unfit { .. })));
         assert!(matches!(set("a: [", &path("a"), &Emit::text("y")), Err(EditError::Unreadable)));

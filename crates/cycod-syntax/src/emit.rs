@@ -217,7 +217,9 @@ pub(crate) fn scalar(text: &str, place: Place) -> String {
 
 /// Whether a character may stand in a document as itself and be seen there.
 fn is_printable(character: char) -> bool {
-    !cycod_diagnostic::is_hidden(character) && !matches!(character, '\n' | '\t') && !matches!(u32::from(character), 0xfffe | 0xffff)
+    !cycod_diagnostic::is_hidden(character)
+        && !matches!(character, '\n' | '\t')
+        && !matches!(u32::from(character), 0xfffe | 0xffff)
 }
 
 fn is_plain(text: &str, place: Place) -> bool {
@@ -226,12 +228,19 @@ fn is_plain(text: &str, place: Place) -> bool {
     let flow = matches!(place, Place::Flow | Place::FlowKey);
     let safe_start = match first {
         '-' | '?' | ':' => false,
-        _ => !matches!(first, ',' | '[' | ']' | '{' | '}' | '#' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`' | ' '),
+        _ => !matches!(
+            first,
+            ',' | '[' | ']' | '{' | '}' | '#' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`' | ' '
+        ),
     };
     let bare_text = crate::yaml::is_text(text) && text != "<<" && text != "=";
     // What YAML 1.1 readers take for a boolean is quoted for their sake.
     let old_boolean = matches!(text.to_ascii_lowercase().as_str(), "yes" | "no" | "on" | "off" | "y" | "n");
-    let broken = text.contains(": ") || text.contains(" #") || text.ends_with([':', ' ']) || text.starts_with("---") || text.starts_with("...");
+    let broken = text.contains(": ")
+        || text.contains(" #")
+        || text.ends_with([':', ' '])
+        || text.starts_with("---")
+        || text.starts_with("...");
     let in_flow = flow && text.contains([',', '[', ']', '{', '}', ':']);
     let in_key = key && text.contains([':', '#']);
     safe_start && bare_text && !old_boolean && !broken && !in_flow && !in_key && text.chars().all(is_printable)
@@ -271,7 +280,14 @@ mod tests {
                 format!("[{}]", items.iter().map(shape).collect::<Vec<_>>().join(","))
             }
             Emit::Mapping(entries) => {
-                format!("{{{}}}", entries.iter().map(|(key, value)| format!("{key:?}:{}", shape(value))).collect::<Vec<_>>().join(","))
+                format!(
+                    "{{{}}}",
+                    entries
+                        .iter()
+                        .map(|(key, value)| format!("{key:?}:{}", shape(value)))
+                        .collect::<Vec<_>>()
+                        .join(",")
+                )
             }
         }
     }
@@ -283,7 +299,14 @@ mod tests {
                 NodeKind::Scalar(scalar) => scalar.text.clone(),
                 NodeKind::Sequence(items) => format!("[{}]", items.iter().map(node).collect::<Vec<_>>().join(",")),
                 NodeKind::Mapping(entries) => {
-                    format!("{{{}}}", entries.iter().map(|entry| format!("{:?}:{}", entry.key, node(&entry.value))).collect::<Vec<_>>().join(","))
+                    format!(
+                        "{{{}}}",
+                        entries
+                            .iter()
+                            .map(|entry| format!("{:?}:{}", entry.key, node(&entry.value)))
+                            .collect::<Vec<_>>()
+                            .join(",")
+                    )
                 }
             }
         }
@@ -305,12 +328,15 @@ mod tests {
                 ("script", text("set -e\nif true; then\n  echo \"{X}\"\nfi\n")),
                 ("fallback", text("no end of line\nat the end")),
                 ("tags", Emit::FlowSequence(vec![text("read"), text("a, b"), text("on")])),
-                ("steps", Emit::Sequence(vec![
-                    map(&[("name", text("a")), ("run", text("@x")), ("wait-for", Emit::Sequence(Vec::new()))]),
-                    text("- dash"),
-                    Emit::Sequence(vec![text("x"), map(&[])]),
-                    text("  deep\nblock\n\n"),
-                ])),
+                (
+                    "steps",
+                    Emit::Sequence(vec![
+                        map(&[("name", text("a")), ("run", text("@x")), ("wait-for", Emit::Sequence(Vec::new()))]),
+                        text("- dash"),
+                        Emit::Sequence(vec![text("x"), map(&[])]),
+                        text("  deep\nblock\n\n"),
+                    ]),
+                ),
                 ("parameters", map(&[("LOCATION", map(&[("default", text("")), ("pattern", text("^\\d+\"$"))]))])),
                 ("odd: key", text("tab\there and \u{1b}[0m")),
             ]),
@@ -374,8 +400,54 @@ mod tests {
 
     fn any_text() -> impl Strategy<Value = String> {
         let fragments = prop::sample::select(vec![
-            "a", "b c", " ", "\n", "\n\n", "\t", ":", ": ", " #", "#", "-", "- ", "'", "\"", "\\", "{", "}", "[", "]", ",", "|", ">", "&", "*", "!",
-            "%", "@", "`", "?", "~", "null", "true", "1", ".5", "0x1", "é", "日本", "\u{1b}", "\u{85}", "\u{2028}", "\u{feff}", "\r", "\0", "---", "...", "<<", "=", "\u{1f600}",
+            "a",
+            "b c",
+            " ",
+            "\n",
+            "\n\n",
+            "\t",
+            ":",
+            ": ",
+            " #",
+            "#",
+            "-",
+            "- ",
+            "'",
+            "\"",
+            "\\",
+            "{",
+            "}",
+            "[",
+            "]",
+            ",",
+            "|",
+            ">",
+            "&",
+            "*",
+            "!",
+            "%",
+            "@",
+            "`",
+            "?",
+            "~",
+            "null",
+            "true",
+            "1",
+            ".5",
+            "0x1",
+            "é",
+            "日本",
+            "\u{1b}",
+            "\u{85}",
+            "\u{2028}",
+            "\u{feff}",
+            "\r",
+            "\0",
+            "---",
+            "...",
+            "<<",
+            "=",
+            "\u{1f600}",
         ]);
         prop::collection::vec(fragments, 0..8).prop_map(|parts| parts.concat())
     }
@@ -390,7 +462,8 @@ mod tests {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Emit::Sequence),
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Emit::FlowSequence),
-                prop::collection::btree_map(key, inner, 0..4).prop_map(|entries| Emit::Mapping(entries.into_iter().collect())),
+                prop::collection::btree_map(key, inner, 0..4)
+                    .prop_map(|entries| Emit::Mapping(entries.into_iter().collect())),
             ]
         })
     }

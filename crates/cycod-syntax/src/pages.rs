@@ -23,7 +23,9 @@ const SOURCES: [&str; 5] = [
 fn read(text: &str) -> Vec<Diagnostic> {
     let (tree, mut diagnostics) = yaml::parse(&SourceFile::new("page.yaml", text));
     if let Some(tree) = &tree {
-        let keys = |node: Option<&Node>| node.and_then(Node::as_mapping).unwrap_or_default().iter().map(|entry| entry.key.clone()).collect();
+        let keys = |node: Option<&Node>| {
+            node.and_then(Node::as_mapping).unwrap_or_default().iter().map(|entry| entry.key.clone()).collect()
+        };
         let steps = tree.get("steps").and_then(Node::as_sequence).unwrap_or_default();
         let steps = steps.iter().filter_map(|step| Some(step.get("name")?.as_scalar()?.text.clone())).collect();
         visit(tree, &Names { parameters: keys(tree.get("parameters")), steps }, &mut diagnostics);
@@ -52,11 +54,13 @@ fn visit(node: &Node, names: &Names, diagnostics: &mut Vec<Diagnostic>) {
 
 #[test]
 fn every_code_has_a_page_whose_example_triggers_it() {
-    let declared = SOURCES.iter().flat_map(|source| source.split("Code(\"").skip(1)).filter_map(|rest| rest.split('"').next());
+    let declared =
+        SOURCES.iter().flat_map(|source| source.split("Code(\"").skip(1)).filter_map(|rest| rest.split('"').next());
     let codes: BTreeSet<&str> = declared.collect();
     assert!(codes.len() > 20, "{codes:?}");
     for code in codes {
-        let page = std::fs::read_to_string(format!("{PAGES}/{code}.md")).unwrap_or_else(|error| panic!("{code}: {error}"));
+        let page =
+            std::fs::read_to_string(format!("{PAGES}/{code}.md")).unwrap_or_else(|error| panic!("{code}: {error}"));
         let example = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap_or_default();
         let found: Vec<&str> = read(example).iter().map(|diagnostic| diagnostic.code.0).collect();
         assert!(found.contains(&code), "the example of `{code}` gives {found:?}");

@@ -95,8 +95,7 @@ pub const MAX_DEPTH: usize = 64;
 pub const MAX_NODES: usize = 100_000;
 
 /// The keys whose values are commands, where people forget that YAML gives `: ` and ` #` a meaning.
-pub const COMMAND_KEYS: [&str; 8] =
-    ["bash", "cmd", "pwsh", "run", "script", "python", "fallback", "final-command"];
+pub const COMMAND_KEYS: [&str; 8] = ["bash", "cmd", "pwsh", "run", "script", "python", "fallback", "final-command"];
 
 /// Reads a document into a tree, with everything that is wrong with it as YAML.
 ///

@@ -2,7 +2,11 @@
 //!
 //! Times of different runs and machines say nothing about each other; the ratios do. A figure that misses its
 //! aim is marked, and nothing fails: what fails a build belongs in a test.
-#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a bench starts programs and prints what it measured")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a bench starts programs and prints what it measured"
+)]
 
 use std::{
     fmt::Write as _,
@@ -44,7 +48,13 @@ fn version(root: &Path) {
 fn one_tool(root: &Path) {
     let project = project(root, "one", 1);
     let [ours, floor] = paired(300, [&|| command(&project, &["tool", "run", "tool-0", "WHO=you"]), &bash]);
-    row("tool run, 1 tool (floor: bash -c)", ours, floor, "2.5 where bash takes 1.05", ours.as_secs_f64() < floor.as_secs_f64() + 0.001_45);
+    row(
+        "tool run, 1 tool (floor: bash -c)",
+        ours,
+        floor,
+        "2.5 where bash takes 1.05",
+        ours.as_secs_f64() < floor.as_secs_f64() + 0.001_45,
+    );
 }
 
 fn five_thousand_tools(root: &Path) {
@@ -58,14 +68,23 @@ fn five_thousand_tools(root: &Path) {
     // The index trusts nothing that is as young as itself; a second look settles it.
     thread::sleep(Duration::from_millis(1100));
     quiet(list());
-    let [warm, floor] = paired(30, [&list, &|| {
-        let mut ls = Command::new("ls");
-        ls.arg("-l").arg(project.join(".cycod/tools"));
-        ls
-    }]);
+    let [warm, floor] = paired(
+        30,
+        [&list, &|| {
+            let mut ls = Command::new("ls");
+            ls.arg("-l").arg(project.join(".cycod/tools"));
+            ls
+        }],
+    );
     row("tool list, 5,000 files, warm (floor: ls -l)", warm, floor, "30 ms", warm < Duration::from_millis(30));
     let [ours, floor] = paired(100, [&|| command(&project, &["tool", "run", "tool-4321", "WHO=you"]), &bash]);
-    row("tool run, 5,000 tools (floor: bash -c)", ours, floor, "4 where bash takes 1.05", ours.as_secs_f64() < floor.as_secs_f64() + 0.002_95);
+    row(
+        "tool run, 5,000 tools (floor: bash -c)",
+        ours,
+        floor,
+        "4 where bash takes 1.05",
+        ours.as_secs_f64() < floor.as_secs_f64() + 0.002_95,
+    );
 }
 
 /// A hundred steps, eight beside each other, beside the same programs started by eight threads.
@@ -95,7 +114,11 @@ fn many_steps(root: &Path) {
             for lane in 0..8 {
                 scope.spawn(move || {
                     for _ in (lane..100).step_by(8) {
-                        let piped = Command::new("/bin/true").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).output();
+                        let piped = Command::new("/bin/true")
+                            .stdin(Stdio::null())
+                            .stdout(Stdio::piped())
+                            .stderr(Stdio::piped())
+                            .output();
                         assert!(piped.expect("it starts").status.success());
                     }
                 });
@@ -103,7 +126,13 @@ fn many_steps(root: &Path) {
         });
         began.elapsed()
     }));
-    row("100 steps, 8 wide (floor: 100 spawns)", ours, floor, "150 us a step above the floor", ours < floor + Duration::from_micros(15_000));
+    row(
+        "100 steps, 8 wide (floor: 100 spawns)",
+        ours,
+        floor,
+        "150 us a step above the floor",
+        ours < floor + Duration::from_micros(15_000),
+    );
 }
 
 /// A gigabyte through a step, beside `cat`.
@@ -112,7 +141,9 @@ fn a_gigabyte(root: &Path) {
     let bytes: u64 = 1 << 30;
     write(
         &project.join(".cycod/tools/t.yaml"),
-        &format!("description: d\nsteps:\n  - name: a\n    run: head -c {bytes} /dev/zero\n    output: {{mode: stream, buffer-limit: 1MB}}\n"),
+        &format!(
+            "description: d\nsteps:\n  - name: a\n    run: head -c {bytes} /dev/zero\n    output: {{mode: stream, buffer-limit: 1MB}}\n"
+        ),
     );
     let mut cat = Command::new("sh");
     cat.args(["-c", &format!("head -c {bytes} /dev/zero | cat")]);
@@ -125,7 +156,8 @@ fn a_gigabyte(root: &Path) {
 /// Runs a program with its output going nowhere; returns the time and the most memory it held, in KiB.
 fn to_nowhere(mut command: Command) -> (Duration, u64) {
     let began = Instant::now();
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     let status = PathBuf::from(format!("/proc/{}/status", child.id()));
     let mut peak = 0;
     while child.try_wait().expect("it can be waited for").is_none() {
@@ -144,12 +176,18 @@ fn project(root: &Path, name: &str, tools: usize) -> PathBuf {
             "name: tool-{index}\ndescription: Greet somebody, number {index}\nversion: 1.0.0\nbash: echo \"Hello, {{WHO}}\"\nparameters:\n  WHO:\n    type: string\n    description: Whom to greet\n    required: true\n"
         );
         for line in 0..40 {
-            writeln!(text, "  OPTION_{line}: {{type: string, description: An option nobody uses, default: \"{line}\"}}").expect("to a string");
+            writeln!(
+                text,
+                "  OPTION_{line}: {{type: string, description: An option nobody uses, default: \"{line}\"}}"
+            )
+            .expect("to a string");
             if tools == 1 {
                 break;
             }
         }
-        text.push_str("metadata: {category: demo, search-keywords: [greet, hello]}\ntags: [demo, read]\ntimeout: 10000\n");
+        text.push_str(
+            "metadata: {category: demo, search-keywords: [greet, hello]}\ntags: [demo, read]\ntimeout: 10000\n",
+        );
         write(&project.join(format!(".cycod/tools/tool-{index}.yaml")), &text);
     }
     project
@@ -171,7 +209,11 @@ fn bash() -> Command {
 
 fn command(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(CYCOD);
-    command.args(arguments).current_dir(directory).env("CYCOD_HOME", directory.join("home")).env("CYCOD_GLOBAL_DIR", directory.join("global"));
+    command
+        .args(arguments)
+        .current_dir(directory)
+        .env("CYCOD_HOME", directory.join("home"))
+        .env("CYCOD_GLOBAL_DIR", directory.join("global"));
     command
 }
 
@@ -203,7 +245,12 @@ fn median(times: impl IntoIterator<Item = Duration>) -> Duration {
 
 fn row(figure: &str, measured: Duration, floor: Duration, aim: &str, holds: bool) {
     let ratio = measured.as_secs_f64() / floor.as_secs_f64();
-    println!("{figure:<44} {:>9.2} ms {:>9.2} ms {ratio:>7.2}x  {aim}{}", measured.as_secs_f64() * 1e3, floor.as_secs_f64() * 1e3, mark(holds));
+    println!(
+        "{figure:<44} {:>9.2} ms {:>9.2} ms {ratio:>7.2}x  {aim}{}",
+        measured.as_secs_f64() * 1e3,
+        floor.as_secs_f64() * 1e3,
+        mark(holds)
+    );
 }
 
 fn mark(holds: bool) -> &'static str {

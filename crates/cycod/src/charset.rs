@@ -12,7 +12,9 @@ pub(crate) enum Charset {
 impl Charset {
     /// What the locale says: the first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set.
     pub(crate) fn of(host: &Host) -> Self {
-        let variable = |name: &str| host.environment.get(OsStr::new(name)).map(|value| value.to_string_lossy().to_ascii_lowercase());
+        let variable = |name: &str| {
+            host.environment.get(OsStr::new(name)).map(|value| value.to_string_lossy().to_ascii_lowercase())
+        };
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(variable).find(|value| !value.is_empty());
         match locale {
             Some(locale) if locale.contains("utf-8") || locale.contains("utf8") => Self::Unicode,

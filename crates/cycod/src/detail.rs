@@ -207,7 +207,7 @@ fn settings(page: &mut Page, tool: &Tool) {
     if let Some(version) = &tool.min_cycod_version {
         page.fact("needs", &format!("cycod {version} or newer"));
     }
-    page.fact("timeout", &duration(tool.timeout));
+    page.fact("timeout", &duration(tool.timeout.unwrap_or(Tool::DEFAULT_TIMEOUT)));
     if let Some(memory) = tool.resources.max_memory {
         page.fact("memory", &format!("at most {} MB", memory >> 20));
     }

@@ -75,15 +75,23 @@ pub(crate) fn edit<T>(
         match ask(context, "[e]dit again, [s]ave anyway, or [q]uit and keep a copy? ", &["e", "s", "q"])? {
             Some("e") => {}
             Some("s") => return save(context, &edited).map(Edited::Saved).map_err(|error| draft.keep(error)),
-            _ => return Err(draft.keep(CommandError::failure(format!("nothing was saved: {}", count(&loaded.diagnostics))))),
+            _ => {
+                return Err(
+                    draft.keep(CommandError::failure(format!("nothing was saved: {}", count(&loaded.diagnostics))))
+                );
+            }
         }
     }
 }
 
 /// Finds the editor: the one given, `$VISUAL`, `$EDITOR`, else the system's plainest.
 fn program(host: &Host, given: Option<&str>) -> Result<Program, CommandError> {
-    let variable = |name: &str| host.environment.get(OsStr::new(name)).map(|value| value.to_string_lossy().into_owned());
-    let configured = [given.map(str::to_owned), variable("VISUAL"), variable("EDITOR")].into_iter().flatten().find(|line| !line.trim().is_empty());
+    let variable =
+        |name: &str| host.environment.get(OsStr::new(name)).map(|value| value.to_string_lossy().into_owned());
+    let configured = [given.map(str::to_owned), variable("VISUAL"), variable("EDITOR")]
+        .into_iter()
+        .flatten()
+        .find(|line| !line.trim().is_empty());
     let hint = "give --editor, or set VISUAL or EDITOR";
     let line = match configured {
         Some(line) => line,
@@ -93,10 +101,14 @@ fn program(host: &Host, given: Option<&str>) -> Result<Program, CommandError> {
         None => return Err(CommandError::failure("no editor is known, and there is no terminal for `vi`").hint(hint)),
     };
     // On Windows a backslash stands in paths; there the line is taken at its spaces.
-    let words = if cfg!(windows) { Some(line.split_whitespace().map(str::to_owned).collect()) } else { shlex::split(&line) };
-    let words: Vec<String> = words.filter(|words: &Vec<String>| !words.is_empty()).ok_or_else(|| CommandError::usage(format!("the editor `{line}` is not well quoted")).hint(hint))?;
+    let words =
+        if cfg!(windows) { Some(line.split_whitespace().map(str::to_owned).collect()) } else { shlex::split(&line) };
+    let words: Vec<String> = words
+        .filter(|words: &Vec<String>| !words.is_empty())
+        .ok_or_else(|| CommandError::usage(format!("the editor `{line}` is not well quoted")).hint(hint))?;
     let path_variable = host.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
-    let path = find_program(OsStr::new(&words[0]), &path_variable, &host.working_directory).map_err(|error| CommandError::failure(error.to_string()).hint(hint))?;
+    let path = find_program(OsStr::new(&words[0]), &path_variable, &host.working_directory)
+        .map_err(|error| CommandError::failure(error.to_string()).hint(hint))?;
     let mut program = Program::new(&path, &host.working_directory);
     program.args = words[1..].iter().map(OsString::from).collect();
     program.env = host.environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -110,7 +122,11 @@ fn program(host: &Host, given: Option<&str>) -> Result<Program, CommandError> {
 }
 
 /// Asks until one of the answers is given; nothing at the end of input.
-pub(crate) fn ask(context: &mut Context, question: &str, answers: &[&'static str]) -> Result<Option<&'static str>, CommandError> {
+pub(crate) fn ask(
+    context: &mut Context,
+    question: &str,
+    answers: &[&'static str],
+) -> Result<Option<&'static str>, CommandError> {
     loop {
         let Some(line) = prompt(context, question)? else { return Ok(None) };
         let line = line.trim().to_ascii_lowercase();
@@ -150,7 +166,9 @@ struct Draft {
 
 impl Draft {
     fn write(below: &Path, stem: &str, text: &str) -> Result<Self, CommandError> {
-        let failed = |error: io::Error| CommandError::failure(format!("cannot write a file for the editor in `{}`: {error}", below.display()));
+        let failed = |error: io::Error| {
+            CommandError::failure(format!("cannot write a file for the editor in `{}`: {error}", below.display()))
+        };
         let directory = tempfile::Builder::new().prefix("cycod-edit-").tempdir_in(below).map_err(failed)?;
         let file = directory.path().join(format!("{stem}.yaml"));
         fs::File::create_new(&file).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;

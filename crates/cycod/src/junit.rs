@@ -22,7 +22,10 @@ pub(crate) fn junit(reports: &[TestReport]) -> String {
         let tests = report.outcomes.len();
         let tool = attribute(&report.tool);
         let time = seconds(report.outcomes.iter());
-        _ = writeln!(xml, "  <testsuite name=\"{tool}\" tests=\"{tests}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\" time=\"{time}\">");
+        _ = writeln!(
+            xml,
+            "  <testsuite name=\"{tool}\" tests=\"{tests}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\" time=\"{time}\">"
+        );
         for outcome in &report.outcomes {
             test_case(&mut xml, &tool, outcome);
         }
@@ -47,7 +50,11 @@ fn test_case(xml: &mut String, tool: &str, outcome: &TestOutcome) {
     }
     if let Some(run) = &outcome.run {
         // Of a workflow the two streams are the last step's alone; its transcript has all of them.
-        let streams = if run.steps.len() > 1 { vec![("system-out", &run.transcript)] } else { vec![("system-out", &run.output), ("system-err", &run.error)] };
+        let streams = if run.steps.len() > 1 {
+            vec![("system-out", &run.transcript)]
+        } else {
+            vec![("system-out", &run.output), ("system-err", &run.error)]
+        };
         for (element, bytes) in streams {
             if !bytes.is_empty() {
                 _ = writeln!(inner, "      <{element}>{}</{element}>", text(&String::from_utf8_lossy(bytes)));
@@ -87,9 +94,13 @@ fn escaped(text: &str, in_attribute: bool) -> String {
             '\n' | '\t' if in_attribute => format!("&#{};", u32::from(character)).into(),
             '\r' => "&#13;".into(),
             // XML has no way to write these, not even escaped.
-            '\u{0}'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => {
-                format!("\\x{:02x}", u32::from(character)).into()
-            }
+            '\u{0}'..='\u{8}'
+            | '\u{b}'
+            | '\u{c}'
+            | '\u{e}'..='\u{1f}'
+            | '\u{7f}'..='\u{9f}'
+            | '\u{fffe}'
+            | '\u{ffff}' => format!("\\x{:02x}", u32::from(character)).into(),
             _ => character.to_string().into(),
         }
     };
@@ -111,7 +122,8 @@ mod tests {
     /// Every character there is, in both places: what remains is in the production `Char` of XML 1.0.
     #[test]
     fn any_text_is_allowed_text() {
-        let is_char = |c: char| matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+        let is_char =
+            |c: char| matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
         for character in (0..=0x10ffff).filter_map(char::from_u32) {
             let shown = text(&character.to_string());
             assert!(shown.chars().all(is_char), "{character:?}");

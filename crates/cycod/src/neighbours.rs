@@ -8,7 +8,6 @@ use cycod_engine::{
 };
 use cycod_syntax::yaml::{self, Node, NodeKind};
 
-
 /// No tool has the name; it may come later, so this is a warning.
 const UNKNOWN_TOOL: Code = Code("unknown-tool");
 /// A tool reaches itself.

@@ -24,7 +24,12 @@ pub(crate) fn look_at(context: &mut Context, source: &SourceFile, stem: Option<&
 ///
 /// # Errors
 /// When it is not a tool without errors; the message continues "`what` was not …".
-pub(crate) fn checked(context: &mut Context, source: &SourceFile, stem: Option<&str>, not_done: &str) -> Result<Tool, CommandError> {
+pub(crate) fn checked(
+    context: &mut Context,
+    source: &SourceFile,
+    stem: Option<&str>,
+    not_done: &str,
+) -> Result<Tool, CommandError> {
     let loaded = look_at(context, source, stem);
     let has_errors = loaded.has_errors();
     match loaded.tool {
@@ -34,9 +39,20 @@ pub(crate) fn checked(context: &mut Context, source: &SourceFile, stem: Option<&
 }
 
 /// Writes a tool of a scope and returns the file.
-pub(crate) fn save(context: &Context, scope: Scope, name: &ToolName, text: &str, overwrite: bool) -> Result<Written, CommandError> {
+pub(crate) fn save(
+    context: &Context,
+    scope: Scope,
+    name: &ToolName,
+    text: &str,
+    overwrite: bool,
+) -> Result<Written, CommandError> {
     let overwrite = if overwrite { Overwrite::Replace } else { Overwrite::Refuse };
-    context.engine.catalog().writer().add(scope, name, text, overwrite).map_err(|error| write_error(&error, context.engine.host()))
+    context
+        .engine
+        .catalog()
+        .writer()
+        .add(scope, name, text, overwrite)
+        .map_err(|error| write_error(&error, context.engine.host()))
 }
 
 /// Says where a tool was written, what stands before or behind it, and how to run it.
@@ -45,7 +61,13 @@ pub(crate) fn say_saved(context: &mut Context, verb: &str, scope: Scope, tool: &
     let verb = if written.replaced { "Replaced" } else { verb };
     let mut said = vec![format!("{verb} {} tool `{}`: {}", scope, tool.name, shown(&written.path, host))];
     // The catalog is from before the change; what it says about other scopes still holds.
-    let in_scope = |scope| context.engine.catalog().find(tool.name.as_str(), ScopeFilter::Only(scope)).filter(|entry| entry.path != written.path);
+    let in_scope = |scope| {
+        context
+            .engine
+            .catalog()
+            .find(tool.name.as_str(), ScopeFilter::Only(scope))
+            .filter(|entry| entry.path != written.path)
+    };
     let mut others = Scope::ALL.into_iter().filter(|other| *other != scope).filter_map(in_scope);
     if let Some(other) = others.next() {
         let path = shown(&other.path, host);
@@ -65,7 +87,8 @@ pub(crate) fn example_call(tool: &Tool) -> String {
     for parameter in tool.parameters.iter().filter(|parameter| parameter.required && parameter.default.is_none()) {
         let allowed = parameter.validation.allowed.iter().flatten();
         let value = parameter.examples.iter().chain(allowed).next().map_or_else(|| "…".to_owned(), ToString::to_string);
-        let quoted = if value == "…" { value.as_str().into() } else { shlex::try_quote(&value).unwrap_or("…".into()) };
+        let quoted =
+            if value == "…" { value.as_str().into() } else { shlex::try_quote(&value).unwrap_or("…".into()) };
         line.push_str(&format!(" --param {}={quoted}", parameter.name));
     }
     line
@@ -77,7 +100,8 @@ pub(crate) fn entry(context: &Context, name: &str, filter: ScopeFilter) -> Resul
         && let Some(other) = context.engine.catalog().find(name, ScopeFilter::Any)
     {
         let path = shown(&other.path, context.engine.host());
-        return Err(CommandError::failure(format!("the {scope} scope has no tool `{name}`")).hint(format!("the {} scope has one: {path}", other.scope)));
+        return Err(CommandError::failure(format!("the {scope} scope has no tool `{name}`"))
+            .hint(format!("the {} scope has one: {path}", other.scope)));
     }
     Ok(context.engine.entry(name, filter)?)
 }
@@ -87,11 +111,18 @@ pub(crate) fn write_error(error: &WriteError, host: &Host) -> CommandError {
     let source = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
     match error {
         WriteError::Exists { name, path } => {
-            CommandError::failure(format!("tool `{name}` is already there: {}", shown(path, host))).hint("give --override to replace it")
+            CommandError::failure(format!("tool `{name}` is already there: {}", shown(path, host)))
+                .hint("give --override to replace it")
         }
         WriteError::Ambiguous { .. } => CommandError::failure(error.to_string()).hint("remove all of them but one"),
-        WriteError::Reserved { .. } | WriteError::Misnamed { .. } => CommandError::failure(error.to_string()).hint("give the tool another name"),
-        WriteError::Changed { path } | WriteError::Gone { path } | WriteError::ReadOnly { path } | WriteError::NotPlain { path } | WriteError::Io { path, .. } => {
+        WriteError::Reserved { .. } | WriteError::Misnamed { .. } => {
+            CommandError::failure(error.to_string()).hint("give the tool another name")
+        }
+        WriteError::Changed { path }
+        | WriteError::Gone { path }
+        | WriteError::ReadOnly { path }
+        | WriteError::NotPlain { path }
+        | WriteError::Io { path, .. } => {
             let said = format!("{error}{source}");
             CommandError::failure(said.replace(&path.display().to_string(), &shown(path, host)))
         }

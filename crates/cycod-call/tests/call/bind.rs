@@ -346,7 +346,12 @@ F: {type: string, description: d, default: "{LANG}"}
 
 fn bind_alias(tool: &Arc<Tool>, given: &[&str], defaults: &[(String, Literal)]) -> String {
     let host = host(Platform::Linux);
-    describe(&cycod_call::bind(tool, arguments(given), defaults, &host, &run_context(), &TestScripts))
+    let mut tool = Tool::clone(tool);
+    for (name, default) in defaults {
+        let parameter = tool.parameters.iter_mut().find(|parameter| parameter.name == *name).expect("it is there");
+        (parameter.default, parameter.required) = (Some(default.clone()), false);
+    }
+    describe(&cycod_call::bind(&Arc::new(tool), arguments(given), &host, &run_context(), &TestScripts))
 }
 
 #[test]
@@ -525,8 +530,8 @@ parameters:
 ";
     let tool = tool(yaml);
     let value = |platform| {
-        let call = cycod_call::bind(&tool, Vec::new(), &[], &host(platform), &run_context(), &TestScripts)
-            .expect("defaults fit");
+        let call =
+            cycod_call::bind(&tool, Vec::new(), &host(platform), &run_context(), &TestScripts).expect("defaults fit");
         [call.value("P").cloned(), call.value("R").cloned()]
     };
     let text = |text: &str| Some(Value::Text(text.to_owned()));
@@ -546,8 +551,7 @@ ABSENT: {type: string, description: d}
     let tool = command_tool("true", parameters);
     let mut given = arguments(&["my-name=a b", "N=5.0", "L=x", "L=y"]);
     given.push(("BIG".to_owned(), Given::Text("z".repeat(100_000))));
-    let call =
-        cycod_call::bind(&tool, given, &[], &host(Platform::Linux), &run_context(), &TestScripts).expect("all fit");
+    let call = cycod_call::bind(&tool, given, &host(Platform::Linux), &run_context(), &TestScripts).expect("all fit");
     expect![[r#"
         [
             (
@@ -581,7 +585,7 @@ fn large_values_pass() {
     let large = format!("{}z", "{S}\"'$(x)".repeat(1 << 20));
     let list = (0..100_000).map(|number| Value::Number(number.to_string())).collect();
     let given = vec![("S".to_owned(), Given::Text(large.clone())), ("A".to_owned(), Given::Value(Value::List(list)))];
-    let call = cycod_call::bind(&tool, given, &[], &host(Platform::Linux), &run_context(), &TestScripts)
+    let call = cycod_call::bind(&tool, given, &host(Platform::Linux), &run_context(), &TestScripts)
         .expect("size is no reason");
     assert_eq!(call.text(&template(&tool, "{S}"), &NoSteps), Ok(large));
     assert_eq!(call.pieces(command(&tool), &NoSteps).expect("resolves").len(), 4);
@@ -609,8 +613,7 @@ fn a_long_chain_of_defaults_ends_in_an_error() {
 fn variables_of_windows_are_found_in_any_case() {
     let tool = command_tool("true", "S: {type: string, description: d, default: '{LANG}'}");
     let value = |platform, text: &str| {
-        let call =
-            cycod_call::bind(&tool, Vec::new(), &[], &host(platform), &run_context(), &TestScripts).expect("binds");
+        let call = cycod_call::bind(&tool, Vec::new(), &host(platform), &run_context(), &TestScripts).expect("binds");
         call.text(&Template { segments: vec![environment(text)] }, &NoSteps).map_err(|error| error.code())
     };
     assert_eq!(value(Platform::Windows, "JAVA_home"), Ok("/opt/java 21".to_owned()));

@@ -56,7 +56,7 @@ proptest! {
             let given = if as_text { Given::Text(json::write(&value)) } else { Given::Value(value) };
             (name.to_owned(), given)
         });
-        let bound = cycod_call::bind(&tool, arguments.collect(), &[], &host(Platform::Linux), &run_context(), &TestScripts);
+        let bound = cycod_call::bind(&tool, arguments.collect(), &host(Platform::Linux), &run_context(), &TestScripts);
         match bound {
             Ok(call) => for bound in &call.values {
                 let fits = match (bound.name.as_str(), &bound.value) {
@@ -91,7 +91,7 @@ O: {type: object, description: d}
             ("B".to_owned(), Given::Value(Value::Bool(flag))),
             ("A".to_owned(), Given::Value(Value::List(items.into_iter().map(Value::Text).collect()))),
         ];
-        let call = cycod_call::bind(&tool, arguments, &[], &host(Platform::Linux), &run_context(), &TestScripts).expect("all fit");
+        let call = cycod_call::bind(&tool, arguments, &host(Platform::Linux), &run_context(), &TestScripts).expect("all fit");
         let joined: String = call.pieces(command(&tool), &NoSteps).expect("resolves").into_iter().map(|piece| match piece {
             OwnedPiece::Text(text) => text,
             OwnedPiece::Value(value) => match value.words {

@@ -396,7 +396,7 @@ fn what_claims_to_be_a_number_has_to_be_one() {
     let fake = || Given::Value(Value::Number("1;id".to_owned()));
     let bind = |name: &str| {
         let given = vec![(name.to_owned(), fake())];
-        cycod_call::bind(&tool, given, &[], &host(Platform::Linux), &run_context(), &TestScripts)
+        cycod_call::bind(&tool, given, &host(Platform::Linux), &run_context(), &TestScripts)
     };
     let pieces = bind("X").expect("any value is taken").pieces(command(&tool), &NoSteps).expect("resolves");
     expect![[r#""f " <X Word Text: "1;id"> " " <N Arguments Number: "">"#]].assert_eq(&show_pieces(&pieces));

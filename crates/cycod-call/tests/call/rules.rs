@@ -215,7 +215,7 @@ fn loaded(parameter: &str) -> Loaded {
 }
 
 fn bound(tool: Tool, arguments: Vec<(String, Given)>) -> Result<Option<Value>, String> {
-    let call = cycod_call::bind(&Arc::new(tool), arguments, &[], &host(Platform::Linux), &run_context(), &TestScripts);
+    let call = cycod_call::bind(&Arc::new(tool), arguments, &host(Platform::Linux), &run_context(), &TestScripts);
     match call {
         Ok(call) => Ok(call.values[0].value.clone()),
         Err(problems) => Err(problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>().join("\n")),

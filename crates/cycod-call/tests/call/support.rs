@@ -78,7 +78,7 @@ pub(crate) fn arguments(given: &[&str]) -> Vec<(String, Given)> {
 }
 
 pub(crate) fn try_bind(tool: &Arc<Tool>, given: &[&str]) -> Result<Call, Vec<ArgumentProblem>> {
-    cycod_call::bind(tool, arguments(given), &[], &host(Platform::Linux), &run_context(), &TestScripts)
+    cycod_call::bind(tool, arguments(given), &host(Platform::Linux), &run_context(), &TestScripts)
 }
 
 #[track_caller]

@@ -15,11 +15,14 @@ mod tool;
 mod units;
 mod view;
 
-use std::{cell::{Cell, RefCell}, collections::BTreeSet};
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeSet,
+};
 
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
 use cycod_syntax::{
-    template::{self, Predefined, Names, Reference, Template},
+    template::{self, Names, Predefined, Reference, Template},
     yaml::{Node, NodeKind},
 };
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Access, Change, Cleanup, Container, Environment, Expected, FilePaths, FunctionCalling, Interactive, Isolation,
-    Metadata, ParameterType, Permission, Privilege, Requires, Resources, Security, TestCase, Tool, Value,
+    Metadata, ParameterType, Permission, Privilege, Requires, Resources, Security, TestCase, Value,
 };
 
 impl Lowering<'_> {
@@ -45,11 +45,11 @@ impl Lowering<'_> {
         version
     }
 
-    pub(crate) fn timeout(&self, view: &View<'_>) -> Duration {
+    pub(crate) fn timeout(&self, view: &View<'_>) -> Option<Duration> {
         let resources = view.object("resources").and_then(|resources| resources.milliseconds("timeout"));
         match (view.milliseconds("timeout"), resources) {
-            (Some(a), Some(b)) => a.min(b),
-            (a, b) => a.or(b).unwrap_or(Tool::DEFAULT_TIMEOUT),
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
         }
     }
 

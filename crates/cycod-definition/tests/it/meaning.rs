@@ -47,7 +47,7 @@ fn nothing_is_wrong_with_the_file_that_has_every_key() {
 #[test]
 fn settings() {
     let tool = tool(EVERYTHING);
-    assert_eq!(tool.timeout, Duration::from_millis(8000), "the smaller one");
+    assert_eq!(tool.timeout, Some(Duration::from_millis(8000)), "the smaller one");
     assert_eq!(tool.version.as_deref(), Some("2.1"));
     assert_eq!(tool.min_cycod_version, Some("0.1.0".parse().expect("a version")));
     assert_eq!(tool.platforms, [Platform::Linux, Platform::Macos].into());

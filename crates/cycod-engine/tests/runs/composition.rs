@@ -41,7 +41,8 @@ fn a_tool_is_another_with_arguments() {
 
 #[test]
 fn an_alias_has_other_defaults_which_stay_overridable() {
-    let place = Place::new("type: alias\nbase-tool: greet\ndefault-parameters:\n  WHO: 'you{MARK}'\n").tool("greet", GREET);
+    let place =
+        Place::new("type: alias\nbase-tool: greet\ndefault-parameters:\n  WHO: 'you{MARK}'\n").tool("greet", GREET);
     assert_eq!(String::from_utf8_lossy(&place.run(&[]).output), "Hello, you!!\n");
     assert_eq!(String::from_utf8_lossy(&place.run(&[("WHO", "me"), ("MARK", ".")]).output), "Hello, me.\n");
 }
@@ -66,7 +67,8 @@ fn a_missing_tool_is_an_error_of_the_run() {
 
 #[test]
 fn what_is_wrong_with_the_arguments_of_a_step_is_its_failure() {
-    let place = Place::new("description: d\nsteps:\n  - {name: a, use-tool: greet, with: {WHOM: x}}\n").tool("greet", GREET);
+    let place =
+        Place::new("description: d\nsteps:\n  - {name: a, use-tool: greet, with: {WHOM: x}}\n").tool("greet", GREET);
     let report = place.run(&[]);
     assert_eq!(report.exit_code, 1);
     assert_eq!(report.refusal.expect("it says why").code, "unknown-argument");
@@ -79,4 +81,26 @@ fn the_outer_deadline_holds_inside() {
     let report = place.run(&[]);
     assert!(report.timed_out && report.duration.as_secs() < 10, "{}", story(&report));
     assert_eq!(report.exit_code, -1);
+}
+
+#[test]
+fn an_alias_can_be_more_dangerous_than_its_base_but_not_less() {
+    let level = |tags: &str, base: &str| {
+        let place = Place::new(&format!("type: alias\nbase-tool: greet\ndefault-parameters: {{WHO: x}}\n{tags}"))
+            .tool("greet", &format!("{GREET}{base}"));
+        let engine = place.engine();
+        place.plan(&engine, &[]).level.name()
+    };
+    assert_eq!(level("tags: [run]\n", "tags: [read]\n"), "run");
+    assert_eq!(level("tags: [read]\n", "tags: [run]\n"), "run");
+    assert_eq!(level("", "tags: [read]\n"), "read");
+    assert_eq!(level("risky: true\n", "tags: [read]\n"), "run");
+}
+
+#[test]
+fn an_alias_has_limits_and_parameters_of_its_own() {
+    let place = Place::new("type: alias\nbase-tool: greet\ntimeout: 60000\ndefault-parameters: {WHO: '{FIRST} {LAST}'}\nparameters:\n  FIRST: {type: string, description: f, required: true}\n  LAST: {type: string, description: l, default: Doe}\n")
+        .tool("greet", &format!("{GREET}timeout: 90000\n"));
+    assert_eq!(place.plan(&place.engine(), &[("FIRST", "Jo")]).timeout.as_secs(), 60);
+    assert_eq!(String::from_utf8_lossy(&place.run(&[("FIRST", "Jo")]).output), "Hello, Jo Doe!\n");
 }

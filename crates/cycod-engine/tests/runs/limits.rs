@@ -17,7 +17,9 @@ fn the_deadline_keeps_what_was_said() {
 
 #[test]
 fn a_child_that_ignores_term_is_killed() {
-    let report = Place::new("description: d\ntimeout: 300\nbash: trap '' TERM; echo begun; sleep 60 & wait; sleep 60\n").run(&[]);
+    let report =
+        Place::new("description: d\ntimeout: 300\nbash: trap '' TERM; echo begun; sleep 60 & wait; sleep 60\n")
+            .run(&[]);
     assert!(report.timed_out && report.duration < Duration::from_secs(15), "{}", story(&report));
 }
 
@@ -43,7 +45,9 @@ fn retries_and_pauses_count_against_the_deadline() {
 #[test]
 fn cleanup_runs_whatever_happened() {
     for body in ["bash: 'true'", "bash: exit 3", "timeout: 200\nbash: sleep 30"] {
-        let place = Place::new(&format!("description: d\n{body}\nresources:\n  cleanup:\n    - final-command: echo cleaned > log\n    - final-command: exit 9\n    - final-command: echo {{NO_SUCH_NAME}} > log2\n    - delete-temp-files: true\n"));
+        let place = Place::new(&format!(
+            "description: d\n{body}\nresources:\n  cleanup:\n    - final-command: echo cleaned > log\n    - final-command: exit 9\n    - final-command: echo {{NO_SUCH_NAME}} > log2\n    - delete-temp-files: true\n"
+        ));
         let report = place.run(&[]);
         assert_eq!(std::fs::read_to_string(place.project().join("log")).expect("the log"), "cleaned\n", "{body}");
         assert!(!place.project().join("log2").exists());
@@ -53,7 +57,9 @@ fn cleanup_runs_whatever_happened() {
 
 #[test]
 fn a_stop_from_outside_ends_the_run_and_still_cleans_up() {
-    let place = Place::new("description: d\nbash: touch begun; sleep 30\nresources: {cleanup: [{final-command: touch cleaned}]}\n");
+    let place = Place::new(
+        "description: d\nbash: touch begun; sleep 30\nresources: {cleanup: [{final-command: touch cleaned}]}\n",
+    );
     let begun = place.project().join("begun");
     let report = place.run_with(&[], &mut cycod_engine::Ignore, |control| {
         std::thread::spawn(move || {

@@ -38,7 +38,8 @@ fn a_stream_can_go_to_a_file() {
 
 #[test]
 fn events_tell_the_story_in_order() {
-    let place = Place::new("description: d\nsteps:\n  - {name: a, bash: echo one}\n  - {name: b, bash: echo two >&2}\n");
+    let place =
+        Place::new("description: d\nsteps:\n  - {name: a, bash: echo one}\n  - {name: b, bash: echo two >&2}\n");
     let mut collected = Collected::default();
     assert!(place.run_with(&[], &mut collected, |_| {}).success);
     let told: Vec<String> = collected
@@ -46,7 +47,11 @@ fn events_tell_the_story_in_order() {
         .iter()
         .map(|event| match event {
             Event::StepStarted { step, attempt, command } => format!("{step} starts {attempt} {command}"),
-            Event::Output { step, stream, bytes, .. } => format!("{step} {} {:?}", if *stream == Stream::Stdout { "out" } else { "err" }, String::from_utf8_lossy(bytes)),
+            Event::Output { step, stream, bytes, .. } => format!(
+                "{step} {} {:?}",
+                if *stream == Stream::Stdout { "out" } else { "err" },
+                String::from_utf8_lossy(bytes)
+            ),
             Event::StepEnded { step, status, .. } => format!("{step} {}", status.name()),
             other => format!("{other:?}"),
         })
@@ -83,13 +88,18 @@ parameters:
     "#]]
     .assert_eq(&story(&report));
     let everything = format!("{report:?}{:?}", collected.0).replace("raw_output", "");
-    let shown = String::from_utf8_lossy(&report.transcript).into_owned() + &report.commands().join("\n") + &format!("{:?}", collected.0);
+    let shown = String::from_utf8_lossy(&report.transcript).into_owned()
+        + &report.commands().join("\n")
+        + &format!("{:?}", collected.0);
     assert!(!shown.contains("hunter2-hunter2"), "{everything}");
 }
 
 #[test]
 fn the_transcript_is_headed_per_step() {
-    let report = Place::new("description: d\nsteps:\n  - {name: a, bash: 'echo one; echo err >&2'}\n  - {name: b, bash: printf two}\n").run(&[]);
+    let report = Place::new(
+        "description: d\nsteps:\n  - {name: a, bash: 'echo one; echo err >&2'}\n  - {name: b, bash: printf two}\n",
+    )
+    .run(&[]);
     expect![[r#"
         --- a ---
         one

@@ -57,10 +57,13 @@ steps:
 
 #[test]
 fn ignore_errors_is_the_default_of_every_step() {
-    check("description: d\nignore-errors: true\nbash: exit 3\n", expect![[r#"
+    check(
+        "description: d\nignore-errors: true\nbash: exit 3\n",
+        expect![[r#"
         exit 0 output ""
           t failed 3
-    "#]]);
+    "#]],
+    );
     check(
         "description: d\nignore-errors: true\nsteps:\n  - {name: one, bash: exit 3}\n  - {name: two, bash: exit 4, continue-on-error: false}\n  - {name: three, bash: exit 5}\n",
         expect![[r#"
@@ -209,10 +212,13 @@ fn a_missing_program_is_127_with_a_hint() {
 
 #[test]
 fn a_signal_is_128_and_its_number() {
-    check("description: d\nbash: kill -9 $$\n", expect![[r#"
+    check(
+        "description: d\nbash: kill -9 $$\n",
+        expect![[r#"
         exit 137 output ""
           t failed 137
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

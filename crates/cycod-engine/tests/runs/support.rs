@@ -62,10 +62,14 @@ impl Place {
 
     /// Plans a call of `t`.
     pub(crate) fn plan(&self, engine: &Engine, arguments: &[(&str, &str)]) -> Plan {
-        let arguments = arguments.iter().map(|(name, value)| ((*name).to_owned(), Given::Value(Value::Text((*value).to_owned()))));
+        let arguments =
+            arguments.iter().map(|(name, value)| ((*name).to_owned(), Given::Value(Value::Text((*value).to_owned()))));
         let tool = match engine.tool("t") {
             Ok(tool) => tool,
-            Err(error) => panic!("{error}\n{:?}", engine.entry("t", cycod_engine::catalog::ScopeFilter::Any).map(|entry| entry.diagnostics().1)),
+            Err(error) => panic!(
+                "{error}\n{:?}",
+                engine.entry("t", cycod_engine::catalog::ScopeFilter::Any).map(|entry| entry.diagnostics().1)
+            ),
         };
         engine.plan(&tool, arguments.collect(), None).expect("the call can be planned")
     }
@@ -76,7 +80,12 @@ impl Place {
     }
 
     /// Runs `t`, followed and steered.
-    pub(crate) fn run_with(&self, arguments: &[(&str, &str)], sink: &mut dyn Sink, steer: impl FnOnce(Arc<Control>)) -> RunReport {
+    pub(crate) fn run_with(
+        &self,
+        arguments: &[(&str, &str)],
+        sink: &mut dyn Sink,
+        steer: impl FnOnce(Arc<Control>),
+    ) -> RunReport {
         let engine = self.engine();
         let plan = self.plan(&engine, arguments);
         let control = Arc::new(engine.control().expect("descriptors"));
@@ -92,7 +101,9 @@ pub(crate) fn story(report: &RunReport) -> String {
     if !report.error.is_empty() {
         text.push_str(&format!(" error {:?}", String::from_utf8_lossy(&report.error)));
     }
-    for (flag, name) in [(report.timed_out, "timed-out"), (report.cancelled, "cancelled"), (report.truncated, "truncated")] {
+    for (flag, name) in
+        [(report.timed_out, "timed-out"), (report.cancelled, "cancelled"), (report.truncated, "truncated")]
+    {
         if flag {
             text.push_str(&format!(" {name}"));
         }
@@ -126,6 +137,7 @@ fn write_steps(text: &mut String, steps: &[StepReport], depth: usize) {
 }
 
 /// Runs a tool without arguments and compares its story.
+#[expect(clippy::needless_pass_by_value, reason = "an expectation is written where it is used, and used once")]
 pub(crate) fn check(tool: &str, expect: expect_test::Expect) {
     expect.assert_eq(&story(&Place::new(tool).run(&[])));
 }

@@ -11,7 +11,10 @@ fn test_with(place: &Place, options: &TestOptions) -> TestReport {
     let engine = place.engine();
     let tool = match engine.tool("t") {
         Ok(tool) => tool,
-        Err(error) => panic!("{error}\n{:?}", engine.entry("t", cycod_engine::catalog::ScopeFilter::Any).map(|entry| entry.diagnostics().1)),
+        Err(error) => panic!(
+            "{error}\n{:?}",
+            engine.entry("t", cycod_engine::catalog::ScopeFilter::Any).map(|entry| entry.diagnostics().1)
+        ),
     };
     let control = engine.control().expect("descriptors are left");
     let mut heard = Vec::new();
@@ -115,7 +118,9 @@ fn a_fresh_directory_for_each() {
 
 #[test]
 fn one_of_them_and_until_the_first_failure() {
-    let place = Place::new("description: Fail\nbash: exit 1\ntests:\n  - {name: a, expected: {exit-code: 1}}\n  - {name: b}\n  - {name: c}\n");
+    let place = Place::new(
+        "description: Fail\nbash: exit 1\ntests:\n  - {name: a, expected: {exit-code: 1}}\n  - {name: b}\n  - {name: c}\n",
+    );
     let only = TestOptions { only: Some("c".to_owned()), ..TestOptions::default() };
     expect!["c: expected exit code 0, got exit code 1\n"].assert_eq(&written(&test_with(&place, &only)));
     let stop = TestOptions { stop_on_failure: true, ..TestOptions::default() };

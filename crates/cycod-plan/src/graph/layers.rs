@@ -80,7 +80,10 @@ pub(super) fn crossings(rows: &Rows, links: &Links) -> usize {
         let ends: Vec<(usize, usize)> =
             links.iter().map(|(from, to)| (position(&rows[row], *from), position(&rows[row + 1], *to))).collect();
         for (index, one) in ends.iter().enumerate() {
-            count += ends[index + 1..].iter().filter(|other| (one.0 < other.0 && one.1 > other.1) || (one.0 > other.0 && one.1 < other.1)).count();
+            count += ends[index + 1..]
+                .iter()
+                .filter(|other| (one.0 < other.0 && one.1 > other.1) || (one.0 > other.0 && one.1 < other.1))
+                .count();
         }
     }
     count
@@ -98,7 +101,8 @@ fn order(rows: &mut Rows, links: &Links) {
             break;
         }
         let down = sweep % 2 == 0;
-        let indices: Vec<usize> = if down { (1..rows.len()).collect() } else { (0..rows.len().saturating_sub(1)).rev().collect() };
+        let indices: Vec<usize> =
+            if down { (1..rows.len()).collect() } else { (0..rows.len().saturating_sub(1)).rev().collect() };
         for row in indices {
             let (other, ties) = if down { (row - 1, &links[row - 1]) } else { (row + 1, &links[row]) };
             let mean = |at: usize, what: What| {
@@ -197,7 +201,11 @@ fn settle(row: &mut [Cell], wishes: &[(f64, f64)]) {
     for ((wish, weight), offset) in wishes.iter().zip(&offsets) {
         let mut block = Block { sum: weight * (wish - offset), weight: *weight, count: 1 };
         while let Some(last) = blocks.pop_if(|last| last.sum / last.weight > block.sum / block.weight) {
-            block = Block { sum: last.sum + block.sum, weight: last.weight + block.weight, count: last.count + block.count };
+            block = Block {
+                sum: last.sum + block.sum,
+                weight: last.weight + block.weight,
+                count: last.count + block.count,
+            };
         }
         blocks.push(block);
     }

@@ -11,7 +11,9 @@ pub(super) fn write(graph: &Graph) -> String {
             NodeKind::Command { interpreter, text } => format!("{interpreter}: {text}"),
             NodeKind::Tool(tool) => format!("tool {tool}"),
         };
-        let lines = [node.name.clone(), does].into_iter().chain(node.condition.iter().map(|condition| format!("if {condition}")));
+        let lines = [node.name.clone(), does]
+            .into_iter()
+            .chain(node.condition.iter().map(|condition| format!("if {condition}")));
         let remarks = Some(node.remarks().join(", ")).filter(|remarks| !remarks.is_empty());
         let label: Vec<String> = lines.chain(remarks).map(|line| escaped(&line)).collect();
         // A call of another tool is drawn as a subroutine.
@@ -20,7 +22,9 @@ pub(super) fn write(graph: &Graph) -> String {
     }
     for edge in &graph.edges {
         _ = match &edge.reason {
-            Reason::Uses(attributes) => writeln!(out, "    s{} -->|\"{}\"| s{}", edge.from, escaped(&attributes.join(", ")), edge.to),
+            Reason::Uses(attributes) => {
+                writeln!(out, "    s{} -->|\"{}\"| s{}", edge.from, escaped(&attributes.join(", ")), edge.to)
+            }
             Reason::WaitFor | Reason::Order => writeln!(out, "    s{} --> s{}", edge.from, edge.to),
         };
     }
@@ -31,7 +35,8 @@ pub(super) fn write(graph: &Graph) -> String {
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for character in text.chars() {
-        if character.is_alphanumeric() || matches!(character, ' ' | '-' | '_' | '.' | ',' | '/' | ':' | '=' | '+' | '…') {
+        if character.is_alphanumeric() || matches!(character, ' ' | '-' | '_' | '.' | ',' | '/' | ':' | '=' | '+' | '…')
+        {
             out.push(character);
         } else {
             _ = write!(out, "#{};", u32::from(character));

@@ -27,9 +27,28 @@ struct Pieces {
     cross: char,
 }
 
-const UNICODE: Pieces =
-    Pieces { node: '○', down: '│', across: '─', branch: '├', fork: '┬', fork_last: '╮', merge: '┴', merge_last: '╯', cross: '┼' };
-const ASCII: Pieces = Pieces { node: 'o', down: '|', across: '-', branch: '+', fork: '.', fork_last: '.', merge: '\'', merge_last: '\'', cross: '+' };
+const UNICODE: Pieces = Pieces {
+    node: '○',
+    down: '│',
+    across: '─',
+    branch: '├',
+    fork: '┬',
+    fork_last: '╮',
+    merge: '┴',
+    merge_last: '╯',
+    cross: '┼',
+};
+const ASCII: Pieces = Pieces {
+    node: 'o',
+    down: '|',
+    across: '-',
+    branch: '+',
+    fork: '.',
+    fork_last: '.',
+    merge: '\'',
+    merge_last: '\'',
+    cross: '+',
+};
 
 /// A line: its rails, and what stands beside them.
 type Line = (String, String);
@@ -52,7 +71,18 @@ pub(super) fn draw(graph: &Graph, charset: Charset) -> String {
         let arriving: Vec<usize> = (0..columns.len()).filter(|&column| columns[column] == Some(node)).collect();
         if let [first, .., last] = arriving.as_slice() {
             let (first, last) = (*first, *last);
-            lines.push((row(&pieces, &columns, first, last, &|column| arriving.contains(&column), pieces.merge, pieces.merge_last), String::new()));
+            lines.push((
+                row(
+                    &pieces,
+                    &columns,
+                    first,
+                    last,
+                    &|column| arriving.contains(&column),
+                    pieces.merge,
+                    pieces.merge_last,
+                ),
+                String::new(),
+            ));
             arriving[1..].iter().for_each(|&column| columns[column] = None);
         }
         if arriving.len() == 1 && arriving.first() == just_drawn.as_ref() {
@@ -63,7 +93,11 @@ pub(super) fn draw(graph: &Graph, charset: Charset) -> String {
         let own = arriving.first().copied().unwrap_or_else(|| free(&mut columns, 0, &beside));
         columns[own] = Some(node);
         drawn.push((node, own));
-        let rails: Vec<char> = columns.iter().enumerate().map(|(column, rail)| if column == own { pieces.node } else { rail.map_or(' ', |_| pieces.down) }).collect();
+        let rails: Vec<char> = columns
+            .iter()
+            .enumerate()
+            .map(|(column, rail)| if column == own { pieces.node } else { rail.map_or(' ', |_| pieces.down) })
+            .collect();
         let mut details = details(&graph.nodes[node], names).into_iter();
         lines.push((spaced(&rails), details.next().unwrap_or_default()));
 
@@ -79,7 +113,18 @@ pub(super) fn draw(graph: &Graph, charset: Charset) -> String {
             opened.push(column);
         }
         if let Some(&last) = opened.iter().max() {
-            lines.push((row(&pieces, &columns, own, last, &|column| column == own || opened.contains(&column), pieces.fork, pieces.fork_last), String::new()));
+            lines.push((
+                row(
+                    &pieces,
+                    &columns,
+                    own,
+                    last,
+                    &|column| column == own || opened.contains(&column),
+                    pieces.fork,
+                    pieces.fork_last,
+                ),
+                String::new(),
+            ));
         }
         while columns.last().is_some_and(Option::is_none) {
             columns.pop();
@@ -123,7 +168,8 @@ fn details(node: &Node, names: usize) -> Vec<String> {
     };
     let pad = names - node.name.chars().count();
     let mut lines = vec![format!("{}{}  {does}", node.name, " ".repeat(pad))];
-    let remarks = node.condition.iter().map(|condition| format!("if {condition}")).chain(node.remarks()).collect::<Vec<_>>();
+    let remarks =
+        node.condition.iter().map(|condition| format!("if {condition}")).chain(node.remarks()).collect::<Vec<_>>();
     if !remarks.is_empty() {
         lines.push(format!("{}  {}", " ".repeat(names), remarks.join(", ")));
     }
@@ -131,7 +177,15 @@ fn details(node: &Node, names: usize) -> Vec<String> {
 }
 
 /// A line across from column `first` to column `last`, touching some rails and crossing the others.
-fn row(pieces: &Pieces, columns: &[Option<usize>], first: usize, last: usize, touches: &dyn Fn(usize) -> bool, middle: char, end: char) -> String {
+fn row(
+    pieces: &Pieces,
+    columns: &[Option<usize>],
+    first: usize,
+    last: usize,
+    touches: &dyn Fn(usize) -> bool,
+    middle: char,
+    end: char,
+) -> String {
     let mut line = String::new();
     for (column, rail) in columns.iter().enumerate() {
         let inside = (first..=last).contains(&column);
@@ -161,7 +215,8 @@ fn spaced(rails: &[char]) -> String {
 
 /// The first free column from `from` on that is not `barred`.
 fn free(columns: &mut Vec<Option<usize>>, from: usize, barred: &dyn Fn(usize) -> bool) -> usize {
-    let column = (from..).find(|&column| columns.get(column).is_none_or(Option::is_none) && !barred(column)).unwrap_or(from);
+    let column =
+        (from..).find(|&column| columns.get(column).is_none_or(Option::is_none) && !barred(column)).unwrap_or(from);
     if column >= columns.len() {
         columns.resize(column + 1, None);
     }

@@ -52,7 +52,10 @@ pub(super) fn draw(graph: &Graph) -> String {
     let mut bottoms = Vec::with_capacity(rows.len());
     let mut y = MARGIN + HEAD;
     for row in &rows {
-        let height = row.iter().map(|cell| if let What::Node(node) = cell.what { heights[node] } else { 0.0 }).fold(0.0, f64::max);
+        let height = row
+            .iter()
+            .map(|cell| if let What::Node(node) = cell.what { heights[node] } else { 0.0 })
+            .fold(0.0, f64::max);
         tops.push(y);
         bottoms.push(y + height);
         y += height + BETWEEN;
@@ -101,9 +104,19 @@ fn draw_node(node: &Node, lines: &[Line], left: f64, top: f64, width: f64, heigh
     _ = writeln!(out, "<g class=\"{}\">", if is_tool { "tool" } else { "step" });
     // A step that may be skipped has a broken outline.
     let dash = if node.condition.is_some() { " stroke-dasharray=\"5 3\"" } else { "" };
-    _ = writeln!(out, "<rect class=\"box\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"9\"{dash}/>");
+    _ = writeln!(
+        out,
+        "<rect class=\"box\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"9\"{dash}/>"
+    );
     if is_tool {
-        _ = writeln!(out, "<path class=\"inner\" d=\"M{0:.1} {1:.1}V{2:.1}M{3:.1} {1:.1}V{2:.1}\"/>", left + 6.0, top, top + height, left + width - 6.0);
+        _ = writeln!(
+            out,
+            "<path class=\"inner\" d=\"M{0:.1} {1:.1}V{2:.1}M{3:.1} {1:.1}V{2:.1}\"/>",
+            left + 6.0,
+            top,
+            top + height,
+            left + width - 6.0
+        );
     }
     for (index, (class, text)) in lines.iter().enumerate() {
         let y = top + PAD + 8.0 + LINE * index as f64;
@@ -163,7 +176,10 @@ impl Places<'_> {
         let mut path = format!("M{x:.1} {start:.1}V{:.1}", self.bottoms[first]);
         let mut segments = Vec::new();
         for row in first + 1..=last {
-            let (from_y, next_x) = (self.bottoms[row - 1], if row == last { to } else { self.lanes[index].get(row - first - 1).copied().unwrap_or(to) });
+            let (from_y, next_x) = (
+                self.bottoms[row - 1],
+                if row == last { to } else { self.lanes[index].get(row - first - 1).copied().unwrap_or(to) },
+            );
             let to_y = if row == last { self.tops[row] - ARROW + 1.0 } else { self.tops[row] };
             let bend = (to_y - from_y) * 0.5;
             _ = write!(path, "C{x:.1} {:.1} {next_x:.1} {:.1} {next_x:.1} {to_y:.1}", from_y + bend, to_y - bend);
@@ -179,21 +195,43 @@ impl Places<'_> {
         };
         let tip = self.tops[last];
         _ = writeln!(out, "<g class=\"{}\">", if label.is_some() { "uses" } else { "after" });
-        _ = writeln!(out, "<title>{} after {}</title>", escaped(&self.graph.nodes[edge.to].name), escaped(&self.graph.nodes[edge.from].name));
+        _ = writeln!(
+            out,
+            "<title>{} after {}</title>",
+            escaped(&self.graph.nodes[edge.to].name),
+            escaped(&self.graph.nodes[edge.from].name)
+        );
         _ = writeln!(out, "<path class=\"edge\" d=\"{path}\"/>");
         _ = writeln!(out, "<path class=\"head\" d=\"M{to:.1} {tip:.1}l-4 -{ARROW}h8z\"/>");
         if let (Some(label), Some(&((x0, y0), (x1, y1)))) = (label, segments.first()) {
             // In the middle of the curve, a little higher and lower in turn where several leave one box.
-            let leaving: Vec<usize> = (0..self.graph.edges.len()).filter(|&other| self.graph.edges[other].from == edge.from).collect();
+            let leaving: Vec<usize> =
+                (0..self.graph.edges.len()).filter(|&other| self.graph.edges[other].from == edge.from).collect();
             let t = match leaving.iter().position(|&other| other == index) {
-                Some(turn) if leaving.len() > 1 => if turn % 2 == 0 { 0.4 } else { 0.6 },
+                Some(turn) if leaving.len() > 1 => {
+                    if turn % 2 == 0 {
+                        0.4
+                    } else {
+                        0.6
+                    }
+                }
                 _ => 0.5,
             };
             // The curve rises and falls evenly: as far sideways as a smooth step, nearly as far down as t.
             let s = t * t * (3.0 - 2.0 * t);
             let (x, y, wide) = (x0 + (x1 - x0) * s, y0 + (y1 - y0) * t, columns(&label) * 6.4 + 12.0);
-            _ = writeln!(labels, "<rect class=\"pill\" x=\"{:.1}\" y=\"{:.1}\" width=\"{wide:.1}\" height=\"15\" rx=\"7.5\"/>", x - wide / 2.0, y - 7.5);
-            _ = writeln!(labels, "<text class=\"label\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>", y + 3.6, escaped(&label));
+            _ = writeln!(
+                labels,
+                "<rect class=\"pill\" x=\"{:.1}\" y=\"{:.1}\" width=\"{wide:.1}\" height=\"15\" rx=\"7.5\"/>",
+                x - wide / 2.0,
+                y - 7.5
+            );
+            _ = writeln!(
+                labels,
+                "<text class=\"label\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                y + 3.6,
+                escaped(&label)
+            );
         }
         out.push_str("</g>\n");
     }

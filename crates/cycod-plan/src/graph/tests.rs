@@ -5,7 +5,9 @@ use expect_test::{Expect, expect};
 use super::*;
 
 fn graph(steps: &str) -> Graph {
-    let text = format!("description: A test\nparameters:\n  P: {{type: string, description: Any, default: x}}\nsteps:\n{steps}");
+    let text = format!(
+        "description: A test\nparameters:\n  P: {{type: string, description: Any, default: x}}\nsteps:\n{steps}"
+    );
     let loaded = load(&SourceFile::new("t.yaml", text), Some("t"));
     let tool = loaded.tool.unwrap_or_else(|| panic!("{:?}", loaded.diagnostics));
     Graph::of(&tool)
@@ -44,7 +46,10 @@ fn only_the_arrows_that_are_needed() {
     for (steps, expect) in [
         ("  - {name: a, run: x}\n  - {name: b, run: x}\n  - {name: c, run: x}\n", "a>b b>c"),
         ("  - {name: a, run: x}\n  - {name: b, run: x, parallel: true}\n  - {name: c, run: x}\n", "a>c b>c"),
-        ("  - {name: a, run: x}\n  - {name: b, run: x}\n  - {name: c, run: 'x {a.output} {b.error}'}\n", "a>b b>c(error)"),
+        (
+            "  - {name: a, run: x}\n  - {name: b, run: x}\n  - {name: c, run: 'x {a.output} {b.error}'}\n",
+            "a>b b>c(error)",
+        ),
         ("  - {name: a, run: x, wait-for: [b]}\n  - {name: b, run: x, parallel: true}\n", "b>a!"),
         (DIAMOND, "a>b a>c! b>d(output) c>d(exit-code)"),
         (BRAIDED, "a>c! a>d! b>d! b>e! c>f d>f(output) e>f"),
@@ -75,12 +80,19 @@ fn check_text(steps: &str, charset: Charset, expect: &Expect) {
 
 #[test]
 fn rails() {
-    check_text("  - {name: a, run: x}\n  - {name: bb, run: x}\n", Charset::Unicode, &expect![[r#"
+    check_text(
+        "  - {name: a, run: x}\n  - {name: bb, run: x}\n",
+        Charset::Unicode,
+        &expect![[r#"
         ○  a   run: x
         │
         ○  bb  run: x
-    "#]]);
-    check_text(DIAMOND, Charset::Unicode, &expect![[r#"
+    "#]],
+    );
+    check_text(
+        DIAMOND,
+        Charset::Unicode,
+        &expect![[r#"
         ○    a  run: one
         ├─╮
         ○ │  b  run: two
@@ -89,8 +101,12 @@ fn rails() {
         ├─╯
         ○    d  run: four {b.output}
                 if {c.exit-code} == 0, may fail
-    "#]]);
-    check_text(DIAMOND, Charset::Ascii, &expect![[r#"
+    "#]],
+    );
+    check_text(
+        DIAMOND,
+        Charset::Ascii,
+        &expect![[r#"
         o    a  run: one
         +-.
         o |  b  run: two
@@ -99,8 +115,12 @@ fn rails() {
         +-'
         o    d  run: four {b.output}
                 if {c.exit-code} == 0, may fail
-    "#]]);
-    check_text(BRAIDED, Charset::Unicode, &expect![[r#"
+    "#]],
+    );
+    check_text(
+        BRAIDED,
+        Charset::Unicode,
+        &expect![[r#"
         ○          a  run: x
         ├─╮
         │ │ ○      b  run: x
@@ -112,11 +132,16 @@ fn rails() {
         │ │   ○    e  run: x
         ├─┴───╯
         ○          f  use-tool: other
-    "#]]);
-    check_text("  - {name: a, run: x, parallel: true}\n  - {name: b, run: x, parallel: true}\n", Charset::Unicode, &expect![[r#"
+    "#]],
+    );
+    check_text(
+        "  - {name: a, run: x, parallel: true}\n  - {name: b, run: x, parallel: true}\n",
+        Charset::Unicode,
+        &expect![[r#"
         ○    a  run: x
           ○  b  run: x
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -131,12 +156,14 @@ fn mermaid() {
             s0 --> s2
             s1 -->|"output"| s3
             s2 -->|"exit-code"| s3
-    "#]].assert_eq(&graph(DIAMOND).mermaid());
+    "#]]
+    .assert_eq(&graph(DIAMOND).mermaid());
     let hostile = graph("  - {name: a, run: 'echo \"]; click s0 <b>` #quot; {P}\"'}\n").mermaid();
     expect![[r#"
         flowchart TD
             s0["a<br/>run: echo #34;#93;#59; click s0 #60;b#62;#96; #35;quot#59; #123;P#125;#34;"]
-    "#]].assert_eq(&hostile);
+    "#]]
+    .assert_eq(&hostile);
 }
 
 /// Every step stands below all it waits for, nothing overlaps, and arrows that can be straight do not cross.
@@ -151,7 +178,8 @@ fn the_layout_keeps_its_promises() {
         let count = 2 + random(14);
         let steps: String = (0..count)
             .map(|step| {
-                let before: Vec<String> = (0..step).filter(|_| random(3) == 0).map(|before| format!("s{before}")).collect();
+                let before: Vec<String> =
+                    (0..step).filter(|_| random(3) == 0).map(|before| format!("s{before}")).collect();
                 format!("  - {{name: s{step}, run: x, parallel: true, wait-for: [{}]}}\n", before.join(", "))
             })
             .collect();
@@ -187,9 +215,14 @@ fn a_large_graph_takes_no_longer_than_looking_at_it() {
     assert_eq!(chain.edges.len(), 999);
     assert_eq!(chain.text(Charset::Ascii).lines().last(), Some("s999 after s998"));
     assert!(chain.svg().ends_with("</svg>\n"));
-    let fan: String = (0..1000).map(|step| format!("  - {{name: s{step}, run: x, parallel: {}}}\n", step % 100 != 0)).collect();
+    let fan: String =
+        (0..1000).map(|step| format!("  - {{name: s{step}, run: x, parallel: {}}}\n", step % 100 != 0)).collect();
     let fan = graph(&fan);
-    assert!(fan.mermaid().len() > 1000 && fan.svg().ends_with("</svg>\n") && fan.text(Charset::Ascii).lines().count() == 1000);
+    assert!(
+        fan.mermaid().len() > 1000
+            && fan.svg().ends_with("</svg>\n")
+            && fan.text(Charset::Ascii).lines().count() == 1000
+    );
     assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
 }
 
@@ -197,7 +230,10 @@ fn a_large_graph_takes_no_longer_than_looking_at_it() {
 fn the_picture_is_well_formed_whatever_names_hold() {
     let svg = graph("  - {name: a, run: 'echo \"<script>alert(1)</script>\" && echo \\u001b & {P}', run-condition: '{P} != \"<&>\"'}\n  - {name: b, use-tool: other, with: {P: '{a.output}'}}\n").svg();
     assert!(!svg.contains("<script"), "{svg}");
-    assert!(svg.contains("&lt;script&gt;") && svg.contains("class=\"label\"") && svg.contains("stroke-dasharray"), "{svg}");
+    assert!(
+        svg.contains("&lt;script&gt;") && svg.contains("class=\"label\"") && svg.contains("stroke-dasharray"),
+        "{svg}"
+    );
     // Tags nest, and no `&` stands alone.
     let mut open = Vec::new();
     for piece in svg.split('<').skip(1) {

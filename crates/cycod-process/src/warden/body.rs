@@ -152,7 +152,8 @@ unsafe fn watch(launch: *mut Launch, program: i32, signals: i32, report: *mut Re
             let left = loop {
                 let mut status = 0_i32;
                 let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
-                let reaped = sys!(libc::SYS_wait4, -1_isize, &raw mut status, libc::WNOHANG | libc::__WALL, usage.as_mut_ptr());
+                let reaped =
+                    sys!(libc::SYS_wait4, -1_isize, &raw mut status, libc::WNOHANG | libc::__WALL, usage.as_mut_ptr());
                 if reaped <= 0 {
                     break reaped == 0;
                 }
@@ -162,7 +163,12 @@ unsafe fn watch(launch: *mut Launch, program: i32, signals: i32, report: *mut Re
                     let usage = usage.as_ptr();
                     let (user, system) = ((*usage).ru_utime, (*usage).ru_stime);
                     (*report).status = status;
-                    (*report).cpu_us = user.tv_sec.wrapping_add(system.tv_sec).wrapping_mul(1_000_000).wrapping_add(user.tv_usec).wrapping_add(system.tv_usec);
+                    (*report).cpu_us = user
+                        .tv_sec
+                        .wrapping_add(system.tv_sec)
+                        .wrapping_mul(1_000_000)
+                        .wrapping_add(user.tv_usec)
+                        .wrapping_add(system.tv_usec);
                     (*report).peak_kib = (*usage).ru_maxrss;
                 }
             };
@@ -198,7 +204,10 @@ unsafe fn watch(launch: *mut Launch, program: i32, signals: i32, report: *mut Re
             while stream < 4 {
                 let poll = poll.add(stream);
                 stream = stream.wrapping_add(1);
-                if (*poll).revents != 0 && (*poll).fd >= 0 && sys!(libc::SYS_read, (*poll).fd, scratch, super::tree::SCRATCH) <= 0 {
+                if (*poll).revents != 0
+                    && (*poll).fd >= 0
+                    && sys!(libc::SYS_read, (*poll).fd, scratch, super::tree::SCRATCH) <= 0
+                {
                     (*poll).fd = -1;
                 }
             }

@@ -34,7 +34,8 @@ impl Version {
 /// Returns the places to try, best first.
 pub(super) fn bases() -> Vec<Base> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let bases = bases_in(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"), |file| fs::read_to_string(file).ok());
+    let bases =
+        bases_in(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"), |file| fs::read_to_string(file).ok());
     bases.iter().for_each(|base| sweep(&base.directory));
     bases
 }
@@ -50,10 +51,15 @@ fn bases_in(membership: &str, mounts: &str, read: impl Fn(&Path) -> Option<Strin
         if controllers.is_empty() {
             let Some(own) = mounted(mounts, "cgroup2", None, group) else { continue };
             let hands_down = |directory: &Path| {
-                read(&directory.join("cgroup.subtree_control")).is_some_and(|controls| controls.split_whitespace().any(|c| c == "memory"))
+                read(&directory.join("cgroup.subtree_control"))
+                    .is_some_and(|controls| controls.split_whitespace().any(|c| c == "memory"))
             };
             let unlimited = read(&own.join("memory.max")).is_none_or(|limit| limit.trim() == "max");
-            let directory = if hands_down(&own) { Some(own) } else { own.parent().filter(|above| unlimited && hands_down(above)).map(Path::to_owned) };
+            let directory = if hands_down(&own) {
+                Some(own)
+            } else {
+                own.parent().filter(|above| unlimited && hands_down(above)).map(Path::to_owned)
+            };
             if let Some(directory) = directory {
                 bases.insert(0, Base { directory, version: Version::V2 });
             }
@@ -73,7 +79,9 @@ fn mounted(mounts: &str, kind: &str, controller: Option<&str>, group: &str) -> O
         let mut mount = mount.split(' ').skip(3);
         let (root, point) = (mount.next()?, mount.next()?);
         let mut super_block = super_block.split(' ');
-        let found = super_block.next()? == kind && controller.is_none_or(|name| super_block.nth(1).is_some_and(|options| options.split(',').any(|o| o == name)));
+        let found = super_block.next()? == kind
+            && controller
+                .is_none_or(|name| super_block.nth(1).is_some_and(|options| options.split(',').any(|o| o == name)));
         // In a container the hierarchy may be mounted from the middle.
         let below = if root == "/" { group } else { group.strip_prefix(root)? };
         found.then(|| Path::new(point).join(below.trim_start_matches('/')))
@@ -159,7 +167,11 @@ impl Cgroup {
 }
 
 fn oom_kills(text: &str) -> u64 {
-    text.lines().filter_map(|line| line.strip_prefix("oom_kill ")).filter_map(|count| count.trim().parse().ok()).next().unwrap_or(0)
+    text.lines()
+        .filter_map(|line| line.strip_prefix("oom_kill "))
+        .filter_map(|count| count.trim().parse().ok())
+        .next()
+        .unwrap_or(0)
 }
 
 impl Drop for Cgroup {
@@ -186,8 +198,10 @@ mod tests {
     const UNIFIED: &str = "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
 
     fn check(membership: &str, mounts: &str, files: &[(&str, &str)], expect: &[(&str, Version)]) {
-        let read = |path: &Path| files.iter().find(|(name, _)| Path::new(name) == path).map(|(_, text)| (*text).to_owned());
-        let expect: Vec<Base> = expect.iter().map(|&(directory, version)| Base { directory: directory.into(), version }).collect();
+        let read =
+            |path: &Path| files.iter().find(|(name, _)| Path::new(name) == path).map(|(_, text)| (*text).to_owned());
+        let expect: Vec<Base> =
+            expect.iter().map(|&(directory, version)| Base { directory: directory.into(), version }).collect();
         assert_eq!(bases_in(membership, mounts, read), expect);
     }
 
@@ -201,7 +215,12 @@ mod tests {
         check(user, UNIFIED, &[above, (own, "1048576\n")], &[]);
         check(user, UNIFIED, &[(above.0, "cpu\n")], &[]);
         check("", "", &[], &[]);
-        check("4:memory:/docker/x/y\n", "35 34 0:30 /docker/x /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n", &[], &[("/sys/fs/cgroup/memory/y", Version::V1)]);
+        check(
+            "4:memory:/docker/x/y\n",
+            "35 34 0:30 /docker/x /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
+            &[],
+            &[("/sys/fs/cgroup/memory/y", Version::V1)],
+        );
     }
 
     #[test]

@@ -35,7 +35,12 @@ pub(super) struct Pipes {
 }
 
 /// Starts a warden that starts the program. Whether the program started is the warden's first and last report.
-pub(super) fn start(session: &Session, spec: &Spec, memory: Memory, door: Option<&OwnedFd>) -> Result<(Warden, Pipes), StartError> {
+pub(super) fn start(
+    session: &Session,
+    spec: &Spec,
+    memory: Memory,
+    door: Option<&OwnedFd>,
+) -> Result<(Warden, Pipes), StartError> {
     let program = &spec.program;
     let prepare = |doing| move |source| StartError::Prepare { program: program.path.clone(), doing, source };
     let strings = Strings::new(program);
@@ -60,7 +65,16 @@ pub(super) fn start(session: &Session, spec: &Spec, memory: Memory, door: Option
     let area = lock(&session.areas).pop().map_or_else(Area::new, Ok).map_err(prepare("reserve memory"))?;
 
     let raw = |fd: Option<&OwnedFd>| fd.map_or(-1, AsRawFd::as_raw_fd);
-    let mut keep = [input, stdout_write.as_raw_fd(), stderr_write.as_raw_fd(), raw(script.as_ref()), raw(door), theirs.as_raw_fd(), stdout.as_raw_fd(), stderr.as_raw_fd()];
+    let mut keep = [
+        input,
+        stdout_write.as_raw_fd(),
+        stderr_write.as_raw_fd(),
+        raw(script.as_ref()),
+        raw(door),
+        theirs.as_raw_fd(),
+        stdout.as_raw_fd(),
+        stderr.as_raw_fd(),
+    ];
     keep.sort_unstable();
     let absent = keep.iter().take_while(|&&fd| fd < 0).count();
     keep.rotate_left(absent);
@@ -102,7 +116,14 @@ pub(super) fn start(session: &Session, spec: &Spec, memory: Memory, door: Option
         return Err(prepare("create a process")(io::Error::from_raw_os_error(errno)));
     }
     let pid = i32::try_from(cloned).expect("process ids are small");
-    let warden = Warden { pid, control: ours, area: Some(ManuallyDrop::new(area)), strings: ManuallyDrop::new(strings), memory, gone: false };
+    let warden = Warden {
+        pid,
+        control: ours,
+        area: Some(ManuallyDrop::new(area)),
+        strings: ManuallyDrop::new(strings),
+        memory,
+        gone: false,
+    };
     Ok((warden, Pipes { stdin, stdout, stderr }))
 }
 
@@ -171,7 +192,9 @@ impl Warden {
         }
         // Its descriptors are closed, so it is about to be waitable.
         // SAFETY: no status is asked for. A process without an exit signal is waited for with `__WALL`.
-        while unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), libc::__WALL) } < 0 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {}
+        while unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), libc::__WALL) } < 0
+            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+        {}
         self.gone = true;
         true
     }
@@ -228,7 +251,10 @@ impl Strings {
         let envp = 2 + 1 + program.args.len() + 1;
         starts.insert(envp - 1, None);
         starts.push(None);
-        let pointers = starts.into_iter().map(|start| start.map_or(std::ptr::null(), |start| text[start..].as_ptr().cast())).collect();
+        let pointers = starts
+            .into_iter()
+            .map(|start| start.map_or(std::ptr::null(), |start| text[start..].as_ptr().cast()))
+            .collect();
         Strings { _text: text, pointers, envp }
     }
 
@@ -295,7 +321,8 @@ fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
 fn sealed(text: &[u8]) -> io::Result<OwnedFd> {
     use std::io::{Seek, Write};
     // SAFETY: a NUL-terminated name.
-    let fd = check(unsafe { libc::memfd_create(c"cycod-script".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) })?;
+    let fd =
+        check(unsafe { libc::memfd_create(c"cycod-script".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) })?;
     // SAFETY: just opened, and nobody else owns it.
     let mut file = std::fs::File::from(above_stdio(unsafe { OwnedFd::from_raw_fd(fd) })?);
     file.write_all(text)?;

@@ -100,7 +100,9 @@ const KCMP_VM: libc::c_int = 1;
 
 /// Reads the parent and the anonymous memory in bytes.
 fn parse_status(status: &str) -> Option<(i32, u64)> {
-    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).and_then(|rest| rest.split_whitespace().next());
+    let field = |name: &str| {
+        status.lines().find_map(|line| line.strip_prefix(name)).and_then(|rest| rest.split_whitespace().next())
+    };
     let parent = field("PPid:")?.parse().ok()?;
     // Absent for a process that has ended.
     let kib = field("RssAnon:").and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0);

@@ -84,7 +84,12 @@ pub(crate) struct Session {
 impl Session {
     pub(crate) fn new() -> io::Result<Session> {
         let null = fs::File::options().read(true).write(true).open("/dev/null")?;
-        Ok(Session { null: launch::above_stdio(null.into())?, bases: OnceLock::new(), areas: Mutex::default(), left: Mutex::default() })
+        Ok(Session {
+            null: launch::above_stdio(null.into())?,
+            bases: OnceLock::new(),
+            areas: Mutex::default(),
+            left: Mutex::default(),
+        })
     }
 
     /// Opens a session that may not use control groups.
@@ -94,7 +99,12 @@ impl Session {
         Ok(session)
     }
 
-    pub(crate) fn run(&self, spec: &Spec, stop: &Stop, sink: &mut dyn FnMut(Stream, &[u8])) -> Result<Ended, StartError> {
+    pub(crate) fn run(
+        &self,
+        spec: &Spec,
+        stop: &Stop,
+        sink: &mut dyn FnMut(Stream, &[u8]),
+    ) -> Result<Ended, StartError> {
         self.forget_finished();
         let bases = if spec.limits.memory.is_some() { self.bases.get_or_init(cgroup::bases).as_slice() } else { &[] };
         for rung in 0..=bases.len() {

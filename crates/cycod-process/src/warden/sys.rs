@@ -80,7 +80,13 @@ pub(super) fn errno(result: isize) -> Option<i32> {
 /// `stack_top` is the 16-aligned end of memory that nobody else uses until the process is gone or has executed a program;
 /// `body` obeys this module's rule; `argument` and `id` stay valid as long.
 #[inline(always)]
-pub(super) unsafe fn clone<T>(flags: i32, stack_top: *mut u8, body: unsafe extern "C" fn(*mut T) -> !, argument: *mut T, id: *mut i32) -> isize {
+pub(super) unsafe fn clone<T>(
+    flags: i32,
+    stack_top: *mut u8,
+    body: unsafe extern "C" fn(*mut T) -> !,
+    argument: *mut T,
+    id: *mut i32,
+) -> isize {
     let flags = (flags | libc::CLONE_VM | libc::CLONE_PARENT_SETTID) as usize;
     let result: isize;
     // SAFETY: both sides return from the call with the same registers. The new process (zero) has an empty stack and calls

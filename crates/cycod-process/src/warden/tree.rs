@@ -51,7 +51,12 @@ unsafe fn children(pid: i32, signal: i32, room: Room, mut found: usize) -> usize
     path.text(b"/task");
     // SAFETY: the path ends with NUL; buffers are as long as their lengths say; entries are read as the kernel writes them.
     unsafe {
-        let task = sys!(libc::SYS_openat, libc::AT_FDCWD as isize, path.as_ptr(), libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC);
+        let task = sys!(
+            libc::SYS_openat,
+            libc::AT_FDCWD as isize,
+            path.as_ptr(),
+            libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC
+        );
         if errno(task).is_some() {
             return found;
         }

@@ -22,7 +22,10 @@ const UNBORN: Duration = Duration::from_millis(1);
 pub(super) enum NotStarted {
     /// The control group did not take it; without one it may start.
     Cgroup,
-    At { stage: i32, source: io::Error },
+    At {
+        stage: i32,
+        source: io::Error,
+    },
 }
 
 impl NotStarted {
@@ -59,8 +62,13 @@ enum Cause {
 enum Phase {
     Running,
     /// Asked to stop, or to be asked as soon as there is somebody.
-    Asked { told: bool, kill_at: Instant },
-    Killing { give_up_at: Instant },
+    Asked {
+        told: bool,
+        kill_at: Instant,
+    },
+    Killing {
+        give_up_at: Instant,
+    },
 }
 
 struct Exit {
@@ -147,7 +155,9 @@ impl<'a> Watch<'a> {
                 match urgency {
                     Urgency::Kill => self.kill(Cause::Stop, now),
                     Urgency::Ask => self.ask(Cause::Stop, now),
-                    Urgency::None if self.spec.deadline.is_some_and(|deadline| now >= deadline) => self.ask(Cause::Deadline, now),
+                    Urgency::None if self.spec.deadline.is_some_and(|deadline| now >= deadline) => {
+                        self.ask(Cause::Deadline, now);
+                    }
                     Urgency::None => {}
                 }
             }
@@ -182,7 +192,8 @@ impl<'a> Watch<'a> {
         let mut pids = tree::descendants(self.warden.pid(), &[]);
         pids.retain(|pid| !self.told.contains(pid));
         // A stopped process would not hear the request.
-        pids.iter().for_each(|&pid| [libc::SIGTERM, libc::SIGCONT].into_iter().for_each(|signal| sys::kill(pid, signal)));
+        pids.iter()
+            .for_each(|&pid| [libc::SIGTERM, libc::SIGCONT].into_iter().for_each(|signal| sys::kill(pid, signal)));
         self.told.extend(pids);
     }
 
@@ -205,7 +216,9 @@ impl<'a> Watch<'a> {
     }
 
     fn is_over(&self, now: Instant) -> bool {
-        let all_read = self.outputs.iter().all(Option::is_none) || self.read_until().is_some_and(|until| now >= until) || self.stop.is_raised();
+        let all_read = self.outputs.iter().all(Option::is_none)
+            || self.read_until().is_some_and(|until| now >= until)
+            || self.stop.is_raised();
         match self.phase {
             Phase::Running => self.exit.is_some() && all_read,
             Phase::Asked { .. } => self.gone.is_some() && all_read,
@@ -264,7 +277,10 @@ impl<'a> Watch<'a> {
         match self.warden.receive()? {
             Some(report) if report.failed == stage::CGROUP => return Some(NotStarted::Cgroup),
             Some(report) if report.failed != stage::NONE => {
-                return Some(NotStarted::At { stage: report.failed, source: io::Error::from_raw_os_error(report.failed_errno) });
+                return Some(NotStarted::At {
+                    stage: report.failed,
+                    source: io::Error::from_raw_os_error(report.failed_errno),
+                });
             }
             Some(report) => {
                 let at = Instant::now();
@@ -313,7 +329,8 @@ impl<'a> Watch<'a> {
                 return length;
             }
             Err(_) => {
-                if !matches!(io::Error::last_os_error().kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) {
+                if !matches!(io::Error::last_os_error().kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
+                {
                     self.outputs[index] = None;
                 }
             }
@@ -391,7 +408,10 @@ fn own_peak(kib: i64) -> Option<u64> {
 }
 
 pub(super) fn timespec(duration: Duration) -> libc::timespec {
-    libc::timespec { tv_sec: duration.as_secs().try_into().unwrap_or(i64::MAX), tv_nsec: duration.subsec_nanos().into() }
+    libc::timespec {
+        tv_sec: duration.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: duration.subsec_nanos().into(),
+    }
 }
 
 fn bytes_waiting(pipe: &OwnedFd) -> usize {
@@ -418,7 +438,9 @@ fn write_quietly(pipe: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
         libc::pthread_sigmask(libc::SIG_BLOCK, &raw const sigpipe, &raw mut before);
         let length = libc::write(pipe.as_raw_fd(), bytes.as_ptr().cast(), bytes.len());
         let result = usize::try_from(length).map_err(|_| io::Error::last_os_error());
-        if result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe) && libc::sigismember(&raw const pending, libc::SIGPIPE) == 0 {
+        if result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+            && libc::sigismember(&raw const pending, libc::SIGPIPE) == 0
+        {
             let now = timespec(Duration::ZERO);
             libc::sigtimedwait(&raw const sigpipe, std::ptr::null_mut(), &raw const now);
         }

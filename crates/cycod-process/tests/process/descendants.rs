@@ -93,11 +93,16 @@ fn those_who_heed_the_request_are_not_killed() {
 fn a_storm_of_forks_is_ended() {
     // Ten lines of descent that never hold still: each process forks and dies, in a session of its own, as fast as it can.
     let marker = marker();
-    let mut spec = perl("use POSIX; $| = 1; for (1..10) { next if fork; while (1) { setsid(); exit if fork; } } print 1; sleep 60");
+    let mut spec = perl(
+        "use POSIX; $| = 1; for (1..10) { next if fork; while (1) { setsid(); exit if fork; } } print 1; sleep 60",
+    );
     spec.program = spec.program.env(marker.as_str(), "1");
     let stop = Stop::new().expect("descriptors are left");
     let begun = Instant::now();
-    let ended = Session::new().expect("a session opens").run(&spec, &stop, &mut |_, _| stop.kill()).expect("the program starts");
+    let ended = Session::new()
+        .expect("a session opens")
+        .run(&spec, &stop, &mut |_, _| stop.kill())
+        .expect("the program starts");
     assert_eq!(ended.ending, Ending::Stopped { killed: true });
     assert_eq!(marked(&marker), []);
     assert!(begun.elapsed() < Duration::from_secs(20));
@@ -107,10 +112,15 @@ fn a_storm_of_forks_is_ended() {
 fn a_growing_tree_is_ended() {
     // Doubles up to some five hundred, all of them ignoring what can be ignored.
     let marker = marker();
-    let mut spec = perl("use POSIX; $SIG{TERM} = 'IGNORE'; for (1..9) { my $child = fork; setsid() if !$child } syswrite STDOUT, '.'; sleep 60");
+    let mut spec = perl(
+        "use POSIX; $SIG{TERM} = 'IGNORE'; for (1..9) { my $child = fork; setsid() if !$child } syswrite STDOUT, '.'; sleep 60",
+    );
     spec.program = spec.program.env(marker.as_str(), "1");
     let stop = Stop::new().expect("descriptors are left");
-    let ended = Session::new().expect("a session opens").run(&spec, &stop, &mut |_, _| stop.kill()).expect("the program starts");
+    let ended = Session::new()
+        .expect("a session opens")
+        .run(&spec, &stop, &mut |_, _| stop.kill())
+        .expect("the program starts");
     assert_eq!(ended.ending, Ending::Stopped { killed: true });
     assert_eq!(marked(&marker), []);
 }
@@ -146,7 +156,8 @@ fn a_background_server_serves_later_programs() {
 fn a_background_server_survives_on_every_mechanism() {
     let session = Session::portable();
     let marker = marker();
-    let mut spec = perl("if (!fork) { $| = 1; while (1) { print 'x' x 10_000; select undef, undef, undef, 0.001 } } exit 0");
+    let mut spec =
+        perl("if (!fork) { $| = 1; while (1) { print 'x' x 10_000; select undef, undef, undef, 0.001 } } exit 0");
     spec.program = spec.program.env(marker.as_str(), "1");
     assert!(run_in(&session, &spec).ended.pipe_held);
     assert!(run_in(&session, &sh("sleep 0.2")).ended.is_success());
@@ -194,7 +205,9 @@ fn a_host_that_runs_hosts_ends_them_with_everything_below() {
     let own = std::env::current_exe().expect("we are a file");
     let mut spec = Spec::new(program("env", &[]).env("CYCOD_TEST_MARKER", marker.as_str()));
     spec.program.args = vec![own.into()];
-    spec.program.args.extend(["--ignored", "--exact", "--nocapture", "--test-threads=1", "host::forest"].map(Into::into));
+    spec.program
+        .args
+        .extend(["--ignored", "--exact", "--nocapture", "--test-threads=1", "host::forest"].map(Into::into));
     let stop = Stop::new().expect("descriptors are left");
     let mut text = Vec::new();
     let ended = Session::new().expect("a session opens").run(&spec, &stop, &mut |_, bytes| {

@@ -29,10 +29,16 @@ fn signals_are_as_a_program_expects_them() {
 #[test]
 fn environment_name_and_directory_are_as_given() {
     for session in [Session::new().expect("a session opens"), Session::portable()] {
-        let mut program = program("sh", &["-c", "echo \"$0\"; pwd; env | sort | grep -v ^_= "]).env("A", "1").env("A", "a b\nc").env("PWD", "/usr");
+        let mut program = program("sh", &["-c", "echo \"$0\"; pwd; env | sort | grep -v ^_= "])
+            .env("A", "1")
+            .env("A", "a b\nc")
+            .env("PWD", "/usr");
         program.cwd = "/usr".into();
         let run = run_in(&session, &Spec::new(program.clone()));
-        assert_eq!(run.out(), format!("{}\n/usr\nA=a b\nPATH=/usr/local/bin:/usr/bin:/bin\nPWD=/usr\nc\n", program.path.display()));
+        assert_eq!(
+            run.out(),
+            format!("{}\n/usr\nA=a b\nPATH=/usr/local/bin:/usr/bin:/bin\nPWD=/usr\nc\n", program.path.display())
+        );
         program.arg0 = Some("-other".into());
         program.args = vec!["-c".into(), "tr '\\0' ' ' < /proc/$$/cmdline".into()];
         assert_eq!(run_in(&session, &Spec::new(program)).out(), "-other -c tr '\\0' ' ' < /proc/$$/cmdline ");
@@ -41,7 +47,9 @@ fn environment_name_and_directory_are_as_given() {
 
 #[test]
 fn it_has_a_session_of_its_own_and_no_terminal() {
-    let run = run(&perl("open F, '/proc/self/stat'; my @f = split ' ', (split /\\) /, <F>)[1]; print $f[2] == $$ && $f[3] == $$, ' ', open(T, '+<', '/dev/tty') ? 'tty' : 'none'"));
+    let run = run(&perl(
+        "open F, '/proc/self/stat'; my @f = split ' ', (split /\\) /, <F>)[1]; print $f[2] == $$ && $f[3] == $$, ' ', open(T, '+<', '/dev/tty') ? 'tty' : 'none'",
+    ));
     assert_eq!(run.out(), "1 none");
 }
 

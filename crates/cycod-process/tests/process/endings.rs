@@ -39,7 +39,10 @@ fn deadline_keeps_what_was_written() {
         let run = run_in(&session, &spec);
         assert_eq!(run.out(), "before\n");
         assert!(matches!(run.ended.ending, Ending::TimedOut { killed } if !(exact && killed)), "{run:?}");
-        assert!(run.ended.duration >= Duration::from_millis(200) && begun.elapsed() < Duration::from_secs(20), "{run:?}");
+        assert!(
+            run.ended.duration >= Duration::from_millis(200) && begun.elapsed() < Duration::from_secs(20),
+            "{run:?}"
+        );
     }
 }
 

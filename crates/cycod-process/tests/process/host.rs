@@ -132,7 +132,8 @@ fn interrupted() {
 #[test]
 fn the_first_interrupt_asks_and_the_second_kills() {
     use std::os::unix::process::ExitStatusExt;
-    for (first, second) in [(libc::SIGINT, libc::SIGINT), (libc::SIGTERM, libc::SIGINT), (libc::SIGHUP, libc::SIGTERM)] {
+    for (first, second) in [(libc::SIGINT, libc::SIGINT), (libc::SIGTERM, libc::SIGINT), (libc::SIGHUP, libc::SIGTERM)]
+    {
         let (mut child, lines) = host("interrupted", "");
         let pid = child.id().cast_signed();
         // SAFETY: plain call without pointers, to a child that we have not waited for.
@@ -158,7 +159,11 @@ fn trace() {
     let descriptors = || std::fs::read_dir("/proc/self/fd").expect("procfs is mounted").count();
     let children = || -> usize {
         let threads = std::fs::read_dir("/proc/self/task").expect("procfs is mounted").flatten();
-        threads.map(|thread| std::fs::read_to_string(thread.path().join("children")).unwrap_or_default().split_whitespace().count()).sum()
+        threads
+            .map(|thread| {
+                std::fs::read_to_string(thread.path().join("children")).unwrap_or_default().split_whitespace().count()
+            })
+            .sum()
     };
     let maps = || std::fs::read_to_string("/proc/self/maps").expect("procfs is mounted").lines().count();
     let before = descriptors();
@@ -221,7 +226,9 @@ fn a_host_may_ignore_its_children_and_close_its_input() {
 #[ignore = "a host for `on_our_terminal`"]
 fn terminal() {
     let session = Session::new().expect("a session opens");
-    let mut spec = perl("use POSIX; open T, '+<', '/dev/tty' or die; my $line = <T>; print getpgrp() == tcgetpgrp(fileno T) ? 'ours' : 'foreign', qq( $line)");
+    let mut spec = perl(
+        "use POSIX; open T, '+<', '/dev/tty' or die; my $line = <T>; print getpgrp() == tcgetpgrp(fileno T) ? 'ours' : 'foreign', qq( $line)",
+    );
     spec.terminal = Terminal::Inherit;
     let run = run_in(&session, &spec);
     println!("begun {}", run.out().trim_end());
@@ -231,7 +238,9 @@ fn terminal() {
     let mut spec = hears("INT", "print qq(heard\\n); exit 3");
     spec.terminal = Terminal::Inherit;
     spec.grace = Duration::from_secs(60);
-    let ended = session.run(&spec, &Stop::new().expect("descriptors are left"), &mut |_, bytes| print!("{}", String::from_utf8_lossy(bytes)));
+    let ended = session.run(&spec, &Stop::new().expect("descriptors are left"), &mut |_, bytes| {
+        print!("{}", String::from_utf8_lossy(bytes));
+    });
     // Ours may be delivered a little later, to another thread.
     until("the host heard it too", || handling.signal().is_some());
     println!("{:?} {:?}", ended.expect("the program starts").ending, handling.signal());

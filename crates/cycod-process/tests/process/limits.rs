@@ -33,7 +33,8 @@ fn memory_is_limited_by_a_control_group_where_there_is_one() {
 #[test]
 fn a_limit_counts_the_whole_tree() {
     // Four processes, each well below the limit; the shell itself would exit with success.
-    let script = format!("for i in 1 2 3 4; do perl -e 'my $x = \"x\" x 60_000_000; sleep 20' & done; wait; exit 0; # {EATER}");
+    let script =
+        format!("for i in 1 2 3 4; do perl -e 'my $x = \"x\" x 60_000_000; sleep 20' & done; wait; exit 0; # {EATER}");
     for session in [Session::new().expect("a session opens"), Session::without_cgroups().expect("a session opens")] {
         let marker = marker();
         let mut spec = sh(&script);
@@ -94,7 +95,8 @@ fn control_groups_are_removed() {
 #[test]
 fn other_limits_are_the_kernels() {
     let mut spec = sh("ulimit -n; ulimit -t; ulimit -f");
-    spec.limits = Limits { open_files: Some(64), cpu_seconds: Some(7), file_size: Some(512 * 1024), ..Limits::default() };
+    spec.limits =
+        Limits { open_files: Some(64), cpu_seconds: Some(7), file_size: Some(512 * 1024), ..Limits::default() };
     for session in [Session::new().expect("a session opens"), Session::portable()] {
         assert_eq!(run_in(&session, &spec).out(), "64\n7\n1024\n");
     }

@@ -23,7 +23,9 @@ fn follows_the_rules_of_execvp() {
         match find_program(name.as_ref(), path.as_ref(), root) {
             Ok(path) => path.strip_prefix(root).expect("all of them are below the root").display().to_string(),
             Err(ProgramNotFound::Missing { name }) => format!("missing {}", name.display()),
-            Err(ProgramNotFound::NotExecutable { path }) => format!("refused {}", path.strip_prefix(root).expect("as above").display()),
+            Err(ProgramNotFound::NotExecutable { path }) => {
+                format!("refused {}", path.strip_prefix(root).expect("as above").display())
+            }
         }
     };
     for (name, path, expect) in [

@@ -63,7 +63,11 @@ fn output_arrives_while_the_program_runs() {
     for session in sessions() {
         // It ends only because what it wrote has been seen.
         let stop = Stop::new().expect("descriptors are left");
-        let ended = session.run(&sh("printf x; sleep 60"), &stop, &mut |_, bytes| if bytes == b"x" { stop.kill() });
+        let ended = session.run(&sh("printf x; sleep 60"), &stop, &mut |_, bytes| {
+            if bytes == b"x" {
+                stop.kill();
+            }
+        });
         assert_eq!(ended.expect("the program starts").ending, Ending::Stopped { killed: true });
     }
 }
@@ -74,12 +78,16 @@ fn a_slow_reader_gets_everything_after_the_end() {
     let mut spec = perl("print 'x' x 900_000");
     spec.linger = Duration::ZERO;
     let (mut bytes, mut first) = (0, true);
-    let ended = Session::new().expect("a session opens").run(&spec, &Stop::new().expect("descriptors are left"), &mut |_, piece| {
-        bytes += piece.len();
-        if std::mem::take(&mut first) {
-            std::thread::sleep(Duration::from_millis(200));
-        }
-    });
+    let ended = Session::new().expect("a session opens").run(
+        &spec,
+        &Stop::new().expect("descriptors are left"),
+        &mut |_, piece| {
+            bytes += piece.len();
+            if std::mem::take(&mut first) {
+                std::thread::sleep(Duration::from_millis(200));
+            }
+        },
+    );
     assert_eq!((ended.expect("the program starts").ending, bytes), (Ending::Exited(0), 900_000));
 }
 

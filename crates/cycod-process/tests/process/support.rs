@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use cycod_process::{Ended, Program, Session, Spec, StartError, Stop, Stream, find_program};
 
 pub(crate) fn path(name: &str) -> PathBuf {
-    find_program(name.as_ref(), "/usr/local/bin:/usr/bin:/bin".as_ref(), "/".as_ref()).expect("the program is installed")
+    find_program(name.as_ref(), "/usr/local/bin:/usr/bin:/bin".as_ref(), "/".as_ref())
+        .expect("the program is installed")
 }
 
 /// A program with nothing of our environment but a search path.
@@ -28,7 +29,9 @@ pub(crate) fn perl(script: &str) -> Spec {
 /// A program that says `ready` and, at each `signal`, does what `then` says. Not a shell: dash loses a signal that arrives
 /// while it starts a command.
 pub(crate) fn hears(signal: &str, then: &str) -> Spec {
-    perl(&format!("$| = 1; $SIG{{{signal}}} = sub {{ {then} }}; print qq(ready\\n); select undef, undef, undef, 0.05 while 1"))
+    perl(&format!(
+        "$| = 1; $SIG{{{signal}}} = sub {{ {then} }}; print qq(ready\\n); select undef, undef, undef, 0.05 while 1"
+    ))
 }
 
 /// Everything one run gave.

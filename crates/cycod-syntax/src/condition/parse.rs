@@ -62,7 +62,13 @@ pub(crate) struct Parser<'a> {
 type Parsed<T> = Result<T, Failure>;
 
 impl<'a> Parser<'a> {
-    pub(crate) fn new(text: &'a str, at: usize, origin: &'a dyn Fn(usize) -> u32, names: &'a Names, position: Position) -> Self {
+    pub(crate) fn new(
+        text: &'a str,
+        at: usize,
+        origin: &'a dyn Fn(usize) -> u32,
+        names: &'a Names,
+        position: Position,
+    ) -> Self {
         Self { text, at, origin, names, position, depth: 0, operators: 0, warnings: Vec::new() }
     }
 
@@ -83,12 +89,20 @@ impl<'a> Parser<'a> {
 
     pub(crate) fn failure(&self, code: Code, at: usize, message: String) -> Failure {
         let width = self.text[at..].chars().next().map_or(0, char::len_utf8);
-        let span = if width == 0 { Span { start: (self.origin)(at), end: (self.origin)(at) } } else { self.span(at, at + width) };
+        let span = if width == 0 {
+            Span { start: (self.origin)(at), end: (self.origin)(at) }
+        } else {
+            self.span(at, at + width)
+        };
         Failure { diagnostic: Box::new(Diagnostic::error(code, span, message)), at, after_question: false }
     }
 
     fn fails(&self, start: usize, end: usize, code: Code, message: String) -> Failure {
-        Failure { diagnostic: Box::new(Diagnostic::error(code, self.span(start, end), message)), at: start, after_question: false }
+        Failure {
+            diagnostic: Box::new(Diagnostic::error(code, self.span(start, end), message)),
+            at: start,
+            after_question: false,
+        }
     }
 
     pub(crate) fn expect(&mut self, character: char) -> Parsed<()> {
@@ -283,7 +297,9 @@ impl<'a> Parser<'a> {
                 failure.diagnostic = Box::new(failure.diagnostic.help(help));
                 Err(failure)
             }
-            (Position::RunCondition, Resolution::Known(reference)) if leads || matches!(reference, Reference::Step { .. }) => {
+            (Position::RunCondition, Resolution::Known(reference))
+                if leads || matches!(reference, Reference::Step { .. }) =>
+            {
                 let edit = Edit { span, replacement: format!("{{{word}}}") };
                 self.warnings.push(
                     Diagnostic::warning(UNBRACED, span, format!("`{word}` is a word here, not the value of that name"))
@@ -324,7 +340,11 @@ impl<'a> Parser<'a> {
                 failure.diagnostic.help = help;
                 Err(failure)
             }
-            wrong => Err(Failure { diagnostic: Box::new(unresolved(&wrong, span, self.names)), at: start, after_question: false }),
+            wrong => Err(Failure {
+                diagnostic: Box::new(unresolved(&wrong, span, self.names)),
+                at: start,
+                after_question: false,
+            }),
         }
     }
 
@@ -352,8 +372,11 @@ impl<'a> Parser<'a> {
     }
 
     fn mixed(&self, start: usize) -> Failure {
-        let mut failure = self.fails(start, self.at, SYNTAX, "a placeholder inside of a quoted text is not replaced here".to_owned());
-        failure.diagnostic = Box::new(failure.diagnostic.help("compare the value itself: `{name} == 'text'`, or use `contains` or `matches`"));
+        let mut failure =
+            self.fails(start, self.at, SYNTAX, "a placeholder inside of a quoted text is not replaced here".to_owned());
+        failure.diagnostic = Box::new(
+            failure.diagnostic.help("compare the value itself: `{name} == 'text'`, or use `contains` or `matches`"),
+        );
         failure
     }
 
@@ -369,7 +392,8 @@ impl<'a> Parser<'a> {
                 self.at = start + offset + 1;
                 return Ok(text);
             }
-            let escaped = characters.clone().next().map(|(_, next)| next).filter(|next| *next == quote || *next == '\\');
+            let escaped =
+                characters.clone().next().map(|(_, next)| next).filter(|next| *next == quote || *next == '\\');
             match escaped {
                 Some(next) if character == '\\' => {
                     text.push(next);
@@ -400,7 +424,9 @@ impl<'a> Parser<'a> {
         let word = self.word();
         let (message, help) = if rest.is_empty() {
             ("the condition ends where a value was expected".to_owned(), None)
-        } else if let Some(symbol) = ["==", "!=", "<=", ">=", "<", ">", "&&", "||"].into_iter().find(|symbol| rest.starts_with(symbol)) {
+        } else if let Some(symbol) =
+            ["==", "!=", "<=", ">=", "<", ">", "&&", "||"].into_iter().find(|symbol| rest.starts_with(symbol))
+        {
             (format!("expected a value before `{symbol}`"), None)
         } else if rest.starts_with('=') {
             ("`=` is not an operator".to_owned(), Some("compare with `==`"))
@@ -416,7 +442,11 @@ impl<'a> Parser<'a> {
                 "not" | "NOT" => "write `!`",
                 _ => "expected an operator such as `==`, `&&` or `contains`; put text of several words in quotes",
             };
-            let shown = if word.is_empty() { rest.chars().next().map(String::from).unwrap_or_default() } else { word.to_owned() };
+            let shown = if word.is_empty() {
+                rest.chars().next().map(String::from).unwrap_or_default()
+            } else {
+                word.to_owned()
+            };
             (format!("`{shown}` was not expected here"), Some(help))
         };
         let mut failure = if word.is_empty() {

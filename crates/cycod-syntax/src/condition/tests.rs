@@ -27,16 +27,25 @@ fn lookup(reference: &Reference) -> Option<Value> {
 fn describe(text: &str, position: Position) -> String {
     let (expression, diagnostics) = parse(text, |at| at as u32, &names(), position);
     let mut out = match &expression {
-        Some(expression) => format!("{expression} => {}", match eval(expression, &lookup) {
-            Ok(answer) => answer.to_string(),
-            Err(error) => error.to_string(),
-        }),
+        Some(expression) => format!(
+            "{expression} => {}",
+            match eval(expression, &lookup) {
+                Ok(answer) => answer.to_string(),
+                Err(error) => error.to_string(),
+            }
+        ),
         None => String::new(),
     };
     for diagnostic in diagnostics {
         let span = diagnostic.span().unwrap_or_default();
         let covered = text.get(span.start as usize..span.end as usize).unwrap_or("OUT OF BOUNDS");
-        out.push_str(&format!("{}{:?}[{}] {covered:?} {}", if out.is_empty() { "" } else { "\n" }, diagnostic.severity, diagnostic.code.0, diagnostic.message));
+        out.push_str(&format!(
+            "{}{:?}[{}] {covered:?} {}",
+            if out.is_empty() { "" } else { "\n" },
+            diagnostic.severity,
+            diagnostic.code.0,
+            diagnostic.message
+        ));
         for extra in diagnostic.notes.iter().chain(&diagnostic.help) {
             out.push_str(&format!(" ({extra})"));
         }
@@ -62,8 +71,14 @@ fn check_false(text: &str) {
 
 #[test]
 fn precedence() {
-    check("!{FLAG} == false && {COUNT} > 3 || {NAME} contains als", expect!["((!FLAG == false) && (COUNT > 3)) || (NAME contains 'als') => true"]);
-    check("(({try-https.exit-code} == 0) || ({fetch.exit-code} == 0)) && ({fetch.exit-code} == 0)", expect!["((try-https.exit-code == 0) || (fetch.exit-code == 0)) && (fetch.exit-code == 0) => true"]);
+    check(
+        "!{FLAG} == false && {COUNT} > 3 || {NAME} contains als",
+        expect!["((!FLAG == false) && (COUNT > 3)) || (NAME contains 'als') => true"],
+    );
+    check(
+        "(({try-https.exit-code} == 0) || ({fetch.exit-code} == 0)) && ({fetch.exit-code} == 0)",
+        expect!["((try-https.exit-code == 0) || (fetch.exit-code == 0)) && (fetch.exit-code == 0) => true"],
+    );
     check("!({FLAG} || {FLAG})", expect!["!(FLAG || FLAG) => false"]);
     check("!!{FLAG}", expect!["!!FLAG => true"]);
 }
@@ -71,16 +86,47 @@ fn precedence() {
 #[test]
 fn comparisons() {
     for text in [
-        "{COUNT} == 10.0", "{COUNT} != 9", "{COUNT} >= 10", "{COUNT} > 9.5", "9 < 10", "'9' < '10'", "' 7 ' == 7", "abc == 'abc'", "1e3 == 1000",
-        "99999999999999999999999 > 99999999999999999999998", "{FLAG} == true", "{LIST} contains a", "{LIST} contains 2.0", "{NAME} contains ''",
-        "{fetch.output} contains '&& ok'", "{fetch.output} matches '^v[0-9]+\\.'", "'{fetch.output}' == 'v1.2 && ok'", "\"{COUNT}\" == 10", "{NAME}", "'it\\'s' == \"it's\"",
+        "{COUNT} == 10.0",
+        "{COUNT} != 9",
+        "{COUNT} >= 10",
+        "{COUNT} > 9.5",
+        "9 < 10",
+        "'9' < '10'",
+        "' 7 ' == 7",
+        "abc == 'abc'",
+        "1e3 == 1000",
+        "99999999999999999999999 > 99999999999999999999998",
+        "{FLAG} == true",
+        "{LIST} contains a",
+        "{LIST} contains 2.0",
+        "{NAME} contains ''",
+        "{fetch.output} contains '&& ok'",
+        "{fetch.output} matches '^v[0-9]+\\.'",
+        "'{fetch.output}' == 'v1.2 && ok'",
+        "\"{COUNT}\" == 10",
+        "{NAME}",
+        "'it\\'s' == \"it's\"",
     ] {
         check_true(text);
     }
-    for text in ["{COUNT} == 11", "{LIST} contains b", "{fetch.exit-code}", "''", "0", "0.0", "false", "!{NAME}", "1.0.0 == 1.0", "{fetch.output} matches 'x$'"] {
+    for text in [
+        "{COUNT} == 11",
+        "{LIST} contains b",
+        "{fetch.exit-code}",
+        "''",
+        "0",
+        "0.0",
+        "false",
+        "!{NAME}",
+        "1.0.0 == 1.0",
+        "{fetch.output} matches 'x$'",
+    ] {
         check_false(text);
     }
-    check("{NAME} < 3", expect!["NAME < 3 => `{NAME} (false)` and `3` cannot be compared with `<`, which orders numbers"]);
+    check(
+        "{NAME} < 3",
+        expect!["NAME < 3 => `{NAME} (false)` and `3` cannot be compared with `<`, which orders numbers"],
+    );
     check("abc < abd", expect!["'abc' < 'abd' => `abc` and `abd` cannot be compared with `<`, which orders numbers"]);
     check("{UNSET}", expect!["UNSET => `UNSET` has no value"]);
     check("true || {UNSET}", expect!["true || UNSET => true"]);
@@ -90,24 +136,72 @@ fn comparisons() {
 fn mistakes_are_told() {
     for (text, expect) in [
         ("", expect![[r#"Error[condition-syntax] "" the condition ends where a value was expected"#]]),
-        ("{fetch.exit-code} = 0", expect![[r#"Error[condition-syntax] "=" `=` is not an operator (compare with `==`)"#]]),
-        ("{fetch.exit-code} == 0 and {FLAG}", expect![[r#"Error[condition-syntax] "and" `and` was not expected here (write `&&`)"#]]),
-        ("{fetch.exit-code} == 0 & {FLAG}", expect![[r#"Error[condition-syntax] "&" `&` is not an operator (write `&&` or `||`)"#]]),
-        ("1 == 2 == 3", expect![[r#"Error[condition-syntax] "=" comparisons cannot be chained (join them with `&&` or `||`, or use parentheses)"#]]),
+        (
+            "{fetch.exit-code} = 0",
+            expect![[r#"Error[condition-syntax] "=" `=` is not an operator (compare with `==`)"#]],
+        ),
+        (
+            "{fetch.exit-code} == 0 and {FLAG}",
+            expect![[r#"Error[condition-syntax] "and" `and` was not expected here (write `&&`)"#]],
+        ),
+        (
+            "{fetch.exit-code} == 0 & {FLAG}",
+            expect![[r#"Error[condition-syntax] "&" `&` is not an operator (write `&&` or `||`)"#]],
+        ),
+        (
+            "1 == 2 == 3",
+            expect![[
+                r#"Error[condition-syntax] "=" comparisons cannot be chained (join them with `&&` or `||`, or use parentheses)"#
+            ]],
+        ),
         ("({FLAG}", expect![[r#"Error[condition-syntax] "(" this `(` is never closed"#]]),
         ("{FLAG})", expect![[r#"Error[condition-syntax] ")" a `)` with nothing to close"#]]),
-        ("{fetch.exitcode} == 0", expect![[r#"Error[unknown-step-attribute] "{fetch.exitcode}" a step has no `exitcode`, which is asked of `fetch` (did you mean `fetch.exit-code`?)"#]]),
-        ("{fecth.exit-code} == 0", expect![[r#"Error[unknown-step-reference] "{fecth.exit-code}" `fecth` is not a step of this tool (did you mean `fetch`?)"#]]),
-        ("{fetch} == 0", expect![[r#"Error[unknown-name-in-condition] "{fetch}" `fetch` is not a known name (ask for one of its results, as in `{fetch.exit-code}`)"#]]),
-        ("{name} == x", expect![[r#"Error[unknown-name-in-condition] "{name}" `name` is not a known name (did you mean `NAME`?)"#]]),
-        ("{NAME:trim} == x", expect![[r#"Error[unknown-name-in-condition] "{NAME:trim}" `NAME:trim` is not a known name (a condition compares the value itself; transforms are not applied here)"#]]),
-        ("fetch.exit-code == 0", expect![[r#"
+        (
+            "{fetch.exitcode} == 0",
+            expect![[
+                r#"Error[unknown-step-attribute] "{fetch.exitcode}" a step has no `exitcode`, which is asked of `fetch` (did you mean `fetch.exit-code`?)"#
+            ]],
+        ),
+        (
+            "{fecth.exit-code} == 0",
+            expect![[
+                r#"Error[unknown-step-reference] "{fecth.exit-code}" `fecth` is not a step of this tool (did you mean `fetch`?)"#
+            ]],
+        ),
+        (
+            "{fetch} == 0",
+            expect![[
+                r#"Error[unknown-name-in-condition] "{fetch}" `fetch` is not a known name (ask for one of its results, as in `{fetch.exit-code}`)"#
+            ]],
+        ),
+        (
+            "{name} == x",
+            expect![[r#"Error[unknown-name-in-condition] "{name}" `name` is not a known name (did you mean `NAME`?)"#]],
+        ),
+        (
+            "{NAME:trim} == x",
+            expect![[
+                r#"Error[unknown-name-in-condition] "{NAME:trim}" `NAME:trim` is not a known name (a condition compares the value itself; transforms are not applied here)"#
+            ]],
+        ),
+        (
+            "fetch.exit-code == 0",
+            expect![[r#"
             'fetch.exit-code' == 0 => false
-            Warning[unbraced-name] "fetch.exit-code" `fetch.exit-code` is a word here, not the value of that name"#]]),
+            Warning[unbraced-name] "fetch.exit-code" `fetch.exit-code` is a word here, not the value of that name"#]],
+        ),
         ("'open == 1", expect![[r#"Error[condition-syntax] "'" this quote is never closed"#]]),
         ("{NAME", expect![[r#"Error[condition-syntax] "{" this `{` is never closed"#]]),
-        ("{NAME} matches '['", expect![[r#"Error[bad-pattern] "'['" `[` is not a regular expression (unclosed character class)"#]]),
-        ("'x-{NAME}' == 'x-1'", expect![[r#"Error[condition-syntax] "'x-{NAME}'" a placeholder inside of a quoted text is not replaced here (compare the value itself: `{name} == 'text'`, or use `contains` or `matches`)"#]]),
+        (
+            "{NAME} matches '['",
+            expect![[r#"Error[bad-pattern] "'['" `[` is not a regular expression (unclosed character class)"#]],
+        ),
+        (
+            "'x-{NAME}' == 'x-1'",
+            expect![[
+                r#"Error[condition-syntax] "'x-{NAME}'" a placeholder inside of a quoted text is not replaced here (compare the value itself: `{name} == 'text'`, or use `contains` or `matches`)"#
+            ]],
+        ),
         ("{NAME} == ", expect![[r#"Error[condition-syntax] "" the condition ends where a value was expected"#]]),
         ("== 1", expect![[r#"Error[condition-syntax] "=" expected a value before `==`"#]]),
     ] {
@@ -121,14 +215,23 @@ fn bare_names_in_choices() {
     check("COUNT > 3 && fetch.exit-code == 0", expect!["(COUNT > 3) && (fetch.exit-code == 0) => true"]);
     check("NAME == COUNT", expect!["NAME == COUNT => false"]);
     check("NAME == word", expect!["NAME == 'word' => false"]);
-    check("word == NAME", expect![[r#"Error[condition-syntax] "word" `word` is not a known name (write `'word'` if the text is meant)"#]]);
+    check(
+        "word == NAME",
+        expect![[r#"Error[condition-syntax] "word" `word` is not a known name (write `'word'` if the text is meant)"#]],
+    );
     check("DEBUG", expect!["DEBUG => `DEBUG` has no value"]);
     check("NAEM == 'x'", expect!["NAEM == 'x' => `NAEM` has no value"]);
 }
 
 #[test]
 fn hostile_conditions_end() {
-    for text in ["(".repeat(100_000), "!".repeat(100_000), "1 && ".repeat(50_000) + "1", "'".repeat(99_999), "{".repeat(100_000)] {
+    for text in [
+        "(".repeat(100_000),
+        "!".repeat(100_000),
+        "1 && ".repeat(50_000) + "1",
+        "'".repeat(99_999),
+        "{".repeat(100_000),
+    ] {
         let (expression, diagnostics) = parse(&text, |at| at as u32, &names(), Position::RunCondition);
         assert!(expression.is_none() && diagnostics.len() == 1, "{}", &text[..9]);
     }
@@ -136,7 +239,35 @@ fn hostile_conditions_end() {
 
 fn any_condition() -> impl Strategy<Value = String> {
     let fragments = prop::sample::select(vec![
-        "{NAME}", "{COUNT}", "{fetch.output}", "{nope}", "'a'", "\"b\"", "1", "-2.5", "word", "true", " == ", "!=", "<", ">=", "&&", " || ", "!", "(", ")", " contains ", " matches ", " ", "'", "\\", "{", "}", "é", "=", "fetch.output",
+        "{NAME}",
+        "{COUNT}",
+        "{fetch.output}",
+        "{nope}",
+        "'a'",
+        "\"b\"",
+        "1",
+        "-2.5",
+        "word",
+        "true",
+        " == ",
+        "!=",
+        "<",
+        ">=",
+        "&&",
+        " || ",
+        "!",
+        "(",
+        ")",
+        " contains ",
+        " matches ",
+        " ",
+        "'",
+        "\\",
+        "{",
+        "}",
+        "é",
+        "=",
+        "fetch.output",
     ]);
     prop::collection::vec(fragments, 0..12).prop_map(|parts| parts.concat())
 }

@@ -7,9 +7,14 @@ use super::{Names, Predefined, Reference, StepAttribute};
 pub(crate) enum Resolution {
     Known(Reference),
     /// `step.attribute` where the step exists and the attribute does not.
-    UnknownAttribute { step: String, attribute: String },
+    UnknownAttribute {
+        step: String,
+        attribute: String,
+    },
     /// `step.attribute` where the attribute exists and the step does not.
-    UnknownStep { step: String },
+    UnknownStep {
+        step: String,
+    },
     /// An upper-case name that nothing here declares.
     Environment(String),
     /// Nothing of ours: text.

@@ -6,7 +6,9 @@
 
 use cycod_diagnostic::{Code, Diagnostic, Span, closest};
 
-use super::{Branch, Hole, HoleValue, Names, Reference, Resolution, Segment, StepAttribute, Template, is_name_start, name_len};
+use super::{
+    Branch, Hole, HoleValue, Names, Reference, Resolution, Segment, StepAttribute, Template, is_name_start, name_len,
+};
 use crate::condition::{Expr, Failure, Parser, Position};
 
 pub(crate) const UNKNOWN_ATTRIBUTE: Code = Code("unknown-step-attribute");
@@ -151,9 +153,13 @@ impl Scanner<'_> {
         }
         let span = self.span(open - 1, open + len + 2);
         Token::Warned(
-            Diagnostic::warning(NOT_A_PLACEHOLDER, span, format!("`{sigil}{{{name}}}` is text, not the value of `{name}`"))
-                .note(format!("`{sigil}{{` belongs to other programs and never starts a placeholder"))
-                .help(format!("write `{sigil}\"{{{name}}}\"` if the value is meant")),
+            Diagnostic::warning(
+                NOT_A_PLACEHOLDER,
+                span,
+                format!("`{sigil}{{{name}}}` is text, not the value of `{name}`"),
+            )
+            .note(format!("`{sigil}{{` belongs to other programs and never starts a placeholder"))
+            .help(format!("write `{sigil}\"{{{name}}}\"` if the value is meant")),
         )
     }
 
@@ -185,7 +191,11 @@ impl Scanner<'_> {
                         self.reference(open, start, inner, true, transforms, format, end + tail_len)
                     }
                     Some((_, _, tail_len)) => {
-                        let mut wrong = Diagnostic::error(SYNTAX, self.span(start, end), format!("`RAW` wants a known name, which `{inner}` is not"));
+                        let mut wrong = Diagnostic::error(
+                            SYNTAX,
+                            self.span(start, end),
+                            format!("`RAW` wants a known name, which `{inner}` is not"),
+                        );
                         if let Some(near) = self.names.near(inner) {
                             wrong = wrong.help(format!("did you mean `{near}`?"));
                         }
@@ -247,16 +257,18 @@ impl Scanner<'_> {
             }
             // With a transform it may as well be jq's `{a:b}`.
             Resolution::Unknown if end > open + name.len() + 2 => Token::Text,
-            Resolution::Unknown => {
-                match self.names.parameters.iter().find(|known| known.eq_ignore_ascii_case(name)) {
-                    Some(known) => Token::Warned(
-                        Diagnostic::warning(MISSPELT, name_span, format!("`{{{name}}}` is text, because no parameter has this name"))
-                            .note("names are case-sensitive in templates")
-                            .help(format!("did you mean `{known}`?")),
-                    ),
-                    None => Token::Text,
-                }
-            }
+            Resolution::Unknown => match self.names.parameters.iter().find(|known| known.eq_ignore_ascii_case(name)) {
+                Some(known) => Token::Warned(
+                    Diagnostic::warning(
+                        MISSPELT,
+                        name_span,
+                        format!("`{{{name}}}` is text, because no parameter has this name"),
+                    )
+                    .note("names are case-sensitive in templates")
+                    .help(format!("did you mean `{known}`?")),
+                ),
+                None => Token::Text,
+            },
             wrong => Token::Wrong(end, unresolved(&wrong, name_span, self.names)),
         }
     }
@@ -269,7 +281,8 @@ impl Scanner<'_> {
             return Token::Text;
         }
         let mut parser = Parser::new(&self.text[..line_end], open + 1, self.origin, self.names, Position::Ternary);
-        let declared = !head.is_empty() && !matches!(self.names.resolve(head), Resolution::Unknown | Resolution::Environment(_));
+        let declared =
+            !head.is_empty() && !matches!(self.names.resolve(head), Resolution::Unknown | Resolution::Environment(_));
         match self.try_choice(&mut parser) {
             Ok((condition, then, otherwise, end)) if declared || !condition.references().is_empty() => {
                 let value = HoleValue::Choice { condition, then, otherwise };
@@ -337,7 +350,8 @@ impl Scanner<'_> {
                 if word_len > 0 {
                     failure.diagnostic.labels[0].span = span;
                 }
-                failure.diagnostic = Box::new(failure.diagnostic.help(format!("write `'{word}'` if the text is meant")));
+                failure.diagnostic =
+                    Box::new(failure.diagnostic.help(format!("write `'{word}'` if the text is meant")));
                 Err(failure)
             }
             wrong => {
@@ -356,7 +370,11 @@ pub(crate) fn unresolved(resolution: &Resolution, span: Span, names: &Names) -> 
     match resolution {
         Resolution::UnknownAttribute { step, attribute } => {
             let known = StepAttribute::NAMES.map(|(name, _)| name);
-            let error = Diagnostic::error(UNKNOWN_ATTRIBUTE, span, format!("a step has no `{attribute}`, which is asked of `{step}`"));
+            let error = Diagnostic::error(
+                UNKNOWN_ATTRIBUTE,
+                span,
+                format!("a step has no `{attribute}`, which is asked of `{step}`"),
+            );
             match closest(attribute, known) {
                 Some(near) => error.help(format!("did you mean `{step}.{near}`?")),
                 None => error.note(format!("a step has {}", known.map(|name| format!("`{name}`")).join(", "))),
@@ -366,7 +384,10 @@ pub(crate) fn unresolved(resolution: &Resolution, span: Span, names: &Names) -> 
             let error = Diagnostic::error(UNKNOWN_STEP, span, format!("`{step}` is not a step of this tool"));
             match closest(step, names.steps.iter().map(String::as_str)) {
                 Some(near) => error.help(format!("did you mean `{near}`?")),
-                None => error.note(format!("the steps are {}", names.steps.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))),
+                None => error.note(format!(
+                    "the steps are {}",
+                    names.steps.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+                )),
             }
         }
         _ => Diagnostic::error(SYNTAX, span, "this name is not known"),
@@ -388,7 +409,9 @@ fn suffix(text: &str) -> Option<(Vec<String>, Option<String>, usize)> {
             let pattern = &pattern[..close];
             return Some((transforms, Some(pattern.to_owned()), at + 1 + "format(".len() + close + 2));
         }
-        let len = rest.find(|character: char| !(character.is_ascii_alphanumeric() || matches!(character, '_' | '-'))).unwrap_or(rest.len());
+        let len = rest
+            .find(|character: char| !(character.is_ascii_alphanumeric() || matches!(character, '_' | '-')))
+            .unwrap_or(rest.len());
         if !rest.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
             return None;
         }

@@ -28,7 +28,12 @@ fn describe(text: &str, names: &Names) -> String {
                     HoleValue::Choice { .. } => template_references(hole),
                 };
                 let canonical = hole.to_string();
-                let _ = write!(out, "<{}{}>", kinds.join(","), if canonical == covered { format!(" {covered}") } else { format!(" {covered} = {canonical}") });
+                let _ = write!(
+                    out,
+                    "<{}{}>",
+                    kinds.join(","),
+                    if canonical == covered { format!(" {covered}") } else { format!(" {covered} = {canonical}") }
+                );
                 out.push(' ');
             }
         }
@@ -36,8 +41,17 @@ fn describe(text: &str, names: &Names) -> String {
     let mut out = out.trim_end().to_owned();
     for diagnostic in diagnostics {
         let span = diagnostic.span().unwrap_or_default();
-        let _ = write!(out, "\n  {:?}[{}] {:?} {}", diagnostic.severity, diagnostic.code.0, &text[span.start as usize..span.end as usize], diagnostic.message);
-        for help in diagnostic.notes.iter().map(|note| ("note", note)).chain(diagnostic.help.iter().map(|help| ("help", help))) {
+        let _ = write!(
+            out,
+            "\n  {:?}[{}] {:?} {}",
+            diagnostic.severity,
+            diagnostic.code.0,
+            &text[span.start as usize..span.end as usize],
+            diagnostic.message
+        );
+        for help in
+            diagnostic.notes.iter().map(|note| ("note", note)).chain(diagnostic.help.iter().map(|help| ("help", help)))
+        {
             let _ = write!(out, "\n    {}: {}", help.0, help.1);
         }
     }
@@ -74,10 +88,24 @@ fn check_text(text: &str) {
 #[test]
 fn references() {
     check("a {NAME} b{author}", expect![[r#""a " <parameter {NAME}> " b" <parameter {author}>"#]]);
-    check("{WORKSPACE}/{OS}{TOOL_NAME}", expect![[r#"<predefined {WORKSPACE}> "/" <predefined {OS}> <predefined {TOOL_NAME}>"#]]);
-    check("{fetch.output}{try-https.exit-code}{build.all.status}{1st.error}", expect!["<step {fetch.output}> <step {try-https.exit-code}> <step {build.all.status}> <step {1st.error}>"]);
-    check("{NAME:uppercase}{NAME:trim:lowercase:format(0.00)}{count:format(#,##0)}", expect!["<parameter {NAME:uppercase}> <parameter {NAME:trim:lowercase:format(0.00)}> <parameter {count:format(#,##0)}>"]);
-    check("{RAW:NAME}{RAW:NAME:trim}{RAW:HOME}", expect!["<parameter {RAW:NAME}> <parameter {RAW:NAME:trim}> <predefined {RAW:HOME}>"]);
+    check(
+        "{WORKSPACE}/{OS}{TOOL_NAME}",
+        expect![[r#"<predefined {WORKSPACE}> "/" <predefined {OS}> <predefined {TOOL_NAME}>"#]],
+    );
+    check(
+        "{fetch.output}{try-https.exit-code}{build.all.status}{1st.error}",
+        expect!["<step {fetch.output}> <step {try-https.exit-code}> <step {build.all.status}> <step {1st.error}>"],
+    );
+    check(
+        "{NAME:uppercase}{NAME:trim:lowercase:format(0.00)}{count:format(#,##0)}",
+        expect![
+            "<parameter {NAME:uppercase}> <parameter {NAME:trim:lowercase:format(0.00)}> <parameter {count:format(#,##0)}>"
+        ],
+    );
+    check(
+        "{RAW:NAME}{RAW:NAME:trim}{RAW:HOME}",
+        expect!["<parameter {RAW:NAME}> <parameter {RAW:NAME:trim}> <predefined {RAW:HOME}>"],
+    );
     check("{API_KEY}", expect!["<environment {API_KEY}>"]);
     check("{\"a\":{NAME}}", expect![[r#""{\"a\":" <parameter {NAME}> "}""#]]);
     check("{author}}", expect![[r#"<parameter {author}> "}""#]]);
@@ -87,11 +115,49 @@ fn references() {
 #[test]
 fn other_braces_are_text() {
     for text in [
-        "jq '{author: .name}'", "jq 'map({author: .[0].x, n: length})'", "awk '{print $1}'", "awk '{ print author }'", "{\"NAME\": 1}",
-        "{1..3}", "{a,b}", "{{NAME}}", "{{ NAME }}", "${NAME}", "${NAME:-x}", "$#{NAME}", "@{u}", "HEAD@{upstream}", "%{http_code}",
-        "{}", "{ }", "{ NAME }", "{NAME", "NAME}", "{foo}", "{0}", "{fo-o}", "{.a}", "{name:x}", "{Foo}", "{NAME }", "{foo.bar}",
-        "f() { echo hi; }", "*.{js,ts}", "{ [ -f x ] ? 1 : 2 }", "{x ? y : z}", "{print a ? \"x\" : \"y\"}", "{!x}", "(?<n>{3})", "a{3}b{1,2}",
-        "\\{foo}", "sed 's/a\\{1,3\\}/b/'", "", "é{é}", "{NR==1{print}}", "{author: \"x\"}", "{author:.x}",
+        "jq '{author: .name}'",
+        "jq 'map({author: .[0].x, n: length})'",
+        "awk '{print $1}'",
+        "awk '{ print author }'",
+        "{\"NAME\": 1}",
+        "{1..3}",
+        "{a,b}",
+        "{{NAME}}",
+        "{{ NAME }}",
+        "${NAME}",
+        "${NAME:-x}",
+        "$#{NAME}",
+        "@{u}",
+        "HEAD@{upstream}",
+        "%{http_code}",
+        "{}",
+        "{ }",
+        "{ NAME }",
+        "{NAME",
+        "NAME}",
+        "{foo}",
+        "{0}",
+        "{fo-o}",
+        "{.a}",
+        "{name:x}",
+        "{Foo}",
+        "{NAME }",
+        "{foo.bar}",
+        "f() { echo hi; }",
+        "*.{js,ts}",
+        "{ [ -f x ] ? 1 : 2 }",
+        "{x ? y : z}",
+        "{print a ? \"x\" : \"y\"}",
+        "{!x}",
+        "(?<n>{3})",
+        "a{3}b{1,2}",
+        "\\{foo}",
+        "sed 's/a\\{1,3\\}/b/'",
+        "",
+        "é{é}",
+        "{NR==1{print}}",
+        "{author: \"x\"}",
+        "{author:.x}",
     ] {
         if text.is_empty() {
             assert_eq!(describe(text, &names()), "");
@@ -114,75 +180,129 @@ fn escapes() {
 fn choices() {
     check("{DEBUG ? '--debug' : ''}", expect!["<parameter {DEBUG ? '--debug' : ''}>"]);
     check("{DEBUG?'a':'b'}", expect!["<parameter {DEBUG?'a':'b'} = {DEBUG ? 'a' : 'b'}>"]);
-    check("{count > 5 && !DEBUG ? \"it's\" : 'a \"b\" {x} \\' \\\\'}", expect![[r#"<parameter,parameter {count > 5 && !DEBUG ? "it's" : 'a "b" {x} \' \\'} = {(count > 5) && !DEBUG ? 'it\'s' : 'a "b" {x} \' \\'}>"#]]);
-    check("{NAME == 'x' || NAME == json ? NAME : 3}", expect!["<parameter,parameter,parameter {NAME == 'x' || NAME == json ? NAME : 3} = {(NAME == 'x') || (NAME == 'json') ? NAME : '3'}>"]);
-    check("{fetch.exit-code == 0 ? fetch.output : 'none'}", expect!["<step,step {fetch.exit-code == 0 ? fetch.output : 'none'}>"]);
-    check("{(NAME contains 'a') && NAME matches '^a+$' ? 'y' : 'n'}", expect!["<parameter,parameter {(NAME contains 'a') && NAME matches '^a+$' ? 'y' : 'n'} = {(NAME contains 'a') && (NAME matches '^a+$') ? 'y' : 'n'}>"]);
+    check(
+        "{count > 5 && !DEBUG ? \"it's\" : 'a \"b\" {x} \\' \\\\'}",
+        expect![[
+            r#"<parameter,parameter {count > 5 && !DEBUG ? "it's" : 'a "b" {x} \' \\'} = {(count > 5) && !DEBUG ? 'it\'s' : 'a "b" {x} \' \\'}>"#
+        ]],
+    );
+    check(
+        "{NAME == 'x' || NAME == json ? NAME : 3}",
+        expect![
+            "<parameter,parameter,parameter {NAME == 'x' || NAME == json ? NAME : 3} = {(NAME == 'x') || (NAME == 'json') ? NAME : '3'}>"
+        ],
+    );
+    check(
+        "{fetch.exit-code == 0 ? fetch.output : 'none'}",
+        expect!["<step,step {fetch.exit-code == 0 ? fetch.output : 'none'}>"],
+    );
+    check(
+        "{(NAME contains 'a') && NAME matches '^a+$' ? 'y' : 'n'}",
+        expect![
+            "<parameter,parameter {(NAME contains 'a') && NAME matches '^a+$' ? 'y' : 'n'} = {(NAME contains 'a') && (NAME matches '^a+$') ? 'y' : 'n'}>"
+        ],
+    );
     check("{CI ? 'ci' : HOME}", expect!["<environment,predefined {CI ? 'ci' : HOME}>"]);
     check("{SHOULD-RUN ? 1 : -2.5}", expect!["<parameter {SHOULD-RUN ? 1 : -2.5} = {SHOULD-RUN ? '1' : '-2.5'}>"]);
 }
 
 #[test]
 fn mistakes_are_told() {
-    check("{LOCATOIN}", expect![[r#"
+    check(
+        "{LOCATOIN}",
+        expect![[r#"
         <environment {LOCATOIN}>
           Warning[misspelt-placeholder] "LOCATOIN" `LOCATOIN` is no parameter; its value is taken from the environment
-            help: did you mean `LOCATION`?"#]]);
-    check("{location}", expect![[r#"
+            help: did you mean `LOCATION`?"#]],
+    );
+    check(
+        "{location}",
+        expect![[r#"
         "{location}"
           Warning[misspelt-placeholder] "location" `{location}` is text, because no parameter has this name
             note: names are case-sensitive in templates
-            help: did you mean `LOCATION`?"#]]);
-    check("{fetch.outptu} {fetch.colour}", expect![[r#"
+            help: did you mean `LOCATION`?"#]],
+    );
+    check(
+        "{fetch.outptu} {fetch.colour}",
+        expect![[r#"
         "{fetch.outptu} {fetch.colour}"
           Error[unknown-step-attribute] "fetch.outptu" a step has no `outptu`, which is asked of `fetch`
             help: did you mean `fetch.output`?
           Error[unknown-step-attribute] "fetch.colour" a step has no `colour`, which is asked of `fetch`
-            note: a step has `output`, `error`, `exit-code`, `duration`, `start-time`, `end-time`, `skipped`, `attempts`, `timed-out`, `status`"#]]);
-    check("{fecth.output} {zzz.output}", expect![[r#"
+            note: a step has `output`, `error`, `exit-code`, `duration`, `start-time`, `end-time`, `skipped`, `attempts`, `timed-out`, `status`"#]],
+    );
+    check(
+        "{fecth.output} {zzz.output}",
+        expect![[r#"
         "{fecth.output} {zzz.output}"
           Error[unknown-step-reference] "fecth.output" `fecth` is not a step of this tool
             help: did you mean `fetch`?
           Error[unknown-step-reference] "zzz.output" `zzz` is not a step of this tool
-            note: the steps are `fetch`, `try-https`, `build.all`, `1st`"#]]);
-    check("curl -d @{FILE} %{NAME}", expect![[r#"
+            note: the steps are `fetch`, `try-https`, `build.all`, `1st`"#]],
+    );
+    check(
+        "curl -d @{FILE} %{NAME}",
+        expect![[r#"
         "curl -d @{FILE} %{NAME}"
           Warning[not-a-placeholder] "@{FILE}" `@{FILE}` is text, not the value of `FILE`
             note: `@{` belongs to other programs and never starts a placeholder
             help: write `@"{FILE}"` if the value is meant
           Warning[not-a-placeholder] "%{NAME}" `%{NAME}` is text, not the value of `NAME`
             note: `%{` belongs to other programs and never starts a placeholder
-            help: write `%"{NAME}"` if the value is meant"#]]);
-    check("{NAME:upper case} {NAME:format(00}", expect![[r#"
+            help: write `%"{NAME}"` if the value is meant"#]],
+    );
+    check(
+        "{NAME:upper case} {NAME:format(00}",
+        expect![[r#"
         "{NAME:upper case} {NAME:format(00}"
           Warning[not-a-placeholder] "{NAME:upper case}" `{NAME:upper case}` is text, not the value of `NAME`
             help: transforms are written `{name:transform}` and formats `{name:format(0.00)}`
           Warning[not-a-placeholder] "{NAME:format(00}" `{NAME:format(00}` is text, not the value of `NAME`
-            help: transforms are written `{name:transform}` and formats `{name:format(0.00)}`"#]]);
-    check("{RAW:nmae}{RAW:zzzz}", expect![[r#"
+            help: transforms are written `{name:transform}` and formats `{name:format(0.00)}`"#]],
+    );
+    check(
+        "{RAW:nmae}{RAW:zzzz}",
+        expect![[r#"
         "{RAW:nmae}{RAW:zzzz}"
           Error[placeholder-syntax] "nmae" `RAW` wants a known name, which `nmae` is not
             help: did you mean `NAME`?
-          Error[placeholder-syntax] "zzzz" `RAW` wants a known name, which `zzzz` is not"#]]);
-    check("{DEBUG ? a : b}", expect![[r#"
+          Error[placeholder-syntax] "zzzz" `RAW` wants a known name, which `zzzz` is not"#]],
+    );
+    check(
+        "{DEBUG ? a : b}",
+        expect![[r#"
         "{DEBUG ? a : b}"
           Error[placeholder-syntax] "a" expected a quoted text, a number or a known name, found `a`
-            help: write `'a'` if the text is meant"#]]);
-    check("{DEBUG ? 'a'}", expect![[r#"
+            help: write `'a'` if the text is meant"#]],
+    );
+    check(
+        "{DEBUG ? 'a'}",
+        expect![[r#"
         "{DEBUG ? 'a'}"
           Error[placeholder-syntax] "}" expected `:` here
-            help: a choice is written `{condition ? 'a' : 'b'}`"#]]);
-    check("{DEBUG ? 'a' : 'b}", expect![[r#"
+            help: a choice is written `{condition ? 'a' : 'b'}`"#]],
+    );
+    check(
+        "{DEBUG ? 'a' : 'b}",
+        expect![[r#"
         "{DEBUG ? 'a' : 'b}"
-          Error[condition-syntax] "'" this quote is never closed"#]]);
-    check("{NAME matches '(' ? 'a' : 'b'}", expect![[r#"
+          Error[condition-syntax] "'" this quote is never closed"#]],
+    );
+    check(
+        "{NAME matches '(' ? 'a' : 'b'}",
+        expect![[r#"
         "{NAME matches '(' ? 'a' : 'b'}"
           Error[bad-pattern] "'('" `(` is not a regular expression
-            note: unclosed group"#]]);
-    check("{fetch.exitcode == 0 ? 'a' : 'b'}", expect![[r#"
+            note: unclosed group"#]],
+    );
+    check(
+        "{fetch.exitcode == 0 ? 'a' : 'b'}",
+        expect![[r#"
         "{fetch.exitcode == 0 ? 'a' : 'b'}"
           Error[unknown-step-attribute] "fetch.exitcode" a step has no `exitcode`, which is asked of `fetch`
-            help: did you mean `fetch.exit-code`?"#]]);
+            help: did you mean `fetch.exit-code`?"#]],
+    );
 }
 
 #[test]
@@ -207,7 +327,15 @@ fn spans_go_through_the_origin() {
 #[test]
 fn hostile_braces_cost_little() {
     let names = names();
-    for text in ["{".repeat(1 << 16), "{!".repeat(1 << 14), "{(".repeat(1 << 14), "{a==' ".repeat(1 << 13), "{a==\"?{b=='".repeat(1 << 12), "{NAME:a".repeat(1 << 13), "{NAME:format(".repeat(1 << 13)] {
+    for text in [
+        "{".repeat(1 << 16),
+        "{!".repeat(1 << 14),
+        "{(".repeat(1 << 14),
+        "{a==' ".repeat(1 << 13),
+        "{a==\"?{b=='".repeat(1 << 12),
+        "{NAME:a".repeat(1 << 13),
+        "{NAME:format(".repeat(1 << 13),
+    ] {
         let start = std::time::Instant::now();
         let (_, diagnostics) = parse(&text, |at| at as u32, &names);
         assert!(start.elapsed().as_secs() < 30, "{} took {:?}", &text[..8], start.elapsed());
@@ -217,8 +345,53 @@ fn hostile_braces_cost_little() {
 
 fn any_template() -> impl Strategy<Value = String> {
     let fragments = prop::sample::select(vec![
-        "{NAME}", "{author}", "{NAME:trim}", "{RAW:NAME}", "{NAME:format(0)}", "{fetch.output}", "{HOME}", "{ENV}", "{", "}", "{{", "}}", "\\", "$", "@", "%", "#", "NAME", "author",
-        ":", "trim", ".", "output", "?", " ? ", "'a'", "\"b\"", "'", "\"", " : ", "==", "&&", "||", "!", "(", ")", " ", "\n", "é", "RAW:", "{DEBUG ? 'a' : 'b'}", "{count > 3 ? NAME : ''}", "format(", "x", "fetch", "zzz", "1",
+        "{NAME}",
+        "{author}",
+        "{NAME:trim}",
+        "{RAW:NAME}",
+        "{NAME:format(0)}",
+        "{fetch.output}",
+        "{HOME}",
+        "{ENV}",
+        "{",
+        "}",
+        "{{",
+        "}}",
+        "\\",
+        "$",
+        "@",
+        "%",
+        "#",
+        "NAME",
+        "author",
+        ":",
+        "trim",
+        ".",
+        "output",
+        "?",
+        " ? ",
+        "'a'",
+        "\"b\"",
+        "'",
+        "\"",
+        " : ",
+        "==",
+        "&&",
+        "||",
+        "!",
+        "(",
+        ")",
+        " ",
+        "\n",
+        "é",
+        "RAW:",
+        "{DEBUG ? 'a' : 'b'}",
+        "{count > 3 ? NAME : ''}",
+        "format(",
+        "x",
+        "fetch",
+        "zzz",
+        "1",
     ]);
     prop::collection::vec(fragments, 0..12).prop_map(|parts| parts.concat())
 }

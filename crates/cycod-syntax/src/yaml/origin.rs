@@ -119,9 +119,8 @@ fn flow(raw: &str, style: ScalarStyle) -> (String, Vec<(usize, usize)>) {
 fn escape(raw: &str, at: usize, out: &mut Runs) -> usize {
     let rest = raw.get(at + 1..).unwrap_or_default();
     let Some(kind) = rest.chars().next() else { return 1 };
-    let hex = |from: usize, len: usize| {
-        rest.get(from..from + len).and_then(|digits| u32::from_str_radix(digits, 16).ok())
-    };
+    let hex =
+        |from: usize, len: usize| rest.get(from..from + len).and_then(|digits| u32::from_str_radix(digits, 16).ok());
     let simple = match kind {
         '0' => '\0',
         'a' => '\x07',

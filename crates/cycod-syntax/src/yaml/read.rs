@@ -5,10 +5,7 @@ use std::collections::HashMap;
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use granit_parser::{Event, Parser, Tag, options};
 
-use super::{
-    Entry, MAX_DEPTH, MAX_NODES, Node, NodeKind, Places, Resolved, Scalar, ScalarStyle, origin,
-    syntax_error,
-};
+use super::{Entry, MAX_DEPTH, MAX_NODES, Node, NodeKind, Places, Resolved, Scalar, ScalarStyle, origin, syntax_error};
 
 pub(super) const LIMIT: Code = Code("yaml-limit");
 const EMPTY: Code = Code("empty-file");
@@ -382,7 +379,8 @@ impl<'a> Reader<'a> {
                 Key::Read(key, key_span) => entries.push(Entry { key, key_span, value: node }),
                 Key::Refused => {}
                 Key::Wanted => {
-                    let (span, is_plain) = (node.span, matches!(&node.kind, NodeKind::Scalar(s) if s.style == ScalarStyle::Plain));
+                    let (span, is_plain) =
+                        (node.span, matches!(&node.kind, NodeKind::Scalar(s) if s.style == ScalarStyle::Plain));
                     let refused = match node.kind {
                         NodeKind::Scalar(scalar) if scalar.text == "<<" && is_plain => {
                             Diagnostic::error(MERGE_KEY, span, "merge keys (`<<`) are not supported")
@@ -440,16 +438,21 @@ fn unique(entries: Vec<Entry>, diagnostics: &mut Vec<Diagnostic>) -> Vec<Entry> 
         let key = &entry.key;
         if both_mappings && agree(&first.value, &entry.value) {
             diagnostics.push(
-                Diagnostic::warning(DUPLICATE_KEY_MERGED, entry.key_span, format!("the key `{key}` is given twice; its entries are merged"))
-                    .label("again here")
-                    .also(first.key_span, "first given here")
-                    .help("write the entries under one key"),
+                Diagnostic::warning(
+                    DUPLICATE_KEY_MERGED,
+                    entry.key_span,
+                    format!("the key `{key}` is given twice; its entries are merged"),
+                )
+                .label("again here")
+                .also(first.key_span, "first given here")
+                .help("write the entries under one key"),
             );
             merge(&mut first.value, entry.value);
         } else {
-            let mut diagnostic = Diagnostic::error(DUPLICATE_KEY, entry.key_span, format!("the key `{key}` is given twice"))
-                .label("again here")
-                .also(first.key_span, "first given here");
+            let mut diagnostic =
+                Diagnostic::error(DUPLICATE_KEY, entry.key_span, format!("the key `{key}` is given twice"))
+                    .label("again here")
+                    .also(first.key_span, "first given here");
             if both_mappings {
                 diagnostic = diagnostic.note("the two mappings cannot be merged, because they disagree");
             }
@@ -469,7 +472,8 @@ fn agree(a: &Node, b: &Node) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| agree(a, b))
         }
         (NodeKind::Mapping(a_entries), NodeKind::Mapping(b_entries)) => {
-            let by_key: HashMap<&str, &Node> = a_entries.iter().map(|entry| (entry.key.as_str(), &entry.value)).collect();
+            let by_key: HashMap<&str, &Node> =
+                a_entries.iter().map(|entry| (entry.key.as_str(), &entry.value)).collect();
             b_entries.iter().all(|entry| by_key.get(entry.key.as_str()).is_none_or(|value| agree(value, &entry.value)))
         }
         _ => false,

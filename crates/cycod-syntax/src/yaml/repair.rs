@@ -46,9 +46,13 @@ pub(super) fn repair(text: &str) -> Option<Repaired> {
         copied = line.end;
         let key = line.key;
         repaired.warnings.push(
-            Diagnostic::warning(UNQUOTED, Span::new(line.start, line.end), format!("the value of `{key}` must be quoted, because {trouble}"))
-                .label("read as if it were quoted")
-                .fix("quote the command", vec![Edit { span: Span::new(line.start, line.end), replacement: quoted(value) }]),
+            Diagnostic::warning(
+                UNQUOTED,
+                Span::new(line.start, line.end),
+                format!("the value of `{key}` must be quoted, because {trouble}"),
+            )
+            .label("read as if it were quoted")
+            .fix("quote the command", vec![Edit { span: Span::new(line.start, line.end), replacement: quoted(value) }]),
         );
     }
     repaired.text.push_str(&text[copied..]);
@@ -140,7 +144,8 @@ fn commands(text: &str) -> impl Iterator<Item = CommandLine<'_>> {
                 }
                 continue;
             };
-            let value_start = line_start + column + key.len() + 1 + (value.len() - value.trim_start_matches([' ', '\t']).len());
+            let value_start =
+                line_start + column + key.len() + 1 + (value.len() - value.trim_start_matches([' ', '\t']).len());
             let value = without_comment(value.trim_matches([' ', '\t'])).trim_end_matches([' ', '\t']);
             if opens_block(value) {
                 block = Some(column);
@@ -182,14 +187,16 @@ fn opens_block(value: &str) -> bool {
     let header = value.rsplit([' ', '\t']).next().unwrap_or_default();
     // A tag or an anchor may stand before it.
     let alone = header.len() == value.len() || value.starts_with(['!', '&']);
-    alone && header.strip_prefix(['|', '>']).is_some_and(|flags| {
-        flags.len() <= 2 && flags.chars().all(|flag| flag.is_ascii_digit() || matches!(flag, '-' | '+'))
-    })
+    alone
+        && header.strip_prefix(['|', '>']).is_some_and(|flags| {
+            flags.len() <= 2 && flags.chars().all(|flag| flag.is_ascii_digit() || matches!(flag, '-' | '+'))
+        })
 }
 
 /// Returns what stands before a comment: a `#` that follows a blank, outside of a leading quoted text.
 fn without_comment(value: &str) -> &str {
-    let quoted = if value.starts_with(['"', '\'']) { after_quote(value).map_or(0, |rest| value.len() - rest.len()) } else { 0 };
+    let quoted =
+        if value.starts_with(['"', '\'']) { after_quote(value).map_or(0, |rest| value.len() - rest.len()) } else { 0 };
     let bytes = value.as_bytes();
     let comment = (quoted.max(1)..bytes.len()).find(|&at| bytes[at] == b'#' && matches!(bytes[at - 1], b' ' | b'\t'));
     comment.map_or(value, |at| &value[..at])

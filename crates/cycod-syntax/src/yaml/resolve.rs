@@ -44,9 +44,7 @@ fn is_float(unsigned: &str) -> bool {
         !exponent.is_empty() && digits(exponent)
     });
     let mantissa_fits = match mantissa.split_once('.') {
-        Some((whole, fraction)) => {
-            digits(whole) && digits(fraction) && !(whole.is_empty() && fraction.is_empty())
-        }
+        Some((whole, fraction)) => digits(whole) && digits(fraction) && !(whole.is_empty() && fraction.is_empty()),
         None => !mantissa.is_empty() && digits(mantissa),
     };
     exponent_fits && mantissa_fits

@@ -9,7 +9,13 @@ use super::{MAX_DEPTH, Places};
 pub(super) const SYNTAX: Code = Code("yaml-syntax");
 
 /// Returns the diagnostic for an error of the parser; `base` is where the parsed text starts in `source`.
-pub(super) fn diagnostic(error: &ScanError, source: &str, base: usize, context: &Context, places: &Places) -> Diagnostic {
+pub(super) fn diagnostic(
+    error: &ScanError,
+    source: &str,
+    base: usize,
+    context: &Context,
+    places: &Places,
+) -> Diagnostic {
     use ErrorKind as E;
     let at = (base + error.marker().byte_offset().unwrap_or(0)).min(source.len());
     let rest = source.get(at..).unwrap_or_default();
@@ -28,19 +34,28 @@ pub(super) fn diagnostic(error: &ScanError, source: &str, base: usize, context: 
             let message = format!("nested more than {MAX_DEPTH} levels deep");
             Diagnostic::error(LIMIT, places.span(start, end), message)
         }
-        E::MappingValueNotAllowed | E::InvalidColonPlacement | E::ExpectedFlowSequenceSeparator
+        E::MappingValueNotAllowed
+        | E::InvalidColonPlacement
+        | E::ExpectedFlowSequenceSeparator
         | E::ExpectedFlowMappingSeparator
             if context.bracket.is_some_and(|open| open < at && source[open..at].contains('\n')) =>
         {
             let open = context.bracket.unwrap_or(at);
-            Diagnostic::error(SYNTAX, places.span(open, open + 1), format!("this `{}` is not closed", &source[open..open + 1]))
-                .also(places.span(start, end), "what follows does not fit into it")
-                .help("add the missing bracket, or quote the value")
+            Diagnostic::error(
+                SYNTAX,
+                places.span(open, open + 1),
+                format!("this `{}` is not closed", &source[open..open + 1]),
+            )
+            .also(places.span(start, end), "what follows does not fit into it")
+            .help("add the missing bracket, or quote the value")
         }
         E::MappingValueNotAllowed if source[context.last_start.min(at)..at].contains('\n') => {
             let began = context.last_start;
             says("a `:` in a value that began on an earlier line")
-                .also(places.span(began, began + source[began..].chars().next().map_or(0, char::len_utf8)), "began here")
+                .also(
+                    places.span(began, began + source[began..].chars().next().map_or(0, char::len_utf8)),
+                    "began here",
+                )
                 .help("check the indentation, and that each key is followed by `: `")
         }
         E::MappingValueNotAllowed | E::InvalidColonPlacement => says("this `:` starts a second value on the same line")
@@ -51,15 +66,20 @@ pub(super) fn diagnostic(error: &ScanError, source: &str, base: usize, context: 
             Diagnostic::error(SYNTAX, places.span(start, end.max(at + line.len())), "expected `key: value` here")
                 .help("check the indentation, and that a space follows the `:`")
         }
-        E::TabInBlockIndentation | E::TabInIndentation | E::TabNotAllowed | E::TabAtBlockScalarStart
+        E::TabInBlockIndentation
+        | E::TabInIndentation
+        | E::TabNotAllowed
+        | E::TabAtBlockScalarStart
         | E::TabInPlainScalar => says("a tab where YAML allows only spaces").help("indent with spaces"),
         E::UnclosedFlowCollection { open } => {
             let close = if *open == '[' { ']' } else { '}' };
-            says(&format!("this `{open}` is never closed")).help(format!("add the missing `{close}`, or quote the value"))
+            says(&format!("this `{open}` is never closed"))
+                .help(format!("add the missing `{close}`, or quote the value"))
         }
         E::MismatchedFlowCollectionEnd { open, close } => says(&format!("`{close}` closes what `{open}` opened")),
-        E::MisplacedFlowCollectionEnd => says("a closing bracket with nothing to close")
-            .help("put the value in quotes if the bracket belongs to it"),
+        E::MisplacedFlowCollectionEnd => {
+            says("a closing bracket with nothing to close").help("put the value in quotes if the bracket belongs to it")
+        }
         E::UnexpectedEofFlowSequence | E::UnexpectedEofFlowMapping | E::UnexpectedEofImplicitFlowMapping => {
             says("the text ends inside brackets")
         }
@@ -77,20 +97,25 @@ pub(super) fn diagnostic(error: &ScanError, source: &str, base: usize, context: 
         }
         E::UnknownQuotedScalarEscape => unknown_escape(source, at, places)
             .help("write `\\\\` for a backslash, or use single quotes, where a backslash is itself"),
-        E::InvalidQuotedScalarHexEscape | E::InvalidLowSurrogateHexEscape | E::InvalidLowSurrogate
-        | E::MissingLowSurrogate | E::UnpairedLowSurrogate | E::InvalidUnicodeEscape => {
-            says("this escape does not name a character")
+        E::InvalidQuotedScalarHexEscape
+        | E::InvalidLowSurrogateHexEscape
+        | E::InvalidLowSurrogate
+        | E::MissingLowSurrogate
+        | E::UnpairedLowSurrogate
+        | E::InvalidUnicodeEscape => says("this escape does not name a character"),
+        E::UnexpectedCharacter { character } => {
+            says(&format!("a plain value cannot start with `{character}`")).help("put the value in quotes")
         }
-        E::UnexpectedCharacter { character } => says(&format!("a plain value cannot start with `{character}`"))
-            .help("put the value in quotes"),
-        E::InvalidIndentation | E::ExpectedBlockSequenceEntry => says("the indentation fits no level above")
-            .help("align the line with the others of its level"),
+        E::InvalidIndentation | E::ExpectedBlockSequenceEntry => {
+            says("the indentation fits no level above").help("align the line with the others of its level")
+        }
         E::InvalidBlockScalarIndent => says("a line of the block is indented less than its first line"),
         E::ZeroBlockScalarIndent | E::InvalidBlockScalarHeader => {
             says("nothing but an indentation digit, `-` or `+` may follow `|` or `>`")
         }
-        E::BlockSequenceEntryNotAllowed | E::BlockEntryInFlowCollection => says("a list item is not allowed here")
-            .help("start the list on a line of its own"),
+        E::BlockSequenceEntryNotAllowed | E::BlockEntryInFlowCollection => {
+            says("a list item is not allowed here").help("start the list on a line of its own")
+        }
         E::InvalidBlockEntryWhitespace => says("`-` must be followed by a space"),
         E::MappingKeyNotAllowed => says("a key is not allowed here"),
         E::InvalidMappingValueWhitespace => says("`:` must be followed by a space"),
@@ -100,9 +125,15 @@ pub(super) fn diagnostic(error: &ScanError, source: &str, base: usize, context: 
         E::BomInsideDocument => says("a byte-order mark in the middle of the text").help("delete it"),
         E::MissingAnchorOrAliasName => says("`&` and `*` start the name of an anchor")
             .help("put the value in quotes if the character belongs to it"),
-        E::UndeclaredTagHandle | E::InvalidGlobalTagCharacter | E::InvalidTagTerminator | E::MissingTagUri
-        | E::UnclosedVerbatimTag | E::InvalidTagEscape | E::ExpectedTagBang => says("`!` starts a tag, which this is not")
-            .help("put the value in quotes if the `!` belongs to it"),
+        E::UndeclaredTagHandle
+        | E::InvalidGlobalTagCharacter
+        | E::InvalidTagTerminator
+        | E::MissingTagUri
+        | E::UnclosedVerbatimTag
+        | E::InvalidTagEscape
+        | E::ExpectedTagBang => {
+            says("`!` starts a tag, which this is not").help("put the value in quotes if the `!` belongs to it")
+        }
         E::DirectiveDisallowed => says("a directive (`%` at the start of a line) is not supported")
             .help("delete it; files are read as YAML 1.2"),
         E::ExpectedDocumentStart | E::InvalidDocumentEnd | E::MissingDocumentEndBeforeDirective => {
@@ -124,7 +155,8 @@ fn unclosed_quote(source: &str, last: usize, at: usize, places: &Places) -> Diag
     let between = source.get(last..at).unwrap_or_default();
     let open = between.find(['"', '\'']).map_or(at, |offset| last + offset);
     let span: Span = places.span(open, (open + 1).min(source.len().max(open)));
-    Diagnostic::error(SYNTAX, span, "this quote is never closed").help("add the closing quote, or quote the value in the other kind")
+    Diagnostic::error(SYNTAX, span, "this quote is never closed")
+        .help("add the closing quote, or quote the value in the other kind")
 }
 
 /// Points at the first escape of a double-quoted text that YAML does not have.

@@ -33,7 +33,8 @@ fn dump(text: &str, node: &Node, level: usize, out: &mut String) {
             let _ = writeln!(out, "map <- {covered:?}");
             for entry in entries {
                 let key = &text[entry.key_span.start as usize..entry.key_span.end as usize];
-                let _ = write!(out, "{pad}{}{}: ", entry.key, if key == entry.key { "" } else { " (written otherwise)" });
+                let _ =
+                    write!(out, "{pad}{}{}: ", entry.key, if key == entry.key { "" } else { " (written otherwise)" });
                 dump(text, &entry.value, level + 1, out);
             }
         }
@@ -46,7 +47,15 @@ fn describe(source: &SourceFile, diagnostics: &[Diagnostic], out: &mut String) {
         let span = diagnostic.span().unwrap_or_default();
         let place = source.position(span.start);
         let covered = source.text.get(span.start as usize..span.end as usize);
-        let _ = writeln!(out, "{}:{} {severity}[{}] {}: {:?}", place.line, place.column, diagnostic.code.0, diagnostic.message, covered.unwrap_or("OUT OF BOUNDS"));
+        let _ = writeln!(
+            out,
+            "{}:{} {severity}[{}] {}: {:?}",
+            place.line,
+            place.column,
+            diagnostic.code.0,
+            diagnostic.message,
+            covered.unwrap_or("OUT OF BOUNDS")
+        );
         for label in &diagnostic.labels[1..] {
             let place = source.position(label.span.start);
             let _ = writeln!(out, "    {}:{} {}", place.line, place.column, label.text);
@@ -83,9 +92,13 @@ fn check_origins(text: &str, node: &Node, broken: &mut Vec<String>) {
                 let found = text.get(at as usize..).and_then(|rest| rest.chars().next());
                 let escaped = scalar.style == ScalarStyle::DoubleQuoted && found == Some('\\');
                 // Between folded lines blanks are the break that was there, somewhere.
-                let folded = matches!(character, ' ' | '\t' | '\n') && found.is_none_or(|found| matches!(found, '\n' | '\r' | ' ' | '\t'));
+                let folded = matches!(character, ' ' | '\t' | '\n')
+                    && found.is_none_or(|found| matches!(found, '\n' | '\r' | ' ' | '\t'));
                 if found != Some(character) && !escaped && !folded || at < last {
-                    broken.push(format!("{character:?} at {offset} of {:?} is said to stand at {at}, where {found:?} is", scalar.text));
+                    broken.push(format!(
+                        "{character:?} at {offset} of {:?} is said to stand at {at}, where {found:?} is",
+                        scalar.text
+                    ));
                 }
                 last = at;
             }
@@ -97,7 +110,9 @@ fn check_origins(text: &str, node: &Node, broken: &mut Vec<String>) {
 
 #[test]
 fn values_know_their_bytes() {
-    check("name: a\nlist: [1, x]\nmap:\n  k: v\n  seq:\n  - a\n  - b: c\n# end\nempty:\nlast: ~\n", expect![[r#"
+    check(
+        "name: a\nlist: [1, x]\nmap:\n  k: v\n  seq:\n  - a\n  - b: c\n# end\nempty:\nlast: ~\n",
+        expect![[r#"
         map <- "name: a\nlist: [1, x]\nmap:\n  k: v\n  seq:\n  - a\n  - b: c\n# end\nempty:\nlast: ~"
         name: "a"
         list: seq <- "[1, x]"
@@ -111,57 +126,78 @@ fn values_know_their_bytes() {
               b: "c"
         empty: "" Null
         last: "~" Null
-    "#]]);
-    check("\"quoted key\": 'it''s'\ndouble: \"a\\tb\\u00e9\\x41 \\\n   c\"\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "\"quoted key\": 'it''s'\ndouble: \"a\\tb\\u00e9\\x41 \\\n   c\"\n",
+        expect![[r#"
         map <- "\"quoted key\": 'it''s'\ndouble: \"a\\tb\\u00e9\\x41 \\\n   c\""
         quoted key (written otherwise): "it's" <- "'it''s'"
         double: "a\tbéA c" <- "\"a\\tb\\u00e9\\x41 \\\n   c\""
-    "#]]);
-    check("\u{feff}a: b\r\nc: |\r\n  x\r\n  y\r\nd: e\r\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "\u{feff}a: b\r\nc: |\r\n  x\r\n  y\r\nd: e\r\n",
+        expect![[r#"
         map <- "a: b\r\nc: |\r\n  x\r\n  y\r\nd: e"
         a: "b"
         c: "x\ny\n" <- "|\r\n  x\r\n  y"
         d: "e"
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn block_scalars() {
-    check("a: |\n  one\n    two\n\n  three\n\n# comment\nb: >-\n  folded\n  text\n\n  more\n   deeper\n  back\nc: |+2 # note | here\n    x\n\nd: |\ne: >\n\n  late\n", expect![[r#"
+    check(
+        "a: |\n  one\n    two\n\n  three\n\n# comment\nb: >-\n  folded\n  text\n\n  more\n   deeper\n  back\nc: |+2 # note | here\n    x\n\nd: |\ne: >\n\n  late\n",
+        expect![[r#"
         map <- "a: |\n  one\n    two\n\n  three\n\n# comment\nb: >-\n  folded\n  text\n\n  more\n   deeper\n  back\nc: |+2 # note | here\n    x\n\nd: |\ne: >\n\n  late"
         a: "one\n  two\n\nthree\n" <- "|\n  one\n    two\n\n  three"
         b: "folded text\nmore\n deeper\nback" <- ">-\n  folded\n  text\n\n  more\n   deeper\n  back"
         c: "  x\n\n" <- "|+2 # note | here\n    x"
         d: "" <- "|"
         e: "\nlate\n" <- ">\n\n  late"
-    "#]]);
-    check("- |\n  item\n- &x >\n  anchored\n- *x\n- - |-\n    nested\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "- |\n  item\n- &x >\n  anchored\n- *x\n- - |-\n    nested\n",
+        expect![[r#"
         seq <- "- |\n  item\n- &x >\n  anchored\n- *x\n- - |-\n    nested"
         - "item\n" <- "|\n  item"
         - "anchored\n" <- ">\n  anchored"
         - "anchored\n" <- "*x"
         - seq <- "- |-\n    nested"
           - "nested" <- "|-\n    nested"
-    "#]]);
-    check("a: # comment with | and >\n  |\n  x\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a: # comment with | and >\n  |\n  x\n",
+        expect![[r#"
         map <- "a: # comment with | and >\n  |\n  x"
         a: "x\n" <- "|\n  x"
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn plain_scalars_over_lines() {
-    check("a: one\n  two\n\n  three\nb: 'x\n  y'\nc: \"x  \n\n  y\\n\n  z\"\n", expect![[r#"
+    check(
+        "a: one\n  two\n\n  three\nb: 'x\n  y'\nc: \"x  \n\n  y\\n\n  z\"\n",
+        expect![[r#"
         map <- "a: one\n  two\n\n  three\nb: 'x\n  y'\nc: \"x  \n\n  y\\n\n  z\""
         a: "one two\nthree" <- "one\n  two\n\n  three"
         b: "x y" <- "'x\n  y'"
         c: "x\ny\n z" <- "\"x  \n\n  y\\n\n  z\""
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn core_schema() {
-    check("on: yes\nversion: 1.0\ncount: 0x1F\nbig: 99999999999999999999\nt: !!str 5\nn: null\nb: true\nf: !!float 1.5\n", expect![[r#"
+    check(
+        "on: yes\nversion: 1.0\ncount: 0x1F\nbig: 99999999999999999999\nt: !!str 5\nn: null\nb: true\nf: !!float 1.5\n",
+        expect![[r#"
         map <- "on: yes\nversion: 1.0\ncount: 0x1F\nbig: 99999999999999999999\nt: !!str 5\nn: null\nb: true\nf: !!float 1.5"
         on: "yes"
         version: "1.0" Float(1.0)
@@ -171,19 +207,25 @@ fn core_schema() {
         n: "null" Null
         b: "true" Bool(true)
         f: "1.5" Float(1.5)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn duplicate_keys() {
-    check("a: 1\nb: 2\na: 3\n", expect![[r#"
+    check(
+        "a: 1\nb: 2\na: 3\n",
+        expect![[r#"
         map <- "a: 1\nb: 2"
         a: "1" Integer(1)
         b: "2" Integer(2)
         3:1 error[duplicate-key] the key `a` is given twice: "a"
             1:1 first given here
-    "#]]);
-    check("f:\n  x: 1\n  in: {a: 1}\ng: 1\nf:\n  y: 2\n  x: 1\n  in: {b: 2}\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "f:\n  x: 1\n  in: {a: 1}\ng: 1\nf:\n  y: 2\n  x: 1\n  in: {b: 2}\n",
+        expect![[r#"
         map <- "f:\n  x: 1\n  in: {a: 1}\ng: 1"
         f: map <- "x: 1\n  in: {a: 1}"
           x: "1" Integer(1)
@@ -195,15 +237,21 @@ fn duplicate_keys() {
         5:1 warning[duplicate-key-merged] the key `f` is given twice; its entries are merged: "f"
             1:1 first given here
             help: write the entries under one key
-    "#]]);
-    check("f: {x: 1}\nf: {x: 2}\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "f: {x: 1}\nf: {x: 2}\n",
+        expect![[r#"
         map <- "f: {x: 1}"
         f: map <- "{x: 1}"
           x: "1" Integer(1)
         2:1 error[duplicate-key] the key `f` is given twice: "f"
             1:1 first given here
-    "#]]);
-    check("f: {x: 1}\nf: {y: 1}\nf: 3\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "f: {x: 1}\nf: {y: 1}\nf: 3\n",
+        expect![[r#"
         map <- "f: {x: 1}"
         f: map <- "{x: 1}"
           x: "1" Integer(1)
@@ -213,12 +261,15 @@ fn duplicate_keys() {
             help: write the entries under one key
         3:1 error[duplicate-key] the key `f` is given twice: "f"
             1:1 first given here
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn aliases() {
-    check("base: &b {x: 1}\nuse: *b\nname: &n text\n*n : v\n", expect![[r#"
+    check(
+        "base: &b {x: 1}\nuse: *b\nname: &n text\n*n : v\n",
+        expect![[r#"
         map <- "base: &b {x: 1}\nuse: *b\nname: &n text\n*n : v"
         base: map <- "{x: 1}"
           x: "1" Integer(1)
@@ -226,30 +277,42 @@ fn aliases() {
           x: "1" Integer(1)
         name: "text"
         text (written otherwise): "v"
-    "#]]);
-    check("a: *nope\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a: *nope\n",
+        expect![[r#"
         map <- "a: *nope"
         a: "" Null <- "*nope"
         1:4 error[unknown-anchor] no anchor `&nope` before this alias: "*nope"
             help: put the value in quotes if the `*` belongs to it
-    "#]]);
-    check("a: &a [*a]\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a: &a [*a]\n",
+        expect![[r#"
         map <- "a: &a [*a]"
         a: seq <- "[*a]"
           - "" Null <- "*a"
         1:8 error[unknown-anchor] this alias stands inside of what it names: "*a"
-    "#]]);
-    check("<<: {a: 1}\nb: 1\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "<<: {a: 1}\nb: 1\n",
+        expect![[r#"
         map <- "<<: {a: 1}\nb: 1"
         b: "1" Integer(1)
         1:1 error[merge-key] merge keys (`<<`) are not supported: "<<"
             help: write the keys out, or name the whole mapping with an alias
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn refused_structure() {
-    check("? [a, b]\n: c\n{x: y}: z\nok: 1\n: none\n", expect![[r#"
+    check(
+        "? [a, b]\n: c\n{x: y}: z\nok: 1\n: none\n",
+        expect![[r#"
         map <- "? [a, b]\n: c\n{x: y}: z\nok: 1"
         ok: "1" Integer(1)
         1:3 error[complex-key] a key must be a single word or text: "[a, b]"
@@ -257,8 +320,11 @@ fn refused_structure() {
         3:1 error[complex-key] a key must be a single word or text: "{x: y}"
             help: put the key in quotes if the brackets belong to it
         5:1 error[complex-key] a key is empty: ""
-    "#]]);
-    check("a: !custom x\nb: !!int text\nc: !!map [x]\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a: !custom x\nb: !!int text\nc: !!map [x]\n",
+        expect![[r#"
         map <- "a: !custom x\nb: !!int text\nc: !!map [x]"
         a: "x"
         b: "text"
@@ -270,90 +336,147 @@ fn refused_structure() {
             help: put the value in quotes if the `!` belongs to it
         3:4 error[yaml-tag] the tag `!!map` does not fit its value, which is not `map`: "!!map"
             help: put the value in quotes if the `!` belongs to it
-    "#]]);
-    check("a: 1\n---\nb: 2\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a: 1\n---\nb: 2\n",
+        expect![[r#"
         map <- "a: 1"
         a: "1" Integer(1)
         2:1 error[second-document] a second document starts here: "---"
             help: put each tool in a file of its own
-    "#]]);
-    check("a: 1\n...\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a: 1\n...\n",
+        expect![[r#"
         map <- "a: 1"
         a: "1" Integer(1)
-    "#]]);
-    check("", expect![[r#"
+    "#]],
+    );
+    check(
+        "",
+        expect![[r#"
         1:1 error[empty-file] the file is empty: ""
-    "#]]);
-    check("# nothing\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "# nothing\n",
+        expect![[r#"
         1:1 error[empty-file] the file is empty: ""
-    "#]]);
-    check("%YAML 1.1\n---\na: 1\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "%YAML 1.1\n---\na: 1\n",
+        expect![[r#"
         1:1 error[yaml-syntax] a directive (`%` at the start of a line) is not supported: "%"
             help: delete it; files are read as YAML 1.2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn syntax_errors() {
-    check("a:\n\tb: 1\n", expect![[r#"
+    check(
+        "a:\n\tb: 1\n",
+        expect![[r#"
         2:2 error[yaml-syntax] a tab where YAML allows only spaces: "b"
             help: indent with spaces
-    "#]]);
-    check("a: [1, 2\nb: 3\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a: [1, 2\nb: 3\n",
+        expect![[r#"
         1:4 error[yaml-syntax] this `[` is not closed: "["
             2:2 what follows does not fit into it
             help: add the missing bracket, or quote the value
-    "#]]);
-    check("a: 'open\nb: 3\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a: 'open\nb: 3\n",
+        expect![[r#"
         1:4 error[yaml-syntax] this quote is never closed: "'"
             help: add the closing quote, or quote the value in the other kind
-    "#]]);
-    check("a: \"x\\d\"\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a: \"x\\d\"\n",
+        expect![[r#"
         1:6 error[yaml-syntax] unknown escape in a double-quoted text: "\\d"
             help: write `\\` for a backslash, or use single quotes, where a backslash is itself
-    "#]]);
-    check("a: b: c\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a: b: c\n",
+        expect![[r#"
         1:5 error[yaml-syntax] this `:` starts a second value on the same line: ":"
             help: put the whole value in quotes, or write it as a block after `|`
-    "#]]);
-    check("steps:\n- a\n  b\nx\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "steps:\n- a\n  b\nx\n",
+        expect![[r#"
         4:1 error[yaml-syntax] expected `key: value` here: "x"
             help: check the indentation, and that a space follows the `:`
-    "#]]);
-    check("a: @x\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a: @x\n",
+        expect![[r#"
         1:4 error[yaml-syntax] a plain value cannot start with `@`: "@"
             help: put the value in quotes
-    "#]]);
-    check("a: 'x' y\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a: 'x' y\n",
+        expect![[r#"
         1:8 error[yaml-syntax] text after the closing quote: "y"
             help: put the whole value in quotes of the other kind, or write it as a block after `|`
-    "#]]);
-    check("a:\n    b: 1\n  c: 2\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a:\n    b: 1\n  c: 2\n",
+        expect![[r#"
         3:3 error[yaml-syntax] expected `key: value` here: "c: 2"
             help: check the indentation, and that a space follows the `:`
-    "#]]);
-    check("a: b\n c: d\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a: b\n c: d\n",
+        expect![[r#"
         2:3 error[yaml-syntax] a `:` in a value that began on an earlier line: ":"
             1:4 began here
             help: check the indentation, and that each key is followed by `: `
-    "#]]);
-    check("key value\nother: 1\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "key value\nother: 1\n",
+        expect![[r#"
         2:6 error[yaml-syntax] a `:` in a value that began on an earlier line: ":"
             1:1 began here
             help: check the indentation, and that each key is followed by `: `
-    "#]]);
-    check("a: ]\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a: ]\n",
+        expect![[r#"
         1:4 error[yaml-syntax] a closing bracket with nothing to close: "]"
             help: put the value in quotes if the bracket belongs to it
-    "#]]);
-    check("a: [1}\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a: [1}\n",
+        expect![[r#"
         1:4 error[yaml-syntax] `}` closes what `[` opened: "["
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn commands_without_quotes() {
-    check("name: x\nsteps:\n  - bash: echo 'a' | jq '{author: .b}'   # note\n    run-condition: ok\n  - name: y\n    run: \"{X}\" --flag\n  - script: [ -f x ] && y\n", expect![[r#"
+    check(
+        "name: x\nsteps:\n  - bash: echo 'a' | jq '{author: .b}'   # note\n    run-condition: ok\n  - name: y\n    run: \"{X}\" --flag\n  - script: [ -f x ] && y\n",
+        expect![[r#"
         map <- "name: x\nsteps:\n  - bash: echo 'a' | jq '{author: .b}'   # note\n    run-condition: ok\n  - name: y\n    run: \"{X}\" --flag\n  - script: [ -f x ] && y"
         name: "x"
         steps: seq <- "- bash: echo 'a' | jq '{author: .b}'   # note\n    run-condition: ok\n  - name: y\n    run: \"{X}\" --flag\n  - script: [ -f x ] && y"
@@ -368,33 +491,45 @@ fn commands_without_quotes() {
         3:11 warning[unquoted-command] the value of `bash` must be quoted, because `: ` in it would start another value: "echo 'a' | jq '{author: .b}'"
         6:10 warning[unquoted-command] the value of `run` must be quoted, because it goes on after the closing quote: "\"{X}\" --flag"
         7:13 warning[unquoted-command] the value of `script` must be quoted, because it starts with a bracket: "[ -f x ] && y"
-    "#]]);
+    "#]],
+    );
     // Inside of a block the same line is text.
-    check("bash: |\n  run: a: b\nrun: c: d\nother: 1\n", expect![[r#"
+    check(
+        "bash: |\n  run: a: b\nrun: c: d\nother: 1\n",
+        expect![[r#"
         map <- "bash: |\n  run: a: b\nrun: c: d\nother: 1"
         bash: "run: a: b\n" <- "|\n  run: a: b"
         run: "c: d"
         other: "1" Integer(1)
         3:6 warning[unquoted-command] the value of `run` must be quoted, because `: ` in it would start another value: "c: d"
-    "#]]);
+    "#]],
+    );
     // A failure elsewhere stays a failure, told as the file is.
-    check("bash: a: b\nother: c: d\n", expect![[r#"
+    check(
+        "bash: a: b\nother: c: d\n",
+        expect![[r#"
         1:7 warning[unquoted-command] the value of `bash` must be quoted, because `: ` in it would start another value: "a: b"
         2:9 error[yaml-syntax] this `:` starts a second value on the same line: ":"
             help: put the whole value in quotes, or write it as a block after `|`
-    "#]]);
-    check("bash: a: b\nbash: c\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "bash: a: b\nbash: c\n",
+        expect![[r#"
         map <- "bash: a: b"
         bash: "a: b"
         1:7 warning[unquoted-command] the value of `bash` must be quoted, because `: ` in it would start another value: "a: b"
         2:1 error[duplicate-key] the key `bash` is given twice: "bash"
             1:1 first given here
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn comments_in_commands() {
-    check("bash: echo \"a # b\"\nrun: ls # list\ncmd: 'quoted' # fine\npwsh: |\n  x # y\nname: x # fine\n", expect![[r##"
+    check(
+        "bash: echo \"a # b\"\nrun: ls # list\ncmd: 'quoted' # fine\npwsh: |\n  x # y\nname: x # fine\n",
+        expect![[r##"
         map <- "bash: echo \"a # b\"\nrun: ls # list\ncmd: 'quoted' # fine\npwsh: |\n  x # y\nname: x"
         bash: "echo \"a"
         run: "ls"
@@ -404,7 +539,8 @@ fn comments_in_commands() {
         1:15 warning[comment-in-command] the value of `bash` ends before ` #`, which starts a comment: "# b\""
         2:9 warning[comment-in-command] the value of `run` ends before ` #`, which starts a comment: "# list"
             help: quote the value if `#` belongs to it, or move the comment to a line of its own
-    "##]]);
+    "##]],
+    );
 }
 
 #[track_caller]
@@ -455,7 +591,9 @@ fn limits_hold() {
 fn documented_commands_load() {
     let command = "echo '{fetch-commits.output}' | jq 'group_by(.commit.author.name) | map({author: .[0].commit.author.name, count: length}) | sort_by(.count) | reverse'";
     let header = "curl -s -H \"Authorization: Bearer {API_KEY}\" \"{API_URL}\"";
-    let text = format!("name: t\nsteps:\n  - name: a\n    bash: {header}\n    output:\n      masked-values: [\"{{API_KEY}}\"]  # note\n  - name: count-authors\n    bash: {command}\n    error-handling:\n      retry:\n        attempts: 2\n");
+    let text = format!(
+        "name: t\nsteps:\n  - name: a\n    bash: {header}\n    output:\n      masked-values: [\"{{API_KEY}}\"]  # note\n  - name: count-authors\n    bash: {command}\n    error-handling:\n      retry:\n        attempts: 2\n"
+    );
     let (tree, diagnostics) = parse(&SourceFile::new("t.yaml", text.as_str()));
     let codes: Vec<_> = diagnostics.iter().map(|diagnostic| diagnostic.code.0).collect();
     assert_eq!(codes, ["unquoted-command", "unquoted-command"]);
@@ -470,8 +608,54 @@ fn documented_commands_load() {
 
 fn any_document() -> impl Strategy<Value = String> {
     let fragments = prop::sample::select(vec![
-        "a: ", "b:\n", "  ", "    ", "- ", "\n", "\r\n", "\n\n", "|\n", ">-\n", "|+2\n", "bash: ", "run: ", "'", "\"", "''", "\\n", "\\u00e9", "\\", "[", "]", "{", "}",
-        ", ", ": ", " #", "# x\n", "&x ", "*x", "!!str ", "!t ", "<<: ", "? ", "---\n", "...\n", "\t", "\u{feff}", "é", "日", "text", "two words", "1.0", "~", "@", "%", "\0", "\u{1b}", "\u{2028}",
+        "a: ",
+        "b:\n",
+        "  ",
+        "    ",
+        "- ",
+        "\n",
+        "\r\n",
+        "\n\n",
+        "|\n",
+        ">-\n",
+        "|+2\n",
+        "bash: ",
+        "run: ",
+        "'",
+        "\"",
+        "''",
+        "\\n",
+        "\\u00e9",
+        "\\",
+        "[",
+        "]",
+        "{",
+        "}",
+        ", ",
+        ": ",
+        " #",
+        "# x\n",
+        "&x ",
+        "*x",
+        "!!str ",
+        "!t ",
+        "<<: ",
+        "? ",
+        "---\n",
+        "...\n",
+        "\t",
+        "\u{feff}",
+        "é",
+        "日",
+        "text",
+        "two words",
+        "1.0",
+        "~",
+        "@",
+        "%",
+        "\0",
+        "\u{1b}",
+        "\u{2028}",
     ]);
     prop::collection::vec(fragments, 0..24).prop_map(|parts| parts.concat())
 }

@@ -93,7 +93,9 @@ impl Variants {
         let (default, platforms): (Vec<_>, Vec<_>) = self.0.iter().partition(|(platform, _)| *platform == "default");
         let entry = |(platform, text): &(&str, String)| ((*platform).to_owned(), Emit::text(text));
         let mut entries: Vec<(String, Emit)> = default.into_iter().map(entry).collect();
-        entries.extend(mapping(platforms.into_iter().map(entry).collect()).map(|platforms| ("platforms".to_owned(), platforms)));
+        entries.extend(
+            mapping(platforms.into_iter().map(entry).collect()).map(|platforms| ("platforms".to_owned(), platforms)),
+        );
         mapping(entries)
     }
 }

@@ -74,17 +74,26 @@ pub(crate) const OPTIONS: &[AddOption] = &[
     tool("command-linux", One("COMMAND", |to, text| to.draft.commands.add("linux", text))),
     tool("command-macos", One("COMMAND", |to, text| to.draft.commands.add("macos", text))),
     opens("step", Two(["NAME", "COMMAND"], |to, name, text| to.draft.step(name, text))),
-    opens("step-command-default", Two(["NAME", "COMMAND"], |to, name, text| to.draft.step_command(name, "default", text))),
-    opens("step-command-windows", Two(["NAME", "COMMAND"], |to, name, text| to.draft.step_command(name, "windows", text))),
+    opens(
+        "step-command-default",
+        Two(["NAME", "COMMAND"], |to, name, text| to.draft.step_command(name, "default", text)),
+    ),
+    opens(
+        "step-command-windows",
+        Two(["NAME", "COMMAND"], |to, name, text| to.draft.step_command(name, "windows", text)),
+    ),
     opens("step-command-linux", Two(["NAME", "COMMAND"], |to, name, text| to.draft.step_command(name, "linux", text))),
     opens("step-command-macos", Two(["NAME", "COMMAND"], |to, name, text| to.draft.step_command(name, "macos", text))),
     step("continue-on-error", Nothing(|to| flag(&mut to.draft.open_step()?.continue_on_error))),
     step("run-condition", One("CONDITION", |to, text| once(&mut to.draft.open_step()?.condition, text))),
     step("parallel", Nothing(|to| flag(&mut to.draft.open_step()?.parallel))),
-    step("wait-for", One("STEP1,STEP2", |to, text| {
-        to.draft.open_step()?.wait_for.extend(list(&text));
-        Ok(())
-    })),
+    step(
+        "wait-for",
+        One("STEP1,STEP2", |to, text| {
+            to.draft.open_step()?.wait_for.extend(list(&text));
+            Ok(())
+        }),
+    ),
     step("retry-attempts", One("N", |to, text| once(&mut to.draft.open_step()?.attempts, text))),
     step("retry-delay", One("MS", |to, text| once(&mut to.draft.open_step()?.delay, text))),
     step("fallback", One("COMMAND", |to, text| once(&mut to.draft.open_step()?.fallback, text))),
@@ -107,19 +116,26 @@ pub(crate) const OPTIONS: &[AddOption] = &[
     tool("timeout", One("MILLISECONDS", |to, text| once(&mut to.draft.timeout, text))),
     tool("working-directory", One("DIR", |to, text| once(&mut to.draft.working_directory, text))),
     tool("input", One("INPUT", |to, text| once(&mut to.draft.input, text))),
-    tool("scope", One("SCOPE", |to, text| {
-        to.scopes.push(text);
-        Ok(())
-    })),
+    tool(
+        "scope",
+        One("SCOPE", |to, text| {
+            to.scopes.push(text);
+            Ok(())
+        }),
+    ),
     short("global", 'g', Nothing(|to| scope(to, "global"))),
     short("user", 'u', Nothing(|to| scope(to, "user"))),
     short("local", 'l', Nothing(|to| scope(to, "local"))),
     short("any", 'a', Nothing(|to| scope(to, "any"))),
     tool("color", One("WHEN", |to, text| once(&mut to.color, text))),
-    short("help", 'h', Nothing(|to| {
-        to.help = true;
-        Ok(())
-    })),
+    short(
+        "help",
+        'h',
+        Nothing(|to| {
+            to.help = true;
+            Ok(())
+        }),
+    ),
 ];
 
 /// The option called `name`.

@@ -14,8 +14,23 @@ pub(crate) struct ParameterDraft {
 
 /// The keys that may follow a parameter.
 pub(crate) const KEYS: [&str; 17] = [
-    "type", "required", "default", "min-length", "max-length", "pattern", "min", "max", "enum", "transform", "format", "example", "escape-shell",
-    "delimiter", "path", "sensitive", "detailed-help",
+    "type",
+    "required",
+    "default",
+    "min-length",
+    "max-length",
+    "pattern",
+    "min",
+    "max",
+    "enum",
+    "transform",
+    "format",
+    "example",
+    "escape-shell",
+    "delimiter",
+    "path",
+    "sensitive",
+    "detailed-help",
 ];
 
 impl ParameterDraft {
@@ -103,6 +118,8 @@ fn emit(value: &Value) -> Emit {
         Value::Number(text) => Emit::Bare(text.clone()),
         Value::Text(text) => Emit::text(text),
         Value::List(items) => Emit::FlowSequence(items.iter().map(emit).collect()),
-        Value::Object(fields) => Emit::Mapping(fields.iter().map(|(name, value)| (name.clone(), emit(value))).collect()),
+        Value::Object(fields) => {
+            Emit::Mapping(fields.iter().map(|(name, value)| (name.clone(), emit(value))).collect())
+        }
     }
 }

@@ -42,7 +42,9 @@ impl Request {
         match asked.as_slice() {
             [] => Ok(Scope::Local),
             [ScopeFilter::Only(scope)] => Ok(*scope),
-            [ScopeFilter::Any] => Err(CommandError::usage("a tool is added to one scope").hint("give --local, --user or --global")),
+            [ScopeFilter::Any] => {
+                Err(CommandError::usage("a tool is added to one scope").hint("give --local, --user or --global"))
+            }
             _ => Err(CommandError::usage("two different scopes are asked for").hint("give one of --scope, -g, -u, -l")),
         }
     }
@@ -60,7 +62,9 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request
                 match &request.name {
                     None => request.name = Some(word),
                     Some(name) => {
-                        let error = CommandError::usage(format!("unexpected word `{word}`: the tool is called `{name}` already"));
+                        let error = CommandError::usage(format!(
+                            "unexpected word `{word}`: the tool is called `{name}` already"
+                        ));
                         return Err(error.hint("put quotes around a value that holds spaces"));
                     }
                 }
@@ -69,7 +73,9 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request
             Ok(Some(Arg::Long(name))) => find(name).ok_or_else(|| unknown(name))?,
             Ok(Some(Arg::Short(letter))) => {
                 let known = OPTIONS.iter().find(|option| option.short == Some(letter));
-                known.ok_or_else(|| CommandError::usage(format!("unknown option `-{letter}`")).hint("cycod help tool add"))?
+                known.ok_or_else(|| {
+                    CommandError::usage(format!("unknown option `-{letter}`")).hint("cycod help tool add")
+                })?
             }
             Err(lexopt::Error::UnexpectedValue { option, .. }) => {
                 return Err(CommandError::usage(format!("`{option}` takes no value")));
@@ -113,7 +119,8 @@ fn check_place(option: &AddOption, draft: &Draft) -> Result<(), CommandError> {
             let error = CommandError::usage(format!("{belongs}, but stands behind `{} {name}`", open.noun().1));
             Err(error.hint(format!("put it behind the {opener} it is about")))
         }
-        None => Err(CommandError::usage(format!("{belongs}, and there is none before it")).hint(format!("put it behind {}", opener_usage(group)))),
+        None => Err(CommandError::usage(format!("{belongs}, and there is none before it"))
+            .hint(format!("put it behind {}", opener_usage(group)))),
     }
 }
 
@@ -123,7 +130,8 @@ fn opener_usage(group: Group) -> String {
 
 /// Takes the next word as a value, whatever it starts with, unless it is one of our own options.
 fn value(parser: &mut Parser, option: &AddOption, word: &str) -> Result<String, CommandError> {
-    let lacks = |what: String| CommandError::usage(format!("`--{}` lacks its {word}{what}", option.name)).hint(option.usage());
+    let lacks =
+        |what: String| CommandError::usage(format!("`--{}` lacks its {word}{what}", option.name)).hint(option.usage());
     if let Some(rest) = parser.try_raw_args()
         && let Some(next) = rest.peek()
         && let Some(name) = own_option(next)
@@ -158,7 +166,9 @@ fn parameter(parser: &mut Parser, option: &AddOption) -> Result<ParameterDraft, 
     let wrong = |why: String| CommandError::usage(format!("`--{}` {why}", option.name));
     while let Some(mut rest) = parser.try_raw_args() {
         // A word without `=` is the tool's name; what starts with a dash is an option.
-        let Some(word) = rest.next_if(|word| word.to_str().is_some_and(|word| !word.starts_with('-') && word.contains('='))) else {
+        let Some(word) =
+            rest.next_if(|word| word.to_str().is_some_and(|word| !word.starts_with('-') && word.contains('=')))
+        else {
             break;
         };
         let word = text(word)?;
@@ -208,14 +218,22 @@ mod tests {
     use super::*;
 
     fn words(line: &str) -> Vec<OsString> {
-        shlex::split(&line.replace("\\\n", " ")).expect("the line is well quoted").into_iter().map(OsString::from).collect()
+        shlex::split(&line.replace("\\\n", " "))
+            .expect("the line is well quoted")
+            .into_iter()
+            .map(OsString::from)
+            .collect()
     }
 
     #[track_caller]
     fn check(line: &str, expect: &Expect) {
         let got = match parse(words(line)) {
             Ok(request) => request.draft.to_yaml(request.name.as_deref().unwrap_or("-")),
-            Err(error) => format!("error: {}\n{}", error.message, error.hints.iter().map(|hint| format!("  {hint}\n")).collect::<String>()),
+            Err(error) => format!(
+                "error: {}\n{}",
+                error.message,
+                error.hints.iter().map(|hint| format!("  {hint}\n")).collect::<String>()
+            ),
         };
         expect.assert_eq(&got);
     }
@@ -372,12 +390,18 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (line, expect) in [
-            ("x --parallel", "error: `--parallel` belongs to a step, and there is none before it\n  put it behind --step NAME \"COMMAND\"\n"),
+            (
+                "x --parallel",
+                "error: `--parallel` belongs to a step, and there is none before it\n  put it behind --step NAME \"COMMAND\"\n",
+            ),
             (
                 "x --step a b --parameter P d --parallel",
                 "error: `--parallel` belongs to a step, but stands behind `--parameter P`\n  put it behind the --step it is about\n",
             ),
-            ("x --expect-output a", "error: `--expect-output` belongs to a test, and there is none before it\n  put it behind --test NAME \"DESC\"\n"),
+            (
+                "x --expect-output a",
+                "error: `--expect-output` belongs to a test, and there is none before it\n  put it behind --test NAME \"DESC\"\n",
+            ),
             (
                 "x --description --bash ls",
                 "error: `--description` lacks its DESC: `--bash` follows\n  --description \"DESC\"\n  if `--bash` is the value: --description=--bash\n",
@@ -385,22 +409,44 @@ mod tests {
             ("x --step a --tag b", "error: `--step` lacks its COMMAND: `--tag` follows\n  --step NAME \"COMMAND\"\n"),
             ("x --bash", "error: `--bash` lacks its COMMAND\n  --bash \"COMMAND\"\n"),
             ("x --bahs ls", "error: unknown option `--bahs`\n  did you mean `--bash \"COMMAND\"`?\n"),
-            ("x --param A d", "error: unknown option `--param`\n  did you mean `--parameter NAME \"DESC\" [key=value…]`?\n"),
+            (
+                "x --param A d",
+                "error: unknown option `--param`\n  did you mean `--parameter NAME \"DESC\" [key=value…]`?\n",
+            ),
             ("x --zzzz", "error: unknown option `--zzzz`\n  cycod help tool add\n"),
             ("x -z", "error: unknown option `-z`\n  cycod help tool add\n"),
             ("x --bash a --bash b", "error: `--bash` is given twice\n  --bash \"COMMAND\"\n"),
             ("x --editor=vi", "error: `--editor` takes no value\n"),
-            ("x --bash echo hi", "error: unexpected word `hi`: the tool is called `x` already\n  put quotes around a value that holds spaces\n"),
+            (
+                "x --bash echo hi",
+                "error: unexpected word `hi`: the tool is called `x` already\n  put quotes around a value that holds spaces\n",
+            ),
             ("x --env-var A", "error: `--env-var` takes NAME=VALUE, not `A`\n  --env-var NAME=VALUE\n"),
-            ("x --parameter A required=true", "error: parameter `A` has no description: `required=…` follows its name\n  --parameter A \"what it is for\" required=true\n"),
-            ("x --parameter A d requird=true", "error: `--parameter` `A`: unknown setting `requird`\n  did you mean `required=true`?\n"),
-            ("x --parameter A d minimum=1", "error: `--parameter` `A`: unknown setting `minimum`\n  did you mean `min=1`?\n"),
+            (
+                "x --parameter A required=true",
+                "error: parameter `A` has no description: `required=…` follows its name\n  --parameter A \"what it is for\" required=true\n",
+            ),
+            (
+                "x --parameter A d requird=true",
+                "error: `--parameter` `A`: unknown setting `requird`\n  did you mean `required=true`?\n",
+            ),
+            (
+                "x --parameter A d minimum=1",
+                "error: `--parameter` `A`: unknown setting `minimum`\n  did you mean `min=1`?\n",
+            ),
             ("x --parameter A d min=1 min=2", "error: `--parameter` gives `min` of `A` twice\n"),
-            ("x --parameter A d --parameter A e", "error: `--parameter` gives `A` twice\n  --parameter NAME \"DESC\" [key=value…]\n"),
+            (
+                "x --parameter A d --parameter A e",
+                "error: `--parameter` gives `A` twice\n  --parameter NAME \"DESC\" [key=value…]\n",
+            ),
             ("x --step a b --step a c", "error: `--step` gives `a` twice\n  --step NAME \"COMMAND\"\n"),
         ] {
             let error = parse(words(line)).map(|_| ()).expect_err(line);
-            let got = format!("error: {}\n{}", error.message, error.hints.iter().map(|hint| format!("  {hint}\n")).collect::<String>());
+            let got = format!(
+                "error: {}\n{}",
+                error.message,
+                error.hints.iter().map(|hint| format!("  {hint}\n")).collect::<String>()
+            );
             assert_eq!(got, expect, "{line}");
             assert_eq!(error.exit, crate::command_error::exit::USAGE, "{line}");
         }
@@ -408,7 +454,15 @@ mod tests {
 
     #[test]
     fn scopes() {
-        for (line, expect) in [("x", Ok(Scope::Local)), ("x -u", Ok(Scope::User)), ("x -u --scope user", Ok(Scope::User)), ("x --scope global", Ok(Scope::Global)), ("x -a", Err(())), ("x -gu", Err(())), ("x --scope moon", Err(()))] {
+        for (line, expect) in [
+            ("x", Ok(Scope::Local)),
+            ("x -u", Ok(Scope::User)),
+            ("x -u --scope user", Ok(Scope::User)),
+            ("x --scope global", Ok(Scope::Global)),
+            ("x -a", Err(())),
+            ("x -gu", Err(())),
+            ("x --scope moon", Err(())),
+        ] {
             let request = parse(words(line)).expect("the words are known");
             assert_eq!(request.scope().map_err(|_| ()), expect, "{line}");
         }
@@ -418,7 +472,23 @@ mod tests {
     #[test]
     fn any_words_in_any_order() {
         let words = [
-            "x", "--step", "--parameter", "--test", "--parallel", "--expect-output", "--bash=-x", "--tag", "a=b", "enum=[1", "default=\u{7}|\n", "--", "-", "-u", "--=", "", "--timeout=1e999",
+            "x",
+            "--step",
+            "--parameter",
+            "--test",
+            "--parallel",
+            "--expect-output",
+            "--bash=-x",
+            "--tag",
+            "a=b",
+            "enum=[1",
+            "default=\u{7}|\n",
+            "--",
+            "-",
+            "-u",
+            "--=",
+            "",
+            "--timeout=1e999",
         ];
         for first in words {
             for second in words {
@@ -426,8 +496,13 @@ mod tests {
                     for fourth in words {
                         if let Ok(request) = parse([first, second, third, fourth].map(OsString::from)) {
                             let text = request.draft.to_yaml("x");
-                            let (root, problems) = cycod_syntax::yaml::parse(&cycod_engine::diagnostic::SourceFile::new("x.yaml", text.as_str()));
-                            assert!(root.is_some() && problems.is_empty(), "{first:?} {second:?} {third:?} {fourth:?}\n{text}{problems:?}");
+                            let (root, problems) = cycod_syntax::yaml::parse(
+                                &cycod_engine::diagnostic::SourceFile::new("x.yaml", text.as_str()),
+                            );
+                            assert!(
+                                root.is_some() && problems.is_empty(),
+                                "{first:?} {second:?} {third:?} {fourth:?}\n{text}{problems:?}"
+                            );
                         }
                     }
                 }
@@ -452,7 +527,12 @@ mod tests {
             };
             let with = parse(words(&format!("{opener} --{} {values}", option.name)));
             let without = parse(words(opener));
-            assert_ne!(format!("{:?}", with.expect(option.name)), format!("{:?}", without.expect(opener)), "--{}", option.name);
+            assert_ne!(
+                format!("{:?}", with.expect(option.name)),
+                format!("{:?}", without.expect(opener)),
+                "--{}",
+                option.name
+            );
         }
     }
 }

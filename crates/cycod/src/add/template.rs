@@ -58,8 +58,15 @@ mod tests {
         // The alternatives, each in the place of the command.
         for key in ["commands", "steps"] {
             let start = text.find(&format!("# {key}:")).expect("it is there");
-            let block: String = text[start..].lines().take_while(|line| line.starts_with('#')).map(|line| format!("{}\n", &line[2..])).collect();
-            let whole = text.replace("bash: echo \"Hello, {WHO}!\"\n", &block).replace("  WHO:", "  URL: {type: string, description: Where}\n  DIR: {type: string, description: What}\n  WHO:");
+            let block: String = text[start..]
+                .lines()
+                .take_while(|line| line.starts_with('#'))
+                .map(|line| format!("{}\n", &line[2..]))
+                .collect();
+            let whole = text.replace("bash: echo \"Hello, {WHO}!\"\n", &block).replace(
+                "  WHO:",
+                "  URL: {type: string, description: Where}\n  DIR: {type: string, description: What}\n  WHO:",
+            );
             let loaded = load(&SourceFile::new("my-tool.yaml", whole.as_str()), Some("my-tool"));
             assert!(loaded.tool.is_some(), "{key}: {:?}\n{whole}", loaded.diagnostics);
         }

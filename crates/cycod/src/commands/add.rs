@@ -24,14 +24,22 @@ pub(crate) fn command() -> Command {
         .about("Create a new tool")
         .disable_help_flag(true)
         .override_usage("cycod tool add TOOL_NAME --description \"DESCRIPTION\" [options]")
-        .arg(Arg::new("words").num_args(0..).trailing_var_arg(true).allow_hyphen_values(true).value_parser(value_parser!(OsString)))
+        .arg(
+            Arg::new("words")
+                .num_args(0..)
+                .trailing_var_arg(true)
+                .allow_hyphen_values(true)
+                .value_parser(value_parser!(OsString)),
+        )
 }
 
 /// Creates a tool from options, from a file or in an editor.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let mut request = parse(matches.get_many::<OsString>("words").into_iter().flatten().cloned())?;
     if let Some(name) = &request.color {
-        let color = Color::named(name).ok_or_else(|| CommandError::usage(format!("`{name}` is not a value of `--color`")).hint("one of auto, always, never"))?;
+        let color = Color::named(name).ok_or_else(|| {
+            CommandError::usage(format!("`{name}` is not a value of `--color`")).hint("one of auto, always, never")
+        })?;
         context.printer.colour = match color {
             Color::Auto => context.printer.colour,
             Color::Always => true,
@@ -57,7 +65,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                 .hint("or --from-file PATH, or --editor"));
         }
         [_] => {}
-        several => return Err(CommandError::usage(format!("a tool does one thing: give only one of {}", several.join(", ")))),
+        several => {
+            return Err(CommandError::usage(format!("a tool does one thing: give only one of {}", several.join(", "))));
+        }
     }
     if request.draft.description.is_none() {
         request.draft.description = Some(description(context)?);
@@ -68,7 +78,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 }
 
 fn name(request: &Request) -> Result<ToolName, CommandError> {
-    let given = request.name.as_deref().ok_or_else(|| CommandError::usage("the tool's name is missing").hint("cycod tool add TOOL_NAME --description \"DESC\" --bash \"COMMAND\""))?;
+    let given = request.name.as_deref().ok_or_else(|| {
+        CommandError::usage("the tool's name is missing")
+            .hint("cycod tool add TOOL_NAME --description \"DESC\" --bash \"COMMAND\"")
+    })?;
     tool_name(given)
 }
 
@@ -81,7 +94,10 @@ pub(crate) fn tool_name(given: &str) -> Result<ToolName, CommandError> {
 }
 
 fn description(context: &mut Context) -> Result<String, CommandError> {
-    let missing = || CommandError::usage("a tool needs a description").hint("--description \"what it is for\": people and models choose by it");
+    let missing = || {
+        CommandError::usage("a tool needs a description")
+            .hint("--description \"what it is for\": people and models choose by it")
+    };
     if !(std::io::stdin().is_terminal() && context.printer.is_terminal) {
         return Err(missing());
     }
@@ -103,7 +119,8 @@ fn add(context: &mut Context, request: &Request, name: &ToolName, source: &Sourc
 fn from_file(context: &mut Context, request: &Request, path: &str) -> Result<u8, CommandError> {
     if request.editor || !request.draft.is_empty() {
         let other = if request.editor { "--editor" } else { "options that define the tool" };
-        return Err(CommandError::usage(format!("--from-file and {other} exclude each other")).hint("the file is the whole definition"));
+        return Err(CommandError::usage(format!("--from-file and {other} exclude each other"))
+            .hint("the file is the whole definition"));
     }
     let source = crate::commands::import::read(path)?;
     let wanted = request.name.as_deref().map(tool_name).transpose()?;
@@ -114,13 +131,18 @@ fn from_file(context: &mut Context, request: &Request, path: &str) -> Result<u8,
 fn in_editor(context: &mut Context, request: &Request, name: &ToolName) -> Result<u8, CommandError> {
     let scope = request.scope()?;
     // Before somebody has written it all.
-    if let Some(entry) = context.engine.catalog().find(name.as_str(), ScopeFilter::Only(scope)).filter(|_| !request.overwrite) {
+    if let Some(entry) =
+        context.engine.catalog().find(name.as_str(), ScopeFilter::Only(scope)).filter(|_| !request.overwrite)
+    {
         let path = store::shown(&entry.path, context.engine.host());
-        return Err(CommandError::failure(format!("tool `{name}` is already there: {path}")).hint(format!("change it: cycod tool edit {name}")).hint("or give --override to replace it"));
+        return Err(CommandError::failure(format!("tool `{name}` is already there: {path}"))
+            .hint(format!("change it: cycod tool edit {name}"))
+            .hint("or give --override to replace it"));
     }
     let text = if request.draft.is_empty() { template(name.as_str()) } else { request.draft.to_yaml(name.as_str()) };
     let mut save = |context: &mut Context, text: &str| {
-        let loaded = cycod_engine::definition::load(&SourceFile::new(format!("{name}.yaml"), text), Some(name.as_str()));
+        let loaded =
+            cycod_engine::definition::load(&SourceFile::new(format!("{name}.yaml"), text), Some(name.as_str()));
         let is_broken = loaded.has_errors();
         // Renamed in the editor: that is its name.
         let name = loaded.name.unwrap_or_else(|| name.clone());
@@ -136,20 +158,24 @@ fn in_editor(context: &mut Context, request: &Request, name: &ToolName) -> Resul
     };
     match editor::edit(context, name.as_str(), &text, None, &mut save)? {
         Edited::Saved(()) => Ok(0),
-        Edited::Unchanged => Err(CommandError::failure(format!("the text was left as it was: no tool `{name}` was added"))),
+        Edited::Unchanged => {
+            Err(CommandError::failure(format!("the text was left as it was: no tool `{name}` was added")))
+        }
     }
 }
 
 /// Returns the text with another name, the rest of it as it was.
 pub(crate) fn renamed(text: &str, name: &ToolName) -> Result<String, CommandError> {
     let path = [PathStep::Key("name".to_owned())];
-    edit::set(text, &path, &Emit::text(name.as_str()))
-        .map_err(|error| CommandError::failure(format!("cannot rename the tool to `{name}`: {error}")).hint("change `name` in the file"))
+    edit::set(text, &path, &Emit::text(name.as_str())).map_err(|error| {
+        CommandError::failure(format!("cannot rename the tool to `{name}`: {error}")).hint("change `name` in the file")
+    })
 }
 
 /// Reads a text file for `add` and `import`.
 pub(crate) fn read_text(path: &str) -> Result<String, CommandError> {
     let failed = |why: String| CommandError::failure(format!("cannot read `{path}`: {why}"));
     let bytes = fs::read(path).map_err(|error| failed(error.to_string()))?;
-    String::from_utf8(bytes).map_err(|error| failed(format!("byte {} is not UTF-8", error.utf8_error().valid_up_to() + 1)))
+    String::from_utf8(bytes)
+        .map_err(|error| failed(format!("byte {} is not UTF-8", error.utf8_error().valid_up_to() + 1)))
 }

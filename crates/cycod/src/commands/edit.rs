@@ -18,7 +18,13 @@ pub(crate) fn command() -> Command {
     let command = Command::new("edit")
         .about("Edit a tool definition")
         .arg(Arg::new("name").value_name("TOOL_NAME").required(true))
-        .arg(Arg::new("editor").long("editor").value_name("EDITOR").allow_hyphen_values(true).help("Editor to use (default: $VISUAL, then $EDITOR)"));
+        .arg(
+            Arg::new("editor")
+                .long("editor")
+                .value_name("EDITOR")
+                .allow_hyphen_values(true)
+                .help("Editor to use (default: $VISUAL, then $EDITOR)"),
+        );
     with_scope(command)
 }
 
@@ -38,7 +44,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         writer.replace(&entry, &source.text, text).map_err(|error| match error {
             WriteError::Exists { name, path } => {
                 let path = shown(&path, context.engine.host());
-                CommandError::failure(format!("tool `{name}` is already there: {path}")).hint("give yours another name, or remove that one")
+                CommandError::failure(format!("tool `{name}` is already there: {path}"))
+                    .hint("give yours another name, or remove that one")
             }
             error => write_error(&error, context.engine.host()),
         })?;
@@ -49,7 +56,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     match edit(context, &stem, &source.text, matches.get_one::<String>("editor").map(String::as_str), &mut save)? {
         Edited::Unchanged => context.printer.say(&format!("Nothing was changed: {path}")),
         Edited::Saved((now, is_broken)) => {
-            context.printer.say(&format!("Saved {} tool `{}`: {path}", entry.scope, now.as_ref().map_or(entry.name.as_str(), |name| name.as_str())));
+            context.printer.say(&format!(
+                "Saved {} tool `{}`: {path}",
+                entry.scope,
+                now.as_ref().map_or(entry.name.as_str(), |name| name.as_str())
+            ));
             if is_broken {
                 context.printer.warn("the tool cannot be used until it is mended");
             }

@@ -16,8 +16,19 @@ pub(crate) fn command() -> Command {
     let command = Command::new("export")
         .about("Export a tool definition to a file")
         .arg(Arg::new("name").value_name("TOOL_NAME").required(true))
-        .arg(Arg::new("format").long("format").value_parser(["yaml", "json"]).default_value("yaml").help("Export format"))
-        .arg(Arg::new("output").long("output").value_name("FILE").help("Output file; standard output when omitted or `-`"));
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_parser(["yaml", "json"])
+                .default_value("yaml")
+                .help("Export format"),
+        )
+        .arg(
+            Arg::new("output")
+                .long("output")
+                .value_name("FILE")
+                .help("Output file; standard output when omitted or `-`"),
+        );
     with_scope(command)
 }
 
@@ -27,7 +38,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
     let entry = entry(context, name, scope(matches)?.unwrap_or(ScopeFilter::Any))?;
     let (source, diagnostics) = entry.diagnostics();
-    let unusable = |why: &str| CommandError::failure(format!("tool `{}` {why}: {}", entry.name, count(&diagnostics))).hint(format!("cycod tool validate {}", entry.name));
+    let unusable = |why: &str| {
+        CommandError::failure(format!("tool `{}` {why}: {}", entry.name, count(&diagnostics)))
+            .hint(format!("cycod tool validate {}", entry.name))
+    };
     if source.text.is_empty() {
         return Err(unusable("cannot be read"));
     }

@@ -37,7 +37,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let scope = match scope(matches)? {
         None => Scope::Local,
         Some(ScopeFilter::Only(scope)) => scope,
-        Some(ScopeFilter::Any) => return Err(CommandError::usage("a tool is imported into one scope").hint("give --local, --user or --global")),
+        Some(ScopeFilter::Any) => {
+            return Err(
+                CommandError::usage("a tool is imported into one scope").hint("give --local, --user or --global")
+            );
+        }
     };
     let (name, source) = named(context, read(path)?, path, None)?;
     let tool = store::checked(context, &source, Some(name.as_str()), &format!("`{path}` was not imported"))?;
@@ -50,14 +54,17 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 pub(crate) fn read(path: &str) -> Result<SourceFile, CommandError> {
     let text = if path == "-" {
         let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map_err(|error| CommandError::failure(format!("cannot read standard input: {error}")))?;
+        std::io::stdin()
+            .read_to_string(&mut text)
+            .map_err(|error| CommandError::failure(format!("cannot read standard input: {error}")))?;
         text
     } else {
         read_text(path)?
     };
     let source = SourceFile::new(if path == "-" { "standard input" } else { path }, text);
     // Strict JSON has no comments that could be lost.
-    let is_json = source.text.trim_start().starts_with('{') && serde_json::from_str::<serde_json::Value>(&source.text).is_ok();
+    let is_json =
+        source.text.trim_start().starts_with('{') && serde_json::from_str::<serde_json::Value>(&source.text).is_ok();
     match yaml::parse(&source) {
         (Some(root), diagnostics) if is_json && diagnostics.is_empty() => match emit(&root) {
             Emit::Mapping(entries) => Ok(SourceFile::new(source.name, document(&entries))),
@@ -70,7 +77,12 @@ pub(crate) fn read(path: &str) -> Result<SourceFile, CommandError> {
 /// The name under which a definition is kept: the one wanted, the one it gives itself, else its file's.
 ///
 /// The text is changed only where it calls itself otherwise than is wanted.
-pub(crate) fn named(context: &mut Context, source: SourceFile, path: &str, wanted: Option<ToolName>) -> Result<(ToolName, SourceFile), CommandError> {
+pub(crate) fn named(
+    context: &mut Context,
+    source: SourceFile,
+    path: &str,
+    wanted: Option<ToolName>,
+) -> Result<(ToolName, SourceFile), CommandError> {
     let says = load(&source, None).name;
     match (wanted, says) {
         (Some(wanted), Some(says)) if wanted.as_str() != says.as_str() => {
@@ -92,9 +104,15 @@ pub(crate) fn named(context: &mut Context, source: SourceFile, path: &str, wante
 
 fn emit(node: &Node) -> Emit {
     match &node.kind {
-        NodeKind::Mapping(entries) => Emit::Mapping(entries.iter().map(|entry| (entry.key.clone(), emit(&entry.value))).collect()),
+        NodeKind::Mapping(entries) => {
+            Emit::Mapping(entries.iter().map(|entry| (entry.key.clone(), emit(&entry.value))).collect())
+        }
         // A list of words reads better on one line.
-        NodeKind::Sequence(items) if items.iter().all(|item| item.as_scalar().is_some_and(|scalar| scalar.text.len() < 20 && !scalar.text.contains('\n'))) => {
+        NodeKind::Sequence(items)
+            if items.iter().all(|item| {
+                item.as_scalar().is_some_and(|scalar| scalar.text.len() < 20 && !scalar.text.contains('\n'))
+            }) =>
+        {
             Emit::FlowSequence(items.iter().map(emit).collect())
         }
         NodeKind::Sequence(items) => Emit::Sequence(items.iter().map(emit).collect()),

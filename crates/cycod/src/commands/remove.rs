@@ -27,12 +27,17 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let path = shown(&entry.path, context.engine.host());
     if let State::Duplicate { with } = &entry.state {
         let files = with.iter().map(|other| shown(other, context.engine.host())).collect::<Vec<_>>().join(", ");
-        return Err(CommandError::failure(format!("several files of the {} scope hold tool `{}`: {path}, {files}", entry.scope, entry.name)).hint("remove one of the files"));
+        return Err(CommandError::failure(format!(
+            "several files of the {} scope hold tool `{}`: {path}, {files}",
+            entry.scope, entry.name
+        ))
+        .hint("remove one of the files"));
     }
     let what = format!("{} tool `{}`: {path}", entry.scope, entry.name);
     if !matches.get_flag("force") {
         if !(std::io::stdin().is_terminal() && context.printer.is_terminal) {
-            return Err(CommandError::usage(format!("removing the {what} needs a yes, and nobody can be asked")).hint("give --force"));
+            return Err(CommandError::usage(format!("removing the {what} needs a yes, and nobody can be asked"))
+                .hint("give --force"));
         }
         context.printer.say(&format!("This removes the {what}"));
         if ask(context, "Remove it? [y/n] ", &["y", "n"])? != Some("y") {
@@ -42,7 +47,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     context.engine.catalog().writer().remove(&entry).map_err(|error| write_error(&error, context.engine.host()))?;
     context.printer.say(&format!("Removed {what}"));
     // The catalog is from before the change; what it says about other scopes still holds.
-    let behind = Scope::ALL.into_iter().filter(|scope| *scope != entry.scope).find_map(|scope| context.engine.catalog().find(name, ScopeFilter::Only(scope)));
+    let behind = Scope::ALL
+        .into_iter()
+        .filter(|scope| *scope != entry.scope)
+        .find_map(|scope| context.engine.catalog().find(name, ScopeFilter::Only(scope)));
     if let Some(other) = behind {
         let path = shown(&other.path, context.engine.host());
         context.printer.say(&format!("  the name now leads to the {} tool: {path}", other.scope));

@@ -39,10 +39,32 @@ pub(crate) fn command() -> Command {
                 .value_name("JSON|@FILE|-")
                 .help("All arguments as one JSON object: as text, from a file, or from standard input"),
         )
-        .arg(Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue).help("Check everything and show the whole plan; run nothing"))
-        .arg(Arg::new("show-command").long("show-command").action(ArgAction::SetTrue).help("Print the commands as a person could paste them; run nothing"))
-        .arg(Arg::new("format").long("format").value_parser(["text", "json"]).default_value("text").help("How the result is printed"))
-        .arg(Arg::new("timeout").long("timeout").value_name("MS").value_parser(value_parser!(u64)).help("The limit of the whole run, in place of the tool's own"));
+        .arg(
+            Arg::new("dry-run")
+                .long("dry-run")
+                .action(ArgAction::SetTrue)
+                .help("Check everything and show the whole plan; run nothing"),
+        )
+        .arg(
+            Arg::new("show-command")
+                .long("show-command")
+                .action(ArgAction::SetTrue)
+                .help("Print the commands as a person could paste them; run nothing"),
+        )
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_parser(["text", "json"])
+                .default_value("text")
+                .help("How the result is printed"),
+        )
+        .arg(
+            Arg::new("timeout")
+                .long("timeout")
+                .value_name("MS")
+                .value_parser(value_parser!(u64))
+                .help("The limit of the whole run, in place of the tool's own"),
+        );
     with_scope(command)
 }
 
@@ -52,7 +74,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let filter = scope(matches)?.unwrap_or(ScopeFilter::Any);
     let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
     match prepare(context, name, filter, matches) {
-        Ok(plan) if matches.get_flag("dry-run") || matches.get_flag("show-command") => show(context, &plan, matches.get_flag("dry-run"), json),
+        Ok(plan) if matches.get_flag("dry-run") || matches.get_flag("show-command") => {
+            show(context, &plan, matches.get_flag("dry-run"), json)
+        }
         Ok(plan) => execute(context, plan, json),
         Err(error) if json && error.refusal.is_some() => {
             let refusal = *error.refusal.clone().expect("the guard says so");
@@ -83,7 +107,8 @@ fn arguments(matches: &ArgMatches) -> Result<Vec<(String, Given)>, CommandError>
     for option in ["pairs", "param"] {
         for pair in matches.get_many::<String>(option).into_iter().flatten() {
             let (name, value) = pair.split_once('=').ok_or_else(|| {
-                CommandError::usage(format!("`{pair}` is not of the form NAME=VALUE")).hint("cycod tool run TOOL_NAME --param NAME=VALUE")
+                CommandError::usage(format!("`{pair}` is not of the form NAME=VALUE"))
+                    .hint("cycod tool run TOOL_NAME --param NAME=VALUE")
             })?;
             arguments.push((name.to_owned(), Given::Text(value.to_owned())));
         }
@@ -93,10 +118,14 @@ fn arguments(matches: &ArgMatches) -> Result<Vec<(String, Given)>, CommandError>
 
 fn json_arguments(text: &str) -> Result<Vec<(String, Given)>, CommandError> {
     let read = match text.strip_prefix('@') {
-        Some(path) => fs::read_to_string(path).map_err(|error| CommandError::usage(format!("cannot read `{path}`: {error}")))?,
+        Some(path) => {
+            fs::read_to_string(path).map_err(|error| CommandError::usage(format!("cannot read `{path}`: {error}")))?
+        }
         None if text == "-" => {
             let mut read = String::new();
-            std::io::stdin().read_to_string(&mut read).map_err(|error| CommandError::usage(format!("cannot read standard input: {error}")))?;
+            std::io::stdin()
+                .read_to_string(&mut read)
+                .map_err(|error| CommandError::usage(format!("cannot read standard input: {error}")))?;
             read
         }
         None => text.to_owned(),

@@ -29,11 +29,22 @@ pub(crate) fn command() -> Command {
         .about("Test a tool with its defined tests")
         .arg(Arg::new("name").value_name("TOOL_NAME").num_args(1..).required_unless_present("all"))
         .arg(flag("all", "Test every tool that has tests").conflicts_with("name"))
-        .arg(Arg::new("test").long("test").value_name("TEST_NAME").help("Name of specific test to run (if omitted, runs all tests)"))
+        .arg(
+            Arg::new("test")
+                .long("test")
+                .value_name("TEST_NAME")
+                .help("Name of specific test to run (if omitted, runs all tests)"),
+        )
         .arg(flag("verbose", "Show detailed output"))
         .arg(flag("stop-on-failure", "Stop testing after the first failure"))
         .arg(flag("isolated", "Run each test in a fresh directory"))
-        .arg(Arg::new("format").long("format").value_parser(["text", "json", "junit"]).default_value("text").help("How the report is written"))
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_parser(["text", "json", "junit"])
+                .default_value("text")
+                .help("How the report is written"),
+        )
         .arg(Arg::new("output").long("output").value_name("FILE").help("Write the report to a file"));
     with_scope(command)
 }
@@ -58,7 +69,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let output = matches.get_one::<String>("output").filter(|path| *path != "-");
     let format = matches.get_one::<String>("format").map_or("text", String::as_str);
     let charset = Charset::of(context.engine.host());
-    let mut text = Text { charset, colour: context.printer.data_colour && output.is_none(), verbose: matches.get_flag("verbose") };
+    let mut text =
+        Text { charset, colour: context.printer.data_colour && output.is_none(), verbose: matches.get_flag("verbose") };
     let mut written = String::new();
     let mut reports = Vec::new();
     let Context { engine, printer } = context;
@@ -96,7 +108,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     match output {
         Some(path) => {
-            fs::write(path, &written).map_err(|error| CommandError::failure(format!("cannot write `{path}`: {error}")))?;
+            fs::write(path, &written)
+                .map_err(|error| CommandError::failure(format!("cannot write `{path}`: {error}")))?;
             let mut line = String::new();
             Text { colour: printer.colour, ..text }.summary(&mut line, &reports);
             printer.talk(line.trim_start().as_bytes());
@@ -124,7 +137,12 @@ enum Subject {
 }
 
 /// The tools of the names given; `--test` must be a test of at least one of them.
-fn named<'a>(context: &Context, names: impl Iterator<Item = &'a String>, filter: ScopeFilter, options: &TestOptions) -> Result<Vec<Subject>, CommandError> {
+fn named<'a>(
+    context: &Context,
+    names: impl Iterator<Item = &'a String>,
+    filter: ScopeFilter,
+    options: &TestOptions,
+) -> Result<Vec<Subject>, CommandError> {
     let mut tools: Vec<Arc<cycod_engine::definition::Tool>> = Vec::new();
     for name in names {
         let tool = Arc::new(store::entry(context, name, filter)?.load().map_err(cycod_engine::EngineError::from)?.tool);
@@ -160,7 +178,12 @@ fn every(context: &Context, filter: ScopeFilter, options: &TestOptions) -> Resul
         }
         match entry.load() {
             Ok(opened) => {
-                let mut tests = opened.tool.tests.iter().filter(|test| options.only.as_ref().is_none_or(|only| *only == test.name)).peekable();
+                let mut tests = opened
+                    .tool
+                    .tests
+                    .iter()
+                    .filter(|test| options.only.as_ref().is_none_or(|only| *only == test.name))
+                    .peekable();
                 if tests.peek().is_none() {
                     continue;
                 }
@@ -168,14 +191,21 @@ fn every(context: &Context, filter: ScopeFilter, options: &TestOptions) -> Resul
                     Availability::Available => subjects.push(Subject::Tool(Arc::new(opened.tool))),
                     Availability::Unavailable(reasons) => {
                         let why = reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-                        let outcomes = tests.map(|test| outcome(&test.name, TestVerdict::Skipped(why.clone()))).collect();
+                        let outcomes =
+                            tests.map(|test| outcome(&test.name, TestVerdict::Skipped(why.clone()))).collect();
                         subjects.push(Subject::Untestable(TestReport { tool: entry.name.clone(), outcomes }));
                     }
                 }
             }
             Err(error) => {
-                let verdict = TestVerdict::Failed(vec![Mismatch { expected: "a tool".to_owned(), came: broken(&entry, &error.to_string()) }]);
-                subjects.push(Subject::Untestable(TestReport { tool: entry.name.clone(), outcomes: vec![outcome("loads", verdict)] }));
+                let verdict = TestVerdict::Failed(vec![Mismatch {
+                    expected: "a tool".to_owned(),
+                    came: broken(&entry, &error.to_string()),
+                }]);
+                subjects.push(Subject::Untestable(TestReport {
+                    tool: entry.name.clone(),
+                    outcomes: vec![outcome("loads", verdict)],
+                }));
             }
         }
     }
@@ -193,7 +223,14 @@ fn broken(entry: &Entry, otherwise: &str) -> String {
 }
 
 fn outcome(name: &str, verdict: TestVerdict) -> TestOutcome {
-    TestOutcome { name: name.to_owned(), description: None, verdict, duration: Duration::ZERO, run: None, warnings: Vec::new() }
+    TestOutcome {
+        name: name.to_owned(),
+        description: None,
+        verdict,
+        duration: Duration::ZERO,
+        run: None,
+        warnings: Vec::new(),
+    }
 }
 
 /// The report for people.
@@ -260,7 +297,11 @@ impl Text {
         let left_out = if self.verbose { 0 } else { lines.len().saturating_sub(TAIL) };
         let bar = self.charset.pick("│", "|");
         if left_out > 0 {
-            _ = writeln!(into, "      {bar} {}", self.dim(&format!("({left_out} lines before these; --verbose shows them)")));
+            _ = writeln!(
+                into,
+                "      {bar} {}",
+                self.dim(&format!("({left_out} lines before these; --verbose shows them)"))
+            );
         }
         for line in &lines[left_out..] {
             _ = writeln!(into, "{}", format!("      {bar} {}", visible(line)).trim_end());
@@ -269,11 +310,14 @@ impl Text {
 
     fn summary(&self, into: &mut String, reports: &[TestReport]) {
         let counts = reports.iter().map(TestReport::counts);
-        let (passed, failed, skipped) = counts.fold((0, 0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1, sum.2 + one.2));
+        let (passed, failed, skipped) =
+            counts.fold((0, 0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1, sum.2 + one.2));
         if passed + failed + skipped == 0 {
             return;
         }
-        let part = |count: usize, what: &str, style: Style| (count > 0).then(|| paint(self.colour, style, &format!("{count} {what}")));
+        let part = |count: usize, what: &str, style: Style| {
+            (count > 0).then(|| paint(self.colour, style, &format!("{count} {what}")))
+        };
         let parts = [
             part(passed, "passed", AnsiColor::Green.on_default()),
             part(failed, "failed", AnsiColor::Red.on_default().bold()),
@@ -290,7 +334,8 @@ impl Text {
 }
 
 fn report_json(reports: &[TestReport]) -> Value {
-    let total = |pick: fn((usize, usize, usize)) -> usize| reports.iter().map(|report| pick(report.counts())).sum::<usize>();
+    let total =
+        |pick: fn((usize, usize, usize)) -> usize| reports.iter().map(|report| pick(report.counts())).sum::<usize>();
     let failed = total(|counts| counts.1);
     json!({
         "success": failed == 0,

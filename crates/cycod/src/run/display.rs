@@ -86,7 +86,10 @@ impl Display {
                 }
             }
             Event::Retrying { step, exit_code, pause } => {
-                printer.say(&format!("[{step}] failed with exit code {exit_code}, trying again in {}", text::duration(*pause)));
+                printer.say(&format!(
+                    "[{step}] failed with exit code {exit_code}, trying again in {}",
+                    text::duration(*pause)
+                ));
             }
             Event::FallingBack { step } => printer.say(&format!("[{step}] falling back")),
             Event::StepEnded { step, status, exit_code, duration } => {

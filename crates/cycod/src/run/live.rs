@@ -31,7 +31,10 @@ impl Live {
             }
             Event::Retrying { step, exit_code, pause } => {
                 if let Some(line) = self.running.get(step) {
-                    line.set_message(format!("failed with exit code {exit_code}, trying again in {}", text::duration(*pause)));
+                    line.set_message(format!(
+                        "failed with exit code {exit_code}, trying again in {}",
+                        text::duration(*pause)
+                    ));
                 }
             }
             Event::FallingBack { step } => {

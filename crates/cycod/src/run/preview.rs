@@ -3,7 +3,13 @@ use serde_json::{Value, json};
 
 /// Writes a whole plan for a person.
 pub(crate) fn preview_text(plan: &Plan, preview: &Preview) -> String {
-    let mut text = format!("{} (level {}, timeout {} ms, in {})\n", preview.tool, plan.level, plan.timeout.as_millis(), plan.working_directory.display());
+    let mut text = format!(
+        "{} (level {}, timeout {} ms, in {})\n",
+        preview.tool,
+        plan.level,
+        plan.timeout.as_millis(),
+        plan.working_directory.display()
+    );
     for warning in &plan.warnings {
         text.push_str(&format!("  warning: {warning}\n"));
     }
@@ -39,11 +45,20 @@ fn write_steps(text: &mut String, preview: &Preview, depth: usize) {
     }
 }
 
-fn write_command(text: &mut String, indent: &str, label: &str, command: &Result<String, cycod_engine::diagnostic::Refusal>) {
+fn write_command(
+    text: &mut String,
+    indent: &str,
+    label: &str,
+    command: &Result<String, cycod_engine::diagnostic::Refusal>,
+) {
     match command {
         Ok(command) => {
             for (index, line) in command.trim_end().lines().enumerate() {
-                text.push_str(&format!("{indent}  {} {}{line}\n", if index == 0 { "$" } else { "|" }, if index == 0 { label } else { "" }));
+                text.push_str(&format!(
+                    "{indent}  {} {}{line}\n",
+                    if index == 0 { "$" } else { "|" },
+                    if index == 0 { label } else { "" }
+                ));
             }
         }
         Err(refusal) => {

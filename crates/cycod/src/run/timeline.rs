@@ -38,7 +38,9 @@ fn line(step: &StepReport, names: usize, total: Duration) -> String {
 
 /// A bar of `length` that begins at `began`, of a whole of `total`.
 fn bar(began: Duration, length: Duration, total: Duration) -> String {
-    let column = |time: Duration| ((time.as_secs_f64() / total.as_secs_f64()) * WIDTH as f64).round().clamp(0.0, WIDTH as f64) as usize;
+    let column = |time: Duration| {
+        ((time.as_secs_f64() / total.as_secs_f64()) * WIDTH as f64).round().clamp(0.0, WIDTH as f64) as usize
+    };
     let start = column(began).min(WIDTH - 1);
     let end = column(began + length).clamp(start + 1, WIDTH);
     format!("{}{}{}", "·".repeat(start), "━".repeat(end - start), "·".repeat(WIDTH - end))

@@ -14,7 +14,11 @@ fn check(place: &Place, script: &str, expect: &Expect) {
 /// The text of every local tool.
 fn tools(place: &Place) -> String {
     let directory = place.project().join(".cycod/tools");
-    let names = std::fs::read_dir(&directory).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let names = std::fs::read_dir(&directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok());
     let mut names: Vec<String> = names.filter(|name| name != ".lock").collect();
     names.sort();
     names.iter().map(|name| format!("{name}:\n{}", place.read(&format!(".cycod/tools/{name}")))).collect()
@@ -272,7 +276,10 @@ cycod tool add --from-file gone.yaml",
 fn from_a_file_under_another_name() {
     let place = Place::new();
     place.write("mine.yaml", "# kept\nname: greet   # as it is\ndescription: Greet\nbash: echo hi\n");
-    check(&place, "cycod tool add other --from-file mine.yaml", &expect![[r#"
+    check(
+        &place,
+        "cycod tool add other --from-file mine.yaml",
+        &expect![[r#"
         exit: 0
         --- stdout
         --- stderr
@@ -285,7 +292,8 @@ fn from_a_file_under_another_name() {
         name: other   # as it is
         description: Greet
         bash: echo hi
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -298,9 +306,13 @@ fn eight_at_once() {
     // Of eight that want one name exactly one gets it, and what is there is what that one wrote.
     let children: Vec<_> = (0..8).map(|index| start("same", &format!("number {index}"))).collect();
     let outputs: Vec<_> = children.into_iter().map(|child| child.wait_with_output().expect("it ends")).collect();
-    let winners: Vec<usize> = outputs.iter().enumerate().filter(|(_, output)| output.status.success()).map(|(index, _)| index).collect();
+    let winners: Vec<usize> =
+        outputs.iter().enumerate().filter(|(_, output)| output.status.success()).map(|(index, _)| index).collect();
     let [winner] = winners.as_slice() else { panic!("{winners:?} {outputs:?}") };
-    assert_eq!(place.read(".cycod/tools/same.yaml"), format!("name: same\ndescription: number {winner}\nbash: \"true\"\n"));
+    assert_eq!(
+        place.read(".cycod/tools/same.yaml"),
+        format!("name: same\ndescription: number {winner}\nbash: \"true\"\n")
+    );
     for output in outputs.iter().filter(|output| !output.status.success()) {
         assert!(String::from_utf8_lossy(&output.stderr).contains("is already there"), "{output:?}");
     }
@@ -308,9 +320,11 @@ fn eight_at_once() {
     let children: Vec<_> = (0..8).map(|index| start(&format!("own-{index}"), "x")).collect();
     assert!(children.into_iter().all(|mut child| child.wait().expect("it ends").success()));
     let names = std::fs::read_dir(place.project().join(".cycod/tools")).expect("it is there").flatten();
-    let mut names: Vec<_> = names.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name != ".lock").collect();
+    let mut names: Vec<_> =
+        names.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name != ".lock").collect();
     names.sort();
-    let expected: Vec<String> = (0..8).map(|index| format!("own-{index}.yaml")).chain(["same.yaml".to_owned()]).collect();
+    let expected: Vec<String> =
+        (0..8).map(|index| format!("own-{index}.yaml")).chain(["same.yaml".to_owned()]).collect();
     assert_eq!(names, expected, "and nothing else is left");
 }
 
@@ -361,8 +375,14 @@ rm .cycod/tools/greet.yaml",
 #[test]
 fn on_a_terminal_the_description_is_asked_for() {
     let place = Place::new();
-    let ran = place.shell("echo 'Say hello' | script -qec \"cycod tool add hi --bash 'echo hello'\" /dev/null; cat .cycod/tools/hi.yaml");
-    let (asked, file) = ran.stdout().split_once("name: hi").map(|(asked, file)| (asked.to_owned(), file.to_owned())).unwrap_or_else(|| panic!("{}", ran.block()));
+    let ran = place.shell(
+        "echo 'Say hello' | script -qec \"cycod tool add hi --bash 'echo hello'\" /dev/null; cat .cycod/tools/hi.yaml",
+    );
+    let (asked, file) = ran
+        .stdout()
+        .split_once("name: hi")
+        .map(|(asked, file)| (asked.to_owned(), file.to_owned()))
+        .unwrap_or_else(|| panic!("{}", ran.block()));
     assert!(asked.contains("What is the tool for? "), "{asked}");
     assert_eq!(file, "\ndescription: Say hello\nbash: echo hello\n");
 }

@@ -24,7 +24,8 @@ fn a_good_edit_is_saved_and_the_rest_stays() {
         --- stdout
         --- stderr
         Saved local tool `t`: .cycod/tools/t.yaml
-    "#]].assert_eq(&block);
+    "#]]
+    .assert_eq(&block);
     assert_eq!(place.read(".cycod/tools/t.yaml"), TEXT.replace("one", "two"));
 }
 
@@ -37,14 +38,19 @@ fn no_change() {
         --- stdout
         --- stderr
         Nothing was changed: .cycod/tools/t.yaml
-    "#]].assert_eq(&block);
+    "#]]
+    .assert_eq(&block);
 }
 
 /// The editor breaks the tool the first time it is called and mends it the second time.
 #[test]
 fn a_broken_edit_can_be_gone_back_to() {
     let place = Place::with_tool("t", TEXT);
-    let (block, _) = edit(&place, "if [ -e seen ]; then sed -i s/bahs/bash/ \"$1\"; else touch seen; sed -i 's/bash/bahs/; s/one/two/' \"$1\"; fi", "what?\\ne\\n");
+    let (block, _) = edit(
+        &place,
+        "if [ -e seen ]; then sed -i s/bahs/bash/ \"$1\"; else touch seen; sed -i 's/bash/bahs/; s/one/two/' \"$1\"; fi",
+        "what?\\ne\\n",
+    );
     expect![[r#"
         exit: 0
         --- stdout
@@ -85,10 +91,14 @@ fn a_broken_edit_is_kept_aside() {
             This is not a tool yet: 1 error.
             [e]dit again, [s]ave anyway, or [q]uit and keep a copy? error: nothing was saved: 1 error
               what you wrote is in [PLACE]/tmp/[EDIT]/t.yaml
-        "#]].assert_eq(&block.replace("copy? \n", "copy? "));
+        "#]]
+        .assert_eq(&block.replace("copy? \n", "copy? "));
         assert_eq!(place.read(".cycod/tools/t.yaml"), TEXT, "the good one stays");
         let errors = ran.stderr();
-        let kept = errors.lines().find_map(|line| line.trim().strip_prefix("what you wrote is in [PLACE]/")).expect("it says where");
+        let kept = errors
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("what you wrote is in [PLACE]/"))
+            .expect("it says where");
         assert_eq!(place.read(&format!("../{kept}")), TEXT.replace("bash", "bahs"));
     }
 }
@@ -97,7 +107,12 @@ fn a_broken_edit_is_kept_aside() {
 fn a_broken_edit_is_saved_when_somebody_insists() {
     let place = Place::with_tool("t", TEXT);
     let (block, _) = edit(&place, "sed -i s/bash/bahs/ \"$1\"", "s\\n");
-    assert!(block.ends_with("Saved local tool `t`: .cycod/tools/t.yaml\nwarning: the tool cannot be used until it is mended\n"), "{block}");
+    assert!(
+        block.ends_with(
+            "Saved local tool `t`: .cycod/tools/t.yaml\nwarning: the tool cannot be used until it is mended\n"
+        ),
+        "{block}"
+    );
     // And a broken tool can be edited.
     let (block, _) = edit(&place, "sed -i s/bahs/bash/ \"$1\"", "");
     assert!(block.ends_with("Saved local tool `t`: .cycod/tools/t.yaml\n"), "{block}");
@@ -113,7 +128,8 @@ fn the_editor_fails() {
         --- stdout
         --- stderr
         error: the editor `/bin/sh` failed: exit status: 3
-    "#]].assert_eq(&block.replace("/usr/bin/", "/bin/"));
+    "#]]
+    .assert_eq(&block.replace("/usr/bin/", "/bin/"));
     let (block, _) = edit(&place, "echo '# more' >> \"$1\"; exit 3", "");
     expect![[r#"
         exit: 1
@@ -121,7 +137,8 @@ fn the_editor_fails() {
         --- stderr
         error: the editor `/bin/sh` failed: exit status: 3
           what you wrote is in [PLACE]/tmp/[EDIT]/t.yaml
-    "#]].assert_eq(&block.replace("/usr/bin/", "/bin/"));
+    "#]]
+    .assert_eq(&block.replace("/usr/bin/", "/bin/"));
     assert_eq!(place.read(".cycod/tools/t.yaml"), TEXT);
 }
 
@@ -135,7 +152,8 @@ fn somebody_else_was_faster() {
         --- stderr
         error: `.cycod/tools/t.yaml` was changed by someone else in the meantime
           what you wrote is in [PLACE]/tmp/[EDIT]/t.yaml
-    "#]].assert_eq(&block);
+    "#]]
+    .assert_eq(&block);
     assert_eq!(place.read(".cycod/tools/t.yaml"), TEXT.replace("one", "theirs"));
 }
 
@@ -159,7 +177,8 @@ fn a_new_name() {
         error: tool `Taken` is already there: .cycod/tools/taken.yaml
           give yours another name, or remove that one
           what you wrote is in [PLACE]/tmp/[EDIT]/t.yaml
-    "#]].assert_eq(&block);
+    "#]]
+    .assert_eq(&block);
     let (block, _) = edit(&place, "echo 'name: free' >> \"$1\"", "");
     expect![[r#"
         exit: 0
@@ -175,7 +194,8 @@ fn a_new_name() {
 
         Saved local tool `free`: .cycod/tools/t.yaml
           `t` is now called `free`
-    "#]].assert_eq(&block);
+    "#]]
+    .assert_eq(&block);
 }
 
 #[test]
@@ -214,5 +234,6 @@ cycod tool edit unknown",
         error[unknown-tool]: no tool is called `unknown`
           try: cycod tool list
           more: cycod explain unknown-tool
-    "#]].assert_eq(&ran.block());
+    "#]]
+    .assert_eq(&ran.block());
 }

@@ -15,7 +15,8 @@ fn yaml_is_the_files_own_text() {
         --- stdout
         --- stderr
         Exported local tool `t` to copy.yaml
-    "#]].assert_eq(&ran.block());
+    "#]]
+    .assert_eq(&ran.block());
     assert_eq!(place.read("copy.yaml"), TEXT);
 }
 
@@ -39,7 +40,8 @@ fn json_is_the_same_tool_with_its_name() {
           }
         }
         --- stderr
-    "#]].assert_eq(&place.run(&["tool", "export", "t", "--format", "json"]).block());
+    "#]]
+    .assert_eq(&place.run(&["tool", "export", "t", "--format", "json"]).block());
 }
 
 #[test]
@@ -61,5 +63,6 @@ fn what_cannot_be_exported() {
         error: tool `broken` is not a document: 1 error
           cycod tool validate broken
         error: cannot write `no/such/file`: No such file or directory (os error 2)
-    "#]].assert_eq(&ran.block());
+    "#]]
+    .assert_eq(&ran.block());
 }

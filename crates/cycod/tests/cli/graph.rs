@@ -26,7 +26,8 @@ fn as_text() {
         ○    publish   use-tool: release
                        if {unit.status} == ok
         --- stderr
-    "#]].assert_eq(&place.run(&["tool", "graph", "t"]).block());
+    "#]]
+    .assert_eq(&place.run(&["tool", "graph", "t"]).block());
     expect![[r#"
         o    checkout  bash: git clone .
         |              3 retries
@@ -37,7 +38,8 @@ fn as_text() {
         +-'
         o    publish   use-tool: release
                        if {unit.status} == ok
-    "#]].assert_eq(&place.shell("LC_ALL=C cycod tool graph t").stdout());
+    "#]]
+    .assert_eq(&place.shell("LC_ALL=C cycod tool graph t").stdout());
 }
 
 #[test]
@@ -53,14 +55,16 @@ fn as_mermaid_and_as_a_picture() {
             s0 --> s2
             s1 --> s3
             s2 -->|"status, output"| s3
-    "#]].assert_eq(&place.run(&["tool", "graph", "t", "--format", "mermaid"]).stdout());
+    "#]]
+    .assert_eq(&place.run(&["tool", "graph", "t", "--format", "mermaid"]).stdout());
     let ran = place.run(&["tool", "graph", "t", "--format", "svg", "--output", "t.svg"]);
     expect![[r#"
         exit: 0
         --- stdout
         --- stderr
         Drew tool `t` to t.svg
-    "#]].assert_eq(&ran.block());
+    "#]]
+    .assert_eq(&ran.block());
     let svg = place.read("t.svg");
     assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"), "{svg}");
     assert_eq!(svg.matches("<rect class=\"box\"").count(), 4, "{svg}");

@@ -14,7 +14,8 @@ fn a_file_becomes_a_tool_as_it_is() {
         --- stderr
         Imported local tool `greet`: .cycod/tools/greet.yaml
           run it: cycod tool run greet
-    "#]].assert_eq(&ran.block());
+    "#]]
+    .assert_eq(&ran.block());
     assert_eq!(place.read(".cycod/tools/greet.yaml"), text);
     let ran = place.run(&["tool", "import", "mine.yaml"]);
     expect![[r#"
@@ -23,7 +24,8 @@ fn a_file_becomes_a_tool_as_it_is() {
         --- stderr
         error: tool `greet` is already there: .cycod/tools/greet.yaml
           give --override to replace it
-    "#]].assert_eq(&ran.block());
+    "#]]
+    .assert_eq(&ran.block());
     let ran = place.run(&["tool", "import", "mine.yaml", "--override", "--scope", "local"]);
     expect![[r#"
         exit: 0
@@ -31,7 +33,8 @@ fn a_file_becomes_a_tool_as_it_is() {
         --- stderr
         Replaced local tool `greet`: .cycod/tools/greet.yaml
           run it: cycod tool run greet
-    "#]].assert_eq(&ran.block());
+    "#]]
+    .assert_eq(&ran.block());
 }
 
 #[test]
@@ -61,7 +64,8 @@ fn what_is_wrong_is_shown_and_nothing_written() {
           give --local, --user or --global
         error: cannot read `latin.yaml`: byte 1 is not UTF-8
         ls: cannot access '.cycod': No such file or directory
-    "#]].assert_eq(&ran.block());
+    "#]]
+    .assert_eq(&ran.block());
 }
 
 #[test]
@@ -89,7 +93,8 @@ fn json_becomes_yaml() {
         --- stderr
         Imported local tool `t`: .cycod/tools/t.yaml
           run it: cycod tool run t
-    "#]].assert_eq(&ran.block());
+    "#]]
+    .assert_eq(&ran.block());
     let ran = place.shell("cycod tool export t --format json | cycod tool import - --user && diff .cycod/tools/t.yaml ~/.cycod/tools/t.yaml");
     expect![[r#"
         exit: 1
@@ -100,5 +105,6 @@ fn json_becomes_yaml() {
         Imported user tool `t`: ~/.cycod/tools/t.yaml
           the local tool of this name comes before it: .cycod/tools/t.yaml
           run it: cycod tool run t
-    "#]].assert_eq(&ran.block());
+    "#]]
+    .assert_eq(&ran.block());
 }

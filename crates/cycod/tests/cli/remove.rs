@@ -36,7 +36,8 @@ ls .cycod/tools ~/.cycod/tools",
         error[unknown-tool]: no tool is called `t`
           try: cycod tool list
           more: cycod explain unknown-tool
-    "#]].assert_eq(&ran.block());
+    "#]]
+    .assert_eq(&ran.block());
 }
 
 #[test]
@@ -54,16 +55,25 @@ fn a_broken_tool_can_be_removed_one_in_two_files_cannot() {
         Removed local tool `broken`: .cycod/tools/broken.yaml
         error: several files of the local scope hold tool `twin`: .cycod/tools/a.yaml, .cycod/tools/b.yaml
           remove one of the files
-    "#]].assert_eq(&ran.block());
+    "#]]
+    .assert_eq(&ran.block());
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn on_a_terminal_it_asks() {
     let place = Place::with_tool("t", "description: x\nbash: ls\n");
-    let ask = |answer: &str| place.shell(&format!("echo {answer} | script -qec 'cycod tool remove t' /dev/null; ls .cycod/tools"));
+    let ask = |answer: &str| {
+        place.shell(&format!("echo {answer} | script -qec 'cycod tool remove t' /dev/null; ls .cycod/tools"))
+    };
     let no = ask("n");
-    assert!(no.stdout().contains("Remove it? [y/n]") && no.stdout().contains("nothing was removed") && no.stdout().ends_with("t.yaml\n"), "{}", no.block());
+    assert!(
+        no.stdout().contains("Remove it? [y/n]")
+            && no.stdout().contains("nothing was removed")
+            && no.stdout().ends_with("t.yaml\n"),
+        "{}",
+        no.block()
+    );
     let yes = ask("y");
     assert!(yes.stdout().contains("Removed local tool `t`") && !yes.stdout().ends_with("t.yaml\n"), "{}", yes.block());
 }

@@ -19,7 +19,8 @@ fn what_is_shown_of_a_script_can_be_pasted() {
     let shown = place.run(&["tool", "run", "count", "TEXT=it's $(x)", "--show-command"]);
     place.write("pasted.sh", &shown.stdout());
     #[expect(clippy::disallowed_methods, reason = "the test pastes into a real shell")]
-    let pasted = std::process::Command::new("bash").arg(place.project().join("pasted.sh")).output().expect("bash starts");
+    let pasted =
+        std::process::Command::new("bash").arg(place.project().join("pasted.sh")).output().expect("bash starts");
     let ran = place.run(&["tool", "run", "count", "TEXT=it's $(x)"]);
     assert_eq!(String::from_utf8_lossy(&pasted.stdout), ran.stdout(), "{}", shown.block());
     assert!(ran.stdout().starts_with("9 "), "{}", ran.block());
@@ -55,7 +56,10 @@ fn a_result_for_programs() {
     assert_eq!(ran.code(), 7);
     let result: serde_json::Value = serde_json::from_str(&ran.stdout()).expect("one JSON value");
     let field = |name: &str| result[name].to_string();
-    assert_eq!((field("success"), field("exit_code"), field("output"), field("error")), ("false".into(), "7".into(), r#""out\n""#.into(), r#""err\n""#.into()));
+    assert_eq!(
+        (field("success"), field("exit_code"), field("output"), field("error")),
+        ("false".into(), "7".into(), r#""out\n""#.into(), r#""err\n""#.into())
+    );
     let refused = place.run(&["tool", "run", "nothing", "--format", "json"]);
     let result: serde_json::Value = serde_json::from_str(&refused.stdout()).expect("one JSON value");
     assert_eq!(result["refusal"]["code"], "unknown-tool");
@@ -103,7 +107,8 @@ fn interrupting_ends_the_tool_and_cleans_up() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     #[expect(clippy::disallowed_methods, reason = "the test sends a signal as a terminal would")]
-    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill starts");
+    let sent =
+        std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill starts");
     assert!(sent.success());
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
     assert!(place.project().join("cleaned").exists());

@@ -121,6 +121,8 @@ impl Ran {
     fn redacted(&self, bytes: &[u8]) -> String {
         let real = self.1.canonicalize().unwrap_or_else(|_| self.1.clone());
         let text = String::from_utf8_lossy(bytes);
-        [real.as_path(), self.1.as_path() as &Path].iter().fold(text.into_owned(), |text, path| text.replace(&*path.to_string_lossy(), "[PLACE]"))
+        [real.as_path(), self.1.as_path() as &Path]
+            .iter()
+            .fold(text.into_owned(), |text, path| text.replace(&*path.to_string_lossy(), "[PLACE]"))
     }
 }

@@ -54,7 +54,8 @@ fn a_report_for_people() {
 
         1 passed, 1 failed, 1 skipped  N ms
         --- stderr
-    "#]].assert_eq(&block(&place, "cycod tool test t"));
+    "#]]
+    .assert_eq(&block(&place, "cycod tool test t"));
     expect![[r#"
         exit: 0
         --- stdout
@@ -67,14 +68,16 @@ fn a_report_for_people() {
 
         1 passed  N ms
         --- stderr
-    "#]].assert_eq(&block(&place, "LC_ALL=C cycod tool test t --test plain --verbose"));
+    "#]]
+    .assert_eq(&block(&place, "LC_ALL=C cycod tool test t --test plain --verbose"));
     expect![[r#"
         exit: 0
         --- stdout
         16
         --- stderr
         1 passed, 1 failed, 1 skipped  N ms
-    "#]].assert_eq(&block(&place, "cycod tool test t --output report.txt; wc -l < report.txt"));
+    "#]]
+    .assert_eq(&block(&place, "cycod tool test t --output report.txt; wc -l < report.txt"));
 }
 
 #[test]
@@ -83,7 +86,10 @@ fn several_tools_and_all_of_them() {
     place.tool("u", "description: x\nbash: echo hi\ntests: [{name: works, expected: {output-contains: hi}}]\n");
     place.tool("without", "description: x\nbash: echo hi\n");
     place.tool("broken", "description: x\n");
-    place.tool("elsewhere", "description: x\nbash: echo hi\nrequires: {commands: [no-such-program]}\ntests: [{name: any}]\n");
+    place.tool(
+        "elsewhere",
+        "description: x\nbash: echo hi\nrequires: {commands: [no-such-program]}\ntests: [{name: any}]\n",
+    );
     expect![[r#"
         exit: 1
         --- stdout
@@ -97,7 +103,8 @@ fn several_tools_and_all_of_them() {
 
         1 passed, 1 failed  N ms
         --- stderr
-    "#]].assert_eq(&block(&place, "cycod tool test t u U"));
+    "#]]
+    .assert_eq(&block(&place, "cycod tool test t u U"));
     expect![[r#"
         exit: 1
         --- stdout
@@ -109,7 +116,8 @@ fn several_tools_and_all_of_them() {
 
         1 failed  N ms
         --- stderr
-    "#]].assert_eq(&block(&place, "cycod tool test t u --stop-on-failure"));
+    "#]]
+    .assert_eq(&block(&place, "cycod tool test t u --stop-on-failure"));
     expect![[r#"
         exit: 1
         --- stdout
@@ -129,14 +137,16 @@ fn several_tools_and_all_of_them() {
 
         1 passed, 2 failed, 1 skipped  N ms
         --- stderr
-    "#]].assert_eq(&block(&place, "cycod tool test --all"));
+    "#]]
+    .assert_eq(&block(&place, "cycod tool test --all"));
     expect![[r#"
         exit: 1
         --- stdout
         --- stderr
         error: no tool here has tests
           write some under `tests:` in a tool's file: cycod help tools
-    "#]].assert_eq(&block(&place, "cycod tool test --all --user"));
+    "#]]
+    .assert_eq(&block(&place, "cycod tool test --all --user"));
 }
 
 #[test]
@@ -171,7 +181,8 @@ fn what_cannot_be_tested() {
           see: cycod help tool test
         error: `TOOL_NAME` cannot be used with `--all`
           see: cycod help tool test
-    "#]].assert_eq(&block(
+    "#]]
+    .assert_eq(&block(
         &place,
         "cycod tool test t --test plian; echo $?
 cycod tool test t --test other; echo $?
@@ -188,7 +199,10 @@ cycod tool test t --all; echo $?",
 fn junit() {
     let tool = TOOL.replace("echo \"{WHAT}\"", "echo \"{WHAT}\"; printf \"\\\\033[1m\\\\000\\\\377]]>\"");
     let place = Place::with_tool("t", &tool);
-    place.tool("u", "description: x\nsteps: [{name: a, bash: echo one}, {name: b, bash: echo two}]\ntests: [{name: works}]\n");
+    place.tool(
+        "u",
+        "description: x\nsteps: [{name: a, bash: echo one}, {name: b, bash: echo two}]\ntests: [{name: works}]\n",
+    );
     let shown = place.shell("cycod tool test t u --format junit | sed 's/time=\"[0-9.]*\"/time=\"T\"/g'").stdout();
     expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
@@ -222,7 +236,8 @@ fn junit() {
             </testcase>
           </testsuite>
         </testsuites>
-    "#]].assert_eq(&shown);
+    "#]]
+    .assert_eq(&shown);
 }
 
 #[test]
@@ -232,15 +247,24 @@ fn json() {
     assert_eq!((ran.code(), ran.stdout().as_str()), (1, ""), "{}", ran.block());
     let report: serde_json::Value = serde_json::from_str(&place.read("report.json")).expect("it is JSON");
     let tests = &report["tools"][0]["tests"];
-    assert_eq!((&report["success"], &report["passed"], &report["failed"], &report["skipped"]), (&false.into(), &1.into(), &1.into(), &1.into()));
+    assert_eq!(
+        (&report["success"], &report["passed"], &report["failed"], &report["skipped"]),
+        (&false.into(), &1.into(), &1.into(), &1.into())
+    );
     assert_eq!((&tests[0]["status"], &tests[0]["result"]["output"]), (&"passed".into(), &"hello\n".into()));
-    assert_eq!((&tests[1]["failures"][0]["came"], &tests[1]["warnings"][0]), (&"exit code 3".into(), &"cleanup `false` ended with exit code 1".into()));
+    assert_eq!(
+        (&tests[1]["failures"][0]["came"], &tests[1]["warnings"][0]),
+        (&"exit code 3".into(), &"cleanup `false` ended with exit code 1".into())
+    );
     assert_eq!(tests[2]["reason"], "not for linux");
 }
 
 #[test]
 fn a_fresh_directory() {
-    let place = Place::with_tool("t", "description: x\nbash: touch made\ntests: [{name: makes, expected: {file-exists: made}}]\n");
+    let place = Place::with_tool(
+        "t",
+        "description: x\nbash: touch made\ntests: [{name: makes, expected: {file-exists: made}}]\n",
+    );
     let ran = place.shell("cycod tool test t --isolated > /dev/null && ls && cycod tool test t > /dev/null && ls");
     assert_eq!(ran.stdout(), "made\n", "{}", ran.block());
 }
