@@ -1,6 +1,10 @@
 use std::time::Duration;
 
-use cycod_syntax::{condition::Expr, template::Template};
+use cycod_diagnostic::Span;
+use cycod_syntax::{
+    condition::Expr,
+    template::{Reference, Template},
+};
 
 use crate::{Command, Environment, Literal};
 
@@ -38,6 +42,26 @@ pub struct Step {
 }
 
 impl Step {
+    /// Every name that the step refers to, in its condition, commands, arguments and settings.
+    pub fn references(&self) -> Vec<(&Reference, Span)> {
+        let mut templates: Vec<&Template> = Vec::new();
+        match &self.action {
+            StepAction::Command(command) => templates.extend(command.texts().map(|text| &text.template)),
+            StepAction::Use(tool_use) => {
+                tool_use.with.iter().for_each(|(_, value)| value.collect_templates(&mut templates));
+            }
+        }
+        templates.extend(self.fallback.iter().flat_map(Command::texts).map(|text| &text.template));
+        templates.extend(self.input.iter().chain(&self.working_directory));
+        templates.extend(self.environment.variables.iter().map(|(_, value)| value));
+        templates.extend(&self.output.masked_values);
+        if let StreamTarget::File(file) = &self.output.stream_callback {
+            templates.push(file);
+        }
+        let condition = self.condition.iter().flat_map(|(condition, _)| condition.references());
+        condition.chain(templates.into_iter().flat_map(Template::references)).collect()
+    }
+
     /// The tool this step calls, if it calls one.
     pub fn used_tool(&self) -> Option<&str> {
         match &self.action {

@@ -61,3 +61,21 @@ impl From<Value> for Literal {
         }
     }
 }
+
+impl Literal {
+    /// Every text in it.
+    pub fn templates(&self) -> Vec<&Template> {
+        let mut found = Vec::new();
+        self.collect_templates(&mut found);
+        found
+    }
+
+    pub(crate) fn collect_templates<'a>(&'a self, into: &mut Vec<&'a Template>) {
+        match self {
+            Self::Text(template) => into.push(template),
+            Self::List(items) => items.iter().for_each(|item| item.collect_templates(into)),
+            Self::Object(entries) => entries.iter().for_each(|(_, value)| value.collect_templates(into)),
+            Self::Null | Self::Bool(_) | Self::Number(_) => {}
+        }
+    }
+}

@@ -9,8 +9,8 @@ mod mermaid;
 mod rails;
 mod svg;
 
-use cycod_definition::{Body, Command, Interpreter, Literal, Step, StepAction, StreamTarget, Tool};
-use cycod_syntax::template::{Reference, Segment, Template};
+use cycod_definition::{Body, Command, Interpreter, Step, StepAction, Tool};
+use cycod_syntax::template::{Reference, Segment};
 
 pub use rails::Charset;
 
@@ -295,37 +295,13 @@ impl Reached {
 /// The results of other steps that a step uses, each once.
 fn uses(step: &Step) -> Vec<(String, &'static str)> {
     let mut found = Vec::new();
-    let mut add = |reference: &Reference| {
+    for (reference, _) in step.references() {
         if let Reference::Step { step, attribute } = reference {
             let result = (step.clone(), attribute.name());
             if !found.contains(&result) {
                 found.push(result);
             }
         }
-    };
-    for (reference, _) in step.condition.iter().flat_map(|(condition, _)| condition.references()) {
-        add(reference);
-    }
-    let mut template = |template: &Template| template.references().for_each(|(reference, _)| add(reference));
-    let mut literals: Vec<&Literal> = Vec::new();
-    match &step.action {
-        StepAction::Command(command) => command.texts().for_each(|text| template(&text.template)),
-        StepAction::Use(tool_use) => literals.extend(tool_use.with.iter().map(|(_, literal)| literal)),
-    }
-    while let Some(literal) = literals.pop() {
-        match literal {
-            Literal::Text(text) => template(text),
-            Literal::List(items) => literals.extend(items),
-            Literal::Object(entries) => literals.extend(entries.iter().map(|(_, value)| value)),
-            Literal::Null | Literal::Bool(_) | Literal::Number(_) => {}
-        }
-    }
-    step.fallback.iter().flat_map(Command::texts).for_each(|text| template(&text.template));
-    step.input.iter().chain(&step.working_directory).for_each(&mut template);
-    step.environment.variables.iter().for_each(|(_, value)| template(value));
-    step.output.masked_values.iter().for_each(&mut template);
-    if let StreamTarget::File(file) = &step.output.stream_callback {
-        template(file);
     }
     found
 }

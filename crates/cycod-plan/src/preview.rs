@@ -1,5 +1,5 @@
 use cycod_call::{Scripts, StepValue, Steps};
-use cycod_definition::{Cleanup, CommandText, Literal, ToolUse, Value};
+use cycod_definition::{Cleanup, CommandText, ToolUse, Value};
 use cycod_diagnostic::Refusal;
 use cycod_syntax::template::{Reference, StepAttribute};
 
@@ -94,17 +94,8 @@ impl Plan {
 }
 
 fn refers_to_steps(tool_use: &ToolUse) -> bool {
-    fn in_literal(literal: &Literal) -> bool {
-        match literal {
-            Literal::Text(template) => {
-                template.references().any(|(reference, _)| matches!(reference, Reference::Step { .. }))
-            }
-            Literal::List(items) => items.iter().any(in_literal),
-            Literal::Object(entries) => entries.iter().any(|(_, value)| in_literal(value)),
-            Literal::Null | Literal::Bool(_) | Literal::Number(_) => false,
-        }
-    }
-    tool_use.with.iter().any(|(_, literal)| in_literal(literal))
+    let mut templates = tool_use.with.iter().flat_map(|(_, value)| value.templates());
+    templates.any(|template| template.references().any(|(reference, _)| matches!(reference, Reference::Step { .. })))
 }
 
 impl Preview {

@@ -18,6 +18,8 @@ use std::{
 };
 
 use cycod_engine::{Engine, Ignore, Nobody, Surface, host};
+use cycod_shell::{Kind, Mode, Piece, Shell, Value, Words, place};
+use cycod_syntax::template::{Names, Segment, parse};
 
 /// The program under measurement, built with the bench profile.
 const CYCOD: &str = env!("CARGO_BIN_EXE_cycod");
@@ -31,6 +33,7 @@ fn main() {
     five_thousand_tools(root);
     many_steps(root);
     a_gigabyte(root);
+    templates();
 }
 
 /// `cycod --version` beside a Rust program that does nothing.
@@ -151,6 +154,52 @@ fn a_gigabyte(root: &Path) {
     let (ours, peak) = to_nowhere(command(&project, &["tool", "run", "t"]));
     row("1 GB through a step (floor: | cat)", ours, floor, "twice the floor", ours < floor * 2);
     println!("{:<44} {:>9} MB {:>12} {:>8}  64 MB{}", "  peak memory", peak >> 10, "", "", mark(peak < 64 << 10));
+}
+
+/// Parsing a template and placing its values, in bytes of template text, beside a loop that looks at each byte.
+fn templates() {
+    let line = "if [ -n \"{NAME}\" ]; then grep -rn --include='*.rs' \"pattern {NAME}\" src | sort -u > out.txt; fi\n";
+    let text = line.repeat(40_000);
+    let names = Names { parameters: vec!["NAME".to_owned()], ..Names::default() };
+    let origin = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
+    let floor = fastest(|| {
+        assert!(std::hint::black_box(text.as_bytes()).iter().filter(|byte| **byte == b'{').count() > 0);
+    });
+    let parsing = fastest(|| assert!(parse(&text, origin, &names).1.is_empty()));
+    let (template, _) = parse(&text, origin, &names);
+    let value = || Value {
+        name: "NAME",
+        words: Words::One("it's".into()),
+        mode: Mode::Word,
+        kind: Kind::Text,
+        sensitive: false,
+    };
+    let pieces: Vec<Piece<'_>> = template
+        .segments
+        .iter()
+        .map(|segment| match segment {
+            Segment::Text(text) => Piece::Text(text),
+            Segment::Hole(_) => Piece::Value(value()),
+        })
+        .collect();
+    let placing = fastest(|| assert!(place(Shell::Bash, &pieces).is_ok()));
+    let speed = |time: Duration| text.len() as f64 / 1e6 / time.as_secs_f64();
+    for (figure, time) in
+        [("template parsing, a value each 45 bytes", parsing), ("placing for bash, a value each 45 bytes", placing)]
+    {
+        let ratio = time.as_secs_f64() / floor.as_secs_f64();
+        let (ours, floor) = (speed(time), speed(floor));
+        println!("{figure:<44} {ours:>7.0} MB/s {floor:>7.0} MB/s {ratio:>7.2}x  100 MB/s{}", mark(ours >= 100.0));
+    }
+}
+
+fn fastest(mut work: impl FnMut()) -> Duration {
+    let timed = (0..15).map(|_| {
+        let began = Instant::now();
+        work();
+        began.elapsed()
+    });
+    timed.min().unwrap_or_default()
 }
 
 /// Runs a program with its output going nowhere; returns the time and the most memory it held, in KiB.

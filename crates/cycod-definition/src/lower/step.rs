@@ -1,7 +1,7 @@
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use cycod_syntax::{
     condition::{self, Expr, Position},
-    template::{Reference, Template},
+    template::Reference,
 };
 
 use super::{
@@ -10,8 +10,8 @@ use super::{
     settings::delay,
 };
 use crate::{
-    Backoff, Command, Environment, Literal, Output, OutputMode, Retry, Step, StepAction, StreamTarget,
-    check::graph::cycles, table::ENVIRONMENT,
+    Backoff, Command, Environment, Output, OutputMode, Retry, Step, StepAction, StreamTarget, check::graph::cycles,
+    table::ENVIRONMENT,
 };
 
 /// A step, and where its dependencies were written.
@@ -259,9 +259,9 @@ impl Lowering<'_> {
                     None => self.unknown_step(&own, name, text.span, &names),
                 }
             }
-            for (reference, span) in references(&drafts[index].step) {
+            for (reference, span) in drafts[index].step.references() {
                 if let Reference::Step { step, .. } = reference
-                    && let Some(to) = index_of(&step)
+                    && let Some(to) = index_of(step)
                 {
                     edges.push(Edge { to, span, why: "uses a result of" });
                 }
@@ -332,36 +332,4 @@ impl Lowering<'_> {
             });
         }
     }
-}
-
-/// Every name that a step refers to.
-fn references(step: &Step) -> Vec<(Reference, Span)> {
-    let mut found = Vec::new();
-    let mut template = |template: &Template| {
-        found.extend(template.references().map(|(reference, span)| (reference.clone(), span)));
-    };
-    let mut literals: Vec<&Literal> = Vec::new();
-    match &step.action {
-        StepAction::Command(command) => command.texts().for_each(|text| template(&text.template)),
-        StepAction::Use(tool_use) => literals.extend(tool_use.with.iter().map(|(_, literal)| literal)),
-    }
-    while let Some(literal) = literals.pop() {
-        match literal {
-            Literal::Text(text) => template(text),
-            Literal::List(items) => literals.extend(items),
-            Literal::Object(entries) => literals.extend(entries.iter().map(|(_, value)| value)),
-            Literal::Null | Literal::Bool(_) | Literal::Number(_) => {}
-        }
-    }
-    step.fallback.iter().flat_map(Command::texts).for_each(|text| template(&text.template));
-    step.input.iter().chain(&step.working_directory).for_each(&mut template);
-    step.environment.variables.iter().for_each(|(_, value)| template(value));
-    step.output.masked_values.iter().for_each(&mut template);
-    if let StreamTarget::File(file) = &step.output.stream_callback {
-        template(file);
-    }
-    if let Some((condition, _)) = &step.condition {
-        found.extend(condition.references().into_iter().map(|(reference, span)| (reference.clone(), span)));
-    }
-    found
 }

@@ -104,3 +104,12 @@ fn an_alias_has_limits_and_parameters_of_its_own() {
     assert_eq!(place.plan(&place.engine(), &[("FIRST", "Jo")]).timeout.as_secs(), 60);
     assert_eq!(String::from_utf8_lossy(&place.run(&[("FIRST", "Jo")]).output), "Hello, Jo Doe!\n");
 }
+
+#[test]
+fn an_alias_cannot_set_what_its_base_does_not_take() {
+    let place = Place::new("type: alias\nbase-tool: greet\ndefault-parameters: {WH: x}\n").tool("greet", GREET);
+    let engine = place.engine();
+    let tool = engine.tool("t").expect("the base may come later");
+    let Err(PlanError::Refused(refusal)) = engine.plan(&tool, Vec::new(), None) else { panic!("it is refused") };
+    assert_eq!((refusal.code, refusal.attempt.as_deref()), ("unknown-argument", Some("did you mean `WHO`?")));
+}
