@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 echo "Building cycod; the first time takes some minutes …" >&2
 cargo build --release --quiet -p cycod
-cycod=${CARGO_TARGET_DIR:-target}/release/cycod
+cycod=${CARGO_TARGET_DIR:-target}/$(rustc --print host-tuple)/release/cycod
 
 show() { # show ARGUMENTS…: prints the command line as a person would type it, then runs it
     printf '\n$ cycod'

@@ -28,7 +28,7 @@ impl Approver for Person {
 struct Log;
 
 impl Sink for Log {
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &Event<'_>) {
         if let Event::StepEnded { step, status, duration, .. } = event {
             // Nobody is there to be told that nobody listens.
             drop(writeln!(io::stderr(), "{step}: {} after {duration:?}", status.name()));

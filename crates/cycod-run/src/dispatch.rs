@@ -39,7 +39,7 @@ pub struct Driver<'a> {
 
 /// What a worker tells the dispatcher.
 enum Message {
-    Event(Event),
+    Event(Event<'static>),
     Ended(usize, Box<StepReport>),
 }
 
@@ -60,7 +60,7 @@ pub fn run(approved: Approved<Plan>, driver: &Driver<'_>, sink: &mut dyn Sink) -
         }
     };
     let sink = std::cell::RefCell::new(sink);
-    let emit = |event: Event| sink.borrow_mut().event(&event);
+    let emit = |event: Event<'_>| sink.borrow_mut().event(&event);
     for warning in &plan.warnings {
         emit(Event::Warning(warning.clone()));
     }
@@ -91,7 +91,7 @@ pub(crate) fn drive(
     parent: Option<&StepPath>,
     began: Instant,
     deadline: Instant,
-    emit: &dyn Fn(Event),
+    emit: &dyn Fn(Event<'_>),
 ) -> RunReport {
     let mut warnings = Vec::new();
     if plan.tool().uses_temp
@@ -121,7 +121,7 @@ pub(crate) fn drive(
                     let sender: SyncSender<Message> = sender.clone();
                     scope.spawn(move || {
                         // The dispatcher listens until every worker has ended, so sending cannot fail.
-                        let report = worker.run(&|event| drop(sender.send(Message::Event(event))));
+                        let report = worker.run(&|event| drop(sender.send(Message::Event(event.into_owned()))));
                         drop(sender.send(Message::Ended(index, Box::new(report))));
                     });
                 }
@@ -170,7 +170,7 @@ impl<'a> State<'a> {
         stop: &Stop,
         deadline: Instant,
         path: &dyn Fn(&PlannedStep) -> StepPath,
-        emit: &dyn Fn(Event),
+        emit: &dyn Fn(Event<'_>),
     ) -> Option<usize> {
         loop {
             if self.failure.is_some() || stop.is_raised() || Instant::now() >= deadline || self.running >= MOST_AT_ONCE
@@ -208,7 +208,7 @@ impl<'a> State<'a> {
         }
     }
 
-    fn ended(&mut self, index: usize, report: StepReport, path: &StepPath, emit: &dyn Fn(Event)) {
+    fn ended(&mut self, index: usize, report: StepReport, path: &StepPath, emit: &dyn Fn(Event<'_>)) {
         self.started[index] = true;
         emit(Event::StepEnded {
             step: path.clone(),
@@ -222,7 +222,7 @@ impl<'a> State<'a> {
         self.results.0[index] = Some(Arc::new(report));
     }
 
-    fn mark_not_run(&mut self, path: &dyn Fn(&PlannedStep) -> StepPath, emit: &dyn Fn(Event)) {
+    fn mark_not_run(&mut self, path: &dyn Fn(&PlannedStep) -> StepPath, emit: &dyn Fn(Event<'_>)) {
         for index in 0..self.plan.steps.len() {
             if self.results.0[index].is_none() {
                 let step = &self.plan.steps[index];

@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
 use cycod_process::Stream;
 
@@ -39,7 +39,7 @@ impl fmt::Display for StepPath {
 
 /// Something that happened in a run. Secrets are masked.
 #[derive(Clone, Debug)]
-pub enum Event {
+pub enum Event<'a> {
     /// An attempt at a step began.
     StepStarted {
         /// Which step.
@@ -56,7 +56,7 @@ pub enum Event {
         /// Where to.
         stream: Stream,
         /// What.
-        bytes: Vec<u8>,
+        bytes: Cow<'a, [u8]>,
         /// Whether its author asked for it to be passed on as it comes.
         live: bool,
     },
@@ -89,10 +89,28 @@ pub enum Event {
     Warning(String),
 }
 
+impl Event<'_> {
+    /// The event with its own copy of what it holds, so that it can be kept.
+    pub fn into_owned(self) -> Event<'static> {
+        match self {
+            Self::StepStarted { step, attempt, command } => Event::StepStarted { step, attempt, command },
+            Self::Output { step, stream, bytes, live } => {
+                Event::Output { step, stream, bytes: Cow::Owned(bytes.into_owned()), live }
+            }
+            Self::Retrying { step, exit_code, pause } => Event::Retrying { step, exit_code, pause },
+            Self::FallingBack { step } => Event::FallingBack { step },
+            Self::StepEnded { step, status, exit_code, duration } => {
+                Event::StepEnded { step, status, exit_code, duration }
+            }
+            Self::Warning(warning) => Event::Warning(warning),
+        }
+    }
+}
+
 /// Somebody who follows a run.
 pub trait Sink {
     /// Takes note of an event. While it does not return, the run's output waits.
-    fn event(&mut self, event: &Event);
+    fn event(&mut self, event: &Event<'_>);
 }
 
 /// A sink for runs that nobody follows.
@@ -100,5 +118,5 @@ pub trait Sink {
 pub struct Ignore;
 
 impl Sink for Ignore {
-    fn event(&mut self, _event: &Event) {}
+    fn event(&mut self, _event: &Event<'_>) {}
 }

@@ -1,4 +1,5 @@
 use std::{
+    borrow::Cow,
     ffi::OsStr,
     fs,
     io::Write,
@@ -54,7 +55,7 @@ impl Attempt {
 
 impl Worker<'_> {
     /// Carries out the step: attempts, pauses, fallback.
-    pub(crate) fn run(&self, emit: &dyn Fn(Event)) -> StepReport {
+    pub(crate) fn run(&self, emit: &dyn Fn(Event<'_>)) -> StepReport {
         let mut report = StepReport::new(&self.step.name, Status::Failed);
         report.start_time = Some(SystemTime::now());
         report.began = self.began.elapsed();
@@ -97,7 +98,7 @@ impl Worker<'_> {
     }
 
     /// Runs a command once.
-    fn attempt(&self, command: &CommandText, report: &mut StepReport, emit: &dyn Fn(Event)) -> Attempt {
+    fn attempt(&self, command: &CommandText, report: &mut StepReport, emit: &dyn Fn(Event<'_>)) -> Attempt {
         let prepared = match self.plan.prepare(self.step, command, &self.results) {
             Ok(prepared) => prepared,
             Err(refusal) => return Attempt::refused(refusal),
@@ -245,7 +246,7 @@ impl Worker<'_> {
     }
 
     /// Runs the tool that the step calls, with its own plan and the time that is left.
-    fn call_tool(&self, tool_use: &ToolUse, report: &mut StepReport, emit: &dyn Fn(Event)) -> Attempt {
+    fn call_tool(&self, tool_use: &ToolUse, report: &mut StepReport, emit: &dyn Fn(Event<'_>)) -> Attempt {
         let scripts: &dyn Scripts = self.driver.scripts;
         let plan = match self.plan.nested(self.step, tool_use, &self.results, scripts) {
             Ok(plan) => plan,
@@ -299,11 +300,11 @@ struct Capture<'a> {
     file: Option<fs::File>,
     file_failure: Option<String>,
     step: StepPath,
-    emit: &'a dyn Fn(Event),
+    emit: &'a dyn Fn(Event<'_>),
 }
 
 impl<'a> Capture<'a> {
-    fn new(worker: &Worker<'_>, secrets: &Secrets, emit: &'a dyn Fn(Event)) -> Result<Self, Refusal> {
+    fn new(worker: &Worker<'_>, secrets: &Secrets, emit: &'a dyn Fn(Event<'_>)) -> Result<Self, Refusal> {
         let output = &worker.step.output;
         let is_stream = output.mode == OutputMode::Stream;
         let file = match &output.stream_callback {
@@ -339,7 +340,7 @@ impl<'a> Capture<'a> {
         self.pass_on(stream, shown);
     }
 
-    fn pass_on(&mut self, stream: Stream, bytes: Vec<u8>) {
+    fn pass_on(&mut self, stream: Stream, bytes: Cow<'_, [u8]>) {
         if bytes.is_empty() {
             return;
         }
@@ -356,7 +357,7 @@ impl<'a> Capture<'a> {
     fn finish(mut self, report: &mut StepReport, secrets: &Secrets) -> bool {
         for stream in [Stream::Stdout, Stream::Stderr] {
             let rest = self.masks[stream as usize].finish();
-            self.pass_on(stream, rest);
+            self.pass_on(stream, Cow::Owned(rest));
         }
         report.warnings.extend(self.file_failure.take());
         let [output, error] = self.kept;

@@ -51,8 +51,7 @@ impl Printer {
         if self.closed {
             return;
         }
-        let mut out = io::stdout().lock();
-        if let Err(error) = out.write_all(bytes).and_then(|()| out.flush()) {
+        if let Err(error) = write_out(bytes) {
             self.closed = true;
             self.failure = (error.kind() != io::ErrorKind::BrokenPipe).then_some(error);
         }
@@ -98,4 +97,24 @@ impl Printer {
 /// Puts `text` in a style, if colours are wanted.
 pub(crate) fn paint(colour: bool, style: Style, text: &str) -> String {
     if colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
+}
+
+/// Writes to standard output at once. The standard library's own handle looks through everything for line breaks,
+/// which costs more than writing.
+#[cfg(unix)]
+fn write_out(mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::io::write(io::stdout(), bytes) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn write_out(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush())
 }

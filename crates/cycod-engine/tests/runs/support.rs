@@ -144,11 +144,11 @@ pub(crate) fn check(tool: &str, expect: expect_test::Expect) {
 
 /// Collects events.
 #[derive(Default)]
-pub(crate) struct Collected(pub(crate) Vec<Event>);
+pub(crate) struct Collected(pub(crate) Vec<Event<'static>>);
 
 impl Sink for Collected {
-    fn event(&mut self, event: &Event) {
-        self.0.push(event.clone());
+    fn event(&mut self, event: &Event<'_>) {
+        self.0.push(event.clone().into_owned());
     }
 }
 

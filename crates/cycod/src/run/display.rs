@@ -52,7 +52,7 @@ impl Display {
         Following { display: self, printer }
     }
 
-    fn event(&mut self, printer: &mut Printer, event: &Event) {
+    fn event(&mut self, printer: &mut Printer, event: &Event<'_>) {
         match (&mut self.look, event) {
             (Look::Silent, _) => {}
             (Look::Direct, Event::Output { stream: Stream::Stdout, bytes, .. }) => printer.data(bytes),
@@ -71,7 +71,7 @@ impl Display {
         }
     }
 
-    fn plain(&mut self, printer: &mut Printer, event: &Event) {
+    fn plain(&mut self, printer: &mut Printer, event: &Event<'_>) {
         match event {
             Event::StepStarted { step, attempt, command } => {
                 let again = if *attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
@@ -139,7 +139,7 @@ struct Following<'a> {
 }
 
 impl Sink for Following<'_> {
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &Event<'_>) {
         self.display.event(self.printer, event);
     }
 }

@@ -17,7 +17,7 @@ impl Live {
         Self { lines: MultiProgress::new(), running: HashMap::new() }
     }
 
-    pub(crate) fn event(&mut self, event: &Event) {
+    pub(crate) fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::StepStarted { step, attempt, command } => {
                 let line = self.running.entry(step.clone()).or_insert_with(|| new_line(&self.lines, step));
