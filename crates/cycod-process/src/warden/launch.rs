@@ -47,11 +47,12 @@ pub(super) fn start(
     let (ours, theirs) = socket_pair().map_err(prepare("open a control line"))?;
     let (stdout, stdout_write) = pipe().map_err(prepare("open a pipe"))?;
     let (stderr, stderr_write) = pipe().map_err(prepare("open a pipe"))?;
+    never_wait(&stdout);
+    never_wait(&stderr);
     let (stdin_read, stdin) = match spec.input {
         Input::Bytes(_) => {
             let (read, write) = pipe().map_err(prepare("open a pipe"))?;
-            // SAFETY: plain call; only our own end is affected.
-            unsafe { libc::fcntl(write.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+            never_wait(&write);
             (Some(read), Some(write))
         }
         Input::Closed | Input::Inherit => (None, None),
@@ -308,6 +309,12 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     // SAFETY: room for two descriptors.
     check(unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) })?;
     pair(fds)
+}
+
+/// Makes our end of a pipe report that it would wait; the other end stays as it is.
+fn never_wait(end: &OwnedFd) {
+    // SAFETY: plain call on a descriptor we own, whose description nobody else shares.
+    unsafe { libc::fcntl(end.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
 }
 
 fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
