@@ -118,7 +118,7 @@ impl Worker<'_> {
         report.duration = started.elapsed();
         let cut = capture.finish(report, &secrets);
         match outcome {
-            Ok(ended) => self.judge(&ended, cut, report),
+            Ok(ended) => self.judge(&ended, cut),
             Err(refusal) => {
                 Attempt { exit_code: refusal.1, status: Status::Failed, refusal: Some(refusal.0), is_final: false }
             }
@@ -142,12 +142,13 @@ impl Worker<'_> {
     }
 
     fn attempt_deadline(&self) -> Instant {
+        self.attempt_limit().map_or(self.deadline, |limit| self.deadline.min(Instant::now() + limit))
+    }
+
+    /// The limit of one attempt, beside the run's.
+    fn attempt_limit(&self) -> Option<Duration> {
         let interactive = self.plan.tool().interactive.as_ref().and_then(|interactive| interactive.timeout);
-        [self.step.timeout, interactive]
-            .into_iter()
-            .flatten()
-            .map(|limit| Instant::now() + limit)
-            .fold(self.deadline, Instant::min)
+        self.step.timeout.into_iter().chain(interactive).min()
     }
 
     fn program(&self, prepared: &Prepared) -> Result<Program, (Refusal, i32)> {
@@ -194,7 +195,7 @@ impl Worker<'_> {
         }
     }
 
-    fn judge(&self, ended: &Ended, cut: bool, report: &mut StepReport) -> Attempt {
+    fn judge(&self, ended: &Ended, cut: bool) -> Attempt {
         let attempt = |exit_code, status, refusal| Attempt { exit_code, status, refusal, is_final: false };
         let place = self.path.as_str();
         match ended.ending {
@@ -215,11 +216,18 @@ impl Worker<'_> {
             Ending::Exited(code) => attempt(code, Status::Failed, None),
             Ending::Signaled(signal) => attempt(128 + signal, Status::Failed, None),
             Ending::TimedOut { .. } => {
-                let limit = report.duration.as_millis();
-                let what = if Instant::now() >= self.deadline { "timeout" } else { "the step's timeout" };
-                let refusal =
-                    Refusal::new("timed-out", format!("`{place}` was ended after {limit} ms")).rule(what).place(place);
-                attempt(-1, Status::TimedOut, Some(refusal.attempt("raise `timeout`, or pass --timeout MS")))
+                let (why, attempted) = match self.attempt_limit() {
+                    Some(limit) if Instant::now() < self.deadline => (
+                        format!("`{place}` was ended at its limit of {} ms", limit.as_millis()),
+                        "raise the step's `timeout`",
+                    ),
+                    _ => (
+                        format!("`{place}` was ended when the time of the run was over"),
+                        "raise `timeout`, or pass --timeout MS",
+                    ),
+                };
+                let refusal = Refusal::new("timed-out", why).place(place).attempt(attempted);
+                attempt(-1, Status::TimedOut, Some(refusal))
             }
             Ending::Stopped { killed } => {
                 let code = if killed { 137 } else { 143 };

@@ -1,6 +1,6 @@
 //! Test reports as JUnit XML, well formed whatever a tool writes.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::{borrow::Cow, fmt::Write as _, time::Duration};
 
 use cycod_engine::{TestOutcome, TestReport, TestVerdict};
 
@@ -70,8 +70,8 @@ fn test_case(xml: &mut String, tool: &str, outcome: &TestOutcome) {
 }
 
 fn seconds<'a>(outcomes: impl IntoIterator<Item = &'a TestOutcome>) -> String {
-    let total: f64 = outcomes.into_iter().map(|outcome| outcome.duration.as_secs_f64()).sum();
-    format!("{total:.3}")
+    let total: Duration = outcomes.into_iter().map(|outcome| outcome.duration).sum();
+    format!("{:.3}", total.as_secs_f64())
 }
 
 /// A text between two tags.
