@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
 use cycod_call::{OwnedPiece, ResolveError, Steps, speaks_of_secret};
 use cycod_definition::{CommandText, Interpreter, Platform};
 use cycod_diagnostic::Refusal;
-use cycod_shell::{Piece, Shell, place, place_argv, place_inline};
+use cycod_shell::{Shell, place, place_argv, place_inline};
 use cycod_syntax::template::{Segment, Template};
 
 use crate::{Plan, PlannedStep, plan::resolve_directory};
@@ -98,7 +98,7 @@ impl Plan {
     }
 
     fn program(&self, step: &PlannedStep, command: &CommandText, pieces: &[OwnedPiece]) -> Result<Program, Refusal> {
-        let pieces: Vec<Piece<'_>> = pieces.iter().map(OwnedPiece::as_piece).collect();
+        let pieces = OwnedPiece::as_pieces(pieces);
         let refused = |refusal: cycod_shell::Refusal| {
             Refusal::new(refusal.code, refusal.message).place(&step.name).attempt(refusal.try_)
         };
@@ -161,7 +161,7 @@ impl Plan {
         }
         let mut program = Program::inline(arguments, self.pasteable_script(words, &text));
         program.files.push(ScriptFile { path, text });
-        program.files.push(ScriptFile { path: self.parameters_path(), text: self.call.arguments_json() });
+        program.files.push(ScriptFile { path: self.parameters_path(step), text: self.call.arguments_json() });
         Ok(program)
     }
 
@@ -190,9 +190,9 @@ impl Plan {
         line.join(" ")
     }
 
-    /// Where `CYCOD_PARAMS` points.
-    fn parameters_path(&self) -> PathBuf {
-        self.temp_directory.join("parameters.json")
+    /// Where `CYCOD_PARAMS` points: a file of the step's own, because steps beside each other write theirs at once.
+    fn parameters_path(&self, step: &PlannedStep) -> PathBuf {
+        self.temp_directory.join(format!("{}.parameters.json", step.name))
     }
 
     /// The environment of a step's process, and the values in it that must be masked.
@@ -222,7 +222,7 @@ impl Plan {
         }
         if matches!(command.interpreter, Interpreter::Program(_)) {
             variables.extend(self.call.environment().into_iter().map(|(name, value)| (name.into(), value.into())));
-            variables.insert("CYCOD_PARAMS".into(), self.parameters_path().into());
+            variables.insert("CYCOD_PARAMS".into(), self.parameters_path(step).into());
         }
         Ok((variables.into_iter().collect(), secrets))
     }

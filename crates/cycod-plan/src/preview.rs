@@ -47,9 +47,7 @@ struct AsWritten;
 
 impl Steps for AsWritten {
     fn value(&self, step: &str, attribute: StepAttribute) -> StepValue {
-        let name =
-            StepAttribute::NAMES.iter().find(|(_, known)| *known == attribute).map_or("output", |(name, _)| name);
-        StepValue::Known(Value::Text(format!("{{{step}.{name}}}")))
+        StepValue::Known(Value::Text(format!("{{{step}.{}}}", attribute.name())))
     }
 }
 

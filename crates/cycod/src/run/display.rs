@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cycod_engine::{Event, Plan, RunReport, Sink, Status, StepPath, Stream};
 
@@ -17,7 +17,7 @@ use crate::printer::Printer;
 pub(crate) struct Display {
     look: Look,
     /// Whether output has gone to standard output as it came.
-    passed_on: HashMap<StepPath, ()>,
+    passed_on: HashSet<StepPath>,
     /// Lines that have begun and not ended, by step and stream.
     begun: HashMap<(StepPath, Stream), Vec<u8>>,
 }
@@ -44,7 +44,7 @@ impl Display {
             (false, true, true) => Look::Live(None),
             (false, true, false) => Look::Plain,
         };
-        Self { look, passed_on: HashMap::new(), begun: HashMap::new() }
+        Self { look, passed_on: HashSet::new(), begun: HashMap::new() }
     }
 
     /// The sink of the run.
@@ -60,7 +60,7 @@ impl Display {
             (Look::Direct, Event::Warning(warning)) => printer.say(&format!("warning: {warning}")),
             (Look::Direct, _) => {}
             (look, Event::Output { step, stream: Stream::Stdout, bytes, live: true }) => {
-                self.passed_on.insert(step.clone(), ());
+                self.passed_on.insert(step.clone());
                 match look {
                     Look::Live(Some(live)) => live.aside(|| printer.data(bytes)),
                     _ => printer.data(bytes),
@@ -118,7 +118,7 @@ impl Display {
         }
         if matches!(self.look, Look::Live(_) | Look::Plain) {
             let last = report.steps.iter().rev().find(|step| step.has_run());
-            let was_shown = last.is_some_and(|step| self.passed_on.contains_key(&StepPath::root(&step.name)));
+            let was_shown = last.is_some_and(|step| self.passed_on.contains(&StepPath::root(&step.name)));
             if !was_shown {
                 printer.data(&report.output);
             }
