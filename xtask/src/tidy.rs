@@ -10,11 +10,12 @@ use std::{
 use serde_json::Value;
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("cycod-diagnostic", &[]),
     ("cycod-syntax", &["cycod-diagnostic"]),
     ("cycod-shell", &[]),
-    ("cycod-definition", &["cycod-diagnostic", "cycod-syntax", "cycod-shell"]),
+    ("cycod-schema", &[]),
+    ("cycod-definition", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-schema"]),
     ("cycod-catalog", &["cycod-diagnostic", "cycod-syntax", "cycod-definition"]),
     ("cycod-call", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition"]),
     ("cycod-policy", &["cycod-diagnostic", "cycod-definition"]),
@@ -22,6 +23,8 @@ const ARROWS: [(&str, &[&str]); 14] = [
         "cycod-plan",
         &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition", "cycod-call", "cycod-policy"],
     ),
+    ("cycod-settings", &["cycod-diagnostic", "cycod-syntax", "cycod-definition"]),
+    ("cycod-store", &[]),
     ("cycod-process", &[]),
     ("cycod-script", &["cycod-definition"]),
     (
@@ -49,9 +52,37 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "cycod-process",
             "cycod-script",
             "cycod-run",
+            "cycod-schema",
         ],
     ),
-    ("cycod", &["cycod-engine", "cycod-process", "cycod-syntax"]),
+    (
+        "cycod-mcp-client",
+        &[
+            "cycod-diagnostic",
+            "cycod-definition",
+            "cycod-catalog",
+            "cycod-process",
+            "cycod-run",
+            "cycod-schema",
+            "cycod-settings",
+            "cycod-store",
+            "cycod-engine",
+        ],
+    ),
+    ("cycod-mcp-server", &["cycod-diagnostic", "cycod-engine", "cycod-process", "cycod-schema", "cycod-store"]),
+    (
+        "cycod",
+        &[
+            "cycod-engine",
+            "cycod-process",
+            "cycod-syntax",
+            "cycod-schema",
+            "cycod-settings",
+            "cycod-store",
+            "cycod-mcp-client",
+            "cycod-mcp-server",
+        ],
+    ),
     ("xtask", &[]),
 ];
 

@@ -36,6 +36,10 @@ pub struct Parameter {
     pub sensitive: bool,
     /// Present when it should no longer be used.
     pub deprecated: Option<Deprecation>,
+    /// Whether it is the answer to one of the tool's questions: no caller gives it and no schema shows it.
+    pub asked: bool,
+    /// Its part of a schema that the author, or another program, wrote out.
+    pub schema: Option<serde_json::Value>,
 }
 
 /// What a parameter accepts.

@@ -3,8 +3,9 @@ use std::{collections::BTreeSet, fmt, time::Duration};
 use cycod_syntax::template::Template;
 
 use crate::{
-    Change, Cleanup, Command, Deprecation, Environment, FilePaths, FunctionCalling, Interactive, Level, Literal,
-    Metadata, Parameter, Platform, Requires, Resources, Security, Step, StepAction, TestCase, ToolUse,
+    Ask, Change, Cleanup, Command, Deprecation, Environment, FilePaths, FunctionCalling, Hints, Interactive, Level,
+    Literal, Metadata, Offer, Parameter, Platform, Produces, Requires, Resources, Security, Step, StepAction, TestCase,
+    ToolUse,
 };
 
 /// The name of a tool: `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`, compared without regard to case.
@@ -52,6 +53,10 @@ pub struct Tool {
     pub name: ToolName,
     /// What it is for, in its author's words. An alias without one takes its base's.
     pub description: Option<String>,
+    /// What people see instead of the name.
+    pub title: Option<String>,
+    /// The group it is listed under.
+    pub group: Option<String>,
     /// Its own version.
     pub version: Option<String>,
     /// The oldest version of this program that can run it.
@@ -60,6 +65,20 @@ pub struct Tool {
     pub body: Body,
     /// What it takes, in source order.
     pub parameters: Vec<Parameter>,
+    /// A JSON Schema for everything it takes, written out by its author; its properties are the parameters.
+    pub input_schema: Option<serde_json::Value>,
+    /// The JSON Schema of its output. Present, the output is one JSON value that is held to it.
+    pub returns: Option<serde_json::Value>,
+    /// What its standard output is.
+    pub produces: Produces,
+    /// How hosts are shown it.
+    pub offer: Offer,
+    /// What its author says about its effects.
+    pub hints: Hints,
+    /// What is asked of others before it runs, in source order.
+    pub asks: Vec<Ask>,
+    /// Whether its processes are given a channel on which they report progress and log messages.
+    pub reports: bool,
     /// How its function-calling schema is made.
     pub function_calling: FunctionCalling,
     /// What it may do and how it is fenced in.
@@ -114,6 +133,17 @@ pub enum Body {
         /// Defaults that replace the base's.
         defaults: Vec<(String, Literal)>,
     },
+    /// Is offered by another program over the Model Context Protocol.
+    Remote(RemoteTool),
+}
+
+/// A tool of another program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteTool {
+    /// The server, as it is called in the configuration.
+    pub server: String,
+    /// What the server calls the tool.
+    pub tool: String,
 }
 
 impl Tool {
@@ -130,7 +160,7 @@ impl Tool {
         let (own, steps) = match &self.body {
             Body::Command(command) => (Some(command), &[][..]),
             Body::Steps(steps) => (None, steps.as_slice()),
-            Body::Use(_) | Body::Alias { .. } => (None, &[][..]),
+            Body::Use(_) | Body::Alias { .. } | Body::Remote(_) => (None, &[][..]),
         };
         let of_steps = steps.iter().flat_map(|step| {
             let action = match &step.action {
@@ -150,7 +180,7 @@ impl Tool {
     /// The tools this one calls or stands for, by name.
     pub fn uses(&self) -> Vec<&str> {
         match &self.body {
-            Body::Command(_) => Vec::new(),
+            Body::Command(_) | Body::Remote(_) => Vec::new(),
             Body::Use(tool_use) => vec![&tool_use.tool],
             Body::Alias { base, .. } => vec![base],
             Body::Steps(steps) => steps.iter().filter_map(Step::used_tool).collect(),

@@ -143,7 +143,13 @@ impl Engine {
 
     /// Runs an approved plan to its end.
     pub fn run(&self, approved: Approved<Plan>, control: &Control, sink: &mut dyn Sink) -> RunReport {
-        let driver = Driver { scripts: &self.scripts, stop: &control.stop, is_attended: control.is_attended };
+        let driver = Driver {
+            scripts: &self.scripts,
+            stop: &control.stop,
+            is_attended: control.is_attended,
+            remotes: None,
+            keep: None,
+        };
         run(approved, &driver, sink)
     }
 }

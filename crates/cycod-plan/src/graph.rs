@@ -97,6 +97,7 @@ impl Graph {
             Body::Command(command) => (vec![only(command_kind(command))], Vec::new()),
             Body::Use(tool_use) => (vec![only(NodeKind::Tool(tool_use.tool.clone()))], Vec::new()),
             Body::Alias { base, .. } => (vec![only(NodeKind::Tool(base.clone()))], Vec::new()),
+            Body::Remote(_) => (vec![only(NodeKind::Tool(name.clone()))], Vec::new()),
             Body::Steps(steps) => (steps.iter().map(|step| node(step, tool.ignore_errors)).collect(), edges(steps)),
         };
         Self { name, nodes, edges }

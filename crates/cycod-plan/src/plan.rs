@@ -4,8 +4,8 @@ use cycod_call::{
     ArgumentProblem, Call, Given, NoSteps, ResolveError, RunContext, Scripts, Steps, bind, normalize_path,
 };
 use cycod_definition::{
-    Body, Cleanup, Command, CommandText, Demand, Environment, Host, Level, Output, Platform, Retry, Step, StepAction,
-    Tool, ToolUse,
+    Body, Cleanup, Command, CommandText, Demand, Environment, Host, Level, Output, Platform, RemoteTool, Retry, Step,
+    StepAction, Tool, ToolUse,
 };
 use cycod_diagnostic::Refusal;
 use cycod_syntax::{condition::Expr, template::Template};
@@ -107,6 +107,8 @@ pub enum PlannedAction {
     Command(CommandText),
     /// Calls another tool.
     Tool(ToolUse),
+    /// Calls a tool of another program.
+    Remote(RemoteTool),
 }
 
 impl Plan {
@@ -282,6 +284,7 @@ fn planned_steps(tool: &Tool, platform: Platform) -> Result<Vec<PlannedStep>, Re
     match &tool.body {
         Body::Command(command) => Ok(vec![single(PlannedAction::Command(text_for(command, platform, tool)?))]),
         Body::Use(tool_use) => Ok(vec![single(PlannedAction::Tool(tool_use.clone()))]),
+        Body::Remote(remote) => Ok(vec![single(PlannedAction::Remote(remote.clone()))]),
         Body::Steps(steps) => {
             steps.iter().enumerate().map(|(index, step)| planned_step(tool, step, index == 0, platform)).collect()
         }

@@ -62,6 +62,7 @@ impl Plan {
     fn preview_step(&self, step: &PlannedStep, scripts: &dyn Scripts) -> StepPreview {
         let (command, nested) = match &step.action {
             PlannedAction::Command(command) => (self.shown(step, command), None),
+            PlannedAction::Remote(remote) => (Ok(format!("mcp: {}/{}", remote.server, remote.tool)), None),
             PlannedAction::Tool(tool_use) => match self.nested(step, tool_use, &AsWritten, scripts) {
                 Ok(plan) => (Ok(format!("use-tool: {}", tool_use.tool)), Some(Box::new(plan.preview(scripts)))),
                 // An argument that only a result can give may not fit its type before it is there.

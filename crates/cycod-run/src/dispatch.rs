@@ -15,7 +15,7 @@ use cycod_policy::Approved;
 use cycod_process::{Session, Stop};
 
 use crate::{
-    Event, RunReport, Sink, Status, StepPath, StepReport,
+    Event, Remotes, RunReport, Sink, Status, StepPath, StepReport,
     results::Results,
     worker::{CLEANUP_LIMIT, Worker, clean_up, private_directory},
 };
@@ -35,6 +35,11 @@ pub struct Driver<'a> {
     pub stop: &'a Stop,
     /// Whether a person sits at our terminal and can answer an interactive tool.
     pub is_attended: bool,
+    /// The way to tools of other programs; without one, calling them is refused.
+    pub remotes: Option<&'a dyn Remotes>,
+    /// The most bytes of each stream of a step to keep, below its own `buffer-limit`: for callers that take the bytes
+    /// from the events. Steps that feed others keep what those need.
+    pub keep: Option<u64>,
 }
 
 /// What a worker tells the dispatcher.
@@ -256,6 +261,7 @@ impl<'a> State<'a> {
             exit_code,
             output: last.map(|step| step.output.clone()).unwrap_or_default(),
             error: last.map(|step| step.error.clone()).unwrap_or_default(),
+            answer: last.and_then(|step| step.answer.clone()),
             transcript: transcript(&steps, self.plan.is_workflow),
             timed_out,
             cancelled: stop.is_raised(),

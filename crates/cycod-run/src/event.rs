@@ -60,6 +60,27 @@ pub enum Event<'a> {
         /// Whether its author asked for it to be passed on as it comes.
         live: bool,
     },
+    /// A step says how far it is.
+    Progress {
+        /// Which step.
+        step: StepPath,
+        /// How much is done; it only grows.
+        done: f64,
+        /// How much there is to do.
+        total: Option<f64>,
+        /// What is being done.
+        message: Option<String>,
+    },
+    /// A step says something for the record, beside its output.
+    Log {
+        /// Which step.
+        step: StepPath,
+        /// How urgent it is, as syslog names it (RFC 5424): `debug`, `info`, `notice`, `warning`, `error`, `critical`,
+        /// `alert`, `emergency`.
+        level: String,
+        /// What it says.
+        message: String,
+    },
     /// An attempt failed and another follows.
     Retrying {
         /// Which step.
@@ -97,6 +118,8 @@ impl Event<'_> {
             Self::Output { step, stream, bytes, live } => {
                 Event::Output { step, stream, bytes: Cow::Owned(bytes.into_owned()), live }
             }
+            Self::Progress { step, done, total, message } => Event::Progress { step, done, total, message },
+            Self::Log { step, level, message } => Event::Log { step, level, message },
             Self::Retrying { step, exit_code, pause } => Event::Retrying { step, exit_code, pause },
             Self::FallingBack { step } => Event::FallingBack { step },
             Self::StepEnded { step, status, exit_code, duration } => {

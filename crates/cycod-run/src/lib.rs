@@ -18,6 +18,7 @@ mod dispatch;
 mod event;
 mod keep;
 mod mask;
+mod remote;
 mod report;
 mod results;
 mod time;
@@ -25,4 +26,5 @@ mod worker;
 
 pub use dispatch::{Driver, run};
 pub use event::{Event, Ignore, Sink, StepPath};
+pub use remote::{RemoteCall, RemoteOutcome, Remotes};
 pub use report::{RunReport, Status, StepReport};

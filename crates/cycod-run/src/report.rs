@@ -2,6 +2,8 @@ use std::time::{Duration, SystemTime};
 
 use cycod_diagnostic::Refusal;
 
+use crate::RemoteOutcome;
+
 /// How a run ended, for every surface.
 #[derive(Clone, Debug)]
 pub struct RunReport {
@@ -13,6 +15,8 @@ pub struct RunReport {
     pub output: Vec<u8>,
     /// The standard error of the last step that ran.
     pub error: Vec<u8>,
+    /// The answer of a tool of another program, with more than its text.
+    pub answer: Option<Box<RemoteOutcome>>,
     /// Everything that was said, headed per step for a workflow.
     pub transcript: Vec<u8>,
     /// Whether a limit of time ended it.
@@ -62,6 +66,8 @@ pub struct StepReport {
     pub end_time: Option<SystemTime>,
     /// Present when it was not a plain exit.
     pub refusal: Option<Refusal>,
+    /// The answer of a tool of another program, with more than its text.
+    pub answer: Option<Box<RemoteOutcome>>,
     /// The steps of the tool it called.
     pub steps: Vec<StepReport>,
     /// What it wrote, byte for byte, for the steps that use it.
@@ -118,6 +124,7 @@ impl StepReport {
             start_time: None,
             end_time: None,
             refusal: None,
+            answer: None,
             steps: Vec::new(),
             raw_output: Vec::new(),
             raw_error: Vec::new(),
@@ -144,6 +151,7 @@ impl RunReport {
             exit_code,
             output: Vec::new(),
             error: Vec::new(),
+            answer: None,
             transcript: Vec::new(),
             timed_out: false,
             cancelled: false,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use cycod_call::Scripts;
-use cycod_definition::{CommandText, OutputMode, StreamTarget, ToolUse};
+use cycod_definition::{CommandText, OutputMode, RemoteTool, StreamTarget, ToolUse};
 use cycod_diagnostic::Refusal;
 use cycod_plan::{Argument, Plan, PlannedAction, PlannedStep, Prepared, ScriptFile};
 use cycod_process::{
@@ -18,7 +18,7 @@ use cycod_process::{
 };
 
 use crate::{
-    Driver, Event, Status, StepPath, StepReport,
+    Driver, Event, RemoteCall, Status, StepPath, StepReport,
     dispatch::drive,
     keep::Keep,
     mask::{Secrets, StreamMask},
@@ -65,6 +65,7 @@ impl Worker<'_> {
             let attempt = match &self.step.action {
                 PlannedAction::Command(command) => self.attempt(command, &mut report, emit),
                 PlannedAction::Tool(tool_use) => self.call_tool(tool_use, &mut report, emit),
+                PlannedAction::Remote(remote) => self.call_remote(remote, &mut report, emit),
             };
             report.record(attempt.exit_code, attempt.status, attempt.refusal);
             if report.status == Status::Ok || attempt.is_final || self.is_over() || report.attempts > retries {
@@ -250,6 +251,43 @@ impl Worker<'_> {
                     Some(refusal.rule(format!("{:?}", ended.memory)).attempt("raise `resources.max-memory`")),
                 )
             }
+        }
+    }
+
+    /// Calls the tool of another program.
+    fn call_remote(&self, tool: &RemoteTool, report: &mut StepReport, emit: &dyn Fn(Event<'_>)) -> Attempt {
+        let shown = format!("mcp: {}/{}", tool.server, tool.tool);
+        report.commands.push(shown.clone());
+        emit(Event::StepStarted { step: self.path.clone(), attempt: report.attempts, command: shown });
+        let Some(remotes) = self.driver.remotes else {
+            let why =
+                format!("`{}` belongs to the server `{}`, and nothing here can reach servers", tool.tool, tool.server);
+            return Attempt::refused(Refusal::new("remote-unreachable", why).place(self.path.as_str()));
+        };
+        let given = self.plan.call.values.iter().filter_map(|bound| Some((bound.name.clone(), bound.value.clone()?)));
+        let arguments: Vec<_> = given.collect();
+        let call =
+            RemoteCall { tool, arguments: &arguments, stop: self.driver.stop, deadline: self.attempt_deadline() };
+        let started = Instant::now();
+        let answer = remotes.call(&call, &mut |line| {
+            emit(Event::Log { step: self.path.clone(), level: "info".to_owned(), message: line.to_owned() });
+        });
+        report.duration = started.elapsed();
+        match answer {
+            Ok(answer) => {
+                let (exit_code, status) = if answer.is_error { (1, Status::Failed) } else { (0, Status::Ok) };
+                emit(Event::Output {
+                    step: self.path.clone(),
+                    stream: Stream::Stdout,
+                    bytes: Cow::Borrowed(&answer.output),
+                    live: false,
+                });
+                report.output.clone_from(&answer.output);
+                report.raw_output.clone_from(&answer.output);
+                report.answer = Some(Box::new(answer));
+                Attempt { exit_code, status, refusal: None, is_final: false }
+            }
+            Err(refusal) => Attempt { exit_code: 1, status: Status::Failed, refusal: Some(refusal), is_final: false },
         }
     }
 

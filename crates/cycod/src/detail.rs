@@ -135,6 +135,10 @@ impl<'a> Detail<'a> {
                 page.section("ALIAS");
                 page.code(2, &format!("base-tool: {base}{}", arguments(defaults)));
             }
+            Body::Remote(remote) => {
+                page.section("SERVER");
+                page.code(2, &format!("mcp: {}/{}", remote.server, remote.tool));
+            }
         }
         let cleanup: Vec<_> = tool.resources.cleanup.iter().collect();
         if !cleanup.is_empty() {

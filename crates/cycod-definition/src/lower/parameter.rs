@@ -109,6 +109,8 @@ impl Lowering<'_> {
             path: view.flag("path").unwrap_or(false),
             sensitive: view.flag("sensitive").unwrap_or(false),
             deprecated: self.deprecation(&view, all),
+            asked: false,
+            schema: None,
             name,
             description,
             kind,
@@ -499,6 +501,8 @@ impl Parameter {
             path: false,
             sensitive: false,
             deprecated: None,
+            asked: false,
+            schema: None,
         }
     }
 }

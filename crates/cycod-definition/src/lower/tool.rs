@@ -57,6 +57,8 @@ impl Lowering<'_> {
                 None => return (name, None),
             },
             description,
+            title: None,
+            group: None,
             version: self.version(view),
             min_cycod_version: self.min_cycod_version(view),
             body: match body {
@@ -64,6 +66,13 @@ impl Lowering<'_> {
                 None => Body::Steps(Vec::new()),
             },
             parameters: self.parameters.clone(),
+            input_schema: None,
+            returns: None,
+            produces: crate::Produces::Text,
+            offer: crate::Offer::Tool,
+            hints: crate::Hints::default(),
+            asks: Vec::new(),
+            reports: false,
             function_calling: self.function_calling(view),
             security: self.security(view),
             environment: view

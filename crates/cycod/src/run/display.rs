@@ -85,6 +85,10 @@ impl Display {
                     printer.talk(&[format!("[{step}] ").as_bytes(), &line].concat());
                 }
             }
+            Event::Progress { step, done, total, message } => {
+                printer.say(&format!("[{step}] {}", text::progress(*done, *total, message.as_deref())));
+            }
+            Event::Log { step, level, message } => printer.say(&format!("[{step}] {level}: {message}")),
             Event::Retrying { step, exit_code, pause } => {
                 printer.say(&format!(
                     "[{step}] failed with exit code {exit_code}, trying again in {}",

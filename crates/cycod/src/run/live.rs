@@ -29,6 +29,12 @@ impl Live {
                     line.set_message(text::shortened(&said, 100));
                 }
             }
+            Event::Progress { step, done, total, message } => {
+                if let Some(line) = self.running.get(step) {
+                    line.set_message(text::shortened(&text::progress(*done, *total, message.as_deref()), 100));
+                }
+            }
+            Event::Log { step, level, message } => self.say(&format!("[{step}] {level}: {message}")),
             Event::Retrying { step, exit_code, pause } => {
                 if let Some(line) = self.running.get(step) {
                     line.set_message(format!(

@@ -1,0 +1,1 @@
+//! Brings the tools of other programs in over the Model Context Protocol.

@@ -1,0 +1,1 @@
+//! Offers tools over the Model Context Protocol.

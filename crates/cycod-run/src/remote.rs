@@ -1,0 +1,43 @@
+use std::time::Instant;
+
+use cycod_definition::{RemoteTool, Value};
+use cycod_diagnostic::Refusal;
+use cycod_process::Stop;
+
+/// The way to tools that other programs offer.
+pub trait Remotes: Send + Sync {
+    /// Calls a tool and waits for its result, for the call's stop or for its deadline, whichever is first.
+    ///
+    /// What the other side says while it works goes to `follow`, a line at a time.
+    ///
+    /// # Errors
+    /// A refusal when there is no result: the server does not start, does not answer or breaks the protocol, or the tool
+    /// is blocked because its definition changed. A tool that says itself that it failed is not an error.
+    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<RemoteOutcome, Refusal>;
+}
+
+/// One call of a tool of another program.
+#[derive(Clone, Copy, Debug)]
+pub struct RemoteCall<'a> {
+    /// Which tool.
+    pub tool: &'a RemoteTool,
+    /// Its arguments, as they were bound; absent ones are left out.
+    pub arguments: &'a [(String, Value)],
+    /// Ends the call from outside.
+    pub stop: &'a Stop,
+    /// When it must have ended.
+    pub deadline: Instant,
+}
+
+/// What a tool of another program answered.
+#[derive(Clone, Debug, Default)]
+pub struct RemoteOutcome {
+    /// Its text, for people, models and later steps.
+    pub output: Vec<u8>,
+    /// Its content blocks as they were on the wire, for hosts that can show more than text.
+    pub blocks: Option<serde_json::Value>,
+    /// Its structured content.
+    pub structured: Option<serde_json::Value>,
+    /// Whether it says of itself that it failed.
+    pub is_error: bool,
+}

@@ -1,0 +1,1 @@
+//! JSON Schema: compiled, applied, and written in the dialects of model providers.

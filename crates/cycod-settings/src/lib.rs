@@ -1,0 +1,1 @@
+//! What the user configured, here and in other programs, each value with its origin.
