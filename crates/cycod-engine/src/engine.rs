@@ -5,7 +5,7 @@ use cycod_catalog::{Catalog, Entry, Opened, Overrides, ScopeFilter, Scopes};
 use cycod_definition::{Host, Tool, Value};
 use cycod_diagnostic::Refusal;
 use cycod_plan::{Library, Plan, PlanError, Preview, Request};
-use cycod_policy::{Approved, Approver, Question, Surface, Verdict, decide};
+use cycod_policy::{Approved, Approver, Decision, Grant, Question, Surface, Verdict, decide};
 use cycod_process::Stop;
 use cycod_run::{Driver, RunReport, Sink, run};
 
@@ -17,6 +17,7 @@ pub struct Engine {
     host: Arc<Host>,
     catalog: Catalog,
     scripts: JavaScript,
+    grants: Vec<Grant>,
 }
 
 /// Transforms written in JavaScript, in an engine that is started when the first is met.
@@ -36,7 +37,12 @@ impl Engine {
         let scopes = Scopes::discover(&host, &overrides);
         host.workspace = scopes.workspace().to_owned();
         let catalog = Catalog::open(scopes, &host);
-        Self { host: Arc::new(host), catalog, scripts: JavaScript::default() }
+        Self { host: Arc::new(host), catalog, scripts: JavaScript::default(), grants: Vec::new() }
+    }
+
+    /// Allows something beforehand to every model.
+    pub fn grant(&mut self, grants: Vec<Grant>) {
+        self.grants.extend(grants);
     }
 
     /// The machine and the moment.
@@ -119,10 +125,35 @@ impl Engine {
     /// # Errors
     /// A refusal with the rule that decided.
     pub fn approve(&self, plan: Plan, surface: Surface, approver: &dyn Approver) -> Result<Approved<Plan>, Refusal> {
+        let decision = self.decide(&plan, surface);
+        self.approve_by(plan, decision, approver)
+    }
+
+    /// Decides whether a plan may run, and asks nobody.
+    pub fn decide(&self, plan: &Plan, surface: Surface) -> Decision {
+        let tool = plan.tool();
+        decide(&Question {
+            tool: tool.name.as_str(),
+            level: plan.level,
+            privilege: tool.security.privilege,
+            surface,
+            unmet: &plan.unmet,
+            grants: &self.grants,
+        })
+    }
+
+    /// Approves a plan by a decision made for it, asking `approver` where it says so.
+    ///
+    /// # Errors
+    /// A refusal with the rule that decided.
+    pub fn approve_by(
+        &self,
+        plan: Plan,
+        decision: Decision,
+        approver: &dyn Approver,
+    ) -> Result<Approved<Plan>, Refusal> {
         let definition = Arc::clone(&plan.call.tool);
         let tool = definition.name.as_str();
-        let privilege = definition.security.privilege;
-        let decision = decide(&Question { tool, level: plan.level, privilege, surface, unmet: &plan.unmet });
         let commands = if decision.verdict == Verdict::Ask { self.preview(&plan).commands() } else { Vec::new() };
         let request = cycod_policy::Request {
             tool,

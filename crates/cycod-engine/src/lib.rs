@@ -44,6 +44,6 @@ pub use cycod_catalog as catalog;
 pub use cycod_definition as definition;
 pub use cycod_diagnostic as diagnostic;
 pub use cycod_plan::{Plan, PlanError, Preview, StepPreview, graph, mask};
-pub use cycod_policy::{Answer, Approved, Approver, Decision, Nobody, Request, Surface, Verdict};
+pub use cycod_policy::{Answer, Approved, Approver, Decision, Grant, Nobody, Request, Surface, Verdict};
 pub use cycod_process::{Stop, Stream, Urgency};
 pub use cycod_run::{Event, Ignore, RunReport, Sink, Status, StepPath, StepReport};

@@ -6,7 +6,9 @@
 mod approved;
 mod approver;
 mod decision;
+mod grant;
 
 pub use approved::Approved;
 pub use approver::{Answer, Approver, Nobody, Request};
 pub use decision::{Decision, Question, Surface, Verdict, decide};
+pub use grant::Grant;
