@@ -35,16 +35,31 @@ pub(crate) struct Entry {
     opens_tools: bool,
 }
 
+/// Commands behind a word of their own, as in `cycod tool list`.
+pub(crate) struct Group {
+    /// The word.
+    pub(crate) name: &'static str,
+    about: &'static str,
+    /// The commands, in the order in which help lists them.
+    pub(crate) commands: &'static [Entry],
+}
+
 macro_rules! entry {
-    ($name:literal, $module:ident, $opens_tools:literal) => {
+    ($name:literal, $($module:ident)::+, $opens_tools:literal) => {
         Entry {
             name: $name,
-            command: commands::$module::command,
-            run: commands::$module::run,
+            command: commands::$($module)::+::command,
+            run: commands::$($module)::+::run,
             opens_tools: $opens_tools,
         }
     };
 }
+
+/// Every group, in the order in which help lists them.
+pub(crate) const GROUPS: &[Group] = &[
+    Group { name: "tool", about: "Manage, run and test tools", commands: TOOL_COMMANDS },
+    Group { name: "mcp", about: "Use the tools of MCP servers, and offer ours to MCP hosts", commands: MCP_COMMANDS },
+];
 
 /// The commands below `cycod tool`, in the order in which help lists them.
 pub(crate) const TOOL_COMMANDS: &[Entry] = &[
@@ -63,7 +78,18 @@ pub(crate) const TOOL_COMMANDS: &[Entry] = &[
     entry!("graph", graph, true),
 ];
 
-/// The commands beside `tool`.
+/// The commands below `cycod mcp`, in the order in which help lists them.
+pub(crate) const MCP_COMMANDS: &[Entry] = &[
+    entry!("list", mcp::list, true),
+    entry!("get", mcp::get, true),
+    entry!("add", mcp::add, true),
+    entry!("remove", mcp::remove, true),
+    entry!("import", mcp::import, true),
+    entry!("install", mcp::install, true),
+    entry!("uninstall", mcp::uninstall, true),
+];
+
+/// The commands beside the groups.
 pub(crate) const OTHER_COMMANDS: &[Entry] = &[
     entry!("explain", explain, false),
     entry!("help", help, false),
@@ -93,9 +119,11 @@ pub(crate) fn main() -> ExitCode {
         }
         Err(error) => {
             let words = known(&words);
-            let others = || OTHER_COMMANDS.iter().map(|entry| entry.name).chain(["tool"]).collect::<Vec<_>>();
-            let commands =
-                if words.is_empty() { others() } else { TOOL_COMMANDS.iter().map(|entry| entry.name).collect() };
+            let groups = GROUPS.iter().map(|group| group.name);
+            let commands: Vec<&str> = match words.first().and_then(|word| group(word)) {
+                Some(group) => group.commands.iter().map(|entry| entry.name).collect(),
+                None => OTHER_COMMANDS.iter().map(|entry| entry.name).chain(groups).collect(),
+            };
             return fail(&mut printer, &usage_error(&error, words, &commands));
         }
     };
@@ -118,34 +146,41 @@ pub(crate) fn main() -> ExitCode {
 
 /// The whole command line, for what has to know all of it: help, completions, man pages.
 pub(crate) fn command() -> Command {
-    tree(TOOL_COMMANDS, OTHER_COMMANDS)
+    tree(|group| group.commands, OTHER_COMMANDS)
 }
 
 /// The part of the command line that `words` lead to: building all of it takes longer than most commands do.
 fn branch(words: &[&str]) -> Command {
     match words {
-        ["tool", name, ..] => match position(TOOL_COMMANDS, name) {
-            Some(at) => tree(&TOOL_COMMANDS[at..=at], &[]),
+        [word, name, ..] if let Some(wanted) = group(word) => match position(wanted.commands, name) {
+            Some(at) => tree(|group| if group.name == wanted.name { &group.commands[at..=at] } else { &[] }, &[]),
             None => command(),
         },
         [name, ..] => match position(OTHER_COMMANDS, name) {
-            Some(at) => tree(&[], &OTHER_COMMANDS[at..=at]),
+            Some(at) => tree(|_| &[], &OTHER_COMMANDS[at..=at]),
             None => command(),
         },
-        [] => tree(&[], &[]).subcommand_required(false),
+        [] => tree(|_| &[], &[]).subcommand_required(false),
     }
 }
 
-fn tree(tool_commands: &[Entry], other_commands: &[Entry]) -> Command {
+fn tree(commands_of: impl Fn(&Group) -> &'static [Entry], other_commands: &[Entry]) -> Command {
     let page = |command: Command, path: &str| match help::page(path) {
         Some(page) => command.override_help(page),
         None => command,
     };
-    let tool = Command::new("tool")
-        .about("Manage, run and test tools")
-        .subcommand_required(true)
-        .disable_help_subcommand(true)
-        .subcommands(tool_commands.iter().map(|entry| page((entry.command)(), &format!("tool {}", entry.name))));
+    let groups = GROUPS.iter().map(|group| {
+        let below = commands_of(group).iter().map(|entry| {
+            let path = format!("{} {}", group.name, entry.name);
+            page((entry.command)(), &path)
+        });
+        let command = Command::new(group.name)
+            .about(group.about)
+            .subcommand_required(true)
+            .disable_help_subcommand(true)
+            .subcommands(below);
+        page(command, group.name)
+    });
     let color = Arg::new("color").long("color").value_name("WHEN").global(true).help("When to use colours");
     let root = Command::new("cycod")
         .version(env!("CARGO_PKG_VERSION"))
@@ -153,7 +188,7 @@ fn tree(tool_commands: &[Entry], other_commands: &[Entry]) -> Command {
         .subcommand_required(true)
         .disable_help_subcommand(true)
         .arg(color.value_parser(Color::NAMES.map(|(name, _)| name)).default_value("auto"))
-        .subcommand(page(tool, "tool"))
+        .subcommands(groups)
         .subcommands(other_commands.iter().map(|entry| page((entry.command)(), entry.name)));
     page(root, "")
 }
@@ -175,8 +210,10 @@ fn words(arguments: &[OsString]) -> Vec<&str> {
 /// The leading words that do name commands.
 fn known<'a, 'b>(words: &'a [&'b str]) -> &'a [&'b str] {
     match words {
-        ["tool", name, ..] if position(TOOL_COMMANDS, name).is_some() => &words[..2],
-        ["tool", ..] => &words[..1],
+        [word, rest @ ..] if let Some(group) = group(word) => match rest {
+            [name, ..] if position(group.commands, name).is_some() => &words[..2],
+            _ => &words[..1],
+        },
         [name, ..] if position(OTHER_COMMANDS, name).is_some() => &words[..1],
         _ => &[],
     }
@@ -198,14 +235,19 @@ fn typed_color(arguments: &[OsString]) -> Color {
     Color::Auto
 }
 
+fn group(name: &str) -> Option<&'static Group> {
+    GROUPS.iter().find(|group| group.name == name)
+}
+
 fn position(entries: &[Entry], name: &str) -> Option<usize> {
     entries.iter().position(|entry| entry.name == name)
 }
 
 fn chosen(matches: &ArgMatches) -> Option<(&'static Entry, &ArgMatches)> {
-    let (table, name, matches) = match matches.subcommand()? {
-        ("tool", matches) => matches.subcommand().map(|(name, matches)| (TOOL_COMMANDS, name, matches))?,
-        (name, matches) => (OTHER_COMMANDS, name, matches),
+    let (word, below) = matches.subcommand()?;
+    let (table, (name, matches)) = match group(word) {
+        Some(group) => (group.commands, below.subcommand()?),
+        None => (OTHER_COMMANDS, (word, below)),
     };
     Some((&table[position(table, name)?], matches))
 }

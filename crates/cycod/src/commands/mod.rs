@@ -11,6 +11,7 @@ pub(crate) mod help;
 pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod remove;
 pub(crate) mod run;
 pub(crate) mod schema;

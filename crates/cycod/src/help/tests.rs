@@ -56,8 +56,12 @@ fn taken(command: &Command, words: &str) -> BTreeSet<String> {
             .filter(|name| !["--color", "--help", "-h", "--any", "-a"].contains(&name.as_str()))
             .collect();
     }
-    // Understood by everything that writes, only to say that a tool is written to one scope.
-    let senseless = |id: &str| words == "tool import" && id == "any";
+    // Understood by everything that writes, only to say what can be written to.
+    let senseless = |id: &str| match words {
+        "tool import" | "mcp add" | "mcp import" => id == "any",
+        "mcp install" | "mcp uninstall" => id == "any" || id == "global",
+        _ => false,
+    };
     let common = |id: &str| !words.is_empty() && ["help", "color", "version"].contains(&id);
     let arguments = command.get_arguments().map(|argument| (argument.get_id().as_str(), argument));
     let arguments = arguments.filter(|(id, _)| !common(id) && !senseless(id)).map(|(_, argument)| argument);
@@ -78,8 +82,8 @@ fn pages_describe_the_options_that_exist() {
         let (taken, described) = (taken(command, words), described(page));
         let undescribed: Vec<_> = taken.difference(&described).collect();
         let invented: Vec<_> = described.difference(&taken).collect();
-        // The page of all tool commands describes what most of them share.
-        if words != "tool" {
+        // The page of a group describes what most of its commands share.
+        if command.get_subcommands().next().is_none() || words.is_empty() {
             assert!(undescribed.is_empty(), "`cycod help {words}` does not describe {undescribed:?}");
             assert!(invented.is_empty(), "`cycod {words}` does not take {invented:?}");
         }
@@ -113,11 +117,14 @@ fn pages_fit_a_terminal_and_name_topics_that_exist() {
 #[test]
 fn the_table_of_commands_names_them_as_they_name_themselves() {
     let root = cli::command();
-    let tool = root.find_subcommand("tool").expect("it is there");
     let names =
-        |command: &Command| command.get_subcommands().map(|below| below.get_name().to_owned()).collect::<Vec<_>>();
-    assert_eq!(names(tool), cli::TOOL_COMMANDS.iter().map(|entry| entry.name).collect::<Vec<_>>());
-    assert_eq!(names(&root)[1..], cli::OTHER_COMMANDS.iter().map(|entry| entry.name).collect::<Vec<_>>());
+        |command: &Command| -> Vec<_> { command.get_subcommands().map(|below| below.get_name().to_owned()).collect() };
+    for group in cli::GROUPS {
+        let command = root.find_subcommand(group.name).expect("it is there");
+        assert_eq!(names(command), group.commands.iter().map(|entry| entry.name).collect::<Vec<_>>());
+    }
+    let others = cli::OTHER_COMMANDS.iter().map(|entry| entry.name);
+    assert_eq!(names(&root), cli::GROUPS.iter().map(|group| group.name).chain(others).collect::<Vec<_>>());
     root.clone().debug_assert();
 }
 
