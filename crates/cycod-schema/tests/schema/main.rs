@@ -1,0 +1,3 @@
+//! Schemas from their authors, and from people who mean us harm.
+
+mod schema;
