@@ -1,1 +1,27 @@
-//! Offers tools over the Model Context Protocol.
+//! Offers tools over the Model Context Protocol, in both of its eras from one handler: with a handshake (up to 2025-11-25)
+//! and without (2026-07-28).
+//!
+//! ```text
+//!  stdio ┐                ┌─ shelf    what is offered, reloaded when a file changes
+//!        ├─► Handler ─────┼─ call     questions · approval · run · reply
+//!  HTTP  ┘                └─ running  every run, so that all can be ended
+//! ```
+//!
+//! Everything is decided below: the engine plans, policy decides, the runner runs. This crate translates.
+//!
+//! Invariant: no run outlives the request, connection or server it belongs to.
+
+mod call;
+mod follow;
+mod handler;
+mod http;
+mod options;
+mod reply;
+mod running;
+mod shelf;
+mod stdio;
+mod wire;
+
+pub use http::{HttpOptions, serve_http};
+pub use options::{Options, Selection};
+pub use stdio::serve_stdio;

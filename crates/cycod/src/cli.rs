@@ -85,6 +85,7 @@ pub(crate) const MCP_COMMANDS: &[Entry] = &[
     entry!("add", mcp::add, true),
     entry!("remove", mcp::remove, true),
     entry!("import", mcp::import, true),
+    entry!("serve", mcp::serve, true),
     entry!("install", mcp::install, true),
     entry!("uninstall", mcp::uninstall, true),
 ];

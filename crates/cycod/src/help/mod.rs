@@ -29,6 +29,7 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("mcp add", include_str!("pages/mcp-add.txt")),
     ("mcp remove", include_str!("pages/mcp-remove.txt")),
     ("mcp import", include_str!("pages/mcp-import.txt")),
+    ("mcp serve", include_str!("pages/mcp-serve.txt")),
     ("mcp install", include_str!("pages/mcp-install.txt")),
     ("mcp uninstall", include_str!("pages/mcp-uninstall.txt")),
     ("tools", include_str!("pages/tools.txt")),

@@ -6,4 +6,5 @@ pub(crate) mod import;
 pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod remove;
+pub(crate) mod serve;
 pub(crate) mod uninstall;

@@ -1,0 +1,107 @@
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use cycod_process::{Stop, Urgency};
+use rmcp::ServiceExt;
+use tokio::{
+    io::{AsyncRead, ReadBuf},
+    sync::Notify,
+};
+
+use crate::{
+    Options,
+    handler::{Handler, Shared},
+};
+
+/// How long calls that are under way may go on after the end of input, so that `echo … | cycod mcp serve` answers.
+const AFTER_INPUT: Duration = Duration::from_millis(400);
+
+/// How long closing may take in all, with the sending of what is ready.
+const CLOSING: Duration = Duration::from_millis(1_500);
+
+/// Serves one client on standard input and output, until the input ends or `stop` is raised.
+///
+/// Returns when every process that was started is gone.
+///
+/// # Errors
+/// When there is no runtime to be had.
+pub fn serve_stdio(options: Options, stop: &Stop) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .thread_stack_size(1024 * 1024)
+        .max_blocking_threads(256)
+        .build()?;
+    let shared = Shared::new(options);
+    let handler = Handler { shared: shared.clone() };
+    runtime.block_on(async {
+        let (reader, writer) = rmcp::transport::io::stdio_pipes();
+        let ended = Arc::new(Notify::new());
+        let reader = Watched { reader, ended: ended.clone() };
+        let serving = async {
+            // A client that goes away before its handshake has nobody to be told.
+            if let Ok(service) = handler.serve((reader, writer)).await {
+                drop(service.waiting().await);
+            }
+        };
+        tokio::pin!(serving);
+        let is_served = tokio::select! {
+            () = &mut serving => true,
+            () = raised(stop) => false,
+            () = async { ended.notified().await; tokio::time::sleep(AFTER_INPUT).await } => false,
+        };
+        let running = shared.running.clone();
+        // Answers that are ready still go out while the last processes end.
+        let closing = tokio::task::spawn_blocking(move || running.close());
+        if is_served {
+            drop(closing.await);
+        } else {
+            let both = async { tokio::join!(closing, &mut serving) };
+            drop(tokio::time::timeout(CLOSING, both).await);
+        }
+    });
+    shared.running.close();
+    runtime.shutdown_background();
+    Ok(())
+}
+
+/// Waits until a stop is raised.
+pub(crate) async fn raised(stop: &Stop) {
+    let stop = stop.clone();
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    // A thread of its own, which ends with the process: the wait has no other end.
+    let waiting = std::thread::Builder::new().name("stop".to_owned()).stack_size(64 * 1024).spawn(move || {
+        while stop.urgency() == Urgency::None {
+            stop.wait(Duration::from_secs(3600));
+        }
+        // Nobody waits any more when the server is done already.
+        let _ = sender.send(());
+    });
+    match waiting {
+        Ok(_) => drop(receiver.await),
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// A reader that says when its input is over.
+struct Watched<R> {
+    reader: R,
+    ended: Arc<Notify>,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.reader).poll_read(cx, buffer);
+        if matches!(&polled, Poll::Ready(Ok(())) if buffer.filled().len() == before && buffer.remaining() > 0)
+            || matches!(&polled, Poll::Ready(Err(_)))
+        {
+            self.ended.notify_one();
+        }
+        polled
+    }
+}

@@ -1,0 +1,86 @@
+use std::net::SocketAddr;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use cycod_engine::{Grant, Stop, definition::Level};
+use cycod_mcp_server::{HttpOptions, Options, Selection, serve_http, serve_stdio};
+use cycod_process::host_interrupts;
+
+use crate::{cli::Context, command_error::CommandError};
+
+/// `cycod mcp serve`.
+pub(crate) fn command() -> Command {
+    let names = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).action(ArgAction::Append).value_delimiter(',').help(help)
+    };
+    Command::new("serve")
+        .about("Offer the tools here to an MCP client")
+        .arg(names("tools", "NAMES", "Offer only these tools"))
+        .arg(names("tag", "TAG", "Offer only tools with this tag"))
+        .arg(names("group", "GROUP", "Offer only tools of this group"))
+        .arg(
+            Arg::new("level")
+                .long("level")
+                .value_name("LEVEL")
+                .value_parser(["read", "write", "run"])
+                .help("Offer only tools up to this level"),
+        )
+        .arg(names("auto-approve", "WHAT", "Let models use this without asking: a level, '*', or a tool's name"))
+        .arg(
+            Arg::new("reply-tokens")
+                .long("reply-tokens")
+                .value_name("N")
+                .value_parser(value_parser!(u32).range(100..))
+                .help("Hand over at most so much of an output, in tokens"),
+        )
+        .arg(
+            Arg::new("http")
+                .long("http")
+                .value_name("ADDRESS:PORT")
+                .value_parser(value_parser!(SocketAddr))
+                .help("Serve over HTTP at this address, in place of standard input and output"),
+        )
+        .arg(
+            Arg::new("no-auth")
+                .long("no-auth")
+                .action(ArgAction::SetTrue)
+                .requires("http")
+                .help("Let every program of this machine in without a token"),
+        )
+}
+
+/// Serves until the client is gone or somebody interrupts.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let all = |name: &str| matches.get_many::<String>(name).into_iter().flatten().cloned().collect::<Vec<_>>();
+    let grants = all("auto-approve")
+        .iter()
+        .map(|text| Grant::parse(text).map_err(CommandError::usage))
+        .collect::<Result<Vec<_>, _>>()?;
+    let level = matches.get_one::<String>("level").map(|level| match level.as_str() {
+        "read" => Level::Read,
+        "write" => Level::Write,
+        _ => Level::Run,
+    });
+    let user = context.engine.catalog().scopes().user_directory().to_owned();
+    let options = Options {
+        host: (**context.engine.host()).clone(),
+        selection: Selection { names: all("tools"), tags: all("tag"), groups: all("group"), level },
+        grants,
+        reply_tokens: matches
+            .get_one::<u32>("reply-tokens")
+            .map_or(Options::REPLY_TOKENS, |&tokens| usize::try_from(tokens).unwrap_or(usize::MAX)),
+        outputs: user.join("outputs"),
+    };
+    let failed = |error: std::io::Error| CommandError::failure(format!("cannot serve: {error}"));
+    let stop = Stop::new().map_err(failed)?;
+    let _interrupts = host_interrupts(&stop).map_err(failed)?;
+    match matches.get_one::<SocketAddr>("http") {
+        None => serve_stdio(options, &stop).map_err(failed)?,
+        Some(&address) => {
+            let http = HttpOptions { address, token: None };
+            let printer = &mut context.printer;
+            let mut listening = |address| printer.say(&format!("listening on http://{address}/mcp"));
+            serve_http(options, &http, &stop, &mut listening).map_err(failed)?;
+        }
+    }
+    Ok(0)
+}
