@@ -7,6 +7,7 @@
 )]
 #![deny(clippy::undocumented_unsafe_blocks)]
 
+mod conversation;
 mod ended;
 mod error;
 mod foreground;
@@ -20,6 +21,7 @@ mod stop;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod warden;
 
+pub use conversation::{Conversation, Streams};
 pub use ended::{Ended, Ending, Leftovers, MemoryEnforcement};
 pub use error::StartError;
 pub use foreground::run_foreground;

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::stop::Urgency;
-use crate::{Ended, Ending, Input, Leftovers, MemoryEnforcement, Spec, StartError, Stop, Stream, Terminal};
+use crate::{Ended, Ending, Input, Leftovers, MemoryEnforcement, Spec, StartError, Stop, Stream, Streams, Terminal};
 
 /// How often a run looks at what cannot wake it: the stop token and the program's end.
 const TICK: Duration = Duration::from_millis(5);
@@ -63,10 +63,7 @@ impl Session {
         let alive = |groups: &[Group]| groups.iter().filter(|group| group.is_alive()).count();
         let processes = alive(&left);
         left.iter().for_each(|group| group.signal(Gesture::Ask));
-        let patience = Instant::now() + FINISH_GRACE;
-        while alive(&left) > 0 && Instant::now() < patience {
-            thread::sleep(TICK);
-        }
+        within(FINISH_GRACE, || alive(&left) == 0);
         let killed = alive(&left);
         left.iter().for_each(|group| group.signal(Gesture::Kill));
         Leftovers { processes, killed, survived: 0 }
@@ -173,6 +170,80 @@ impl Watch<'_> {
     }
 }
 
+/// A program that talks with somebody else; dropping it kills its group.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    child: Child,
+    group: Group,
+}
+
+impl Conversation {
+    /// Starts the program; its input must be bytes, so that it gets a pipe.
+    pub(crate) fn start(spec: &Spec) -> Result<(Conversation, Streams), StartError> {
+        let mut child = start(spec)?;
+        let group = Group::of(&child, spec.terminal);
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let conversation = Conversation { child, group };
+        match (stdin, stdout, stderr) {
+            (Some(stdin), Some(stdout), Some(stderr)) => {
+                let streams = Streams {
+                    stdin: Handle::from(stdin).into(),
+                    stdout: Handle::from(stdout).into(),
+                    stderr: Handle::from(stderr).into(),
+                };
+                Ok((conversation, streams))
+            }
+            _ => {
+                let (program, source) = (spec.program.path.clone(), io::ErrorKind::InvalidInput.into());
+                Err(StartError::Prepare { program, doing: "connect input and output", source })
+            }
+        }
+    }
+
+    pub(crate) fn wait(&mut self, longest: Duration) -> Option<Ending> {
+        let child = &mut self.child;
+        let mut ending = None;
+        within(longest, || {
+            ending = child.try_wait().ok().flatten().map(ending_of);
+            ending.is_some()
+        });
+        ending
+    }
+
+    pub(crate) fn end(mut self, grace: Duration) -> Ending {
+        let by_itself = self.wait(grace);
+        self.group.signal(Gesture::Ask);
+        let heard = within(grace, || {
+            // A program that is not waited for counts as alive.
+            drop(self.child.try_wait());
+            !self.group.is_alive()
+        });
+        by_itself.unwrap_or(Ending::Stopped { killed: !heard })
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        self.group.signal(Gesture::Kill);
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Looks again and again until a state is reached, at most for `longest`; returns whether it was.
+fn within(longest: Duration, mut state: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + longest;
+    loop {
+        if state() {
+            return true;
+        }
+        if Instant::now() >= end {
+            return false;
+        }
+        thread::sleep(TICK);
+    }
+}
+
 /// Reads one pipe to its end. When the run has stopped listening it still reads, so that a background process that
 /// goes on writing neither blocks nor dies of a closed pipe.
 fn pump(mut pipe: impl Read, stream: Stream, send: &SyncSender<(Stream, Vec<u8>)>) {
@@ -220,7 +291,7 @@ enum Gesture {
 }
 
 #[cfg(unix)]
-use unix::{Group, adapt, ending_of};
+use unix::{Group, Handle, adapt, ending_of};
 #[cfg(unix)]
 mod unix {
     use std::fs::File;
@@ -229,6 +300,8 @@ mod unix {
     use std::os::unix::process::{CommandExt, ExitStatusExt};
 
     use super::*;
+
+    pub(super) use std::os::fd::OwnedFd as Handle;
 
     /// The process group of one program.
     #[derive(Clone, Copy, Debug)]
@@ -326,10 +399,12 @@ mod unix {
 }
 
 #[cfg(not(unix))]
-use other::{Group, adapt, ending_of};
+use other::{Group, Handle, adapt, ending_of};
 #[cfg(not(unix))]
 mod other {
     use super::*;
+
+    pub(super) use std::os::windows::io::OwnedHandle as Handle;
 
     /// Nothing: only the program itself can be addressed here, through its handle.
     #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ pub(super) const KILL: u8 = b'K';
 /// Told to the warden: nobody reads the output any more; read it and throw it away.
 pub(super) const DRAIN: u8 = b'D';
 
-/// How far a start came before it failed.
+/// How far a start came.
 pub(super) mod stage {
     pub(crate) const NONE: i32 = 0;
     pub(crate) const WARDEN: i32 = 1;
@@ -19,6 +19,8 @@ pub(super) mod stage {
     pub(crate) const CGROUP: i32 = 6;
     pub(crate) const LIMITS: i32 = 7;
     pub(crate) const EXECUTE: i32 = 8;
+    /// Not a failure: the program has been executed.
+    pub(crate) const STARTED: i32 = 9;
 }
 
 /// Everything a warden needs, prepared in our process. The pointers and descriptors belong to the owner of this value.
@@ -43,8 +45,10 @@ pub(super) struct Launch {
     pub(super) child_stack: *mut u8,
     /// The warden's end of the line to us.
     pub(super) control: i32,
-    /// Our ends of the output, for draining.
+    /// Our ends of the output, for draining, or -1.
     pub(super) output: [i32; 2],
+    /// Whether the warden says that the program has started.
+    pub(super) announces: bool,
     /// All descriptors above, in ascending order; every other one is closed.
     pub(super) keep: [i32; 8],
     pub(super) keep_count: usize,
@@ -58,7 +62,7 @@ pub(super) struct Launch {
     pub(super) failed_errno: i32,
 }
 
-/// What a warden reports about its program: once.
+/// What a warden reports about its program: once at its end, and once before if it announces the start.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub(super) struct Report {
@@ -128,6 +132,11 @@ pub(super) unsafe extern "C" fn warden(launch: *mut Launch) -> ! {
             if fd >= 0 {
                 sys!(libc::SYS_close, fd);
             }
+        }
+        if (*launch).announces {
+            report.failed = stage::STARTED;
+            send((*launch).control, &raw const report);
+            report.failed = stage::NONE;
         }
         watch(launch, program, signals as i32, &raw mut report)
     }

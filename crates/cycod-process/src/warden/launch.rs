@@ -26,6 +26,15 @@ pub(super) struct Warden {
     gone: bool,
 }
 
+/// What a program is started for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To be watched to its end.
+    Run,
+    /// To be talked with by somebody else, who may wait for it; the warden says that it has started.
+    Converse,
+}
+
 /// Our ends of a program's standard streams.
 #[derive(Debug)]
 pub(super) struct Pipes {
@@ -34,10 +43,11 @@ pub(super) struct Pipes {
     pub(super) stderr: OwnedFd,
 }
 
-/// Starts a warden that starts the program. Whether the program started is the warden's first and last report.
+/// Starts a warden that starts the program. Its first report tells if that failed.
 pub(super) fn start(
     session: &Session,
     spec: &Spec,
+    purpose: Purpose,
     memory: Memory,
     door: Option<&OwnedFd>,
 ) -> Result<(Warden, Pipes), StartError> {
@@ -47,12 +57,17 @@ pub(super) fn start(
     let (ours, theirs) = socket_pair().map_err(prepare("open a control line"))?;
     let (stdout, stdout_write) = pipe().map_err(prepare("open a pipe"))?;
     let (stderr, stderr_write) = pipe().map_err(prepare("open a pipe"))?;
-    never_wait(&stdout);
-    never_wait(&stderr);
+    let converses = purpose == Purpose::Converse;
+    if !converses {
+        never_wait(&stdout);
+        never_wait(&stderr);
+    }
     let (stdin_read, stdin) = match spec.input {
         Input::Bytes(_) => {
             let (read, write) = pipe().map_err(prepare("open a pipe"))?;
-            never_wait(&write);
+            if !converses {
+                never_wait(&write);
+            }
             (Some(read), Some(write))
         }
         Input::Closed | Input::Inherit => (None, None),
@@ -66,6 +81,8 @@ pub(super) fn start(
     let area = lock(&session.areas).pop().map_or_else(Area::new, Ok).map_err(prepare("reserve memory"))?;
 
     let raw = |fd: Option<&OwnedFd>| fd.map_or(-1, AsRawFd::as_raw_fd);
+    // A program whose output nobody reads any more shall notice, so a conversation is never drained.
+    let output = [&stdout, &stderr].map(|fd| if converses { -1 } else { fd.as_raw_fd() });
     let mut keep = [
         input,
         stdout_write.as_raw_fd(),
@@ -73,8 +90,8 @@ pub(super) fn start(
         raw(script.as_ref()),
         raw(door),
         theirs.as_raw_fd(),
-        stdout.as_raw_fd(),
-        stderr.as_raw_fd(),
+        output[0],
+        output[1],
     ];
     keep.sort_unstable();
     let absent = keep.iter().take_while(|&&fd| fd < 0).count();
@@ -95,7 +112,8 @@ pub(super) fn start(
         limit_count,
         child_stack: area.program_stack(),
         control: theirs.as_raw_fd(),
-        output: [stdout.as_raw_fd(), stderr.as_raw_fd()],
+        output,
+        announces: converses,
         keep,
         keep_count: keep.len() - absent,
         room: area.room(),
@@ -156,6 +174,15 @@ impl Warden {
     fn tell(&self, order: u8) {
         // SAFETY: one readable byte. A failure means that nobody is left to tell.
         unsafe { libc::send(self.control(), (&raw const order).cast(), 1, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT) };
+    }
+
+    /// Waits until the warden has something to say, at most for `longest` if there is such a thing.
+    pub(super) fn listen(&self, longest: Option<Duration>) {
+        let mut poll = libc::pollfd { fd: self.control(), events: libc::POLLIN, revents: 0 };
+        let longest = longest.map(timespec);
+        let longest = longest.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: one descriptor and a timeout that live across the call.
+        unsafe { libc::ppoll(&raw mut poll, 1, longest, std::ptr::null()) };
     }
 
     /// Receives what the warden has to say: `Some(None)` is its death.

@@ -39,6 +39,9 @@
 //!
 //! **Asking** (SIGTERM, with a grace period) is done from our side in ordinary code: find everything below the warden, signal it.
 //!
+//! **Conversations.** A program that talks with us for long, as a server does on its standard streams, has a warden of its own,
+//! and its streams belong to the caller: see [`Conversation`].
+//!
 //! What this does not do: a program that may signal its warden can kill it. It dies too, and its run ends, but what it had
 //! set loose before is nobody's then; the same goes for the kernel's out-of-memory killer picking our address space, which is
 //! the warden's. Only a process namespace closes that gap. Processes that changed to another user can refuse our signals; the
@@ -47,6 +50,7 @@
 mod area;
 mod body;
 mod cgroup;
+mod conversation;
 mod launch;
 mod memory;
 mod sys;
@@ -62,7 +66,8 @@ use std::time::{Duration, Instant};
 use crate::{Ended, Leftovers, Spec, StartError, Stop, Stream};
 use area::Area;
 use cgroup::Base;
-use launch::Warden;
+pub(crate) use conversation::Conversation;
+use launch::{Purpose, Warden};
 use memory::Memory;
 use watch::{NotStarted, Watch};
 
@@ -110,7 +115,7 @@ impl Session {
         for rung in 0..=bases.len() {
             let (memory, door) = Memory::new(spec.limits.memory, &bases[rung..]);
             let begun = Instant::now();
-            let (warden, pipes) = launch::start(self, spec, memory, door.as_ref())?;
+            let (warden, pipes) = launch::start(self, spec, Purpose::Run, memory, door.as_ref())?;
             drop(door);
             let (result, warden) = Watch::new(spec, stop, warden, pipes, begun).run(sink);
             self.keep(warden);

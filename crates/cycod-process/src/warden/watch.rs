@@ -383,8 +383,7 @@ impl<'a> Watch<'a> {
             Some(Cause::Deadline) => Ending::TimedOut { killed: self.killed },
             Some(Cause::Stop) => Ending::Stopped { killed: self.killed },
             Some(Cause::Memory) => Ending::MemoryExceeded,
-            None if libc::WIFSIGNALED(report.status) => Ending::Signaled(libc::WTERMSIG(report.status)),
-            None => Ending::Exited(libc::WEXITSTATUS(report.status)),
+            None => ending_of(report.status),
         };
         let ended = Ended {
             ending,
@@ -395,6 +394,15 @@ impl<'a> Watch<'a> {
             pipe_held,
         };
         (ended, self.warden)
+    }
+}
+
+/// How a program ended that nobody ended, as `wait` has it.
+pub(super) fn ending_of(status: i32) -> Ending {
+    if libc::WIFSIGNALED(status) {
+        Ending::Signaled(libc::WTERMSIG(status))
+    } else {
+        Ending::Exited(libc::WEXITSTATUS(status))
     }
 }
 

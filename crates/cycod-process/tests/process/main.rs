@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "signals and descriptors, as in the library")]
 #![deny(clippy::undocumented_unsafe_blocks)]
 
+mod conversation;
 mod descendants;
 mod descriptors;
 mod endings;
