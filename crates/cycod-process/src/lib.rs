@@ -13,6 +13,7 @@ mod error;
 mod foreground;
 #[cfg(unix)]
 mod interrupts;
+mod pool;
 mod portable;
 mod program;
 mod session;
@@ -27,6 +28,7 @@ pub use error::StartError;
 pub use foreground::run_foreground;
 #[cfg(unix)]
 pub use interrupts::{HostInterrupts, host_interrupts};
+pub use pool::{Pool, PoolSize};
 pub use program::{Program, ProgramNotFound, find_program};
 pub use session::Session;
 pub use spec::{Input, Limits, SCRIPT_PATH, Spec, Stream, Terminal};

@@ -2,7 +2,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// One program with everything it is given: nothing is taken from our own environment behind the caller's back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Program {
     /// The file to execute; absolute, see [`find_program`].
     pub path: PathBuf,

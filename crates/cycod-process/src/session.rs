@@ -4,7 +4,7 @@ use std::time::Instant;
 use crate::portable;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 use crate::warden;
-use crate::{Ended, Ending, Leftovers, Spec, StartError, Stop, Stream, Urgency};
+use crate::{Ended, Ending, Leftovers, Pool, Spec, StartError, Stop, Stream, Urgency};
 
 /// Everything that one run starts; what is still alive when it finishes is ended.
 ///
@@ -50,6 +50,17 @@ impl Session {
     ///
     /// With a raised `stop` or a passed deadline nothing is started.
     pub fn run(&self, spec: &Spec, stop: &Stop, sink: &mut dyn FnMut(Stream, &[u8])) -> Result<Ended, StartError> {
+        self.run_with(None, spec, stop, sink)
+    }
+
+    /// As [`run`](Session::run), with a program that a pool has prepared, if it has; otherwise the pool may learn of it.
+    pub fn run_with(
+        &self,
+        pool: Option<&Pool>,
+        spec: &Spec,
+        stop: &Stop,
+        sink: &mut dyn FnMut(Stream, &[u8]),
+    ) -> Result<Ended, StartError> {
         let too_late = match stop.urgency() {
             Urgency::None if spec.deadline.is_none_or(|deadline| Instant::now() < deadline) => None,
             Urgency::None => Some(Ending::TimedOut { killed: false }),
@@ -63,8 +74,11 @@ impl Session {
         }
         match &self.0 {
             #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-            Backend::Warden(session) => session.run(spec, stop, sink),
-            Backend::Portable(session) => session.run(spec, stop, sink),
+            Backend::Warden(session) => session.run(pool.map(|pool| &pool.0), spec, stop, sink),
+            Backend::Portable(session) => {
+                let _ = pool;
+                session.run(spec, stop, sink)
+            }
         }
     }
 

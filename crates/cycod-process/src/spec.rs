@@ -66,7 +66,7 @@ pub enum Terminal {
 }
 
 /// What a program and all it starts may use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// Bytes of memory, over the whole process tree. [`Ended::memory`](crate::Ended::memory) says how well this was enforced.
     pub memory: Option<u64>,

@@ -1,11 +1,10 @@
 use std::io;
 use std::time::Duration;
 
-use super::body::{Report, stage};
 use super::launch::{self, Pipes, Purpose, Warden};
 use super::memory::Memory;
-use super::watch::{NotStarted, ending_of};
-use super::{GIVE_UP, Session, tree};
+use super::watch::ending_of;
+use super::{Session, tree};
 use crate::{Ending, Spec, StartError, Streams};
 
 /// A warden whose program talks with somebody else. Dropping it kills all that is below.
@@ -21,21 +20,9 @@ impl Conversation {
         let prepare = |doing| move |source| StartError::Prepare { program: spec.program.path.clone(), doing, source };
         let session = Session::new().map_err(prepare("open the null device"))?;
         let (memory, _) = Memory::new(None, &[]);
-        let (mut warden, pipes) = launch::start(&session, spec, Purpose::Converse, memory, None)?;
-        let report = loop {
-            warden.listen(None);
-            if let Some(report) = warden.receive() {
-                break report;
-            }
-        };
-        match report {
-            Some(Report { failed: stage::STARTED, .. }) => {}
-            Some(Report { failed, failed_errno, .. }) => {
-                warden.is_gone_within(GIVE_UP);
-                let source = io::Error::from_raw_os_error(failed_errno);
-                return Err(NotStarted::At { stage: failed, source }.into_error(&spec.program));
-            }
-            None => return Err(prepare("watch for its end")(io::ErrorKind::UnexpectedEof.into())),
+        let (warden, pipes) = launch::start(&session, spec, Purpose::Converse, memory, None)?;
+        if let Err(reason) = warden.started() {
+            return Err(reason.into_error(&spec.program));
         }
         let Pipes { stdin, stdout, stderr } = pipes;
         let stdin = stdin.ok_or_else(|| prepare("connect input")(io::ErrorKind::InvalidInput.into()))?;

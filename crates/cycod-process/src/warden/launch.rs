@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::area::Area;
 use super::body::{self, Launch, Report, stage};
 use super::memory::Memory;
-use super::watch::timespec;
+use super::watch::{NotStarted, timespec};
 use super::{GIVE_UP, Session, lock, sys};
 use crate::{Input, Program, Spec, StartError, Terminal};
 
@@ -26,13 +26,14 @@ pub(super) struct Warden {
     gone: bool,
 }
 
-/// What a program is started for.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What a program is started for. The warden says that one which is not watched from the beginning has started.
 pub(super) enum Purpose {
     /// To be watched to its end.
     Run,
-    /// To be talked with by somebody else, who may wait for it; the warden says that it has started.
+    /// To be talked with by somebody else, who may wait for it.
     Converse,
+    /// To wait until it is needed, with this as its descriptor 3.
+    Prepare(OwnedFd),
 }
 
 /// Our ends of a program's standard streams.
@@ -57,7 +58,8 @@ pub(super) fn start(
     let (ours, theirs) = socket_pair().map_err(prepare("open a control line"))?;
     let (stdout, stdout_write) = pipe().map_err(prepare("open a pipe"))?;
     let (stderr, stderr_write) = pipe().map_err(prepare("open a pipe"))?;
-    let converses = purpose == Purpose::Converse;
+    let announces = !matches!(purpose, Purpose::Run);
+    let converses = matches!(purpose, Purpose::Converse);
     if !converses {
         never_wait(&stdout);
         never_wait(&stderr);
@@ -72,7 +74,10 @@ pub(super) fn start(
         }
         Input::Closed | Input::Inherit => (None, None),
     };
-    let script = spec.script.as_deref().map(sealed).transpose().map_err(prepare("store the script"))?;
+    let script = match purpose {
+        Purpose::Prepare(gate) => Some(gate),
+        _ => spec.script.as_deref().map(sealed).transpose().map_err(prepare("store the script"))?,
+    };
     let input = match (&stdin_read, &spec.input) {
         (Some(read), _) => read.as_raw_fd(),
         (None, Input::Inherit) => libc::STDIN_FILENO,
@@ -113,7 +118,7 @@ pub(super) fn start(
         child_stack: area.program_stack(),
         control: theirs.as_raw_fd(),
         output,
-        announces: converses,
+        announces,
         keep,
         keep_count: keep.len() - absent,
         room: area.room(),
@@ -155,10 +160,25 @@ impl Warden {
         self.control.as_raw_fd()
     }
 
-    /// Returns whether the program's process exists or has existed, so that signals reach it.
-    pub(super) fn has_program(&self) -> bool {
+    /// The program's process, if it exists or has existed, so that signals reach it.
+    pub(super) fn program(&self) -> Option<i32> {
+        let area = self.area.as_ref()?;
         // SAFETY: the launch was written by `start`; the kernel writes this one number.
-        self.area.as_ref().is_none_or(|area| unsafe { (&raw const (*area.launch()).program).read_volatile() } != 0)
+        Some(unsafe { (&raw const (*area.launch()).program).read_volatile() }).filter(|&program| program != 0)
+    }
+
+    /// Waits until the warden has told whether the program started, for a purpose for which it tells.
+    pub(super) fn started(&self) -> Result<(), NotStarted> {
+        loop {
+            self.listen(None);
+            let failed = match self.receive() {
+                None => continue,
+                Some(Some(Report { failed: stage::STARTED, .. })) => return Ok(()),
+                Some(Some(report)) => NotStarted::of(&report),
+                Some(None) => NotStarted::At { stage: stage::WARDEN, source: io::ErrorKind::UnexpectedEof.into() },
+            };
+            return Err(failed);
+        }
     }
 
     /// Tells the warden to end everything.
@@ -331,7 +351,7 @@ fn pair(fds: [libc::c_int; 2]) -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((above_stdio(a)?, above_stdio(b)?))
 }
 
-fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+pub(super) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut fds = [-1; 2];
     // SAFETY: room for two descriptors.
     check(unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) })?;

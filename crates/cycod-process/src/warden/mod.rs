@@ -42,6 +42,8 @@
 //! **Conversations.** A program that talks with us for long, as a server does on its standard streams, has a warden of its own,
 //! and its streams belong to the caller: see [`Conversation`].
 //!
+//! **Prepared shells.** A [`Pool`] starts wardens and shells before they are needed: see [`prepared`].
+//!
 //! What this does not do: a program that may signal its warden can kill it. It dies too, and its run ends, but what it had
 //! set loose before is nobody's then; the same goes for the kernel's out-of-memory killer picking our address space, which is
 //! the warden's. Only a process namespace closes that gap. Processes that changed to another user can refuse our signals; the
@@ -53,6 +55,8 @@ mod cgroup;
 mod conversation;
 mod launch;
 mod memory;
+mod pool;
+mod prepared;
 mod sys;
 mod tree;
 mod watch;
@@ -69,6 +73,8 @@ use cgroup::Base;
 pub(crate) use conversation::Conversation;
 use launch::{Purpose, Warden};
 use memory::Memory;
+pub(crate) use pool::Pool;
+use prepared::Key;
 use watch::{NotStarted, Watch};
 
 /// How long background processes have between the request to stop and the kill when a session finishes.
@@ -106,12 +112,21 @@ impl Session {
 
     pub(crate) fn run(
         &self,
+        pool: Option<&Pool>,
         spec: &Spec,
         stop: &Stop,
         sink: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<Ended, StartError> {
         self.forget_finished();
-        let bases = if spec.limits.memory.is_some() { self.bases.get_or_init(cgroup::bases).as_slice() } else { &[] };
+        let begun = Instant::now();
+        let _visit = pool.map(Pool::visit);
+        let prepared = pool.zip(Key::of(spec)).and_then(|(pool, (key, text))| pool.take(key, text));
+        if let Some((warden, pipes)) = prepared {
+            let (result, warden) = Watch::new(spec, stop, warden, pipes, begun).run(sink);
+            self.keep(warden);
+            return result.map_err(|reason| reason.into_error(&spec.program));
+        }
+        let bases = self.bases(spec);
         for rung in 0..=bases.len() {
             let (memory, door) = Memory::new(spec.limits.memory, &bases[rung..]);
             let begun = Instant::now();
@@ -125,6 +140,11 @@ impl Session {
             }
         }
         unreachable!("the last rung uses no control group, so the loop returned")
+    }
+
+    /// Where control groups for this program can be made.
+    fn bases(&self, spec: &Spec) -> &[Base] {
+        if spec.limits.memory.is_some() { self.bases.get_or_init(cgroup::bases) } else { &[] }
     }
 
     /// Takes back a warden: for its memory if it is gone, for later if something is left below it.

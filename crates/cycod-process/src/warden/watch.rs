@@ -32,6 +32,13 @@ pub(super) enum NotStarted {
 }
 
 impl NotStarted {
+    pub(super) fn of(report: &Report) -> NotStarted {
+        match report.failed {
+            stage::CGROUP => NotStarted::Cgroup,
+            stage => NotStarted::At { stage, source: io::Error::from_raw_os_error(report.failed_errno) },
+        }
+    }
+
     pub(super) fn into_error(self, program: &Program) -> StartError {
         let path = program.path.clone();
         let (stage, source) = match self {
@@ -184,7 +191,7 @@ impl<'a> Watch<'a> {
     }
 
     fn tell(&mut self, kill_at: Instant) {
-        let told = self.warden.has_program();
+        let told = self.warden.program().is_some();
         if told {
             self.tell_all();
         }
@@ -278,13 +285,7 @@ impl<'a> Watch<'a> {
 
     fn hear(&mut self) -> Option<NotStarted> {
         match self.warden.receive()? {
-            Some(report) if report.failed == stage::CGROUP => return Some(NotStarted::Cgroup),
-            Some(report) if report.failed != stage::NONE => {
-                return Some(NotStarted::At {
-                    stage: report.failed,
-                    source: io::Error::from_raw_os_error(report.failed_errno),
-                });
-            }
+            Some(report) if report.failed != stage::NONE => return Some(NotStarted::of(&report)),
             Some(report) => {
                 let at = Instant::now();
                 self.exit = Some(Exit { report, at });
@@ -425,7 +426,7 @@ pub(super) fn timespec(duration: Duration) -> libc::timespec {
     }
 }
 
-fn bytes_waiting(pipe: &OwnedFd) -> usize {
+pub(super) fn bytes_waiting(pipe: &OwnedFd) -> usize {
     let mut bytes: libc::c_int = 0;
     // SAFETY: the call writes one `int`.
     unsafe { libc::ioctl(pipe.as_raw_fd(), libc::FIONREAD, &raw mut bytes) };
@@ -439,7 +440,7 @@ fn is_closed(pipe: &OwnedFd) -> bool {
 }
 
 /// Writes to a pipe without being killed when nobody reads it, whatever the host has decided about SIGPIPE.
-fn write_quietly(pipe: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+pub(super) fn write_quietly(pipe: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: sets on this stack; a pending SIGPIPE is taken only if this write raised it.
     unsafe {
         let (mut sigpipe, mut before, mut pending) = std::mem::zeroed();

@@ -5,7 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use cycod_process::{
-    Conversation, Ending, Input, Limits, MemoryEnforcement, Program, Session, Spec, Stop, Terminal, host_interrupts,
+    Conversation, Ending, Input, Limits, MemoryEnforcement, Pool, PoolSize, Program, Session, Spec, Stop, Terminal,
+    host_interrupts,
 };
 
 use crate::support::*;
@@ -56,7 +57,14 @@ fn forest() {
         left.program = left.program.env(marker.as_str(), "1");
         run_in(&session, &left);
         scope.spawn(|| run_in(&session, &spec));
-        until("all of the forest", || marked(&marker).len() >= 35);
+        let bash = Spec::new(program("bash", &["--noprofile", "--norc", "-c", ":"]).env(marker.as_str(), "1"));
+        let stop = Stop::new().expect("descriptors are left");
+        let pool = Pool::new(PoolSize::default()).expect("descriptors are left");
+        until("a shell waits", || {
+            session.run_with(Some(&pool), &bash, &stop, &mut |_, _| {}).expect("the program starts");
+            pool.ready() > 0
+        });
+        until("all of the forest", || marked(&marker).len() >= 36);
         println!("ready");
         std::thread::park();
     });
@@ -66,7 +74,7 @@ fn forest() {
 fn our_own_death_leaves_nothing_behind() {
     let marker = marker();
     let (mut child, _lines) = host("forest", &marker);
-    assert!(marked(&marker).len() >= 35);
+    assert!(marked(&marker).len() >= 36);
     child.kill().expect("it is ours");
     let killed = Instant::now();
     child.wait().expect("it is ours");

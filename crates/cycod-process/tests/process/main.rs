@@ -9,6 +9,8 @@ mod endings;
 mod failures;
 mod host;
 mod limits;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod pool;
 mod search;
 mod streams;
 mod support;

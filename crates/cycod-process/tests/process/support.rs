@@ -50,8 +50,14 @@ impl Run {
 }
 
 pub(crate) fn try_run(session: &Session, spec: &Spec, stop: &Stop) -> Result<Run, StartError> {
+    collect(|sink| session.run(spec, stop, sink))
+}
+
+pub(crate) fn collect(
+    run: impl FnOnce(&mut dyn FnMut(Stream, &[u8])) -> Result<Ended, StartError>,
+) -> Result<Run, StartError> {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    let ended = session.run(spec, stop, &mut |stream, bytes| match stream {
+    let ended = run(&mut |stream, bytes| match stream {
         Stream::Stdout => stdout.extend_from_slice(bytes),
         Stream::Stderr => stderr.extend_from_slice(bytes),
     })?;

@@ -1,0 +1,243 @@
+use std::collections::{HashMap, VecDeque};
+use std::ffi::OsStr;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::launch::{Pipes, Warden};
+use super::prepared::{Key, Prepared};
+use super::{Session, lock};
+use crate::PoolSize;
+
+/// How often the shelves are looked through when nothing happens.
+const ROUND: Duration = Duration::from_secs(1);
+/// How many shelves there are at the most: what is known of a key is small, but the key holds an environment.
+const SHELVES: usize = 64;
+
+#[derive(Debug)]
+pub(crate) struct Pool {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    session: Session,
+    size: PoolSize,
+    processors: usize,
+    state: Mutex<State>,
+    /// Rings when there may be something to do for the thread.
+    bell: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    shelves: HashMap<Key, Shelf>,
+    /// What nobody will take any more.
+    outdated: Vec<Prepared>,
+    /// Runs under way.
+    visits: usize,
+    /// Runs that got a prepared shell.
+    served: u64,
+    /// How often everything was forgotten.
+    clearings: u64,
+    closed: bool,
+}
+
+#[derive(Debug)]
+struct Shelf {
+    ready: VecDeque<Prepared>,
+    wanted: usize,
+    nature: Nature,
+    used: Instant,
+}
+
+/// What is known of a shell that is started with a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Nature {
+    Unknown,
+    /// One was seen waiting, and its like will.
+    Waits,
+    /// It does something else.
+    Other,
+}
+
+/// A run under way; while there are many, nothing is prepared.
+pub(super) struct Visit<'a>(&'a Shared);
+
+impl Pool {
+    pub(crate) fn new(size: PoolSize) -> io::Result<Pool> {
+        let shared = Arc::new(Shared {
+            session: Session::new()?,
+            size,
+            processors: thread::available_parallelism().map_or(1, usize::from),
+            state: Mutex::default(),
+            bell: Condvar::new(),
+        });
+        let theirs = Arc::clone(&shared);
+        let thread = thread::Builder::new().name("cycod-pool".to_owned()).spawn(move || theirs.tend())?;
+        Ok(Pool { shared, thread: Some(thread) })
+    }
+
+    pub(super) fn visit(&self) -> Visit<'_> {
+        lock(&self.shared.state).visits += 1;
+        Visit(&self.shared)
+    }
+
+    /// Takes a shell off its shelf and gives it its program; or learns that there should be one.
+    pub(super) fn take(&self, key: Key, text: &OsStr) -> Option<(Warden, Pipes)> {
+        let mut state = lock(&self.shared.state);
+        let Some(shelf) = state.shelves.get_mut(&key) else {
+            state.add_shelf(key);
+            return None;
+        };
+        shelf.used = Instant::now();
+        let taken = shelf.take();
+        if taken.is_none() && shelf.nature != Nature::Other {
+            shelf.wanted = (shelf.wanted * 2).clamp(1, self.shared.size.alike);
+        }
+        drop(state);
+        self.shared.bell.notify_one();
+        let released = taken?.release(&key, text);
+        let mut state = lock(&self.shared.state);
+        if released.is_some() {
+            state.served += 1;
+        } else if let Some(shelf) = state.shelves.get_mut(&key) {
+            shelf.nature = Nature::Other;
+        }
+        released
+    }
+
+    pub(crate) fn clear(&self) {
+        let mut state = lock(&self.shared.state);
+        state.clearings += 1;
+        state.forget_idle(Duration::ZERO);
+        let old = std::mem::take(&mut state.outdated);
+        drop(state);
+        end_all(old);
+    }
+
+    pub(crate) fn ready(&self) -> usize {
+        let state = lock(&self.shared.state);
+        state.shelves.values().flat_map(|shelf| &shelf.ready).filter(|prepared| prepared.waits()).count()
+    }
+
+    pub(crate) fn served(&self) -> u64 {
+        lock(&self.shared.state).served
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        lock(&self.shared.state).closed = true;
+        self.shared.bell.notify_one();
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+        self.clear();
+    }
+}
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        let mut state = lock(&self.0.state);
+        state.visits -= 1;
+        if state.visits == self.0.processors {
+            self.0.bell.notify_one();
+        }
+    }
+}
+
+impl Shelf {
+    fn take(&mut self) -> Option<Prepared> {
+        let first = self.ready.pop_front()?;
+        match self.nature {
+            Nature::Waits => {}
+            _ if first.has_ended() => self.nature = Nature::Other,
+            _ if first.waits() => self.nature = Nature::Waits,
+            _ => {
+                self.ready.push_front(first);
+                return None;
+            }
+        }
+        (self.nature == Nature::Waits).then_some(first)
+    }
+}
+
+impl Shared {
+    /// What the thread does: it fills the shelves and throws away what nobody takes.
+    fn tend(&self) {
+        let mut state = lock(&self.state);
+        while !state.closed {
+            state.forget_idle(self.size.idle);
+            let next = state.next(self);
+            let old = std::mem::take(&mut state.outdated);
+            if old.is_empty() && next.is_none() {
+                state = self.bell.wait_timeout(state, ROUND).unwrap_or_else(PoisonError::into_inner).0;
+                continue;
+            }
+            let clearings = state.clearings;
+            drop(state);
+            end_all(old);
+            let made = next.map(|key| (Prepared::start(&self.session, &key), key));
+            state = self.put(made, clearings);
+        }
+    }
+
+    /// Puts what was made on its shelf, unless that is not there any more.
+    fn put(&self, made: Option<(Option<Prepared>, Key)>, clearings: u64) -> MutexGuard<'_, State> {
+        let mut state = lock(&self.state);
+        let is_wanted = state.clearings == clearings && !state.closed;
+        if let Some((prepared, key)) = made
+            && let Some(shelf) = state.shelves.get_mut(&key).filter(|_| is_wanted)
+        {
+            match prepared {
+                Some(prepared) => shelf.ready.push_back(prepared),
+                None => shelf.nature = Nature::Other,
+            }
+        }
+        state
+    }
+}
+
+impl State {
+    /// Once is no habit: a key may hold what changes with every run. So the shelf is empty until it is asked again.
+    fn add_shelf(&mut self, key: Key) {
+        if self.shelves.len() >= SHELVES
+            && let Some(last) = self.shelves.iter().min_by_key(|(_, shelf)| shelf.used).map(|(key, _)| key.clone())
+        {
+            self.outdated.extend(self.shelves.remove(&last).into_iter().flat_map(|shelf| shelf.ready));
+        }
+        let used = Instant::now();
+        self.shelves.insert(key, Shelf { ready: VecDeque::new(), wanted: 0, nature: Nature::Unknown, used });
+    }
+
+    /// Empties shelves that nobody has used for long.
+    fn forget_idle(&mut self, idle: Duration) {
+        let now = Instant::now();
+        let unused = self.shelves.extract_if(|_, shelf| now.duration_since(shelf.used) >= idle);
+        self.outdated.extend(unused.flat_map(|(_, shelf)| shelf.ready));
+    }
+
+    /// For what to prepare a shell: what was run last comes first, and what was run least lately makes room for it.
+    fn next(&mut self, shared: &Shared) -> Option<Key> {
+        if self.visits > shared.processors {
+            return None;
+        }
+        let wanting =
+            self.shelves.iter().filter(|(_, shelf)| shelf.nature != Nature::Other && shelf.ready.len() < shelf.wanted);
+        let (key, used) = wanting.max_by_key(|(_, shelf)| shelf.used).map(|(key, shelf)| (key.clone(), shelf.used))?;
+        if self.shelves.values().map(|shelf| shelf.ready.len()).sum::<usize>() >= shared.size.total {
+            let filled = self.shelves.values_mut().filter(|shelf| !shelf.ready.is_empty() && shelf.used < used);
+            self.outdated.push(filled.min_by_key(|shelf| shelf.used)?.ready.pop_front()?);
+        }
+        Some(key)
+    }
+}
+
+/// Ends shells that nobody needs, all at once.
+fn end_all(shells: Vec<Prepared>) {
+    shells.iter().for_each(Prepared::kill);
+    drop(shells);
+}
