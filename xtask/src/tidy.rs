@@ -24,7 +24,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
         &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition", "cycod-call", "cycod-policy"],
     ),
     ("cycod-settings", &["cycod-diagnostic", "cycod-syntax", "cycod-definition"]),
-    ("cycod-store", &[]),
+    ("cycod-store", &["cycod-diagnostic"]),
     ("cycod-process", &[]),
     ("cycod-script", &["cycod-definition"]),
     (

@@ -1,0 +1,80 @@
+use std::{io, path::PathBuf};
+
+/// Why something could not be stored or read back.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The system refused.
+    #[error("failed to {doing} `{}`", path.display())]
+    Io {
+        /// What we were doing, such as `write`.
+        doing: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system has no random bytes.
+    #[error("the system gives no random bytes: {0}")]
+    Random(getrandom::Error),
+    /// A file that must be only ours is not.
+    #[error("`{}` {why}; it holds what only you may read: look at it, then remove it or `chmod go= {}`", path.display(), path.display())]
+    NotPrivate {
+        /// The file or directory.
+        path: PathBuf,
+        /// Such as `can be read by others`.
+        why: &'static str,
+    },
+    /// A file is not what its name says.
+    #[error("`{}` is not {expected}: {why}; move it away to begin anew", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Such as `a key of 32 bytes`.
+        expected: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// An output of this run and name exists.
+    #[error("output `{0}` exists")]
+    Exists(String),
+    /// A text that names no output.
+    #[error("`{0}` names no output: expected 32 hexadecimal digits, `/`, and up to 80 of `A-Z a-z 0-9 _ -`")]
+    BadId(String),
+    /// A text that is no digest.
+    #[error("`{0}` is not a digest: expected 64 lower-case hexadecimal digits")]
+    BadDigest(String),
+    /// An output grew beyond what the store may hold.
+    #[error("the output is larger than the {limit} bytes that may be kept")]
+    TooLarge {
+        /// [`Retention::max_bytes`](crate::Retention::max_bytes).
+        limit: u64,
+    },
+    /// The spool failed before; its output is lost.
+    #[error("an earlier write of this output failed")]
+    Failed,
+    /// A pattern that does not compile, or only to something too large.
+    #[error("the pattern cannot be used: {0}")]
+    Pattern(#[source] Box<regex::Error>),
+    /// An output that a jq program cannot read.
+    #[error(
+        "jq reads JSON text up to {} bytes, this output {why}; use `search` or `slice` to take a part",
+        crate::jq::LARGEST
+    )]
+    NotForJq {
+        /// Such as `has 70,000,000`.
+        why: String,
+    },
+    /// A jq program that did not come to its end.
+    #[error(
+        "the jq program was stopped: it may use {} seconds, {} GiB of memory and limited recursion; narrow it",
+        crate::jq::TIME.as_secs(), crate::jq::MEMORY >> 30
+    )]
+    JqStopped,
+}
+
+impl StoreError {
+    pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> StoreError {
+        let path = path.into();
+        move |source| StoreError::Io { doing, path, source }
+    }
+}

@@ -1,0 +1,203 @@
+use std::{fs::File, io};
+
+use crate::{
+    Digest, OutputId, Outputs, StoreError, media,
+    outputs::Part,
+    tally::{LineIndex, Totals},
+};
+
+/// The last bytes of every complete file.
+const MAGIC: &[u8; 8] = b"cycodout";
+/// Bytes, newlines, flags, stride, checkpoints, SHA-256, magic.
+const FOOTER: usize = 5 * 8 + 32 + 8;
+/// How much is read at once.
+const BLOCK: usize = 64 * 1024;
+
+/// A complete output. None of its questions loads it, whatever its size.
+#[derive(Debug)]
+pub struct Kept {
+    outputs: Outputs,
+    id: OutputId,
+    pub(crate) totals: Totals,
+    pub(crate) index: LineIndex,
+    content: Content,
+}
+
+/// Where the bytes are.
+#[derive(Debug)]
+pub(crate) enum Content {
+    Memory(Vec<u8>),
+    File(File),
+}
+
+impl Kept {
+    pub(crate) fn new(outputs: Outputs, id: OutputId, totals: Totals, index: LineIndex, content: Content) -> Kept {
+        Kept { outputs, id, totals, index, content }
+    }
+
+    /// Reads what stands behind the bytes; `None` when the file is not complete.
+    pub(crate) fn read(outputs: Outputs, id: OutputId, file: File) -> io::Result<Option<Kept>> {
+        let length = file.metadata()?.len();
+        Ok(read_trailer(&file, length)?.map(|(totals, index)| Kept {
+            outputs,
+            id,
+            totals,
+            index,
+            content: Content::File(file),
+        }))
+    }
+
+    /// Returns the name of the output.
+    pub fn id(&self) -> &OutputId {
+        &self.id
+    }
+
+    /// Returns how many bytes it has.
+    pub fn bytes(&self) -> u64 {
+        self.totals.bytes
+    }
+
+    /// Returns how many lines it has, the last one with or without a newline.
+    pub fn lines(&self) -> u64 {
+        self.totals.newlines + u64::from(self.totals.open_line)
+    }
+
+    /// Returns the digest of all bytes.
+    pub fn sha256(&self) -> Digest {
+        self.totals.sha256
+    }
+
+    /// Whether it is UTF-8 without NUL from beginning to end.
+    pub fn is_text(&self) -> bool {
+        self.totals.is_text
+    }
+
+    /// Returns what it probably is, such as `image/png`: `text/plain` or `application/json` for text.
+    pub fn media_type(&self) -> Result<&'static str, StoreError> {
+        Ok(media::media_type(&self.block(0, 512)?, self.totals.is_text))
+    }
+
+    /// Whether another process, or this one after a restart, can find it.
+    pub fn is_stored(&self) -> bool {
+        matches!(self.content, Content::File(_))
+    }
+
+    /// Writes an output that is only in memory to a file, so that it can be referred to.
+    pub fn store(&mut self) -> Result<(), StoreError> {
+        if let Content::Memory(memory) = &self.content {
+            let mut part = Part::create(&self.outputs, &self.id)?;
+            part.write(memory)?;
+            self.content = Content::File(part.keep(&self.id, &self.totals, &self.index)?);
+        }
+        Ok(())
+    }
+
+    /// Reads bytes from `offset` on; fewer than asked for only at the end.
+    pub fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, StoreError> {
+        self.try_read_at(offset, into).map_err(self.failed_to_read())
+    }
+
+    pub(crate) fn outputs(&self) -> &Outputs {
+        &self.outputs
+    }
+
+    pub(crate) fn failed_to_read(&self) -> impl FnOnce(io::Error) -> StoreError + use<> {
+        StoreError::io("read", self.outputs.directory().join(self.id.file_name()))
+    }
+
+    pub(crate) fn try_read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.totals.bytes.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let wanted = left.min(into.len());
+        let into = &mut into[..wanted];
+        match &self.content {
+            Content::Memory(memory) if into.is_empty() => drop(memory),
+            Content::Memory(memory) => into.copy_from_slice(&memory[offset as usize..][..wanted]),
+            Content::File(file) => read_exact_at(file, offset, into)?,
+        }
+        Ok(wanted)
+    }
+
+    /// Reads up to `length` bytes, which the caller bounds.
+    pub(crate) fn block(&self, offset: u64, length: u64) -> Result<Vec<u8>, StoreError> {
+        let left = self.totals.bytes.saturating_sub(offset).min(length);
+        let mut bytes = vec![0; usize::try_from(left).unwrap_or(usize::MAX)];
+        self.read_at(offset, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Returns where line `number`, counted from 1, begins; the end when there are fewer.
+    pub(crate) fn line_start(&self, number: u64) -> Result<u64, StoreError> {
+        let start = self.index.line_start(number.max(1) - 1, &|offset, into| self.try_read_at(offset, into));
+        Ok(start.map_err(self.failed_to_read())?.unwrap_or(self.totals.bytes))
+    }
+
+    /// Returns the number of the line that holds the byte at `offset`.
+    pub(crate) fn line_of(&self, offset: u64) -> Result<u64, StoreError> {
+        let newlines = self.index.newlines_before(offset, &|offset, into| self.try_read_at(offset, into));
+        Ok(newlines.map_err(self.failed_to_read())? + 1)
+    }
+}
+
+/// Reads one block of at most `most` bytes; an empty one is the end.
+pub(crate) fn read_block(read: crate::tally::ReadAt<'_>, offset: u64, most: u64) -> io::Result<Vec<u8>> {
+    let mut block = vec![0; BLOCK.min(usize::try_from(most).unwrap_or(usize::MAX))];
+    let length = read(offset, &mut block)?;
+    block.truncate(length);
+    Ok(block)
+}
+
+/// Writes what is known of an output, to stand behind its bytes: one file is complete or is not, two can disagree.
+pub(crate) fn trailer(totals: &Totals, index: &LineIndex) -> Vec<u8> {
+    let flags = u64::from(totals.is_text) | u64::from(totals.open_line) << 1;
+    let numbers = [totals.bytes, totals.newlines, flags, index.stride, index.checkpoints.len() as u64];
+    let mut trailer: Vec<u8> =
+        index.checkpoints.iter().chain(&numbers).flat_map(|number| number.to_le_bytes()).collect();
+    trailer.extend_from_slice(&totals.sha256.0);
+    trailer.extend_from_slice(MAGIC);
+    trailer
+}
+
+fn read_trailer(file: &File, length: u64) -> io::Result<Option<(Totals, LineIndex)>> {
+    let Some(footer_at) = length.checked_sub(FOOTER as u64) else { return Ok(None) };
+    let mut footer = [0; FOOTER];
+    read_exact_at(file, footer_at, &mut footer)?;
+    let (numbers, rest) = footer.split_at(5 * 8);
+    let (sha256, magic) = rest.split_at(32);
+    let [bytes, newlines, flags, stride, checkpoints] = to_numbers(numbers)[..] else { return Ok(None) };
+    let index_bytes = checkpoints.saturating_mul(8);
+    if magic != MAGIC || bytes.checked_add(index_bytes) != Some(footer_at) || stride == 0 {
+        return Ok(None);
+    }
+    let mut index = vec![0; usize::try_from(index_bytes).unwrap_or(usize::MAX)];
+    read_exact_at(file, bytes, &mut index)?;
+    let index = to_numbers(&index);
+    if index.first() != Some(&0) {
+        return Ok(None);
+    }
+    let sha256 = Digest(sha256.try_into().expect("the rest was split at 32"));
+    let totals = Totals { bytes, newlines, open_line: flags & 2 != 0, is_text: flags & 1 != 0, sha256 };
+    Ok(Some((totals, LineIndex::from_parts(stride, index, newlines))))
+}
+
+fn to_numbers(bytes: &[u8]) -> Vec<u64> {
+    bytes.as_chunks().0.iter().map(|number| u64::from_le_bytes(*number)).collect()
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, into, offset)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -> io::Result<()> {
+    while !into.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, into, offset)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => {
+                into = &mut into[read..];
+                offset += read as u64;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! Files and directories that nobody but their owner can read.
+
+use std::{
+    fs::{self, DirBuilder, File, Metadata, OpenOptions},
+    path::Path,
+};
+
+use crate::StoreError;
+
+/// Makes the directory, and those above it, unless it is there; refuses one that is not ours alone.
+pub(crate) fn directory(path: &Path) -> Result<(), StoreError> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(StoreError::io("make directory", path))?;
+    let metadata = fs::symlink_metadata(path).map_err(StoreError::io("look at", path))?;
+    let why = if metadata.is_dir() { shared(&metadata) } else { Some("is not a directory") };
+    why.map_or(Ok(()), |why| Err(StoreError::NotPrivate { path: path.to_owned(), why }))
+}
+
+/// Makes the directory for a private file unless it is there. One that is there may be open to others.
+pub(crate) fn parent(path: &Path) -> Result<(), StoreError> {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() && !parent.is_dir() => directory(parent),
+        _ => Ok(()),
+    }
+}
+
+/// Begins the options for opening a private file: no symbolic link is followed, and a new file is ours alone.
+pub(crate) fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // Not blocking: a FIFO put in the place of a file must not hold us up.
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.mode(0o600).custom_flags(flags.bits().cast_signed());
+    }
+    options
+}
+
+/// Opens a private file; refuses one that is not ours alone.
+pub(crate) fn open(options: &OpenOptions, path: &Path) -> Result<File, StoreError> {
+    let file = options.open(path).map_err(StoreError::io("open", path))?;
+    let metadata = file.metadata().map_err(StoreError::io("look at", path))?;
+    let why = if metadata.is_file() { shared(&metadata) } else { Some("is not a file") };
+    why.map_or(Ok(file), |why| Err(StoreError::NotPrivate { path: path.to_owned(), why }))
+}
+
+/// Whether the open file is still the one that its name leads to.
+#[cfg(unix)]
+pub(crate) fn is_current(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |metadata: Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(open), Ok(named)) => identity(open) == identity(named),
+        _ => false,
+    }
+}
+
+#[cfg(unix)]
+fn shared(metadata: &Metadata) -> Option<&'static str> {
+    use std::os::unix::fs::MetadataExt;
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        Some("belongs to somebody else")
+    } else if metadata.mode() & 0o077 != 0 {
+        Some("is open to others")
+    } else {
+        None
+    }
+}
+
+/// An open file cannot be removed or replaced there, and the user's directories are closed to others by inheritance.
+#[cfg(not(unix))]
+pub(crate) fn is_current(_: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+#[cfg(not(unix))]
+fn shared(_: &Metadata) -> Option<&'static str> {
+    None
+}
