@@ -1,7 +1,8 @@
 use std::{collections::HashSet, sync::Arc};
 
 use cycod_definition::{
-    Disclosure, Fault, Host, Literal, Parameter, ParameterType, Rejection, Tool, Transform, Value, shown,
+    Disclosure, Fault, Host, Literal, Parameter, ParameterType, Rejection, Tool, Transform, Value, ValuePath, json,
+    shown, visible_or_hidden,
 };
 use cycod_diagnostic::closest;
 use cycod_syntax::template::Reference;
@@ -27,6 +28,8 @@ pub enum Given {
     Text(String),
     /// A value from JSON.
     Value(Value),
+    /// The answer to one of the tool's questions, by whoever was asked.
+    Answer(Value),
 }
 
 /// Binds arguments to a tool's parameters, or tells everything that is wrong with them.
@@ -55,6 +58,8 @@ pub fn bind(
             })
             .collect(),
         progress: vec![Progress::Waiting; tool.parameters.len()],
+        nulls: HashSet::new(),
+        more: Vec::new(),
         problems: Vec::new(),
         warnings: Vec::new(),
         secrets: Vec::new(),
@@ -63,7 +68,9 @@ pub fn bind(
     for index in 0..tool.parameters.len() {
         binder.settle(index, 0);
     }
-    let Binder { values, problems, warnings, secrets, .. } = binder;
+    binder.check_whole();
+    let Binder { mut values, more, problems, warnings, secrets, .. } = binder;
+    values.extend(more);
     if problems.is_empty() {
         Ok(Call {
             tool: tool.clone(),
@@ -96,6 +103,10 @@ struct Binder<'a> {
     scripts: &'a dyn Scripts,
     values: Vec<Bound>,
     progress: Vec<Progress>,
+    /// The parameters for which null was given, which a schema of the author's may tell from none.
+    nulls: HashSet<usize>,
+    /// What the author's schema takes beside its properties.
+    more: Vec<Bound>,
     problems: Vec<ArgumentProblem>,
     warnings: Vec<String>,
     /// Sensitive values that a transform is about to change.
@@ -110,13 +121,22 @@ impl<'a> Binder<'a> {
         let mut unknown = HashSet::new();
         for (name, argument) in arguments {
             match self.find(&name) {
+                Some(index) if self.tool.parameters[index].asked && !matches!(argument, Given::Answer(_)) => {
+                    let name = &self.tool.parameters[index].name;
+                    let message = format!("`{name}` is the answer to a question, not given by the caller");
+                    self.fail(index, ArgumentProblem::new(name, code::ASKED, message).help("leave it out"));
+                }
                 Some(index) => given[index].push(argument),
+                None if self.takes_more() => self.take_more(name, argument),
                 None if unknown.insert(name.clone()) => self.report_unknown(&name),
                 None => {}
             }
         }
         for (index, given) in given.into_iter().enumerate() {
             let parameter = &self.tool.parameters[index];
+            if matches!(given.as_slice(), [Given::Value(Value::Null)]) {
+                self.nulls.insert(index);
+            }
             let Some(value) = self.collect(parameter, given) else { continue };
             if let Some(deprecation) = &parameter.deprecated {
                 self.warnings.push(deprecation_warning(parameter, deprecation));
@@ -137,15 +157,72 @@ impl<'a> Binder<'a> {
         if alike.next().is_some() { None } else { first }
     }
 
+    /// Whether the author's schema leaves open what else may be given.
+    fn takes_more(&self) -> bool {
+        self.tool.input_schema.as_ref().is_some_and(|schema| {
+            let schema = schema.json();
+            schema.get("properties").is_none()
+                || schema.get("patternProperties").is_some()
+                || schema.get("additionalProperties").is_some_and(|more| *more != false)
+        })
+    }
+
+    fn take_more(&mut self, name: String, argument: Given) {
+        let value = match argument {
+            Given::Text(text) => Value::Text(text),
+            Given::Value(value) | Given::Answer(value) => value,
+        };
+        if holds_nul(&value) || name.contains('\0') {
+            let problem = nul_problem(&shown(&name));
+            self.problems.push(problem);
+            return;
+        }
+        self.more.push(Bound { name, value: Some(value), origin: Origin::Given, sensitive: false });
+    }
+
+    /// Holds everything that was given against the schema that the author wrote for all of it.
+    fn check_whole(&mut self) {
+        let Some(schema) = self.tool.input_schema.as_ref().filter(|_| self.problems.is_empty()) else { return };
+        let mut given = Vec::new();
+        for (index, (parameter, bound)) in self.tool.parameters.iter().zip(&self.values).enumerate() {
+            let counts = bound.origin == Origin::Given || (bound.origin == Origin::Default && parameter.required);
+            match &bound.value {
+                _ if parameter.asked => {}
+                Some(value) if counts => given.push((parameter.name.clone(), value.clone())),
+                _ if self.nulls.contains(&index) => given.push((parameter.name.clone(), Value::Null)),
+                _ => {}
+            }
+        }
+        given.extend(self.more.iter().filter_map(|bound| Some((bound.name.clone(), bound.value.clone()?))));
+        let given = Value::Object(given);
+        match schema.violations(&given.to_json()) {
+            Err(problem) => {
+                let message = format!("the schema of `{}` cannot be applied: {problem}", self.tool.name);
+                self.problems.push(ArgumentProblem { parameter: None, code: code::INVALID, message, help: None });
+            }
+            Ok(violations) => self.problems.extend(violations.iter().map(|violation| {
+                let path = ValuePath::of_pointer(&violation.instance_pointer, &given).to_string();
+                let path = path.trim_start_matches('.');
+                let name = path.split(['.', '[']).next().unwrap_or_default();
+                let hide = self.values.iter().any(|bound| bound.sensitive && (name.is_empty() || bound.name == name));
+                let disclosure = if hide { Disclosure::Masked } else { Disclosure::Shown };
+                let subject = if path.is_empty() { String::new() } else { format!("`{}`: ", shown(path)) };
+                let message = format!("{subject}{}", visible_or_hidden(&violation.message, disclosure));
+                let parameter = (!name.is_empty()).then(|| name.to_owned());
+                ArgumentProblem { parameter, code: code::INVALID, message, help: None }
+            })),
+        }
+    }
+
     fn report_unknown(&mut self, name: &str) {
-        let parameters = || self.tool.parameters.iter().map(|parameter| parameter.name.as_str());
+        let parameters = || self.tool.given_parameters().map(|parameter| parameter.name.as_str());
         let message = format!("`{}` is not a parameter of `{}`", shown(name), self.tool.name);
         let help = match closest(name, parameters()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None if self.tool.parameters.is_empty() => "the tool takes no arguments".to_owned(),
+            None if parameters().next().is_none() => "the tool takes no arguments".to_owned(),
             None => {
                 let names: Vec<String> = parameters().take(20).map(|name| format!("`{name}`")).collect();
-                let more = if self.tool.parameters.len() > 20 { ", …" } else { "" };
+                let more = if parameters().count() > 20 { ", …" } else { "" };
                 format!("it takes {}{more}", names.join(", "))
             }
         };
@@ -157,7 +234,7 @@ impl<'a> Binder<'a> {
         if given.len() > 1 {
             let texts = given.into_iter().map(|given| match given {
                 Given::Text(text) => Some(Value::Text(text)),
-                Given::Value(_) => None,
+                Given::Value(_) | Given::Answer(_) => None,
             });
             if parameter.kind == ParameterType::Array
                 && let Some(items) = texts.collect::<Option<Vec<_>>>()
@@ -181,9 +258,14 @@ impl<'a> Binder<'a> {
             {
                 Some(Value::List(vec![Value::Text(text)]))
             }
+            // The type of such a parameter is in its schema, where a list and an object may be among others.
+            Given::Text(text) if parameter.kind == ParameterType::Any && parameter.schema.is_some() => {
+                let is_json = text.trim_ascii_start().starts_with(['[', '{']);
+                Some(json::parse(&text).ok().filter(|_| is_json).unwrap_or(Value::Text(text)))
+            }
             Given::Text(text) => Some(Value::Text(text)),
-            Given::Value(Value::Null) => None,
-            Given::Value(value) => Some(value),
+            Given::Value(Value::Null) | Given::Answer(Value::Null) => None,
+            Given::Value(value) | Given::Answer(value) => Some(value),
         }
     }
 
@@ -235,7 +317,11 @@ impl<'a> Binder<'a> {
 
     fn settle_absent(&mut self, index: usize) {
         let parameter = &self.tool.parameters[index];
-        if parameter.required {
+        if parameter.required && parameter.asked {
+            let message = format!("`{}` is the answer to a question that nobody has answered", parameter.name);
+            let help = "call it where somebody can be asked: on a terminal, or from a host that passes questions on";
+            self.fail(index, ArgumentProblem::new(&parameter.name, code::UNANSWERED, message).help(help));
+        } else if parameter.required && !(self.tool.input_schema.is_some() && self.nulls.contains(&index)) {
             let message = format!("`{}` is required", parameter.name);
             let problem = ArgumentProblem::new(&parameter.name, code::MISSING, message);
             self.fail(
@@ -268,9 +354,7 @@ impl<'a> Binder<'a> {
             Err(problem) => return self.fail(index, problem),
         };
         if holds_nul(&value) {
-            let message = format!("the value of `{}` holds a NUL character", parameter.name);
-            let problem = ArgumentProblem::new(&parameter.name, code::NUL, message);
-            return self.fail(index, problem.help("no command can carry it; encode the value, for example as base64"));
+            return self.fail(index, nul_problem(&parameter.name));
         }
         let bound = &mut self.values[index];
         bound.value = (value != Value::Null).then_some(value);
@@ -329,6 +413,11 @@ impl<'a> Binder<'a> {
         }
         self.progress[index] = Progress::Failed;
     }
+}
+
+fn nul_problem(parameter: &str) -> ArgumentProblem {
+    ArgumentProblem::new(parameter, code::NUL, format!("the value of `{parameter}` holds a NUL character"))
+        .help("no command can carry it; encode the value, for example as base64")
 }
 
 fn default_problem(parameter: &Parameter, error: &ResolveError) -> ArgumentProblem {

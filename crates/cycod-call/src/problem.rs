@@ -6,6 +6,10 @@ pub mod code {
     pub const REPEATED: &str = "repeated-argument";
     /// A required parameter has no value.
     pub const MISSING: &str = "missing-argument";
+    /// A caller gives what only the answer to a question can be.
+    pub const ASKED: &str = "asked-parameter";
+    /// A question was not answered.
+    pub const UNANSWERED: &str = "question-unanswered";
     /// The value is not of the parameter's type and cannot be read as it.
     pub const WRONG_TYPE: &str = "wrong-argument-type";
     /// The value breaks a rule of the parameter's `validation`.

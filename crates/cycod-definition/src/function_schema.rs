@@ -1,29 +1,15 @@
 use serde_json::{Map, Value as Json, json};
 
-use crate::{FunctionCalling, Literal, Parameter, ParameterType, Shape, Tool, Validation, Value};
+use crate::{Ask, FunctionCalling, Literal, Parameter, ParameterType, Shape, Tool, Validation, Value, Whom};
 
 /// Returns the function-calling schema of a tool in the default dialect: name, description and parameters.
 ///
 /// An alias has its base's parameters, which this file does not hold; apply it to the tool that results.
 pub fn function_schema(tool: &Tool) -> Json {
-    let settings = &tool.function_calling;
-    let properties: Map<String, Json> = tool
-        .parameters
-        .iter()
-        .map(|parameter| (parameter.name.clone(), Json::Object(property(parameter, settings))))
-        .collect();
-    let mut parameters = Map::new();
-    parameters.insert("type".to_owned(), json!("object"));
-    parameters.insert("properties".to_owned(), Json::Object(properties));
-    let required: Vec<&str> = tool
-        .parameters
-        .iter()
-        .filter(|parameter| parameter.required && parameter.default.is_none())
-        .map(|parameter| parameter.name.as_str())
-        .collect();
-    if !required.is_empty() {
-        parameters.insert("required".to_owned(), json!(required));
-    }
+    let parameters = match &tool.input_schema {
+        Some(schema) => schema.json().clone(),
+        None => object(tool.given_parameters(), &tool.function_calling),
+    };
     json!({
         "name": tool.name.as_str(),
         "description": tool.description.as_deref().unwrap_or_default(),
@@ -31,9 +17,59 @@ pub fn function_schema(tool: &Tool) -> Json {
     })
 }
 
+/// Returns the form of a question as a flat JSON Schema of type `object`; without properties where consent is all that
+/// is asked for.
+///
+/// Rules that forms do not have, such as `pattern`, are left out; the answer is held to them all the same. Defaults are left
+/// to whoever can resolve them.
+pub fn form_schema(tool: &Tool, ask: &Ask) -> Json {
+    const KNOWN: [&str; 12] = [
+        "type",
+        "description",
+        "enum",
+        "items",
+        "minLength",
+        "maxLength",
+        "minimum",
+        "maximum",
+        "minItems",
+        "maxItems",
+        "examples",
+        "deprecated",
+    ];
+    let fields = ask.fields.iter().filter(|_| matches!(ask.whom, Whom::Person { .. }));
+    let settings = FunctionCalling { include_defaults: false, ..FunctionCalling::default() };
+    let mut form = object(fields.filter_map(|field| tool.parameter(field)), &settings);
+    for (name, field) in form["properties"].as_object_mut().into_iter().flatten() {
+        let is_written_out = tool.parameter(name).is_some_and(|parameter| parameter.schema.is_some());
+        if let (false, Some(field)) = (is_written_out, field.as_object_mut()) {
+            field.retain(|keyword, _| KNOWN.contains(&keyword.as_str()));
+        }
+    }
+    form
+}
+
+fn object<'a>(parameters: impl Iterator<Item = &'a Parameter>, settings: &FunctionCalling) -> Json {
+    let (mut properties, mut required) = (Map::new(), Vec::new());
+    for parameter in parameters {
+        properties.insert(parameter.name.clone(), Json::Object(property(parameter, settings)));
+        if parameter.required && parameter.default.is_none() {
+            required.push(parameter.name.as_str());
+        }
+    }
+    let mut object = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        object["required"] = json!(required);
+    }
+    object
+}
+
 fn property(parameter: &Parameter, settings: &FunctionCalling) -> Map<String, Json> {
-    let mut schema = Map::new();
-    insert_type(&mut schema, parameter.kind, settings);
+    let verbatim = parameter.schema.as_ref().and_then(|schema| schema.json().as_object());
+    let mut schema = verbatim.cloned().unwrap_or_default();
+    if verbatim.is_none() {
+        insert_type(&mut schema, parameter.kind, settings);
+    }
     let fixed = parameter.default.as_ref().and_then(crate::lower::static_value);
     if settings.include_descriptions {
         let mut description = parameter.description.clone();
@@ -57,11 +93,13 @@ fn property(parameter: &Parameter, settings: &FunctionCalling) -> Map<String, Js
         }
     }
     if let (true, Some(default)) = (settings.include_defaults, fixed.filter(|value| *value != Value::Null)) {
-        schema.insert("default".to_owned(), to_json(&default));
+        schema.insert("default".to_owned(), default.to_json());
     }
-    insert_rules(&mut schema, parameter.kind, &parameter.validation, settings);
+    if verbatim.is_none() {
+        insert_rules(&mut schema, parameter.kind, &parameter.validation, settings);
+    }
     if settings.example_generation && !parameter.examples.is_empty() {
-        schema.insert("examples".to_owned(), parameter.examples.iter().map(to_json).collect());
+        schema.insert("examples".to_owned(), parameter.examples.iter().map(Value::to_json).collect());
     }
     schema
 }
@@ -80,7 +118,7 @@ fn insert_rules(schema: &mut Map<String, Json>, kind: ParameterType, rules: &Val
             schema.insert(key.to_owned(), value);
         }
     };
-    let number = |text: &Option<String>| text.as_deref().map(number_json);
+    let number = |text: &Option<String>| text.as_ref().map(|text| Value::Number(text.clone()).to_json());
     insert("minLength", rules.min_length.map(Json::from));
     insert("maxLength", rules.max_length.map(Json::from));
     insert("pattern", rules.pattern.as_ref().map(|pattern| json!(pattern.as_str())));
@@ -89,7 +127,7 @@ fn insert_rules(schema: &mut Map<String, Json>, kind: ParameterType, rules: &Val
     insert("exclusiveMinimum", number(&rules.exclusive_minimum));
     insert("exclusiveMaximum", number(&rules.exclusive_maximum));
     insert("multipleOf", number(&rules.multiple_of));
-    insert("enum", rules.allowed.as_ref().map(|values| values.iter().map(to_json).collect()));
+    insert("enum", rules.allowed.as_ref().map(|values| values.iter().map(Value::to_json).collect()));
     insert("minItems", rules.min_items.map(Json::from));
     insert("maxItems", rules.max_items.map(Json::from));
     insert("uniqueItems", rules.unique_items.then_some(Json::Bool(true)));
@@ -134,23 +172,4 @@ fn written(literal: &Literal) -> String {
         }
     }
     value(literal).to_string()
-}
-
-fn to_json(value: &Value) -> Json {
-    match value {
-        Value::Null => Json::Null,
-        Value::Bool(value) => Json::Bool(*value),
-        Value::Number(text) => number_json(text),
-        Value::Text(text) => json!(text),
-        Value::List(items) => items.iter().map(to_json).collect(),
-        Value::Object(entries) => {
-            Json::Object(entries.iter().map(|(key, value)| (key.clone(), to_json(value))).collect())
-        }
-    }
-}
-
-/// A number as JSON; one that JSON cannot hold stays text.
-fn number_json(text: &str) -> Json {
-    let whole = text.parse::<i64>().ok().map(Json::from);
-    whole.or_else(|| text.parse::<f64>().ok().map(Json::from)).unwrap_or_else(|| json!(text))
 }

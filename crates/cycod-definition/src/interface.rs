@@ -31,6 +31,18 @@ pub enum Offer {
     },
 }
 
+/// Whether a tool can run as a task, on hosts that know them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TaskSupport {
+    /// It is called, and answers.
+    #[default]
+    Never,
+    /// As a task wherever the host knows them, else as a call.
+    Offered,
+    /// Only as a task.
+    Required,
+}
+
 /// What the author says about a tool's effects. For our own tools only; nobody else's hints lower a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
@@ -55,6 +67,19 @@ pub struct Ask {
     pub whom: Whom,
     /// The parameters that the answer fills, by name: those of a form, else the one called like the question.
     pub fields: Vec<String>,
+    /// Whether it is asked while the tool runs as a task, not before, where it does run as one.
+    pub within_task: bool,
+}
+
+impl Ask {
+    /// The words of the question, where it has any.
+    pub fn words(&self) -> Option<&Template> {
+        match &self.whom {
+            Whom::Person { message } | Whom::Consent { message } => Some(message),
+            Whom::Model { prompt, .. } => Some(prompt),
+            Whom::Roots => None,
+        }
+    }
 }
 
 /// Whom a question goes to.
@@ -63,6 +88,11 @@ pub enum Whom {
     /// The person at the host, in a form with the question's fields.
     Person {
         /// What is asked. May refer to parameters; a question that refers to another's answer comes after it.
+        message: Template,
+    },
+    /// The person at the host, for nothing but consent: the parameter is true then.
+    Consent {
+        /// What is asked. May refer to parameters.
         message: Template,
     },
     /// The host's model.

@@ -1,7 +1,7 @@
 use cycod_syntax::template::Template;
 use regex::Regex;
 
-use crate::{Deprecation, Literal, Value};
+use crate::{Deprecation, JsonSchema, Literal, Value};
 
 /// An input of a tool.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ pub struct Parameter {
     /// Whether it is the answer to one of the tool's questions: no caller gives it and no schema shows it.
     pub asked: bool,
     /// Its part of a schema that the author, or another program, wrote out.
-    pub schema: Option<serde_json::Value>,
+    pub schema: Option<JsonSchema>,
 }
 
 /// What a parameter accepts.

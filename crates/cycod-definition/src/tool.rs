@@ -1,11 +1,11 @@
 use std::{collections::BTreeSet, fmt, time::Duration};
 
-use cycod_syntax::template::Template;
+use cycod_syntax::template::{Reference, Template};
 
 use crate::{
-    Ask, Change, Cleanup, Command, Deprecation, Environment, FilePaths, FunctionCalling, Hints, Interactive, Level,
-    Literal, Metadata, Offer, Parameter, Platform, Produces, Requires, Resources, Security, Step, StepAction, TestCase,
-    ToolUse,
+    Ask, Change, Cleanup, Command, Deprecation, Environment, FilePaths, FunctionCalling, Hints, Interactive,
+    JsonSchema, Level, Literal, Metadata, Offer, Parameter, Platform, Produces, Requires, Resources, Security, Step,
+    StepAction, TaskSupport, TestCase, ToolUse,
 };
 
 /// The name of a tool: `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`, compared without regard to case.
@@ -66,9 +66,9 @@ pub struct Tool {
     /// What it takes, in source order.
     pub parameters: Vec<Parameter>,
     /// A JSON Schema for everything it takes, written out by its author; its properties are the parameters.
-    pub input_schema: Option<serde_json::Value>,
+    pub input_schema: Option<JsonSchema>,
     /// The JSON Schema of its output. Present, the output is one JSON value that is held to it.
-    pub returns: Option<serde_json::Value>,
+    pub returns: Option<JsonSchema>,
     /// What its standard output is.
     pub produces: Produces,
     /// How hosts are shown it.
@@ -79,6 +79,8 @@ pub struct Tool {
     pub asks: Vec<Ask>,
     /// Whether its processes are given a channel on which they report progress and log messages.
     pub reports: bool,
+    /// Whether a host may, or must, run it as a task: something it looks in on later.
+    pub task: TaskSupport,
     /// How its function-calling schema is made.
     pub function_calling: FunctionCalling,
     /// What it may do and how it is fenced in.
@@ -155,6 +157,30 @@ impl Tool {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
 
+    /// The parameters that a caller gives; the others are answers to the tool's questions.
+    pub fn given_parameters(&self) -> impl Iterator<Item = &Parameter> {
+        self.parameters.iter().filter(|parameter| !parameter.asked)
+    }
+
+    /// The answers that a question needs, by parameter: those its words and the defaults of its fields refer to, directly
+    /// or through other defaults.
+    pub fn answers_for<'a>(&'a self, ask: &'a Ask) -> BTreeSet<&'a str> {
+        let in_default = |name: &str| -> Vec<&str> {
+            let default = self.parameter(name).and_then(|parameter| parameter.default.as_ref());
+            default.map(Literal::templates).into_iter().flatten().flat_map(parameters_in).collect()
+        };
+        let mut pending: Vec<&str> = ask.words().into_iter().flat_map(parameters_in).collect();
+        pending.extend(ask.fields.iter().flat_map(|field| in_default(field)));
+        let mut seen = BTreeSet::new();
+        while let Some(name) = pending.pop() {
+            if seen.insert(name) {
+                pending.extend(in_default(name));
+            }
+        }
+        seen.retain(|name| self.parameter(name).is_some_and(|parameter| parameter.asked));
+        seen
+    }
+
     /// Every command the tool can run: its own or its steps', fallbacks, cleanup, and the cleanup of its tests.
     pub fn commands(&self) -> impl Iterator<Item = &Command> {
         let (own, steps) = match &self.body {
@@ -186,4 +212,11 @@ impl Tool {
             Body::Steps(steps) => steps.iter().filter_map(Step::used_tool).collect(),
         }
     }
+}
+
+fn parameters_in(template: &Template) -> impl Iterator<Item = &str> {
+    template.references().filter_map(|(reference, _)| match reference {
+        Reference::Parameter(name) => Some(name.as_str()),
+        _ => None,
+    })
 }

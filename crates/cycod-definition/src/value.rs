@@ -1,6 +1,7 @@
 use std::fmt;
 
 use cycod_syntax::template::Template;
+use serde_json::Value as Json;
 
 /// A value as it crosses from a caller to a tool: JSON with the text of numbers kept.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +18,37 @@ pub enum Value {
     List(Vec<Value>),
     /// An object, keys in the order given.
     Object(Vec<(String, Value)>),
+}
+
+impl Value {
+    /// The value for those who take JSON as a tree; a number that is too large for it becomes text.
+    pub fn to_json(&self) -> Json {
+        match self {
+            Self::Null => Json::Null,
+            Self::Bool(value) => Json::Bool(*value),
+            Self::Number(text) => serde_json::from_str(text).unwrap_or_else(|_| Json::String(text.clone())),
+            Self::Text(text) => Json::String(text.clone()),
+            Self::List(items) => items.iter().map(Self::to_json).collect(),
+            Self::Object(entries) => {
+                Json::Object(entries.iter().map(|(key, value)| (key.clone(), value.to_json())).collect())
+            }
+        }
+    }
+}
+
+impl From<Json> for Value {
+    fn from(json: Json) -> Self {
+        match json {
+            Json::Null => Self::Null,
+            Json::Bool(value) => Self::Bool(value),
+            Json::Number(number) => Self::Number(number.to_string()),
+            Json::String(text) => Self::Text(text),
+            Json::Array(items) => Self::List(items.into_iter().map(Self::from).collect()),
+            Json::Object(entries) => {
+                Self::Object(entries.into_iter().map(|(key, value)| (key, Self::from(value))).collect())
+            }
+        }
+    }
 }
 
 /// A value that an author wrote in a file: its texts are templates.

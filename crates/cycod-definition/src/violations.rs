@@ -8,7 +8,7 @@ use std::{cmp::Ordering, collections::HashSet, fmt};
 
 use cycod_diagnostic::visible;
 
-use crate::{Parameter, ParameterType, Shape, Validation, Value, coerce::coerce, decimal::Decimal, json};
+use crate::{JsonSchema, Parameter, ParameterType, Shape, Validation, Value, coerce::coerce, decimal::Decimal, json};
 
 /// How many violations of one value are told; a list may hold a million of a kind.
 const MOST: usize = 10;
@@ -98,6 +98,31 @@ impl fmt::Display for ValuePath {
     }
 }
 
+impl ValuePath {
+    /// The path that a JSON Pointer takes through a value, as far as it goes.
+    pub fn of_pointer(pointer: &str, value: &Value) -> Self {
+        let (mut parts, mut value) = (Vec::new(), value);
+        for part in pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")) {
+            value = match value {
+                Value::List(items) => {
+                    let Some((index, item)) = part.parse().ok().and_then(|at: usize| Some((at, items.get(at)?))) else {
+                        break;
+                    };
+                    parts.push(PathPart::Element(index));
+                    item
+                }
+                Value::Object(entries) => {
+                    let Some((_, item)) = entries.iter().find(|(name, _)| *name == part) else { break };
+                    parts.push(PathPart::Property(part));
+                    item
+                }
+                _ => break,
+            };
+        }
+        Self(parts)
+    }
+}
+
 impl Parameter {
     /// Reads `value` as the parameter's type and holds it against the rules; what comes back is of the type at
     /// every depth that the author described.
@@ -110,6 +135,9 @@ impl Parameter {
         found.into_result(Fault::Type)?;
         let mut found = Findings::new(disclosure);
         check(&value, &self.validation, Place::Whole, &mut found);
+        if let Some(schema) = self.schema.as_ref().filter(|schema| schema.stands_alone()) {
+            found.violate(schema, &value);
+        }
         found.into_result(Fault::Rule)?;
         Ok(value)
     }
@@ -172,6 +200,20 @@ impl<'a> Findings<'a> {
 
     fn rule(&mut self, place: Place<'_>, message: impl FnOnce(Disclosure) -> String) {
         self.report(place, |disclosure| (message(disclosure), None));
+    }
+
+    /// Holds a value against a schema.
+    fn violate(&mut self, schema: &JsonSchema, value: &Value) {
+        match schema.violations(&value.to_json()) {
+            Ok(violations) => {
+                for violation in violations {
+                    let path = ValuePath::of_pointer(&violation.instance_pointer, value);
+                    let message = visible_or_hidden(&violation.message, self.disclosure);
+                    self.violations.push(Violation { path, message, help: None, choice: None });
+                }
+            }
+            Err(problem) => self.rule(Place::Whole, |_| format!("its schema cannot be applied: {problem}")),
+        }
     }
 
     fn not_allowed(&mut self, place: Place<'_>, value: &Value, allowed: &'a [Value]) {
@@ -341,6 +383,14 @@ fn key(value: &Value) -> String {
             format!("{{{}}}", entries.join(","))
         }
         _ => json::write(value),
+    }
+}
+
+/// The words of a schema about a value, which may quote it.
+pub fn visible_or_hidden(message: &str, disclosure: Disclosure) -> String {
+    match disclosure {
+        Disclosure::Shown => visible(message).into_owned(),
+        Disclosure::Masked => "does not fit its schema".to_owned(),
     }
 }
 

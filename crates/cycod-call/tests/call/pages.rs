@@ -4,10 +4,11 @@ use cycod_call::{NoSteps, code};
 
 use crate::support::{command, tool, try_bind};
 
-const CODES: [&str; 11] = [
+const CODES: [&str; 12] = [
     code::UNKNOWN,
     code::REPEATED,
     code::MISSING,
+    code::UNANSWERED,
     code::WRONG_TYPE,
     code::INVALID,
     code::TRANSFORM,

@@ -51,7 +51,7 @@ pub(crate) fn in_tool(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
     let report = |key: &str, entry: &Entry| {
         not_for_a_tool(format!("`{key}` has no effect on a tool that only calls others"), entry, lowering);
     };
-    for key in ["shell", "shell-options", "working-directory", "interactive", "interactive-options"] {
+    for key in ["shell", "shell-options", "working-directory", "interactive", "interactive-options", "reports"] {
         let entry = view.entry(key).filter(|_| key != "interactive" || tool.interactive.is_some());
         entry.into_iter().for_each(|entry| report(key, entry));
     }
@@ -75,8 +75,15 @@ pub(crate) fn in_alias(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
         let diagnostic = Diagnostic::warning(CODE, entry.key_span, message(key));
         lowering.sink.report(diagnostic.label(format!("`{base}` decides this")).help(help));
     };
-    const KEYS: [&str; 11] = [
+    const KEYS: [&str; 18] = [
         "parameters",
+        "input-schema",
+        "returns",
+        "produces",
+        "hints",
+        "asks",
+        "reports",
+        "task",
         "with",
         "shell",
         "shell-options",

@@ -9,13 +9,14 @@ use crate::{Body, Command, Interpreter, Tool, lower::Lowering};
 ///
 /// A lower-case `{name}` in a command is text when there is no parameter of exactly that name, so this is also
 /// how a placeholder in the wrong case comes to light.
-pub(crate) fn check(tool: &Tool, entries: &[Entry], lowering: &Lowering<'_>) {
+pub(crate) fn check(tool: &Tool, entries: &[&Entry], lowering: &Lowering<'_>) {
     if matches!(tool.body, Body::Alias { .. }) || finds_parameters_by_itself(tool, lowering) {
         return;
     }
     let used = lowering.used.borrow();
     let unused: Vec<&Entry> = entries
         .iter()
+        .copied()
         .filter(|entry| !used.contains(&entry.key))
         .filter(|entry| tool.parameter(&entry.key).is_some_and(|parameter| parameter.deprecated.is_none()))
         .collect();

@@ -75,6 +75,11 @@ impl Lowering<'_> {
     }
 }
 
+/// Reads a value of which nothing is known.
+pub(crate) fn plain_value(node: &Node) -> Value {
+    value(node, Expected::ANY)
+}
+
 /// Reads a value in which braces mean nothing, such as one of `enum`.
 pub(crate) fn value(node: &Node, expected: Expected<'_>) -> Value {
     match &node.kind {

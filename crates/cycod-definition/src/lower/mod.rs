@@ -5,6 +5,7 @@
 //! meaning forbids.
 
 mod command;
+mod interface;
 mod literal;
 mod parameter;
 mod settings;
@@ -26,7 +27,7 @@ use cycod_syntax::{
     yaml::{Node, NodeKind},
 };
 
-pub(crate) use literal::static_value;
+pub(crate) use literal::{plain_value, static_value};
 pub(crate) use sink::{Sink, replace};
 pub(crate) use view::{Text, View};
 

@@ -6,6 +6,7 @@ use cycod_syntax::{
     yaml::{Entry, Node},
 };
 use regex::RegexBuilder;
+use serde_json::Value as Json;
 
 use super::{
     Lowering, Scope, Text, View,
@@ -13,7 +14,7 @@ use super::{
 };
 use crate::{
     Deprecation, Disclosure, Format, Literal, NamedTransform, Parameter, ParameterType, PathPart, Rejection, Shape,
-    Transform, Validation, ValuePath, decimal::Decimal, shown, table::parameter, violations::fitted,
+    Transform, Validation, Value, ValuePath, decimal::Decimal, shown, table::parameter, violations::fitted,
 };
 
 /// The most memory a compiled pattern may take.
@@ -28,15 +29,18 @@ pub(crate) fn is_parameter_name(name: &str) -> bool {
 }
 
 impl Lowering<'_> {
-    /// Reads every parameter. The names are known already, because defaults refer to each other.
-    pub(crate) fn lower_parameters(&self, entries: &[Entry]) -> Vec<Parameter> {
-        let parameters: Vec<(Parameter, &Entry)> =
-            entries.iter().filter_map(|entry| Some((self.parameter(entry, entries)?, entry))).collect();
+    /// Reads every parameter, and the fields that are asked of a person. The names are known already, because defaults
+    /// refer to each other.
+    pub(crate) fn lower_parameters<'e>(&self, entries: &[&'e Entry], asked: &[&'e Entry]) -> Vec<Parameter> {
+        let of = |(entries, asked): (&[&'e Entry], bool)| -> Vec<(Parameter, &'e Entry)> {
+            entries.iter().filter_map(|&entry| Some((self.parameter(entry, entries, asked)?, entry))).collect()
+        };
+        let parameters: Vec<_> = [(entries, false), (asked, true)].into_iter().flat_map(of).collect();
         self.check_default_cycles(&parameters);
         parameters.into_iter().map(|(parameter, _)| parameter).collect()
     }
 
-    fn parameter(&self, entry: &Entry, all: &[Entry]) -> Option<Parameter> {
+    fn parameter(&self, entry: &Entry, all: &[&Entry], asked: bool) -> Option<Parameter> {
         let name = entry.key.clone();
         if !is_parameter_name(&name) {
             self.sink.report(
@@ -59,24 +63,35 @@ impl Lowering<'_> {
                 .help("give it another name if the predefined value is ever needed"),
             );
         }
-        let Some(view) = View::new(&entry.value, parameter()) else {
-            self.missing_description(&name, entry.key_span);
-            return Some(Parameter::plain(name));
+        // A question says itself what its fields are for.
+        let needs_description = |view: Option<&View<'_>>| {
+            !asked
+                && view.is_none_or(|view| view.entry("description").is_none() && view.flag("deprecated") != Some(true))
         };
+        let Some(view) = View::new(&entry.value, parameter()) else {
+            if needs_description(None) {
+                self.missing_description(&name, entry.key_span);
+            }
+            return Some(Parameter { asked, ..Parameter::plain(name) });
+        };
+        let schema = self.parameter_schema(&view);
+        let described = schema.as_ref().map(|schema| Parameter::of_property(&name, schema.json(), false));
         let written_type = view.choice("type").unwrap_or("string");
-        let kind = type_named(written_type);
+        let kind = described.as_ref().map_or_else(|| type_named(written_type), |described| described.kind);
         let mut validation =
             view.object("validation").map(|rules| self.validation(&rules, kind, entry)).unwrap_or_default();
         if written_type == "character" && validation.items.is_none() {
             let shape = Shape { kind: ParameterType::String, validation: Validation::default(), description: None };
             validation.items = Some(Box::new(shape));
         }
-        let description = view.string("description").unwrap_or_default();
-        if view.entry("description").is_none() && view.flag("deprecated") != Some(true) {
+        let of_schema = described.as_ref().map(|described| described.description.clone());
+        let description = view.string("description").or(of_schema).unwrap_or_default();
+        if description.is_empty() && needs_description(Some(&view)) {
             self.missing_description(&name, entry.key_span);
         }
         let expected = Expected::new(kind, &validation);
         let default = view.entry("default").map(|entry| self.literal(&entry.value, expected, Scope::Call));
+        let default = default.or_else(|| described.and_then(|described| described.default));
         let examples = view.items("examples").iter().map(|node| value(node, expected)).collect();
         let required = view.flag("required").unwrap_or(false);
         if let (true, Some(default)) = (required, view.entry("default")) {
@@ -109,8 +124,8 @@ impl Lowering<'_> {
             path: view.flag("path").unwrap_or(false),
             sensitive: view.flag("sensitive").unwrap_or(false),
             deprecated: self.deprecation(&view, all),
-            asked: false,
-            schema: None,
+            asked,
+            schema,
             name,
             description,
             kind,
@@ -129,7 +144,7 @@ impl Lowering<'_> {
         );
     }
 
-    fn deprecation(&self, view: &View<'_>, all: &[Entry]) -> Option<Deprecation> {
+    fn deprecation(&self, view: &View<'_>, all: &[&Entry]) -> Option<Deprecation> {
         let deprecation = self.tool_deprecation(view)?;
         if let Some(text) = view.text("deprecated-alternative") {
             let names = || all.iter().map(|entry| entry.key.as_str());
@@ -483,8 +498,45 @@ pub(crate) fn parameters_in(literal: &Literal, names: &mut BTreeSet<String>) {
 }
 
 impl Parameter {
+    /// The parameters that a JSON Schema of type `object` describes, in its order.
+    pub fn of_schema(schema: &Json) -> Vec<Self> {
+        let required = |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|n| n == name));
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        properties.map(|(name, part)| Self::of_property(name, part, required(name))).collect()
+    }
+
+    /// The parameter that a property of a JSON Schema describes; what our types cannot say stays with the schema.
+    fn of_property(name: &str, part: &Json, required: bool) -> Self {
+        let text = |key: &str| part[key].as_str().map(str::to_owned);
+        // With null beside it, a type is still that of every value.
+        let kind = match &part["type"] {
+            Json::String(only) => type_named(only),
+            Json::Array(types) => match types.iter().filter(|one| *one != "null").collect::<Vec<_>>()[..] {
+                [only] => only.as_str().map_or(ParameterType::Any, type_named),
+                _ => ParameterType::Any,
+            },
+            _ => ParameterType::Any,
+        };
+        let items = part["examples"].as_array().cloned().unwrap_or_default();
+        let mut parameter = Self {
+            description: text("description").unwrap_or_default(),
+            kind,
+            required,
+            default: part.get("default").map(|default| Value::from(default.clone()).into()),
+            examples: items.into_iter().map(Value::from).collect(),
+            deprecated: (part["deprecated"] == true).then(Deprecation::default),
+            schema: Some(part.clone().into()),
+            ..Self::plain(name.to_owned())
+        };
+        let choices = part["enum"].as_array().filter(|choices| choices.iter().all(Json::is_string));
+        if let (ParameterType::String, Some(choices)) = (kind, choices) {
+            parameter.validation.allowed = Some(choices.iter().cloned().map(Value::from).collect());
+        }
+        parameter
+    }
+
     /// A string parameter about which nothing else is said.
-    fn plain(name: String) -> Self {
+    pub(crate) fn plain(name: String) -> Self {
         Self {
             name,
             description: String::new(),

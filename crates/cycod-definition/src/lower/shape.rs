@@ -25,6 +25,8 @@ impl Shape<'_> {
     fn value(&self, node: &Node, takes: Takes, name: &str) {
         match takes {
             Takes::Any => {}
+            Takes::Schema if node.as_mapping().is_none() => self.wrong(node, takes, name),
+            Takes::Schema => {}
             Takes::Object(section) => self.object(node, section, name),
             Takes::List(item) => self.list(node, *item, name),
             Takes::Map(_, value) => self.map(node, *value, name),
@@ -32,7 +34,12 @@ impl Shape<'_> {
                 let known = node
                     .as_mapping()
                     .is_some_and(|entries| entries.iter().any(|entry| section.key(&entry.key).is_some()));
-                if known { self.object(node, section, name) } else { self.value(node, *other, name) }
+                match (&node.kind, other) {
+                    (NodeKind::Mapping(_), Takes::Map(..)) if !known => self.value(node, *other, name),
+                    (NodeKind::Mapping(_), _) => self.object(node, section, name),
+                    (NodeKind::Sequence(_), _) => self.wrong(node, takes, name),
+                    (NodeKind::Scalar(_), _) => self.value(node, *other, name),
+                }
             }
             Takes::Texts | Takes::Templates => self.one_or_many(node, Takes::Text, takes, name),
             Takes::Choices(words) => self.one_or_many(node, Takes::Choice(words), takes, name),

@@ -28,6 +28,7 @@ impl Lowering<'_> {
             (view.map("default-parameters").len(), "default-parameters"),
             (view.items("steps").len(), "steps"),
             (view.items("tests").len(), "tests"),
+            (view.map("asks").len(), "asks"),
         ];
         for (count, what) in counted {
             let span = view.entry(what).map_or(top, |entry| entry.key_span);
@@ -37,7 +38,12 @@ impl Lowering<'_> {
         }
         self.names.parameters = self.parameter_names(view);
         self.names.steps = view.objects("steps").iter().filter_map(|step| step.string("name")).collect();
-        self.parameters = self.lower_parameters(view.map("parameters"));
+        let (input_schema, described) = self.input_schema(view).unzip();
+        let fields = self.form_fields(view);
+        let written: Vec<&Entry> = view.map("parameters").iter().collect();
+        self.parameters = described.unwrap_or_default();
+        self.parameters.extend(self.lower_parameters(&written, &fields));
+        self.parameters.extend(self.plain_answers(view));
         let description = view.string("description");
         if view.entries.iter().all(|entry| entry.key != "description") && !alias {
             self.sink.report(
@@ -57,8 +63,8 @@ impl Lowering<'_> {
                 None => return (name, None),
             },
             description,
-            title: None,
-            group: None,
+            title: view.string("title"),
+            group: view.string("group"),
             version: self.version(view),
             min_cycod_version: self.min_cycod_version(view),
             body: match body {
@@ -66,13 +72,14 @@ impl Lowering<'_> {
                 None => Body::Steps(Vec::new()),
             },
             parameters: self.parameters.clone(),
-            input_schema: None,
-            returns: None,
-            produces: crate::Produces::Text,
-            offer: crate::Offer::Tool,
-            hints: crate::Hints::default(),
-            asks: Vec::new(),
-            reports: false,
+            input_schema,
+            returns: view.entry("returns").and_then(|entry| self.json_schema(entry)),
+            produces: self.produces(view),
+            offer: self.offer(view),
+            hints: self.hints(view),
+            asks: self.asks(view),
+            reports: view.flag("reports").unwrap_or(false),
+            task: self.task(view),
             function_calling: self.function_calling(view),
             security: self.security(view),
             environment: view
@@ -96,7 +103,8 @@ impl Lowering<'_> {
             uses_temp: false,
         };
         tool.uses_temp = self.uses_temp.get();
-        crate::check::unused::check(&tool, view.map("parameters"), self);
+        self.check_ask_cycles(&tool, view);
+        crate::check::unused::check(&tool, &[written, fields].concat(), self);
         crate::check::ignored::in_tool(&tool, view, self);
         crate::check::ignored::in_alias(&tool, view, self);
         (name, Some(tool))
@@ -172,7 +180,11 @@ impl Lowering<'_> {
     fn parameter_names(&self, view: &View<'_>) -> Vec<String> {
         let keys = |entries: &[Entry]| entries.iter().map(|entry| entry.key.clone()).collect::<Vec<_>>();
         let mut names = keys(view.map("parameters"));
+        let described = view.node("input-schema").and_then(|schema| schema.get("properties"));
+        names.extend(keys(described.and_then(|properties| properties.as_mapping()).unwrap_or_default()));
         names.extend(keys(view.map("default-parameters")));
+        names.extend(self.form_fields(view).into_iter().map(|entry| entry.key.clone()));
+        names.extend(self.plain_answers(view).into_iter().map(|parameter| parameter.name));
         names.retain(|name| is_parameter_name(name));
         names
     }

@@ -201,6 +201,6 @@ mod tests {
             .collect();
         // Only one of the ways to execute something can be used at a time, and this is no alias.
         let others = ["cmd", "pwsh", "run", "python"];
-        assert_eq!(absent, [&others[..], &["base-tool", "default-parameters"], &others].concat());
+        assert_eq!(absent, [&others[..], &["input-schema", "base-tool", "default-parameters"], &others].concat());
     }
 }

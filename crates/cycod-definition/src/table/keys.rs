@@ -4,7 +4,7 @@ use super::{
     Key, Section,
     Takes::{
         self, Any, Bool, Choice, Choices, Command, Condition, Either, Integer, List, Map, Milliseconds, Number,
-        Object, Pattern, Size, Template, Templates, Text, Texts,
+        Object, Pattern, Schema, Size, Template, Templates, Text, Texts,
     },
 };
 
@@ -48,6 +48,8 @@ pub(crate) static TOOL: Section = Section {
     keys: &[
         key("name", Text, "What the tool is called: letters, digits, `_`, `.` and `-`, at most 64.").or("the file's name without its ending"),
         key("description", Text, "What the tool is for; people and models choose by it. Required, except for an alias, which takes its base's."),
+        key("title", Text, "What people see instead of the name."),
+        key("group", Text, "The group it is listed and offered under."),
         key("version", Text, "The tool's own version, `MAJOR.MINOR.PATCH`.").chapter("Version Properties"),
         key("min-cycod-version", Text, "The oldest version of cycod that can run it. An older one lists it as unavailable and refuses to run it.").chapter("Version Properties"),
         exec("bash", Command, "Run by `bash --noprofile --norc`."),
@@ -64,6 +66,14 @@ pub(crate) static TOOL: Section = Section {
         key("shell", Text, "Who reads `script`: a shell, an interpreter, or a command line in which `{0}` is the script's path and `{1}` the arguments. The default for steps as well.").or("the platform's default shell, with a warning"),
         key("shell-options", Choices(SHELL_OPTIONS), "Options set before the command in bash, sh and zsh."),
         key("parameters", Map("NAME", &Object(&PARAMETER)), "What the tool takes, in the order shown to people and models."),
+        key("input-schema", Schema, "What the tool takes, as a JSON Schema of type `object`, in place of `parameters`. Its properties are the parameters; models and hosts get it word for word."),
+        key("returns", Schema, "The JSON Schema of what it prints: one JSON value, which is held to it. Implies `produces: application/json`."),
+        key("produces", Text, "What it prints: `text/plain`, `application/json` (one value), `content-blocks` (a JSON array of texts, images, audio, resources and links), or the media type of the one file whose bytes it prints.").or("text/plain"),
+        key("offer", Either(&OFFER, &Choice(&["tool", "prompt"])), "How hosts are shown it: a tool for models, a prompt that people choose, or a resource.").or("tool"),
+        key("hints", Object(&HINTS), "What hosts are told about its effects, beside what the tags say."),
+        key("asks", Map("QUESTION", &Object(&ASK)), "What is asked of others before it runs. The answers are parameters that no caller gives."),
+        key("reports", Bool, "Whether its processes find in `CYCOD_REPORT` a file to write progress and log messages to, one JSON object a line.").or("false"),
+        key("task", Choice(&["never", "offered", "required"]), "Whether hosts that know tasks may, or must, run it as one.").or("never"),
         key("type", Choice(&["alias"]), "`alias` makes the tool another name of `base-tool`.").chapter("Tool Aliasing"),
         key("base-tool", Text, "The tool behind an alias.").chapter("Tool Aliasing"),
         key("default-parameters", Map("PARAMETER", &Any), "Defaults that replace the base's; they stay overridable.").chapter("Tool Aliasing"),
@@ -89,6 +99,41 @@ pub(crate) static TOOL: Section = Section {
         key("deprecated-alternative", Text, "The tool to use instead.").chapter("Backward Compatibility"),
         key("risky", Bool, "`true` raises the level to `run`; `false` changes nothing."),
         key("riskLevel", Choice(&["low", "medium", "high", "critical"]), "Raises the level: low is read, medium write, high and critical run. Never lowers it."),
+    ],
+};
+
+static OFFER: Section = Section {
+    noun: "a resource",
+    doc: "A tool whose output hosts read as the content of a resource.",
+    strict: false,
+    keys: &[key("resource", Text, "Its address. With `{parameter}` in it, a template of addresses.")],
+};
+
+static HINTS: Section = Section {
+    noun: "`hints`",
+    doc: "What hosts are told about a tool's effects. A hint never lowers the level.",
+    strict: false,
+    keys: &[
+        key("read-only", Bool, "It changes nothing."),
+        key("read_only", Bool, "Another name for `read-only`.").synonym_of("read-only"),
+        key("destructive", Bool, "It may destroy something."),
+        key("idempotent", Bool, "Doing it twice is the same as doing it once."),
+        key("open-world", Bool, "It reaches things outside this machine."),
+        key("open_world", Bool, "Another name for `open-world`.").synonym_of("open-world"),
+    ],
+};
+
+static ASK: Section = Section {
+    noun: "a question",
+    doc: "One question, with exactly one of `person`, `model` and `roots`. It is asked when every answer that its words refer to is there.",
+    strict: false,
+    keys: &[
+        key("person", Template, "What the person at the host is asked. Without `fields` for consent alone, and the parameter called like the question is `true`."),
+        key("fields", Map("PARAMETER", &Object(&PARAMETER)), "The form the person fills in. Each field is a parameter of the tool."),
+        key("model", Template, "What the host's model is asked. The answer is the parameter called like the question."),
+        key("max-tokens", Integer(1), "How long the model's answer may be.").or("1000"),
+        key("roots", Bool, "`true`: the host is asked which directories it works in. The answer, a list of addresses, is the parameter called like the question."),
+        key("within", Choice(&["call", "task"]), "Where the tool runs as a task: whether it is asked before, or while the task waits.").or("call"),
     ],
 };
 
@@ -180,6 +225,7 @@ static PARAMETER: Section = Section {
         key("description", Text, "What it is for.").chapter("Parameter Definition"),
         key("required", Bool, "Whether a call must give it; a default satisfies.").or("false").chapter("Parameter Definition"),
         key("default", Any, "Its value when a call gives none. Texts may refer to other parameters.").chapter("Default Values"),
+        key("schema", Schema, "What it accepts, as a JSON Schema, in place of `type` and `validation`; models and hosts get it word for word."),
         key("validation", Object(&VALIDATION), "Rules for its value, checked before any transform.").chapter("Parameter Definition"),
         key("transform", Text, "A predefined transform, or a JavaScript expression over `value`.").chapter("Parameter Transforms"),
         key("format", Template, "How it appears in a command: text around `{value}`, or a number format such as `0000`.").chapter("Parameter Formatting"),
@@ -426,6 +472,11 @@ static CHANGE: Section = Section {
 /// `commands`, of a tool and of a step.
 pub(crate) fn commands() -> &'static Section {
     &COMMANDS
+}
+
+/// A question.
+pub(crate) fn ask() -> &'static Section {
+    &ASK
 }
 
 /// A parameter.

@@ -9,7 +9,7 @@ mod keys;
 mod reference;
 mod schema;
 
-pub(crate) use keys::{ENVIRONMENT, TOOL, commands, parameter};
+pub(crate) use keys::{ENVIRONMENT, TOOL, ask, commands, parameter};
 pub use reference::key_reference;
 #[cfg(test)]
 pub(crate) use reference::sections;
@@ -85,6 +85,8 @@ pub(crate) enum Takes {
     Map(&'static str, &'static Takes),
     /// A mapping with known keys, or when it has none of them the second.
     Either(&'static Section, &'static Takes),
+    /// A JSON Schema.
+    Schema,
     /// Anything.
     Any,
 }
@@ -123,7 +125,10 @@ impl Takes {
             Self::Choice(words) => one_of(words),
             Self::Texts | Self::Templates => "text or a list of texts".to_owned(),
             Self::Choices(words) => format!("{} or a list of them", one_of(words)),
-            Self::Object(_) | Self::Map(..) | Self::Either(..) => "a mapping".to_owned(),
+            Self::Object(_) | Self::Map(..) => "a mapping".to_owned(),
+            Self::Either(_, Self::Map(..)) => "a mapping".to_owned(),
+            Self::Either(_, other) => format!("{} or a mapping", other.describe()),
+            Self::Schema => "a JSON Schema".to_owned(),
             Self::List(item) => match item {
                 Self::Object(_) => "a list of mappings".to_owned(),
                 _ => "a list".to_owned(),

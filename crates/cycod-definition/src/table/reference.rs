@@ -73,7 +73,10 @@ fn row(key: &Key) -> String {
     };
     let takes = match key.takes {
         Takes::Map(name, value) => format!("a mapping of `{name}` to {}", value.describe()),
-        Takes::Either(section, _) => format!("{}, or a mapping of names to text", section.noun),
+        Takes::Either(section, Takes::Map(..)) => format!("{}, or a mapping of names to text", section.noun),
+        Takes::Either(section, other) => {
+            format!("{}, or [{}](#{})", other.describe(), section.noun.replace('`', ""), section.anchor())
+        }
         Takes::Object(section) => format!("[{}](#{})", section.noun.replace('`', ""), section.anchor()),
         Takes::List(Takes::Object(section)) => {
             format!("a list of [{}](#{})", section.noun.replace('`', ""), section.anchor())

@@ -1,0 +1,46 @@
+use crate::{
+    Body, Environment, FilePaths, FunctionCalling, Hints, JsonSchema, Metadata, Offer, Parameter, Produces, RemoteTool,
+    Requires, Resources, Security, TaskSupport, Tool, ToolName,
+};
+
+impl Tool {
+    /// A tool of another program that takes what `input` describes, and about which nothing else is known.
+    pub fn remote(name: ToolName, remote: RemoteTool, input: JsonSchema) -> Self {
+        Self {
+            name,
+            description: None,
+            title: None,
+            group: None,
+            version: None,
+            min_cycod_version: None,
+            body: Body::Remote(remote),
+            parameters: Parameter::of_schema(input.json()),
+            input_schema: Some(input),
+            returns: None,
+            produces: Produces::default(),
+            offer: Offer::default(),
+            hints: Hints::default(),
+            asks: Vec::new(),
+            reports: false,
+            task: TaskSupport::default(),
+            function_calling: FunctionCalling::default(),
+            security: Security::default(),
+            environment: Environment::default(),
+            file_paths: FilePaths::default(),
+            metadata: Metadata::default(),
+            tests: Vec::new(),
+            timeout: None,
+            platforms: Default::default(),
+            tags: Vec::new(),
+            ignore_errors: false,
+            input: None,
+            interactive: None,
+            resources: Resources::default(),
+            requires: Requires::default(),
+            deprecated: None,
+            changelog: Vec::new(),
+            declared_risk: None,
+            uses_temp: false,
+        }
+    }
+}
