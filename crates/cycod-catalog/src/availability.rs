@@ -36,6 +36,8 @@ pub enum Reason {
     NewerVersion(semver::Version),
     /// It asks to be held to something that cannot be enforced.
     NotEnforced(Demand),
+    /// The program that offers it is not trusted with it.
+    Withheld(String),
 }
 
 impl fmt::Display for Reason {
@@ -53,6 +55,7 @@ impl fmt::Display for Reason {
             Self::MissingVariable(name) => write!(f, "requires the environment variable `{name}`"),
             Self::NewerVersion(version) => write!(f, "requires cycod {version} or newer"),
             Self::NotEnforced(demand) => write!(f, "asks for {demand}, which cannot be enforced here"),
+            Self::Withheld(why) => f.write_str(why),
         }
     }
 }

@@ -2,13 +2,14 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use cycod_definition::{Host, Level};
 use cycod_diagnostic::closest;
 
 use crate::{
-    Availability, Entry, Problem, Scope, ScopeFilter, Scopes, State, Summary, ToolDirectory, Writer,
+    Adopted, Availability, Entry, Problem, Scope, ScopeFilter, Scopes, State, Summary, ToolDirectory, Writer,
     availability::Machine,
     codes,
     read::{Outcome, Reading},
@@ -20,6 +21,8 @@ use crate::{
 pub struct Catalog {
     scopes: Scopes,
     shelves: Vec<Shelf>,
+    /// By key.
+    adopted: BTreeMap<String, Arc<Adopted>>,
     machine: Machine,
 }
 
@@ -55,7 +58,16 @@ impl Catalog {
 
     fn open_with(scopes: Scopes, host: &Host, cache: Option<&Cache>) -> Self {
         let shelves = scopes.directories().iter().cloned().map(|directory| Shelf::open(directory, cache)).collect();
-        Self { scopes, shelves, machine: Machine::of(host) }
+        Self { scopes, shelves, adopted: BTreeMap::new(), machine: Machine::of(host) }
+    }
+
+    /// Adds the tools that other programs offer, after all that are in files.
+    ///
+    /// Of two with one name the first is kept.
+    pub fn adopt(&mut self, tools: impl IntoIterator<Item = Adopted>) {
+        for adopted in tools {
+            self.adopted.entry(adopted.tool.name.key()).or_insert_with(|| Arc::new(adopted));
+        }
     }
 
     /// The directories it was opened with.
@@ -82,12 +94,21 @@ impl Catalog {
         let levels: Vec<Vec<Level>> = by_key
             .iter()
             .map(|(key, group)| {
-                let used = |key: &str| by_key.get(key).and_then(|group| winner(group)).cloned();
+                let used =
+                    |key: &str| by_key.get(key).and_then(|group| winner(group)).cloned().or_else(|| self.remote(key));
                 group.iter().map(|candidate| level(key, &candidate.reading, &used)).collect()
             })
             .collect();
         let groups = by_key.into_iter().zip(levels);
-        groups.flat_map(|((key, group), levels)| self.resolve(&key, group, &levels)).collect()
+        let mut entries: Vec<Entry> =
+            groups.flat_map(|((key, group), levels)| self.resolve(&key, group, &levels)).collect();
+        if !self.adopted.is_empty() {
+            let adopted: Vec<Entry> = self.adopted.iter().map(|(key, one)| one.entry(self.holder(key))).collect();
+            entries.extend(adopted);
+            // Stable: of one name, the files stay first.
+            entries.sort_by_cached_key(|entry| entry.name.to_ascii_lowercase());
+        }
+        entries
     }
 
     /// Returns the entry that `name` leads to among the scopes asked for, in whatever state it is.
@@ -97,16 +118,29 @@ impl Catalog {
     pub fn find(&self, name: &str, filter: ScopeFilter) -> Option<Entry> {
         let key = name.to_ascii_lowercase();
         let group = self.with_key(&key);
-        let used = |key: &str| winner(&self.with_key(key)).cloned();
+        let used = |key: &str| winner(&self.with_key(key)).cloned().or_else(|| self.remote(key));
         let levels: Vec<Level> = group.iter().map(|candidate| level(&key, &candidate.reading, &used)).collect();
-        let entries = self.resolve(&key, group, &levels);
-        entries.into_iter().find(|entry| self.scopes.admits(filter, entry.scope))
+        let entries = self.resolve(&key, group, &levels).into_iter();
+        let adopted = self.adopted.get(&key).map(|adopted| adopted.entry(self.holder(&key)));
+        entries.chain(adopted).find(|entry| self.scopes.admits(filter, entry.scope))
     }
 
     /// Returns the name nearest to `name`, for "did you mean".
     pub fn suggest(&self, name: &str) -> Option<String> {
-        let names: BTreeSet<String> = self.candidates().map(|candidate| candidate.reading.name).collect();
+        let mut names: BTreeSet<String> = self.candidates().map(|candidate| candidate.reading.name).collect();
+        names.extend(self.adopted.values().map(|adopted| adopted.tool.name.to_string()));
         closest(name, names.iter().map(String::as_str)).map(str::to_owned)
+    }
+
+    /// The file that holds a name, if one does.
+    fn holder(&self, key: &str) -> Option<PathBuf> {
+        self.with_key(key).into_iter().find(Candidate::takes_name).map(|candidate| candidate.path)
+    }
+
+    /// What a tool of another program means for those that use it.
+    fn remote(&self, key: &str) -> Option<Summary> {
+        let adopted = self.adopted.get(key)?;
+        Some(Summary { own_level: Some(adopted.level()), ..Summary::default() })
     }
 
     fn candidates(&self) -> impl Iterator<Item = Candidate<'_>> {
@@ -164,7 +198,10 @@ impl Catalog {
                 };
                 let &ToolDirectory { scope, style, .. } = one.directory;
                 let name = one.reading.name;
-                (!takes_name, Entry { name, path: one.path, scope, style, summary, level, state, availability })
+                (
+                    !takes_name,
+                    Entry { name, path: one.path, scope, style, summary, level, state, availability, adopted: None },
+                )
             })
             .collect();
         entries.sort_by(|(one_last, one), (other_last, other)| {

@@ -1,10 +1,10 @@
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use cycod_definition::{Level, Tool};
 use cycod_diagnostic::{Diagnostic, Severity, SourceFile};
 
 use crate::{
-    Availability, Problem, Scope, Style, Summary, codes,
+    Adopted, Availability, Problem, Scope, Style, Summary, codes,
     read::{self, Outcome},
 };
 
@@ -27,6 +27,8 @@ pub struct Entry {
     pub state: State,
     /// Whether it can run on this machine.
     pub availability: Availability,
+    /// The tool itself, when it is in no file.
+    pub adopted: Option<Arc<Adopted>>,
 }
 
 /// Whether a tool's name leads to it.
@@ -97,6 +99,9 @@ impl Entry {
     ///
     /// A shadowed tool loads, so that it can be looked at; a duplicate does not.
     pub fn load(&self) -> Result<Opened, LoadError> {
+        if let Some(adopted) = &self.adopted {
+            return Ok(Opened { tool: adopted.tool.clone(), source: adopted.source(), diagnostics: Vec::new() });
+        }
         let mut checked = read::check(&self.path);
         self.add_problems_of_the_directory(&mut checked);
         let is_broken = checked.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
@@ -118,6 +123,9 @@ impl Entry {
 
     /// Reads the file as it is now and returns its text with everything that is wrong with it.
     pub fn diagnostics(&self) -> (SourceFile, Vec<Diagnostic>) {
+        if let Some(adopted) = &self.adopted {
+            return (adopted.source(), Vec::new());
+        }
         let mut checked = read::check(&self.path);
         self.add_problems_of_the_directory(&mut checked);
         (checked.source, checked.diagnostics)

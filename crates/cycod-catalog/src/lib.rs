@@ -6,6 +6,7 @@
 //! A catalog is a snapshot: it says what was there when it was opened. [`Entry::load`] reads the file again
 //! and refuses when it has become another tool, so that what is run is what is in the file now.
 
+mod adopted;
 mod availability;
 mod catalog;
 #[cfg(unix)]
@@ -26,6 +27,7 @@ mod stamp;
 mod summary;
 mod write;
 
+pub use adopted::Adopted;
 pub use availability::{Availability, Reason};
 pub use catalog::Catalog;
 pub use entry::{Entry, LoadError, Opened, State};

@@ -9,17 +9,20 @@ pub enum Scope {
     User,
     /// The machine: `/etc/cycod` and its like.
     Global,
+    /// Other programs: the tools of MCP servers, which are in no file of ours.
+    Mcp,
 }
 
 impl Scope {
     /// Every scope, the winning one first.
-    pub const ALL: [Self; 3] = [Self::Local, Self::User, Self::Global];
+    pub const ALL: [Self; 4] = [Self::Local, Self::User, Self::Global, Self::Mcp];
 
     /// Every name a scope goes by; the first of a scope is the one we write.
-    pub const NAMES: [(&'static str, Self); 5] = [
+    pub const NAMES: [(&'static str, Self); 6] = [
         ("local", Self::Local),
         ("user", Self::User),
         ("global", Self::Global),
+        ("mcp", Self::Mcp),
         ("project", Self::Local),
         ("personal", Self::User),
     ];
@@ -30,6 +33,7 @@ impl Scope {
             Self::Local => "local",
             Self::User => "user",
             Self::Global => "global",
+            Self::Mcp => "mcp",
         }
     }
 }

@@ -36,6 +36,8 @@ pub enum Style {
     Cassidy,
     /// `.mimir/tools`: YAML with code.
     Mimir,
+    /// No directory: what other programs offer.
+    Mcp,
 }
 
 impl Style {
@@ -52,6 +54,7 @@ impl Style {
             Self::Cycod => is("yaml") || is("yml") || is("json") || is("md"),
             Self::Cassidy => is("md"),
             Self::Mimir => is("yml"),
+            Self::Mcp => false,
         }
     }
 }
@@ -137,7 +140,7 @@ impl Scopes {
         Cache::new(self.user.join("cache").join("catalog"))
     }
 
-    /// The directory into which new tools of `scope` are written.
+    /// The directory into which new tools of `scope` are written; none that exists for other programs' tools.
     pub fn written(&self, scope: Scope) -> PathBuf {
         match scope {
             Scope::Local => self.local.join("tools"),
@@ -146,6 +149,7 @@ impl Scopes {
                 let first = self.directories.iter().find(|directory| directory.scope == Scope::Global);
                 first.map_or_else(|| PathBuf::from("/etc/cycod/tools"), |directory| directory.path.clone())
             }
+            Scope::Mcp => PathBuf::from("mcp:"),
         }
     }
 

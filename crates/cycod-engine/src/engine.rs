@@ -1,13 +1,13 @@
 use std::{io, sync::Arc, time::Duration};
 
 use cycod_call::{Given, Scripts};
-use cycod_catalog::{Catalog, Entry, Opened, Overrides, ScopeFilter, Scopes};
+use cycod_catalog::{Adopted, Catalog, Entry, Opened, Overrides, ScopeFilter, Scopes};
 use cycod_definition::{Host, Tool, Value};
 use cycod_diagnostic::Refusal;
 use cycod_plan::{Library, Plan, PlanError, Preview, Request};
 use cycod_policy::{Approved, Approver, Decision, Grant, Question, Surface, Verdict, decide};
 use cycod_process::Stop;
-use cycod_run::{Driver, RunReport, Sink, run};
+use cycod_run::{Driver, Remotes, RunReport, Sink, run};
 
 use crate::{Control, EngineError};
 
@@ -18,6 +18,7 @@ pub struct Engine {
     catalog: Catalog,
     scripts: JavaScript,
     grants: Vec<Grant>,
+    remotes: Option<Arc<dyn Remotes>>,
 }
 
 /// Transforms written in JavaScript, in an engine that is started when the first is met.
@@ -37,12 +38,18 @@ impl Engine {
         let scopes = Scopes::discover(&host, &overrides);
         host.workspace = scopes.workspace().to_owned();
         let catalog = Catalog::open(scopes, &host);
-        Self { host: Arc::new(host), catalog, scripts: JavaScript::default(), grants: Vec::new() }
+        Self { host: Arc::new(host), catalog, scripts: JavaScript::default(), grants: Vec::new(), remotes: None }
     }
 
     /// Allows something beforehand to every model.
     pub fn grant(&mut self, grants: Vec<Grant>) {
         self.grants.extend(grants);
+    }
+
+    /// Adds the tools that other programs offer, and the way to call them.
+    pub fn adopt(&mut self, remotes: Arc<dyn Remotes>, tools: impl IntoIterator<Item = Adopted>) {
+        self.catalog.adopt(tools);
+        self.remotes = Some(remotes);
     }
 
     /// The machine and the moment.
@@ -169,7 +176,7 @@ impl Engine {
     /// # Errors
     /// When the system has no descriptors left.
     pub fn control(&self) -> io::Result<Control> {
-        Ok(Control { stop: Stop::new()?, is_attended: false })
+        Ok(Control { stop: Stop::new()?, is_attended: false, keep: None })
     }
 
     /// Runs an approved plan to its end.
@@ -178,8 +185,8 @@ impl Engine {
             scripts: &self.scripts,
             stop: &control.stop,
             is_attended: control.is_attended,
-            remotes: None,
-            keep: None,
+            remotes: self.remotes.as_deref(),
+            keep: control.keep,
         };
         run(approved, &driver, sink)
     }

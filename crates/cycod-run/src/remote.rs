@@ -1,11 +1,11 @@
-use std::time::Instant;
+use std::{fmt, time::Instant};
 
 use cycod_definition::{RemoteTool, Value};
 use cycod_diagnostic::Refusal;
 use cycod_process::Stop;
 
 /// The way to tools that other programs offer.
-pub trait Remotes: Send + Sync {
+pub trait Remotes: fmt::Debug + Send + Sync {
     /// Calls a tool and waits for its result, for the call's stop or for its deadline, whichever is first.
     ///
     /// What the other side says while it works goes to `follow`, a line at a time.

@@ -1,0 +1,82 @@
+use std::{path::PathBuf, sync::Arc};
+
+use cycod_definition::{Body, Level, Tool, level};
+use cycod_diagnostic::SourceFile;
+use serde_json::{Map, Value as Json, json};
+
+use crate::{Availability, Entry, Reason, Scope, State, Style, Summary};
+
+/// A tool that another program offers, and no file describes.
+#[derive(Clone, Debug)]
+pub struct Adopted {
+    /// The tool.
+    pub tool: Tool,
+    /// Why it may not be called now.
+    pub withheld: Option<String>,
+}
+
+impl PartialEq for Adopted {
+    /// Whether both are the same tool of the same program, in the same state.
+    fn eq(&self, other: &Self) -> bool {
+        let remote = |adopted: &Self| match &adopted.tool.body {
+            Body::Remote(remote) => Some(remote.clone()),
+            _ => None,
+        };
+        remote(self) == remote(other) && self.withheld == other.withheld
+    }
+}
+
+impl Eq for Adopted {}
+
+impl Adopted {
+    /// The entry of the tool. It takes no name away from files.
+    pub(crate) fn entry(self: &Arc<Self>, shadowed: Option<PathBuf>) -> Entry {
+        let own_level = level(&self.tool, &|_| None);
+        Entry {
+            name: self.tool.name.as_str().to_owned(),
+            path: self.place().into(),
+            scope: Scope::Mcp,
+            style: Style::Mcp,
+            summary: Summary::of(&self.tool, own_level, 0),
+            level: own_level,
+            state: shadowed.map_or(State::Active, |by| State::Shadowed { by }),
+            availability: match &self.withheld {
+                None => Availability::Available,
+                Some(why) => Availability::Unavailable(vec![Reason::Withheld(why.clone())]),
+            },
+            adopted: Some(Arc::clone(self)),
+        }
+    }
+
+    /// Where it comes from, in place of a file: `mcp:SERVER/TOOL`.
+    fn place(&self) -> String {
+        match &self.tool.body {
+            Body::Remote(remote) => format!("mcp:{}/{}", remote.server, remote.tool),
+            _ => "mcp:".to_owned(),
+        }
+    }
+
+    /// What a file would say about it.
+    pub(crate) fn source(&self) -> SourceFile {
+        let tool = &self.tool;
+        let mut document = Map::new();
+        let mut set = |key: &str, value: Option<Json>| {
+            if let Some(value) = value {
+                document.insert(key.to_owned(), value);
+            }
+        };
+        set("name", Some(json!(tool.name.as_str())));
+        set("title", tool.title.clone().map(Json::String));
+        set("description", tool.description.clone().map(Json::String));
+        set("mcp", Some(json!(self.place().trim_start_matches("mcp:"))));
+        set("tags", Some(json!(tool.tags)));
+        set("input-schema", tool.input_schema.as_ref().map(|schema| schema.json().clone()));
+        set("returns", tool.returns.as_ref().map(|schema| schema.json().clone()));
+        SourceFile::new(self.place(), format!("{:#}\n", Json::Object(document)))
+    }
+
+    /// How dangerous it is.
+    pub(crate) fn level(&self) -> Level {
+        level(&self.tool, &|_| None)
+    }
+}
