@@ -27,6 +27,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use super::Session;
 use super::launch::{self, Pipes, Purpose, Warden};
@@ -41,6 +43,9 @@ const STAND_IN: &str = "echo 'this shell was prepared and got no program' >&2; e
 const ROOM: [usize; 2] = [1024, 64 * 1024];
 /// What a text speaks of when it could tell that it was prepared.
 const TELLING: [&str; 8] = ["BASH_ARG", "BASH_ENV", "BASH_EXECUTION_STRING", "SECONDS", ")T", "cmdline", "$_", "{_"];
+/// How often we look whether an execution is done, and how long we wait in between.
+const PATIENCE: u32 = 1000;
+const MOMENT: Duration = Duration::from_micros(20);
 /// Options that change nothing for the lines of [`WAKING`].
 const OPTIONS: [&str; 6] = ["--noprofile", "--norc", "-e", "-u", "-f", "-C"];
 const NAMED_OPTIONS: [&str; 5] = ["errexit", "nounset", "noglob", "noclobber", "pipefail"];
@@ -154,10 +159,9 @@ impl Prepared {
         warden.started().ok()?;
         let process = warden.program()?;
         let name = spec.program.arg0.as_deref().unwrap_or(spec.program.path.as_os_str());
-        // The arguments stand in memory one behind the other.
-        let before = std::iter::once(name).chain(key.program.args.iter().map(OsString::as_os_str));
-        let place = arguments(process)? + before.map(|word| word.len() + 1).sum::<usize>();
-        Some(Prepared { warden, pipes, gate, process, place })
+        let words = std::iter::once(name).chain(spec.program.args.iter().map(OsString::as_os_str));
+        let end = end_of_arguments(process, words.map(|word| word.len() + 1).sum())?;
+        Some(Prepared { warden, pipes, gate, process, place: end - key.room })
     }
 
     /// Whether the shell has come to where it waits.
@@ -205,10 +209,21 @@ type Transfer = unsafe extern "C" fn(
     libc::c_ulong,
 ) -> isize;
 
-/// Where the arguments of a process begin in its memory.
-fn arguments(process: i32) -> Option<usize> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The third field follows the name, which may hold anything; the beginning of the arguments is the forty-eighth.
-    let (_, fields) = stat.rsplit_once(") ")?;
-    fields.split(' ').nth(45)?.parse().ok().filter(|&place| place != 0)
+/// Where the arguments of a process end in its memory, once they are there.
+///
+/// The warden is told of the execution while the kernel still puts the new memory in order. It measures the arguments
+/// then, so they must not be touched before it is done, which the end of the environment shows.
+fn end_of_arguments(process: i32, length: usize) -> Option<usize> {
+    for _ in 0..PATIENCE {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // The third field follows the name, which may hold anything. The arguments are between the forty-eighth and the
+        // forty-ninth, and the environment ends at the fifty-first.
+        let (_, fields) = stat.rsplit_once(") ")?;
+        let fields: Vec<usize> = fields.split(' ').skip(45).take(4).map_while(|field| field.parse().ok()).collect();
+        match *fields.as_slice() {
+            [start, end, _, environment] if environment != 0 && end - start == length => return Some(end),
+            _ => thread::sleep(MOMENT),
+        }
+    }
+    None
 }
