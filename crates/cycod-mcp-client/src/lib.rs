@@ -1,1 +1,40 @@
 //! Brings the tools of other programs in over the Model Context Protocol.
+//!
+//! ```text
+//!  configuration ──► Servers ──► Engine::adopt        the tools, from what was seen when a server was last met
+//!                      │
+//!                      └ call ──► Slot ──► Connection ──► stdio · HTTP
+//!                                  │ accepted? still the same? healthy?
+//! ```
+//!
+//! Nothing a server says is believed: its list is bounded, its texts are shown with what they hide, its hints lower no
+//! level, its definitions are pinned when they are first seen, and its answers are held to its own schemas. One server
+//! that fails, floods or lies costs only its own calls.
+//!
+//! All connections live on one thread with a runtime of its own, which is started by the first call.
+
+mod call;
+mod connection;
+mod failure;
+mod handler;
+mod health;
+mod http;
+mod lines;
+mod listing;
+mod oauth;
+mod offered;
+mod outcome;
+mod person;
+mod pins;
+mod runtime;
+mod servers;
+mod slot;
+mod snapshot;
+mod text;
+mod visit;
+mod watch;
+
+pub use person::{NoPerson, Person, Question, Reply};
+pub use servers::Servers;
+pub use snapshot::LastMet;
+pub use visit::{Visit, VisitedTool};

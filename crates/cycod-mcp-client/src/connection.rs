@@ -1,0 +1,229 @@
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+    sync::{Arc, RwLock},
+    time::Duration,
+};
+
+use cycod_definition::Host;
+use cycod_diagnostic::Refusal;
+use cycod_process::{Conversation, Limits, Program, Streams, find_program};
+use cycod_settings::{Server, Transport};
+use rmcp::{
+    ClientLifecycleMode, ClientServiceExt, Peer, RoleClient,
+    model::{ProtocolVersion, ServerPeerInfo, SubscriptionFilter},
+    service::{ClientCacheConfig, RunningService},
+    transport::{
+        AuthClient, StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
+    },
+};
+
+use crate::{
+    failure,
+    handler::Handler,
+    http,
+    lines::Lines,
+    listing::{Listing, list},
+    oauth::Logins,
+    person::Person,
+    watch::Watch,
+};
+
+/// The most bytes of one message.
+pub(crate) const MESSAGE_LIMIT: usize = 16 << 20;
+
+/// How long a server has to start and to say what it offers.
+pub(crate) const START_LIMIT: Duration = Duration::from_secs(30);
+
+/// The variables that a server gets from our environment, beside those that its entry names.
+const INHERITED: [&str; 8] = ["PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "SHELL", "SYSTEMROOT"];
+
+/// A server that was reached.
+pub(crate) struct Connection {
+    service: RunningService<RoleClient, Handler>,
+    pub(crate) handler: Handler,
+    listing: RwLock<Arc<Listing>>,
+}
+
+/// What a connection needs beside the server's entry.
+pub(crate) struct Surroundings {
+    pub(crate) host: Arc<Host>,
+    pub(crate) person: Arc<dyn Person>,
+    pub(crate) logins: Logins,
+}
+
+impl Connection {
+    /// Reaches a server and lists its tools. `era` is the version it spoke when it was last met.
+    pub(crate) async fn open(server: &Server, around: &Surroundings, era: Option<&str>) -> Result<Self, Refusal> {
+        // Asking a server of the old era for the new one costs a round trip, or ten seconds when it does not answer at all.
+        let was_legacy = era.is_some_and(|era| era < ProtocolVersion::NO_INITIALIZE.as_str());
+        match Self::attempt(server, around, was_legacy).await {
+            Err(_) if was_legacy => Self::attempt(server, around, false).await,
+            outcome => outcome,
+        }
+    }
+
+    async fn attempt(server: &Server, around: &Surroundings, legacy: bool) -> Result<Self, Refusal> {
+        let watch = Arc::new(Watch::default());
+        let handler = Handler {
+            server: server.name.as_str().into(),
+            person: Arc::clone(&around.person),
+            watch: Arc::clone(&watch),
+        };
+        let mode = if legacy {
+            ClientLifecycleMode::Initialize
+        } else {
+            ClientLifecycleMode::Auto {
+                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+                legacy_version: Some(ProtocolVersion::V_2025_11_25),
+            }
+        };
+        let starting = async {
+            let service = match server.resolve(&around.host)? {
+                Transport::Stdio { command, args, env, cwd } => {
+                    let (program, streams) = start(server, &around.host, &command, &args, env, cwd)?;
+                    let lines = Lines::new(program, streams, MESSAGE_LIMIT, &watch)
+                        .map_err(|error| failure::unreachable(&server.name, error))?;
+                    handler.clone().serve_with_lifecycle(lines, mode).await
+                }
+                Transport::Http { url, headers } => {
+                    let config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
+                        .custom_headers(http::headers(&server.name, &headers)?)
+                        .max_sse_event_size(MESSAGE_LIMIT);
+                    let client = http::client().map_err(|error| failure::unreachable(&server.name, error))?;
+                    match around.logins.manager(&server.name, &url).await? {
+                        Some(manager) => {
+                            let client = AuthClient::new(client, manager);
+                            let transport = StreamableHttpClientTransport::with_client(client, config);
+                            handler.clone().serve_with_lifecycle(transport, mode).await
+                        }
+                        None => {
+                            let transport = StreamableHttpClientTransport::with_client(client, config);
+                            handler.clone().serve_with_lifecycle(transport, mode).await
+                        }
+                    }
+                }
+            };
+            let service = service.map_err(|error| failure::of_start(&server.name, &error))?;
+            // What is pinned must be what the server says now.
+            service.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
+            let listing = list(&server.name, service.peer()).await?;
+            listen(service.peer().clone(), &watch);
+            Ok(Self { service, handler: handler.clone(), listing: RwLock::new(Arc::new(listing)) })
+        };
+        let outcome = match tokio::time::timeout(START_LIMIT, starting).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                let why = format!("it did not answer within {} s", START_LIMIT.as_secs());
+                Err(failure::unreachable(&server.name, why))
+            }
+        };
+        outcome.map_err(|refusal| with_last_words(refusal, &watch))
+    }
+
+    /// The way to send requests.
+    pub(crate) fn peer(&self) -> &Peer<RoleClient> {
+        self.service.peer()
+    }
+
+    /// What the server says of itself.
+    pub(crate) fn info(&self) -> Option<Arc<ServerPeerInfo>> {
+        self.service.peer().peer_info()
+    }
+
+    /// What the server offered when it was last asked.
+    pub(crate) fn listing(&self) -> Arc<Listing> {
+        Arc::clone(&self.listing.read().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    /// Whether the server ended or closed its streams.
+    pub(crate) fn is_over(&self) -> bool {
+        self.service.is_closed() || self.peer().is_transport_closed()
+    }
+
+    /// Lists the tools again if they may have changed; returns whether that was so.
+    pub(crate) async fn refresh(&self) -> Result<bool, Refusal> {
+        if !self.handler.watch.take_stale() {
+            return Ok(false);
+        }
+        let listing = match tokio::time::timeout(START_LIMIT, list(&self.handler.server, self.peer())).await {
+            Ok(listing) => listing.inspect_err(|_| self.handler.watch.set_stale())?,
+            Err(_) => {
+                self.handler.watch.set_stale();
+                let why = format!("it did not list its tools within {} s", START_LIMIT.as_secs());
+                return Err(failure::unreachable(&self.handler.server, why));
+            }
+        };
+        *self.listing.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Arc::new(listing);
+        Ok(true)
+    }
+
+    /// Ends the connection, and the server if we started it.
+    pub(crate) async fn close(mut self) {
+        drop(self.service.close_with_timeout(Duration::from_secs(2)).await);
+    }
+}
+
+/// Adds the end of a server's standard error: it often says what no message does.
+pub(crate) fn with_last_words(refusal: Refusal, watch: &Watch) -> Refusal {
+    let words = watch.last_words(5);
+    if words.is_empty() {
+        return refusal;
+    }
+    Refusal { why: format!("{}; it said: {words}", refusal.why), ..refusal }
+}
+
+/// Starts a server with the environment it may have.
+fn start(
+    server: &Server,
+    host: &Host,
+    command: &str,
+    args: &[String],
+    env: Vec<(String, String)>,
+    cwd: Option<PathBuf>,
+) -> Result<(Conversation, Streams), Refusal> {
+    let cwd = cwd.unwrap_or_else(|| host.workspace.clone());
+    let asked = &server.entry.env_inherit;
+    let may_have = |name: &OsStr| {
+        name.to_str().is_some_and(|name| {
+            INHERITED.contains(&name) || name.starts_with("LC_") || asked.iter().any(|asked| asked == name)
+        })
+    };
+    let inherited = host.environment.iter().filter(|(name, _)| may_have(name));
+    let mut environment: Vec<(OsString, OsString)> =
+        inherited.map(|(name, value)| (name.clone(), value.clone())).collect();
+    environment.retain(|(name, _)| env.iter().all(|(own, _)| name != OsStr::new(own)));
+    environment.extend(env.into_iter().map(|(name, value)| (name.into(), value.into())));
+    let search = environment.iter().find(|(name, _)| name == "PATH");
+    let search = search.map_or_else(|| OsStr::new("/usr/local/bin:/usr/bin:/bin"), |(_, value)| value.as_os_str());
+    let unreachable = |error: &dyn std::error::Error| failure::unreachable(&server.name, failure::chain(error));
+    let path = find_program(OsStr::new(command), search, &cwd).map_err(|error| unreachable(&error))?;
+    let arg0 = (path.as_os_str() != OsStr::new(command)).then(|| command.into());
+    let program = Program { path, arg0, args: args.iter().map(OsString::from).collect(), env: environment, cwd };
+    Conversation::start(program, Limits::default()).map_err(|error| unreachable(&error))
+}
+
+/// Hears about changed tools from a server of the new era, which speaks of them only to those who listen.
+fn listen(peer: Peer<RoleClient>, watch: &Arc<Watch>) {
+    let speaks = peer.peer_info().is_some_and(|info| {
+        let tools = info.capabilities.tools.as_ref();
+        !info.protocol_version.has_initialize() && tools.is_some_and(|tools| tools.list_changed == Some(true))
+    });
+    if !speaks {
+        return;
+    }
+    let watch = Arc::downgrade(watch);
+    tokio::spawn(async move {
+        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        let Ok(mut subscription) = peer.listen(filter).await else { return };
+        drop(peer);
+        while let Ok(Some(_)) = subscription.next().await {
+            let Some(watch) = watch.upgrade() else { return };
+            watch.set_stale();
+        }
+        // Whoever no longer hears of changes has to look.
+        if let Some(watch) = watch.upgrade() {
+            watch.set_stale();
+        }
+    });
+}

@@ -1,0 +1,114 @@
+//! Refusals of calls that reach another program and get no result.
+
+use std::error::Error;
+
+use cycod_diagnostic::Refusal;
+use rmcp::{
+    ServiceError,
+    model::ErrorData,
+    service::ClientInitializeError,
+    transport::auth::AuthError,
+    transport::streamable_http_client::{AuthRequiredError, InsufficientScopeError},
+};
+
+use crate::{lines::BROKEN_ANSWER, text::line};
+
+/// The server cannot be reached.
+pub(crate) fn unreachable(server: &str, why: impl std::fmt::Display) -> Refusal {
+    Refusal::new("remote-unreachable", format!("the server `{server}` cannot be reached: {why}"))
+        .place(server)
+        .attempt(format!("cycod mcp test {server}"))
+}
+
+/// The server answered, and not as the protocol says.
+pub(crate) fn broken(server: &str, why: impl std::fmt::Display) -> Refusal {
+    Refusal::new("remote-failed", format!("the server `{server}` broke the protocol: {why}"))
+        .place(server)
+        .attempt(format!("cycod mcp test {server}"))
+}
+
+/// The server wants to know who we are.
+pub(crate) fn login(server: &str) -> Refusal {
+    Refusal::new("login-needed", format!("the server `{server}` wants a login"))
+        .place(server)
+        .attempt(format!("cycod mcp login {server}"))
+}
+
+/// Why a connection did not come about.
+pub(crate) fn of_start(server: &str, error: &ClientInitializeError) -> Refusal {
+    if error.is_authorization_required() || error.auth_challenge().is_some() {
+        return login(server);
+    }
+    match error {
+        ClientInitializeError::JsonRpcError(error) => answered(server, error),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => of_start(server, fallback),
+        ClientInitializeError::ConnectionClosed(_) => unreachable(server, "it closed the connection at once"),
+        ClientInitializeError::TransportError { error, .. } => unreachable(server, chain(&*error.error)),
+        ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. } => {
+            let theirs: Vec<&str> = server_supported.iter().map(rmcp::model::ProtocolVersion::as_str).collect();
+            broken(server, format!("it knows no version of it that we know: {}", line(&theirs.join(", "))))
+        }
+        other => broken(server, line(&other.to_string())),
+    }
+}
+
+/// Why a request has no result.
+pub(crate) fn of_service(server: &str, error: &ServiceError) -> Refusal {
+    match error {
+        ServiceError::McpError(error) => answered(server, error),
+        ServiceError::TransportSend(error) => {
+            if needs_login(&*error.error) {
+                return login(server);
+            }
+            unreachable(server, chain(&*error.error))
+        }
+        ServiceError::TransportClosed => unreachable(server, "it ended, or closed the connection"),
+        ServiceError::UnexpectedResponse => broken(server, "it answered something else than was asked"),
+        other => broken(server, line(&other.to_string())),
+    }
+}
+
+/// The server answered with an error of the protocol.
+fn answered(server: &str, error: &ErrorData) -> Refusal {
+    if error.code == BROKEN_ANSWER {
+        return broken(server, &error.message);
+    }
+    let why = format!("the server `{server}` refused: {} ({})", line(&error.message), error.code.0);
+    Refusal::new("remote-failed", why).place(server)
+}
+
+/// A call that was ended before it had a result.
+pub(crate) fn ended(server: &str, tool: &str, code: &'static str, why: &str) -> Refusal {
+    Refusal::new(code, format!("the call of `{tool}` at the server `{server}` {why}")).place(server)
+}
+
+fn needs_login(error: &(dyn Error + 'static)) -> bool {
+    let mut current = Some(error);
+    while let Some(error) = current {
+        if error.is::<AuthRequiredError>()
+            || error.is::<InsufficientScopeError>()
+            || matches!(
+                error.downcast_ref::<AuthError>(),
+                Some(AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_))
+            )
+        {
+            return true;
+        }
+        current = error.source();
+    }
+    false
+}
+
+/// An error with its causes, each once.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let cause = error.to_string();
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+        source = error.source();
+    }
+    line(&text)
+}

@@ -1,0 +1,89 @@
+#![expect(deprecated, reason = "servers of the old era still log, and still ask for directories")]
+
+use std::sync::Arc;
+
+use rmcp::{
+    ClientHandler, RoleClient,
+    model::{
+        ClientCapabilities, ClientConfig, CustomNotification, ElicitRequestParams, ElicitResult, ElicitationCapability,
+        ErrorData, FormElicitationCapability, Implementation, JsonObject, ListRootsRequestMethod, ListRootsResult,
+        LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, TASKS_EXTENSION_ID,
+    },
+    service::{NotificationContext, RequestContext},
+};
+use serde_json::{Value as Json, json};
+
+use crate::{
+    person::{Person, ask},
+    watch::Watch,
+};
+
+/// What we do when a server speaks first. It is told of nothing but forms: no model, no directories.
+#[derive(Clone)]
+pub(crate) struct Handler {
+    pub(crate) server: Arc<str>,
+    pub(crate) person: Arc<dyn Person>,
+    pub(crate) watch: Arc<Watch>,
+}
+
+impl Handler {
+    /// Answers a question of the server. People think on a thread of their own.
+    pub(crate) async fn answer(&self, params: ElicitRequestParams) -> Result<Json, ErrorData> {
+        let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = params else {
+            // Nobody was promised that a browser is opened.
+            return Ok(json!({ "action": "decline" }));
+        };
+        let form = serde_json::to_value(requested_schema).map_err(|error| internal(&error))?;
+        let (person, server) = (Arc::clone(&self.person), Arc::clone(&self.server));
+        tokio::task::spawn_blocking(move || ask(&*person, &server, &message, form))
+            .await
+            .map_err(|error| internal(&error))
+    }
+}
+
+fn internal(error: &dyn std::error::Error) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
+}
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.extensions = Some([(TASKS_EXTENSION_ID.to_owned(), JsonObject::new())].into());
+        if self.person.is_there() {
+            let forms = FormElicitationCapability::new().with_schema_validation(true);
+            capabilities.elicitation = Some(ElicitationCapability::new().with_form(forms));
+        }
+        ClientConfig::new(capabilities, Implementation::new("cycod", env!("CARGO_PKG_VERSION")))
+            .with_protocol_version(ProtocolVersion::V_2025_11_25)
+    }
+
+    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListRootsRequestMethod>())
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let answer = self.answer(request).await?;
+        serde_json::from_value(answer).map_err(|error| internal(&error))
+    }
+
+    async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        self.watch.progress(&params.progress_token, params.progress, params.total, params.message.as_deref());
+    }
+
+    async fn on_logging_message(&self, params: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
+        match &params.data {
+            Json::String(text) => self.watch.log(text),
+            other => self.watch.log(&other.to_string()),
+        }
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.watch.set_stale();
+    }
+
+    async fn on_custom_notification(&self, _: CustomNotification, _: NotificationContext<RoleClient>) {}
+}

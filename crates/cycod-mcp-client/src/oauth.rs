@@ -1,0 +1,260 @@
+//! Logging in to servers at an address. Tokens lie in files that only their owner can read, and are never shown.
+
+use std::{
+    fs, io,
+    io::Write,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use cycod_diagnostic::Refusal;
+use rmcp::transport::auth::{
+    AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialStore, OAuthClientConfig,
+    StoredCredentials, WWWAuthenticateParams,
+};
+use serde_json::{Value as Json, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+
+use crate::{failure, http, text::line};
+
+/// How long a person has to log in.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The most bytes of the request with which a browser comes back.
+const REQUEST_LIMIT: usize = 16 * 1024;
+
+/// Who we are to a server that wants a login. Nothing of it is needed where clients may register themselves.
+#[derive(Clone, Default)]
+pub struct Identity {
+    /// The id that the server's operator gave out.
+    pub client_id: Option<String>,
+    /// The secret that goes with it.
+    pub client_secret: Option<String>,
+    /// The address of a document that describes us.
+    pub metadata_url: Option<String>,
+    /// What we ask for; chosen by the server when empty.
+    pub scopes: Vec<String>,
+}
+
+/// The logins of this user.
+#[derive(Clone, Debug)]
+pub(crate) struct Logins {
+    directory: PathBuf,
+}
+
+/// Shows a person where to log in. What it returns is the address they came back to, when they tell it; the browser of
+/// the same machine comes back by itself.
+pub type Browse = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+impl Logins {
+    pub(crate) fn new(directory: PathBuf) -> Self {
+        Self { directory }
+    }
+
+    fn file(&self, url: &str) -> LoginFile {
+        LoginFile(Arc::new(self.directory.join(format!("{}.json", cycod_store::digest(&json!(url))))))
+    }
+
+    /// What keeps the token of a server fresh; nothing when nobody logged in to it.
+    pub(crate) async fn manager(&self, server: &str, url: &str) -> Result<Option<AuthorizationManager>, Refusal> {
+        let file = self.file(url);
+        let Some(login) = file.read().map_err(|error| failed(server, &error))? else { return Ok(None) };
+        let mut manager = manager(server, url).await?;
+        manager.set_credential_store(file);
+        // The authorization server is asked for again each time: another one must not be sent the tokens of this one.
+        if !manager.initialize_from_store().await.map_err(|error| failed(server, &error))? {
+            return Ok(None);
+        }
+        if let (Some(id), Some(secret)) = (login["credentials"]["client_id"].as_str(), login["client_secret"].as_str())
+        {
+            let config = OAuthClientConfig::new(id, "http://127.0.0.1/callback").with_client_secret(secret);
+            manager.configure_client(config).map_err(|error| failed(server, &error))?;
+        }
+        Ok(Some(manager))
+    }
+
+    /// Logs in. `challenge` is what the server said when it refused us.
+    pub(crate) async fn login(
+        &self,
+        server: &str,
+        url: &str,
+        challenge: Option<&str>,
+        identity: Identity,
+        browse: Arc<Browse>,
+    ) -> Result<(), Refusal> {
+        let error = |error: AuthError| failed(server, &error);
+        let file = self.file(url);
+        let mut manager = manager(server, url).await?;
+        manager.set_credential_store(file.clone());
+        let found = manager.resolve_metadata_from_challenge(challenge).await.map_err(error)?;
+        manager.set_metadata(found.metadata);
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(|error| failed(server, &error))?;
+        let port = listener.local_addr().map_err(|error| failed(server, &error))?.port();
+        let mut request =
+            AuthorizationRequest::new(format!("http://127.0.0.1:{port}/callback")).with_client_name("cycod");
+        if let Some(id) = identity.client_id {
+            request = request.with_preregistered_client(id);
+        }
+        if let Some(secret) = &identity.client_secret {
+            request = request.with_client_secret(secret);
+        }
+        if let Some(url) = identity.metadata_url {
+            request = request.with_client_metadata_url(url);
+        }
+        let scopes = if identity.scopes.is_empty() { file.widened(url, challenge) } else { identity.scopes };
+        if !scopes.is_empty() {
+            request = request.with_scopes(scopes);
+        }
+        let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| failed(server, &error))?;
+        let address = session.get_authorization_url().to_owned();
+        let told = tokio::task::spawn_blocking(move || browse(&address));
+        let came_back = tokio::time::timeout(PATIENCE, async {
+            tokio::select! {
+                Ok(Some(address)) = told => Ok(address),
+                address = returned(&listener) => address.map(|path| format!("http://127.0.0.1:{port}{path}")),
+            }
+        });
+        let address = match came_back.await {
+            Ok(address) => address.map_err(|error| failed(server, &error))?,
+            Err(_) => return Err(failed_because(server, format!("nobody came back within {} s", PATIENCE.as_secs()))),
+        };
+        session.handle_callback_url(&address).await.map_err(error)?;
+        if let Some(secret) = identity.client_secret {
+            file.change(|login| login["client_secret"] = secret.into()).map_err(|error| failed(server, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Forgets the login of a server; returns whether there was one.
+    pub(crate) fn logout(&self, url: &str) -> io::Result<bool> {
+        match fs::remove_file(&*self.file(url).0) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+async fn manager(server: &str, url: &str) -> Result<AuthorizationManager, Refusal> {
+    http::cryptography();
+    AuthorizationManager::new(url).await.map_err(|error| failed(server, &error))
+}
+
+fn failed(server: &str, error: &dyn std::error::Error) -> Refusal {
+    failed_because(server, failure::chain(error))
+}
+
+fn failed_because(server: &str, why: impl std::fmt::Display) -> Refusal {
+    Refusal::new("login-needed", format!("cannot log in to the server `{server}`: {why}"))
+        .place(server)
+        .attempt(format!("cycod mcp login {server}"))
+}
+
+/// Waits until the browser comes back, and returns with what.
+async fn returned(listener: &TcpListener) -> io::Result<String> {
+    loop {
+        let (mut stream, _) = listener.accept().await?;
+        // Whoever connects and says nothing must not keep the browser out.
+        let path = tokio::time::timeout(Duration::from_secs(5), requested(&mut stream)).await;
+        let Ok(Ok(Some(path))) = path else { continue };
+        let is_it = path.starts_with("/callback?");
+        let (status, body) = if is_it {
+            ("200 OK", "You are logged in, or will be told why not where you came from. This page can be closed.\n")
+        } else {
+            ("404 Not Found", "There is nothing here.\n")
+        };
+        let answer = format!(
+            "HTTP/1.1 {status}\r\ncontent-type: text/plain\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        drop(stream.write_all(answer.as_bytes()).await);
+        if is_it {
+            return Ok(path);
+        }
+    }
+}
+
+/// The path of a request for a page.
+async fn requested(stream: &mut TcpStream) -> io::Result<Option<String>> {
+    let mut request = Vec::new();
+    while !request.windows(2).any(|window| window == b"\r\n") && request.len() < REQUEST_LIMIT {
+        if stream.read_buf(&mut request).await? == 0 {
+            break;
+        }
+    }
+    let text = String::from_utf8_lossy(&request);
+    let mut words = text.split(' ');
+    Ok(match (words.next(), words.next()) {
+        (Some("GET"), Some(path)) => Some(path.to_owned()),
+        _ => None,
+    })
+}
+
+/// The file of a login: the tokens, and the issuer that gave them.
+#[derive(Clone, Debug)]
+struct LoginFile(Arc<PathBuf>);
+
+impl LoginFile {
+    fn read(&self) -> io::Result<Option<Json>> {
+        match fs::read(&*self.0) {
+            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Json)) -> io::Result<()> {
+        let mut login = self.read()?.unwrap_or_else(|| json!({}));
+        change(&mut login);
+        let directory = self.0.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(directory)?;
+        // A temporary file is its owner's alone from the start.
+        let mut file = tempfile::NamedTempFile::new_in(directory)?;
+        file.write_all(login.to_string().as_bytes())?;
+        file.persist(&*self.0)?;
+        Ok(())
+    }
+
+    /// What was granted before together with what is missing now: one must not cost the other.
+    fn widened(&self, url: &str, challenge: Option<&str>) -> Vec<String> {
+        let Ok(base) = reqwest::Url::parse(url) else { return Vec::new() };
+        let missing = challenge.map(|challenge| WWWAuthenticateParams::parse(challenge, &base));
+        let Some(missing) = missing.filter(WWWAuthenticateParams::is_insufficient_scope) else { return Vec::new() };
+        let granted = self.read().ok().flatten().map(|login| login["credentials"]["granted_scopes"].clone());
+        let mut scopes: Vec<String> =
+            granted.and_then(|scopes| serde_json::from_value(scopes).ok()).unwrap_or_default();
+        for scope in missing.scope.iter().flat_map(|scopes| scopes.split_whitespace()) {
+            if scopes.iter().all(|known| known != scope) {
+                scopes.push(scope.to_owned());
+            }
+        }
+        scopes
+    }
+}
+
+#[async_trait]
+impl CredentialStore for LoginFile {
+    async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
+        let login = self.read().map_err(|error| broken(&error))?;
+        let credentials = login.map(|login| login["credentials"].clone()).filter(|credentials| !credentials.is_null());
+        credentials.map(|credentials| serde_json::from_value(credentials).map_err(|error| broken(&error))).transpose()
+    }
+
+    async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
+        let credentials = serde_json::to_value(credentials).map_err(|error| broken(&error))?;
+        self.change(|login| login["credentials"] = credentials).map_err(|error| broken(&error))
+    }
+
+    async fn clear(&self) -> Result<(), AuthError> {
+        self.change(|login| login["credentials"] = Json::Null).map_err(|error| broken(&error))
+    }
+}
+
+fn broken(error: &dyn std::error::Error) -> AuthError {
+    AuthError::CredentialStoreError(line(&error.to_string()))
+}

@@ -1,0 +1,151 @@
+use std::collections::{HashMap, hash_map::Entry};
+
+use cycod_definition::{Hints, JsonSchema, Level, RemoteTool, Tool, ToolName};
+use cycod_store::{Digest, digest};
+use serde_json::{Map, Value as Json, json};
+
+use cycod_settings::{Server, Transport};
+
+use crate::{
+    listing::Listing,
+    text::{line, misleads, paragraph},
+};
+
+/// The most characters of a server's name for a tool.
+const LONGEST_NAME: usize = 256;
+
+/// A tool that a server offers, made ours.
+#[derive(Clone, Debug)]
+pub(crate) struct Offered {
+    /// What the server calls it; empty when it has no name.
+    pub(crate) remote: String,
+    /// Everything about it that is pinned.
+    pub(crate) definition: Json,
+    /// The tool, or why it cannot be one.
+    pub(crate) tool: Result<Tool, String>,
+}
+
+impl Offered {
+    /// The digest of everything that is pinned.
+    pub(crate) fn digest(&self) -> Digest {
+        digest(&self.definition)
+    }
+}
+
+/// Makes the tools of a listing ours. Tools that the user did not ask for are left out.
+pub(crate) fn offered(server: &Server, instructions: Option<&str>, listing: &Listing) -> Vec<Offered> {
+    let origin = origin(server);
+    let mut found: Vec<Offered> = Vec::with_capacity(listing.tools.len());
+    let mut names = HashMap::new();
+    for wire in &listing.tools {
+        let remote = wire["name"].as_str().unwrap_or_default();
+        if server.entry.tools.as_ref().is_some_and(|wanted| wanted.iter().all(|name| name != remote)) {
+            continue;
+        }
+        let mut tool = adopt(server, remote, wire);
+        if let Ok(adopted) = &tool {
+            match names.entry(adopted.name.key()) {
+                Entry::Vacant(free) => _ = free.insert(remote),
+                Entry::Occupied(taken) => {
+                    let (first, name) = (line(taken.get()), &adopted.name);
+                    tool = Err(format!("`{first}`, which the server offers before it, is called `{name}` as well"));
+                }
+            }
+        }
+        found.push(Offered { remote: remote.to_owned(), definition: definition(wire, instructions, &origin), tool });
+    }
+    found
+}
+
+/// What is pinned of a tool: all that a person or a model is told about it, and who offers it.
+fn definition(wire: &Json, instructions: Option<&str>, origin: &Json) -> Json {
+    let mut pinned = Map::new();
+    for key in ["name", "title", "description", "inputSchema", "outputSchema", "annotations"] {
+        if let Some(value) = wire.get(key) {
+            pinned.insert(key.to_owned(), value.clone());
+        }
+    }
+    if let Some(instructions) = instructions {
+        pinned.insert("instructions".to_owned(), instructions.into());
+    }
+    pinned.insert("server".to_owned(), origin.clone());
+    Json::Object(pinned)
+}
+
+/// Who offers the tools: the program that is started, or the address. Values of variables are not part of it.
+pub(crate) fn origin(server: &Server) -> Json {
+    match &server.entry.transport {
+        Transport::Stdio { command, args, .. } => json!({ "command": command, "args": args }),
+        Transport::Http { url, .. } => json!({ "url": url }),
+    }
+}
+
+fn adopt(server: &Server, remote: &str, wire: &Json) -> Result<Tool, String> {
+    if remote.is_empty() || remote.chars().count() > LONGEST_NAME {
+        return Err(format!("its name has to have 1 to {LONGEST_NAME} characters"));
+    }
+    let input = &wire["inputSchema"];
+    if input["type"] != "object" {
+        return Err("its `inputSchema` is not of type `object`".to_owned());
+    }
+    let schema = |key: &str| -> Result<JsonSchema, String> {
+        let mut schema = wire[key].clone();
+        show(&mut schema);
+        if hides(&schema) {
+            return Err(format!("its `{key}` has hidden characters where they cannot be shown"));
+        }
+        Ok(JsonSchema::from(schema))
+    };
+    let body = RemoteTool { server: server.name.clone(), tool: remote.to_owned() };
+    let mut tool = Tool::remote(name(&server.name, remote), body, schema("inputSchema")?);
+    tool.returns = wire.get("outputSchema").is_some().then(|| schema("outputSchema")).transpose()?;
+    tool.description = wire["description"].as_str().map(paragraph);
+    tool.title = wire["title"].as_str().or_else(|| wire["annotations"]["title"].as_str()).map(line);
+    tool.group = Some(format!("mcp/{}", server.name));
+    tool.timeout = server.entry.timeout;
+    let hint = |key: &str| wire["annotations"][key].as_bool();
+    tool.hints = Hints {
+        read_only: hint("readOnlyHint"),
+        destructive: hint("destructiveHint"),
+        idempotent: hint("idempotentHint"),
+        open_world: hint("openWorldHint"),
+    };
+    // Only the user lowers a level; whatever the server says about itself changes nothing.
+    let given = server.entry.levels.iter().find(|(name, _)| name == remote);
+    let level = given.map_or(Level::Run, |(_, level)| *level);
+    tool.tags = vec![level.name().to_owned()];
+    Ok(tool)
+}
+
+/// What a tool of a server is called here.
+fn name(server: &str, remote: &str) -> ToolName {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+    let plain = |text: &str| text.chars().map(|c| if is_plain(c) { c } else { '_' }).collect::<String>();
+    let name: String = format!("mcp_{}_{}", plain(server), plain(remote)).chars().take(64).collect();
+    ToolName::new(&name).expect("it starts with a letter and holds only what a name may hold")
+}
+
+/// Shows hidden characters in what a schema says to its readers.
+fn show(schema: &mut Json) {
+    match schema {
+        Json::Object(entries) => entries.iter_mut().for_each(|(key, value)| match (key.as_str(), value) {
+            ("description" | "$comment", Json::String(text)) => *text = paragraph(text),
+            ("title", Json::String(text)) => *text = line(text),
+            ("default" | "const" | "enum" | "examples", _) => {}
+            (_, value) => show(value),
+        }),
+        Json::Array(items) => items.iter_mut().for_each(show),
+        _ => {}
+    }
+}
+
+/// Whether hidden characters are left where they mean something: in names and values.
+fn hides(schema: &Json) -> bool {
+    let hidden = |text: &str| text.chars().any(misleads);
+    match schema {
+        Json::Object(entries) => entries.iter().any(|(key, value)| hidden(key) || hides(value)),
+        Json::Array(items) => items.iter().any(hides),
+        Json::String(text) => hidden(text),
+        _ => false,
+    }
+}

@@ -1,0 +1,77 @@
+use cycod_definition::JsonSchema;
+use cycod_diagnostic::Refusal;
+use cycod_run::RemoteOutcome;
+use rmcp::model::CallToolResult;
+use serde_json::Value as Json;
+
+use crate::{failure, text::answer};
+
+/// Turns a result into an outcome, held to the schema that the tool declares.
+pub(crate) fn outcome(
+    server: &str,
+    tool: &str,
+    result: CallToolResult,
+    returns: Option<&JsonSchema>,
+) -> Result<RemoteOutcome, Refusal> {
+    let is_error = result.is_error == Some(true);
+    if let Some(schema) = returns.filter(|_| !is_error) {
+        check(server, tool, result.structured_content.as_ref(), schema)?;
+    }
+    let blocks = serde_json::to_value(&result.content).map_err(|error| failure::broken(server, error))?;
+    let Json::Array(mut blocks) = blocks else { unreachable!("a list is written as an array") };
+    blocks.iter_mut().for_each(clean);
+    let mut texts: Vec<String> = blocks.iter().map(shown).collect();
+    if let (true, Some(structured)) = (texts.is_empty(), &result.structured_content) {
+        texts.push(structured.to_string());
+    }
+    Ok(RemoteOutcome {
+        output: texts.join("\n").into_bytes(),
+        blocks: Some(Json::Array(blocks)),
+        structured: result.structured_content,
+        is_error,
+    })
+}
+
+fn check(server: &str, tool: &str, structured: Option<&Json>, schema: &JsonSchema) -> Result<(), Refusal> {
+    let wrong = |what: &str| {
+        Refusal::new(
+            "wrong-output",
+            format!("`{tool}` of the server `{server}` does not keep to its own output schema: {what}"),
+        )
+        .place(server)
+        .attempt("call it differently, or report it to the server's authors")
+    };
+    let Some(structured) = structured else { return Err(wrong("it gave no structured content")) };
+    match schema.violations(structured).as_deref() {
+        // A schema that nobody can apply holds nobody to anything; `mcp test` tells of it.
+        Ok([]) | Err(_) => Ok(()),
+        Ok([violation, ..]) => {
+            let place = if violation.instance_pointer.is_empty() { "the whole" } else { &violation.instance_pointer };
+            Err(wrong(&answer(&format!("{place}: {}", violation.message))))
+        }
+    }
+}
+
+/// Shows what would mislead in the texts of a block. Data that is not text stays as it is.
+fn clean(block: &mut Json) {
+    for pointer in ["/text", "/resource/text", "/name", "/title", "/description"] {
+        if let Some(Json::String(text)) = block.pointer_mut(pointer) {
+            *text = answer(text).into_owned();
+        }
+    }
+}
+
+/// A block as a person reads it.
+fn shown(block: &Json) -> String {
+    let text = |pointer: &str| block.pointer(pointer).and_then(Json::as_str);
+    if let Some(text) = text("/text").or_else(|| text("/resource/text")) {
+        return text.to_owned();
+    }
+    let kind = text("/type").unwrap_or("block");
+    let media = text("/mimeType").or_else(|| text("/resource/mimeType")).unwrap_or("unknown type");
+    match (text("/uri").or_else(|| text("/resource/uri")), text("/data").or_else(|| text("/resource/blob"))) {
+        (Some(uri), _) => answer(&format!("[{kind} {uri}]")).into_owned(),
+        (None, Some(data)) => format!("[{kind} of {} bytes, {}]", data.len() / 4 * 3, answer(media)),
+        (None, None) => format!("[{kind}]"),
+    }
+}

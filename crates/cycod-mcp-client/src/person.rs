@@ -1,0 +1,65 @@
+use cycod_schema::Schema;
+use serde_json::{Value as Json, json};
+
+use crate::text::paragraph;
+
+/// Who answers what a server asks during a call.
+pub trait Person: Send + Sync {
+    /// Whether somebody is there; a server asks only those who say so.
+    fn is_there(&self) -> bool;
+
+    /// Answers a question. It may take as long as a person takes; the call's time goes on.
+    fn answer(&self, question: &Question) -> Reply;
+}
+
+/// What a server asks during a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// The server that asks.
+    pub server: String,
+    /// What it asks, with hidden characters shown.
+    pub message: String,
+    /// The form: a flat JSON Schema of type object.
+    pub form: Json,
+}
+
+/// The answer to a question.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// The form, filled in: a JSON object.
+    Accept(Json),
+    /// The person says no.
+    Decline,
+    /// The person does not answer.
+    Cancel,
+}
+
+/// Nobody is there: everything is declined.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoPerson;
+
+impl Person for NoPerson {
+    fn is_there(&self) -> bool {
+        false
+    }
+
+    fn answer(&self, _: &Question) -> Reply {
+        Reply::Decline
+    }
+}
+
+/// Puts a question and returns the result as it goes back. A reply that does not fit the form is none.
+pub(crate) fn ask(person: &dyn Person, server: &str, message: &str, form: Json) -> Json {
+    if !person.is_there() {
+        return json!({ "action": "decline" });
+    }
+    let schema = Schema::compile(&form);
+    let question = Question { server: server.to_owned(), message: paragraph(message), form };
+    match (person.answer(&question), schema) {
+        (Reply::Accept(content), Ok(schema)) if schema.validate(&content).is_empty() => {
+            json!({ "action": "accept", "content": content })
+        }
+        (Reply::Decline, _) => json!({ "action": "decline" }),
+        _ => json!({ "action": "cancel" }),
+    }
+}

@@ -1,0 +1,154 @@
+use std::{
+    fmt,
+    path::PathBuf,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use cycod_diagnostic::Refusal;
+use cycod_settings::Server;
+use cycod_store::{Pin, PinKey, Pins, StoreError, diff, render};
+use serde_json::{Value as Json, json};
+
+use crate::{
+    failure::chain,
+    offered::{Offered, origin},
+    text::line,
+};
+
+/// The kind of a pin that says that the tools of a server were accepted once.
+const SERVER: &str = "server";
+
+/// The kind of a pin that says what a tool is.
+const TOOL: &str = "tool";
+
+/// What the user accepted, a file for each server.
+#[derive(Debug)]
+pub(crate) struct Accepted {
+    directory: PathBuf,
+}
+
+/// Why a tool that a server offers may not be called.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Blocked {
+    /// It is not what was accepted; with what was.
+    Changed(Json),
+    /// It was not there when the server was accepted.
+    New,
+}
+
+impl Accepted {
+    pub(crate) fn new(directory: PathBuf) -> Self {
+        Self { directory }
+    }
+
+    fn pins(&self, server: &Server) -> Pins {
+        Pins::open(&self.directory.join(format!("{}.json", server.name)))
+    }
+
+    /// Pins of a name that stands in two files are two pins: who writes one file must not speak for the other.
+    fn key(server: &Server, kind: &str, name: &str) -> PinKey {
+        PinKey::new(kind, &server.origin.path.to_string_lossy(), name)
+    }
+
+    /// Refuses a server that somebody else configured, until the user has seen how it is started.
+    pub(crate) fn consents(&self, server: &Server) -> Result<(), Refusal> {
+        if server.is_ours {
+            return Ok(());
+        }
+        let why = format!(
+            "the server `{}` was configured by somebody else, in `{}`: {}",
+            server.name,
+            server.origin.path.display(),
+            server.entry.transport.in_full()
+        );
+        let refusal = Refusal::new("server-not-accepted", why).place(&server.name);
+        Err(refusal.attempt(format!("cycod mcp accept {}", server.name)))
+    }
+
+    /// Reads what was accepted of a server.
+    pub(crate) fn of(&self, server: &Server) -> Result<AcceptedTools, Refusal> {
+        let pins = self.pins(server).all().map_err(|error| unreadable(server, &error))?;
+        Ok(AcceptedTools {
+            origin: server.origin.path.to_string_lossy().into_owned(),
+            is_known: pins.contains_key(&Self::key(server, SERVER, "")),
+            pins,
+        })
+    }
+
+    /// Accepts tools as they are offered now.
+    pub(crate) fn accept<'a>(
+        &self,
+        server: &Server,
+        tools: impl IntoIterator<Item = &'a Offered>,
+    ) -> Result<(), Refusal> {
+        let update = self.pins(server).update(|pins| {
+            pins.entry(Self::key(server, SERVER, "")).or_insert_with(|| Pin::new(origin(server), now()));
+            for tool in tools {
+                pins.insert(Self::key(server, TOOL, &tool.remote), Pin::new(tool.definition.clone(), now()));
+            }
+        });
+        update.map_err(|error| unreadable(server, &error))
+    }
+}
+
+/// What was accepted of one server, as it was read.
+#[derive(Debug)]
+pub(crate) struct AcceptedTools {
+    origin: String,
+    /// Whether anything was.
+    pub(crate) is_known: bool,
+    pins: std::collections::BTreeMap<PinKey, Pin>,
+}
+
+impl AcceptedTools {
+    /// Why a tool may not be called, if it may not.
+    pub(crate) fn blocks(&self, tool: &Offered) -> Option<Blocked> {
+        match self.pins.get(&PinKey::new(TOOL, &self.origin, &tool.remote)) {
+            Some(pin) if pin.digest == tool.digest() => None,
+            Some(pin) => Some(Blocked::Changed(pin.definition.clone())),
+            None => Some(Blocked::New),
+        }
+    }
+}
+
+impl fmt::Display for Blocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Changed(_) => "blocked: definition changed",
+            Self::New => "blocked: new since the server was accepted",
+        })
+    }
+}
+
+impl Blocked {
+    /// What a person has to judge.
+    pub(crate) fn difference(&self, offered: &Offered) -> String {
+        match self {
+            Self::Changed(before) => render(&diff(before, &offered.definition)),
+            Self::New => render(&diff(&json!({}), &offered.definition)),
+        }
+    }
+
+    pub(crate) fn refusal(&self, server: &Server, offered: &Offered) -> Refusal {
+        let (name, tool) = (&server.name, line(&offered.remote));
+        let why = match self {
+            Self::Changed(_) => {
+                format!("`{tool}` of the server `{name}` is not what was accepted:\n{}", self.difference(offered))
+            }
+            Self::New => format!("`{tool}` was not there when the server `{name}` was accepted"),
+        };
+        let is_plain = tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+        let attempt =
+            if is_plain { format!("cycod mcp accept {name} {tool}") } else { format!("cycod mcp accept {name}") };
+        Refusal::new("definition-changed", why).place(name).attempt(attempt)
+    }
+}
+
+fn unreadable(server: &Server, error: &StoreError) -> Refusal {
+    let why = format!("what was accepted of the server `{}` cannot be told: {}", server.name, chain(error));
+    Refusal::new("server-not-accepted", why).place(&server.name)
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}

@@ -1,0 +1,187 @@
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::Path,
+    sync::{Arc, OnceLock, mpsc::RecvTimeoutError},
+    time::{Duration, Instant},
+};
+
+use cycod_catalog::Adopted;
+use cycod_definition::Host;
+use cycod_diagnostic::Refusal;
+use cycod_engine::Engine;
+use cycod_run::{RemoteCall, RemoteOutcome, Remotes};
+use cycod_settings::Server;
+use rmcp::model::JsonObject;
+
+use crate::{
+    LastMet, Visit,
+    connection::Surroundings,
+    failure,
+    oauth::Logins,
+    offered::offered,
+    person::Person,
+    pins::Accepted,
+    runtime::Runtime,
+    slot::{Shared, Slot},
+    snapshot::Snapshots,
+    visit,
+};
+
+/// How often a waiting call looks whether it should stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How many lines of what a server says about a call may wait for somebody to read them.
+const LINES: usize = 256;
+
+/// How long servers have to end when we do.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// The servers of the user, and the way to them. Nothing is started before a tool is called.
+pub struct Servers {
+    slots: BTreeMap<String, Arc<Slot>>,
+    shared: Arc<Shared>,
+    runtime: OnceLock<std::io::Result<Runtime>>,
+}
+
+impl fmt::Debug for Servers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.slots.keys()).finish()
+    }
+}
+
+impl Servers {
+    /// Takes the servers that are configured; what is known of them lies below `home`, the user's own directory.
+    pub fn new(servers: Vec<Server>, host: Arc<Host>, home: &Path, person: Arc<dyn Person>) -> Self {
+        let shared = Shared {
+            around: Surroundings { host, person, logins: Logins::new(home.join("mcp/logins")) },
+            accepted: Accepted::new(home.join("mcp/accepted")),
+            snapshots: Snapshots { directory: home.join("cache/mcp") },
+        };
+        let slots = servers.into_iter().map(|server| (server.name.clone(), Arc::new(Slot::new(server)))).collect();
+        Self { slots, shared: Arc::new(shared), runtime: OnceLock::new() }
+    }
+
+    /// The servers, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Server> {
+        self.slots.values().map(|slot| &slot.server)
+    }
+
+    /// Gives the tools of all servers to an engine, as they were when each server was last met, and the way to call them.
+    pub fn adopt_into(self: &Arc<Self>, engine: &mut Engine) {
+        engine.adopt(Arc::clone(self) as Arc<dyn Remotes>, self.adopted());
+    }
+
+    /// The tools of all servers, as they were when each server was last met.
+    fn adopted(&self) -> Vec<Adopted> {
+        let mut adopted = Vec::new();
+        for slot in self.slots.values() {
+            let Some(snapshot) = self.shared.snapshots.load(&slot.server) else { continue };
+            let accepted = self.shared.accepted.of(&slot.server);
+            for one in offered(&slot.server, snapshot.instructions.as_deref(), &snapshot.listing) {
+                let withheld = match &accepted {
+                    Ok(accepted) => accepted.blocks(&one).map(|blocked| blocked.to_string()),
+                    Err(refusal) => Some(refusal.why.clone()),
+                };
+                if let Ok(tool) = one.tool {
+                    adopted.push(Adopted { tool, withheld });
+                }
+            }
+        }
+        adopted
+    }
+
+    /// How the last meeting with a server went; nothing when there was none.
+    pub fn last_met(&self, name: &str) -> Option<LastMet> {
+        self.shared.snapshots.last_met(&self.slots.get(name)?.server)
+    }
+
+    /// Meets a server and tells what it is and offers.
+    ///
+    /// # Errors
+    /// Why it cannot be reached.
+    pub fn visit(&self, name: &str) -> Result<Visit, Refusal> {
+        let slot = self.slot(name)?;
+        slot.forgive();
+        let (slot, shared) = (Arc::clone(slot), Arc::clone(&self.shared));
+        self.block(async move { visit::visit(&slot, &shared).await })
+    }
+
+    fn slot(&self, name: &str) -> Result<&Arc<Slot>, Refusal> {
+        self.slots.get(name).ok_or_else(|| {
+            let near = cycod_diagnostic::closest(name, self.slots.keys().map(String::as_str));
+            let refusal = Refusal::new("unknown-server", format!("no server is called `{name}`")).place(name);
+            match near {
+                Some(near) => refusal.attempt(format!("did you mean `{near}`?")),
+                None => refusal.attempt("cycod mcp list"),
+            }
+        })
+    }
+
+    fn runtime(&self) -> Result<&Runtime, Refusal> {
+        let started = self.runtime.get_or_init(Runtime::start);
+        started.as_ref().map_err(|error| Refusal::new("not-started", format!("cannot start a thread: {error}")))
+    }
+
+    /// Carries out `future` where the connections live, and waits for it.
+    pub(crate) fn block<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = Result<T, Refusal>> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.runtime()?.spawn(future).wait(Duration::MAX).unwrap_or_else(|_| Err(gone()))
+    }
+}
+
+fn gone() -> Refusal {
+    Refusal::new("remote-unreachable", "the thread of the connections ended, which is a mistake of this program")
+}
+
+impl Remotes for Servers {
+    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<RemoteOutcome, Refusal> {
+        let slot = self.slot(&call.tool.server)?;
+        let (sender, lines) = std::sync::mpsc::sync_channel(LINES);
+        let spawned = {
+            let (slot, shared) = (Arc::clone(slot), Arc::clone(&self.shared));
+            let (tool, arguments) = (call.tool.tool.clone(), arguments(call));
+            self.runtime()?.spawn(async move { slot.call(&shared, &tool, arguments, &sender).await })
+        };
+        loop {
+            let outcome = spawned.wait(LOOK.min(call.deadline.saturating_duration_since(Instant::now())));
+            lines.try_iter().for_each(|line| follow(&line));
+            let ended = |code, why| Err(failure::ended(&call.tool.server, &call.tool.tool, code, why));
+            match outcome {
+                Ok(outcome) => return outcome,
+                Err(RecvTimeoutError::Disconnected) => return Err(gone()),
+                Err(RecvTimeoutError::Timeout) if call.stop.is_raised() => {
+                    return ended("cancelled", "was stopped from outside");
+                }
+                Err(RecvTimeoutError::Timeout) if Instant::now() >= call.deadline => {
+                    return ended("timed-out", "was ended when the time of the run was over");
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+}
+
+fn arguments(call: &RemoteCall<'_>) -> JsonObject {
+    call.arguments.iter().map(|(name, value)| (name.clone(), value.to_json())).collect()
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        let Some(Ok(runtime)) = self.runtime.get() else { return };
+        let closing: Vec<_> = self
+            .slots
+            .values()
+            .map(|slot| {
+                let slot = Arc::clone(slot);
+                runtime.spawn(async move { slot.close().await })
+            })
+            .collect();
+        let until = Instant::now() + CLOSING;
+        for closed in closing {
+            drop(closed.wait(until.saturating_duration_since(Instant::now())));
+        }
+    }
+}

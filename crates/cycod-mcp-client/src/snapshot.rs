@@ -1,0 +1,114 @@
+use std::{fs, path::PathBuf, time::SystemTime};
+
+use cycod_diagnostic::Refusal;
+use cycod_settings::Server;
+use serde_json::{Value as Json, json};
+
+use crate::{connection::Connection, listing::Listing, offered::origin};
+
+/// What a server said of itself when it was last met, so that its tools can be listed without meeting it again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Snapshot {
+    /// The version of the protocol it spoke.
+    pub(crate) era: String,
+    /// Its name and version, as it gives them.
+    pub(crate) identity: String,
+    /// How it wants to be used.
+    pub(crate) instructions: Option<String>,
+    /// What it offers.
+    pub(crate) listing: Listing,
+}
+
+impl Snapshot {
+    /// What a server that was just reached says.
+    pub(crate) fn of(connection: &Connection) -> Self {
+        let info = connection.info();
+        let identity = info.as_ref().and_then(|info| info.server_info.as_ref());
+        Self {
+            era: info.as_ref().map(|info| info.protocol_version.as_str().to_owned()).unwrap_or_default(),
+            identity: identity.map(|server| format!("{} {}", server.name, server.version)).unwrap_or_default(),
+            instructions: info.as_ref().and_then(|info| info.instructions.clone()),
+            listing: (*connection.listing()).clone(),
+        }
+    }
+}
+
+/// When a server was last used, and how that went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LastMet {
+    /// When.
+    pub at: SystemTime,
+    /// Why it failed, if it did.
+    pub failure: Option<String>,
+}
+
+/// The snapshots of all servers: a cache, which anybody may delete.
+#[derive(Debug)]
+pub(crate) struct Snapshots {
+    pub(crate) directory: PathBuf,
+}
+
+impl Snapshots {
+    fn path(&self, server: &Server) -> PathBuf {
+        self.directory.join(format!("{}.json", server.name))
+    }
+
+    /// The snapshot of a server; nothing when it was never met, or was another one then.
+    pub(crate) fn load(&self, server: &Server) -> Option<Snapshot> {
+        let json: Json = serde_json::from_slice(&fs::read(self.path(server)).ok()?).ok()?;
+        if json["server"] != origin(server) || json["origin"] != server.origin.path.to_string_lossy().as_ref() {
+            return None;
+        }
+        let text = |key: &str| json[key].as_str().map(str::to_owned);
+        let problems = json["problems"].as_array().into_iter().flatten();
+        Some(Snapshot {
+            era: text("era")?,
+            identity: text("identity")?,
+            instructions: text("instructions"),
+            listing: Listing {
+                tools: json["tools"].as_array()?.clone(),
+                problems: problems.filter_map(Json::as_str).map(str::to_owned).collect(),
+            },
+        })
+    }
+
+    /// How the last meeting with a server went.
+    pub(crate) fn last_met(&self, server: &Server) -> Option<LastMet> {
+        let met = |path: PathBuf| fs::metadata(path).ok()?.modified().ok();
+        let failed = self.path(server).with_extension("failed");
+        match (met(self.path(server)), met(failed.clone())) {
+            (at, Some(failed_at)) if at.is_none_or(|at| at < failed_at) => {
+                Some(LastMet { at: failed_at, failure: Some(fs::read_to_string(failed).unwrap_or_default()) })
+            }
+            (at, _) => Some(LastMet { at: at?, failure: None }),
+        }
+    }
+
+    /// Keeps a snapshot. That it cannot be kept costs only the next list.
+    pub(crate) fn save(&self, server: &Server, snapshot: &Snapshot) {
+        let json = json!({
+            "origin": server.origin.path.to_string_lossy(),
+            "server": origin(server),
+            "era": snapshot.era,
+            "identity": snapshot.identity,
+            "instructions": snapshot.instructions,
+            "problems": snapshot.listing.problems,
+            "tools": snapshot.listing.tools,
+        });
+        self.write(&self.path(server), json.to_string().as_bytes());
+    }
+
+    /// Keeps why a server failed.
+    pub(crate) fn failed(&self, server: &Server, refusal: &Refusal) {
+        self.write(&self.path(server).with_extension("failed"), refusal.why.as_bytes());
+    }
+
+    fn write(&self, path: &std::path::Path, bytes: &[u8]) {
+        let written = fs::create_dir_all(&self.directory)
+            .and_then(|()| tempfile::NamedTempFile::new_in(&self.directory))
+            .and_then(|mut file| std::io::Write::write_all(&mut file, bytes).map(|()| file));
+        if let Ok(file) = written {
+            drop(file.persist(path));
+        }
+    }
+}

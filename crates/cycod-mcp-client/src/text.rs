@@ -1,0 +1,78 @@
+//! Text of other programs, made safe to show to people and models.
+
+use std::borrow::Cow;
+
+use cycod_diagnostic::visible;
+
+/// The most characters of a description that are passed on.
+const DESCRIPTION: usize = 8 * 1024;
+
+/// The most characters of a title or a message that are passed on.
+const LINE: usize = 500;
+
+/// A description: hidden characters are shown, and an endless one is cut.
+pub(crate) fn paragraph(text: &str) -> String {
+    cut(visible(text.trim()), DESCRIPTION)
+}
+
+/// A title or a message: as a description, on one line.
+pub(crate) fn line(text: &str) -> String {
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    cut(visible(&joined), LINE)
+}
+
+/// What a tool answered: what a terminal would act on, or what makes a person read something else than is there, is shown;
+/// characters that belong to writing, such as the joiners of scripts and emoji, stay.
+pub(crate) fn answer(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(misleads) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if misleads(character) {
+            shown.extend(character.escape_unicode());
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether a character makes a reader see something else than is there, and belongs to no script.
+pub(crate) fn misleads(character: char) -> bool {
+    matches!(character,
+        '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}' // controls but tab and line ends
+        | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' // direction
+        | '\u{e0000}'..='\u{e007f}') // tags: text nobody sees
+}
+
+fn cut(text: Cow<'_, str>, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{} […{} more characters]", &text[..end], text[end..].chars().count()),
+        None => text.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_characters_of_definitions_are_shown() {
+        assert_eq!(paragraph(" a\u{1b}[31m\u{202e}b\u{e0041} "), "a\\u{1b}[31m\\u{202e}b\\u{e0041}");
+        assert_eq!(line("a\nb\tc"), "a b c");
+    }
+
+    #[test]
+    fn answers_keep_what_belongs_to_writing() {
+        let family = "👩\u{200d}👧 a\u{fe0f}\r\n\t";
+        assert_eq!(answer(family), family);
+        assert_eq!(answer("\u{1b}[2J\u{2066}x\u{e0020}"), "\\u{1b}[2J\\u{2066}x\\u{e0020}");
+    }
+
+    #[test]
+    fn endless_text_is_cut_and_says_so() {
+        let cut = paragraph(&"é".repeat(DESCRIPTION + 3));
+        assert!(cut.ends_with("é […3 more characters]"), "{}", &cut[cut.len() - 40..]);
+    }
+}
