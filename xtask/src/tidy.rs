@@ -23,7 +23,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
         "cycod-plan",
         &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition", "cycod-call", "cycod-policy"],
     ),
-    ("cycod-settings", &["cycod-diagnostic", "cycod-syntax", "cycod-definition"]),
+    ("cycod-settings", &["cycod-diagnostic", "cycod-definition", "cycod-catalog"]),
     ("cycod-store", &["cycod-diagnostic"]),
     ("cycod-process", &[]),
     ("cycod-script", &["cycod-definition"]),

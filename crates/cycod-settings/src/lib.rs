@@ -1,1 +1,28 @@
 //! What the user configured, here and in other programs, each value with its origin.
+//!
+//! [`Servers::load`] reads the MCP servers of every scope, [`add`] and [`remove`] change one file of them.
+//! [`read_foreign`] reads those that other programs know; [`Offer::install`] and [`uninstall`] write our own entry into
+//! their files. Whatever is written, every byte that is not meant stays, no reader sees half a file, and a file
+//! that cannot be understood is left alone. Nothing is started and nobody is asked here.
+
+mod consent;
+mod edit;
+mod entry;
+mod file;
+mod foreign;
+mod hosts;
+mod install;
+mod jsonc;
+mod secret;
+mod servers;
+mod toml;
+mod tree;
+mod variables;
+
+pub use consent::Consents;
+pub use entry::{Entry, Transport};
+pub use file::FileError;
+pub use foreign::{Found, files_of, read_foreign};
+pub use hosts::{HOSTS, McpHost};
+pub use install::{Done, HostFile, Offer, uninstall};
+pub use servers::{Origin, Problem, Server, Servers, add, is_server_name, masked, remove, servers_file, to_json};

@@ -1,0 +1,430 @@
+use std::{path::PathBuf, time::Duration};
+
+use cycod_definition::Level;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    tree::{Kind, Node, Wrong},
+    variables,
+};
+
+/// What is said about one server: how to get to it, and how it is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// How to get to it.
+    pub transport: Transport,
+    /// How long a call may take.
+    pub timeout: Option<Duration>,
+    /// Whether it is used at all.
+    pub enabled: bool,
+    /// The tools that are taken from it; all of them when nothing is said.
+    pub tools: Option<Vec<String>>,
+    /// Variables of our own environment that it gets beside the harmless ones.
+    pub env_inherit: Vec<String>,
+    /// Levels that the user gives to tools; the others are of level run.
+    pub levels: Vec<(String, Level)>,
+}
+
+/// How to get to a server. Texts may hold references such as `${TOKEN}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// A program that is started and spoken to over its standard input and output.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables for it.
+        env: Vec<(String, String)>,
+        /// Where it is started.
+        cwd: Option<PathBuf>,
+    },
+    /// An address that is spoken to over streamable HTTP.
+    Http {
+        /// The address.
+        url: String,
+        /// What goes along with each request.
+        headers: Vec<(String, String)>,
+    },
+}
+
+/// In which respects programs write the same things differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dialect {
+    /// How many milliseconds a `timeout` of 1 is.
+    pub(crate) timeout_unit: u64,
+    /// Whether keys of ours are known: in other programs' files they would mean something else.
+    pub(crate) is_ours: bool,
+}
+
+/// How we write.
+pub(crate) const OURS: Dialect = Dialect { timeout_unit: 1, is_ours: true };
+
+impl Entry {
+    /// An entry that says nothing but how to get to the server.
+    pub fn new(transport: Transport) -> Self {
+        Self { transport, timeout: None, enabled: true, tools: None, env_inherit: Vec::new(), levels: Vec::new() }
+    }
+
+    /// Reads an entry; what is not understood, or says nothing here, is added to `notes`.
+    pub(crate) fn read(node: &Node, dialect: Dialect, notes: &mut Vec<Wrong>) -> Result<Self, Wrong> {
+        let Kind::Table(members) = &node.kind else {
+            return Err(Wrong::new(node.span.start, format!("a server needs a table, not {}", node.what())));
+        };
+        let mut parts = Parts::default();
+        let mut seen: Vec<String> = Vec::new();
+        for member in members {
+            let key = folded(&member.key);
+            if seen.contains(&key) {
+                return Err(Wrong::new(member.key_span.start, format!("`{}` is there twice", member.key)));
+            }
+            if member.value.kind != Kind::Null {
+                parts.take(&key, &member.key, &member.value, dialect).map_err(|problem| match problem {
+                    Problem::Wrong(wrong) => wrong,
+                    Problem::Type(at, what) => {
+                        Wrong::new(at.span.start, format!("`{}` needs {what}, not {}", member.key, at.what()))
+                    }
+                })?;
+            }
+            seen.push(key);
+        }
+        let at = |note: String| Wrong::new(node.span.start, note);
+        notes.append(&mut parts.notes);
+        if parts.kind.as_deref() == Some("sse") {
+            return Err(at(
+                "it is reached over the old SSE transport, which we do not speak; many servers have an address for \
+                           streamable HTTP as well"
+                    .to_owned(),
+            ));
+        }
+        let transport = match (parts.command, parts.url, parts.kind.as_deref()) {
+            (Some(_), Some(_), None) => {
+                return Err(at("`command` and `url` exclude each other: is it started or reached?".to_owned()));
+            }
+            (Some(command), _, None | Some("stdio" | "local")) => {
+                if !parts.headers.is_empty() {
+                    notes.push(at("`headers` say nothing about a program that is started".to_owned()));
+                }
+                let mut words = command.into_iter().chain(parts.args);
+                let command = words.next().filter(|command| !command.is_empty());
+                let command = command.ok_or_else(|| at("`command` is empty".to_owned()))?;
+                Transport::Stdio { command, args: words.collect(), env: parts.env, cwd: parts.cwd.map(PathBuf::from) }
+            }
+            (_, Some(url), None | Some("http" | "streamablehttp" | "remote")) => {
+                if !(parts.env.is_empty() && parts.args.is_empty()) {
+                    notes.push(at("`env` and `args` say nothing about a server that is not started here".to_owned()));
+                }
+                Transport::Http { url, headers: parts.headers }
+            }
+            (_, _, Some("stdio" | "local")) => return Err(at("`command` is missing".to_owned())),
+            (_, _, Some("http" | "streamablehttp" | "remote")) => return Err(at("`url` is missing".to_owned())),
+            (_, _, Some(kind)) => return Err(at(format!("`type: {kind}` is none that we speak: stdio or http"))),
+            (None, None, None) => return Err(at("neither `command` nor `url` says how to get to it".to_owned())),
+        };
+        let entry = Self {
+            transport,
+            timeout: parts.timeout.map(Duration::from_millis),
+            enabled: parts.enabled.unwrap_or(true),
+            tools: parts.tools,
+            env_inherit: parts.env_inherit,
+            levels: parts.levels,
+        };
+        entry.check().map_err(at)?;
+        Ok(entry)
+    }
+
+    /// Says what cannot work, whoever wrote it.
+    pub fn check(&self) -> Result<(), String> {
+        let has_nul = |text: &str| text.contains('\0');
+        match &self.transport {
+            Transport::Stdio { command, args, env, .. } => {
+                if has_nul(command) || args.iter().any(|arg| has_nul(arg)) {
+                    return Err("a command holds no NUL".to_owned());
+                }
+                let bad =
+                    env.iter().find(|(name, value)| name.is_empty() || name.contains(['=', '\0']) || has_nul(value));
+                if let Some((name, _)) = bad {
+                    return Err(format!("`{}` cannot be a variable of the environment", name.escape_debug()));
+                }
+            }
+            Transport::Http { url, headers } => {
+                let is_reference = url.starts_with("${");
+                let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+                if !is_reference && rest.is_none_or(|rest| rest.is_empty() || rest.starts_with('/')) {
+                    return Err(format!("`{}` is no address that begins with https:// or http://", url.escape_debug()));
+                }
+                let is_bad = |name: &str| {
+                    name.is_empty()
+                        || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+                };
+                if let Some((name, _)) =
+                    headers.iter().find(|(name, value)| is_bad(name) || value.contains(['\r', '\n', '\0']))
+                {
+                    return Err(format!("`{}` cannot be a header", name.escape_debug()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The entry as it stands in `mcp.json`.
+    pub fn to_json(&self) -> Value {
+        let texts = |pairs: &[(String, String)]| {
+            pairs.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<Map<_, _>>()
+        };
+        let mut entry = Map::new();
+        let mut set = |key: &str, value: Value| _ = entry.insert(key.to_owned(), value);
+        match &self.transport {
+            Transport::Stdio { command, args, env, cwd } => {
+                set("command", json!(command));
+                if !args.is_empty() {
+                    set("args", json!(args));
+                }
+                if !env.is_empty() {
+                    set("env", Value::Object(texts(env)));
+                }
+                if let Some(cwd) = cwd {
+                    set("cwd", json!(cwd.to_string_lossy()));
+                }
+            }
+            Transport::Http { url, headers } => {
+                set("type", json!("http"));
+                set("url", json!(url));
+                if !headers.is_empty() {
+                    set("headers", Value::Object(texts(headers)));
+                }
+            }
+        }
+        if let Some(timeout) = self.timeout {
+            set("timeout", json!(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)));
+        }
+        if !self.enabled {
+            set("enabled", json!(false));
+        }
+        if let Some(tools) = &self.tools {
+            set("tools", json!(tools));
+        }
+        if !self.env_inherit.is_empty() {
+            set("env-inherit", json!(self.env_inherit));
+        }
+        if !self.levels.is_empty() {
+            let levels = self.levels.iter().map(|(tool, level)| (tool.clone(), json!(level.name())));
+            set("levels", Value::Object(levels.collect()));
+        }
+        Value::Object(entry)
+    }
+
+    /// Every text in which references count.
+    pub(crate) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let (one, list, pairs) = match &mut self.transport {
+            Transport::Stdio { command, args, env, .. } => (command, Some(args), env),
+            Transport::Http { url, headers } => (url, None, headers),
+        };
+        std::iter::once(one).chain(list.into_iter().flatten()).chain(pairs.iter_mut().map(|(_, value)| value))
+    }
+}
+
+/// A key as everybody writes it: `mcp_servers`, `mcpServers` and `MCPServers` are one.
+pub(crate) fn folded(key: &str) -> String {
+    key.chars().filter(|character| !matches!(character, '-' | '_')).flat_map(char::to_lowercase).collect()
+}
+
+/// What is found in an entry, key by key.
+#[derive(Default)]
+struct Parts {
+    command: Option<Vec<String>>,
+    args: Vec<String>,
+    env: Vec<(String, String)>,
+    cwd: Option<String>,
+    kind: Option<String>,
+    url: Option<String>,
+    headers: Vec<(String, String)>,
+    timeout: Option<u64>,
+    enabled: Option<bool>,
+    tools: Option<Vec<String>>,
+    env_inherit: Vec<String>,
+    levels: Vec<(String, Level)>,
+    notes: Vec<Wrong>,
+}
+
+enum Problem<'a> {
+    Wrong(Wrong),
+    /// The value is of another type than is needed.
+    Type(&'a Node, &'static str),
+}
+
+impl Parts {
+    fn take<'a>(&mut self, key: &str, written: &str, node: &'a Node, dialect: Dialect) -> Result<(), Problem<'a>> {
+        match key {
+            "command" => match &node.kind {
+                // Zed once wrote the whole command line here.
+                Kind::Table(members) => {
+                    for member in members {
+                        match member.key.as_str() {
+                            "path" => self.command = Some(vec![text(&member.value)?]),
+                            key => self.take(key, &member.key, &member.value, dialect)?,
+                        }
+                    }
+                }
+                Kind::List(_) => self.command = Some(texts(node)?),
+                _ => self.command = Some(vec![text(node)?]),
+            },
+            "args" | "arguments" => self.args = texts(node)?,
+            "env" | "environment" => self.env = pairs(node)?,
+            "cwd" | "workingdirectory" => self.cwd = Some(text(node)?),
+            "type" | "transport" => self.kind = Some(folded(&text(node)?)),
+            "url" | "serverurl" | "httpurl" => self.url = Some(text(node)?),
+            "headers" | "httpheaders" => self.headers.extend(pairs(node)?),
+            "bearertokenenvvar" => {
+                self.headers.push(("Authorization".to_owned(), format!("Bearer ${{{}}}", text(node)?)));
+            }
+            "envhttpheaders" => {
+                self.headers
+                    .extend(pairs(node)?.into_iter().map(|(name, variable)| (name, format!("${{{variable}}}"))));
+            }
+            "timeout" => self.timeout = Some(milliseconds(node, dialect.timeout_unit)?),
+            "tooltimeoutsec" => self.timeout = Some(milliseconds(node, 1000)?),
+            "enabled" => self.enabled = Some(boolean(node)?),
+            "disabled" => self.enabled = Some(!boolean(node)?),
+            // Codex has a table of approvals under this name.
+            "tools" if !matches!(node.kind, Kind::Table(_)) => {
+                self.tools = Some(texts(node)?).filter(|tools| *tools != ["*"]);
+            }
+            "includetools" | "enabledtools" => self.tools = Some(texts(node)?),
+            "envinherit" | "envvars" => self.env_inherit = names(node)?,
+            "levels" if dialect.is_ours => {
+                let level = |(tool, level): (String, String)| {
+                    let found = Level::NAMES.into_iter().find(|(name, _)| *name == level);
+                    let wrong = || {
+                        Problem::Wrong(Wrong::new(
+                            node.span.start,
+                            format!("`{level}` is no level: read, write or run"),
+                        ))
+                    };
+                    found.map(|(_, level)| (tool, level)).ok_or_else(wrong)
+                };
+                self.levels = pairs(node)?.into_iter().map(level).collect::<Result<_, _>>()?;
+            }
+            // What zed says of an entry that it starts itself.
+            "source" if node.scalar().as_deref() == Some("custom") => {}
+            "source" if node.scalar().as_deref() == Some("extension") => {
+                return Err(Problem::Wrong(Wrong::new(
+                    node.span.start,
+                    "an extension of the editor starts it: no command is known",
+                )));
+            }
+            _ => {
+                let what = match key {
+                    "trust" | "alwaysallow" | "autoapprove" | "defaulttoolsapprovalmode" | "tools" => {
+                        "approvals are given here, not taken over"
+                    }
+                    "excludetools" | "disabledtools" => "name the tools that are wanted in `tools` instead",
+                    "envfile" => "put its variables into `env`",
+                    _ => "it has no meaning here",
+                };
+                self.notes.push(Wrong::new(node.span.start, format!("`{written}` is ignored: {what}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn text(node: &Node) -> Result<String, Problem<'_>> {
+    match &node.kind {
+        Kind::Text(text) => Ok(text.clone()),
+        _ => Err(Problem::Type(node, "a text")),
+    }
+}
+
+fn scalar(node: &Node) -> Result<String, Problem<'_>> {
+    node.scalar().ok_or(Problem::Type(node, "a text"))
+}
+
+fn texts(node: &Node) -> Result<Vec<String>, Problem<'_>> {
+    match &node.kind {
+        Kind::List(items) => items.iter().map(scalar).collect(),
+        _ => Err(Problem::Type(node, "a list of texts")),
+    }
+}
+
+/// Names in a list; some are tables that say more.
+fn names(node: &Node) -> Result<Vec<String>, Problem<'_>> {
+    let name = |item: &Node| {
+        item.members().iter().find(|member| member.key == "name").and_then(|member| member.value.scalar())
+    };
+    match &node.kind {
+        Kind::List(items) => {
+            items.iter().map(|item| item.scalar().or_else(|| name(item)).ok_or(Problem::Type(item, "names"))).collect()
+        }
+        _ => Err(Problem::Type(node, "a list of names")),
+    }
+}
+
+fn pairs(node: &Node) -> Result<Vec<(String, String)>, Problem<'_>> {
+    match &node.kind {
+        Kind::Table(members) => members
+            .iter()
+            .filter(|member| member.value.kind != Kind::Null)
+            .map(|member| Ok((member.key.clone(), scalar(&member.value)?)))
+            .collect(),
+        _ => Err(Problem::Type(node, "a table of texts")),
+    }
+}
+
+fn boolean(node: &Node) -> Result<bool, Problem<'_>> {
+    match node.kind {
+        Kind::Bool(is) => Ok(is),
+        _ => Err(Problem::Type(node, "true or false")),
+    }
+}
+
+fn milliseconds(node: &Node, unit: u64) -> Result<u64, Problem<'_>> {
+    let number = match &node.kind {
+        Kind::Number(number) => number.parse::<f64>().ok(),
+        _ => return Err(Problem::Type(node, "a number")),
+    };
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "bounded just before"
+    )]
+    match number.map(|number| number * unit as f64).filter(|number| (1.0..=1e12).contains(number)) {
+        Some(number) => Ok(number as u64),
+        None => Err(Problem::Wrong(Wrong::new(node.span.start, "a time-out is positive, and shorter than a lifetime"))),
+    }
+}
+
+impl Transport {
+    /// The command line or the address, exactly and in full, with what a terminal would act on made visible.
+    pub fn in_full(&self) -> String {
+        let line = match self {
+            Self::Stdio { command, args, env, .. } => {
+                let quoted =
+                    |word: &str| shlex::try_quote(word).map_or_else(|_| word.to_owned(), |word| word.into_owned());
+                let variables = env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
+                let words = std::iter::once(command).chain(args).map(|word| quoted(word));
+                variables.chain(words).collect::<Vec<_>>().join(" ")
+            }
+            Self::Http { url, .. } => url.clone(),
+        };
+        cycod_diagnostic::visible(&line).into_owned()
+    }
+
+    /// The names of the variables it refers to.
+    pub fn references(&self) -> Vec<String> {
+        let mut copy = Entry::new(self.clone());
+        let mut names: Vec<String> = Vec::new();
+        for text in copy.texts_mut() {
+            for piece in variables::pieces(text) {
+                if let variables::Piece::Reference(inner) = piece
+                    && let Some((name, None)) = variables::reference(inner)
+                    && !names.iter().any(|known| known == name)
+                {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+        names
+    }
+}

@@ -1,0 +1,236 @@
+//! Reading and changing files that belong to others as well: never half a file, never a byte more than was meant.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use cycod_diagnostic::{Position, SourceFile};
+
+use crate::tree::Wrong;
+
+/// Other programs keep histories beside their settings; beyond this it is no file of settings.
+const LARGEST: u64 = 64 << 20;
+/// How long to wait for another process of ours.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why a file of settings could not be read or changed.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are named in the messages")]
+pub enum FileError {
+    /// Something in it is wrong.
+    #[error("{}:{}:{}: {message}", path.display(), at.line, at.column)]
+    Wrong { path: PathBuf, at: Position, message: String },
+    /// It is a directory, a device or a link to nothing.
+    #[error("`{}` is not a plain file", path.display())]
+    NotPlain { path: PathBuf },
+    /// It is too large to be settings.
+    #[error("`{}` is larger than {} MB", path.display(), LARGEST >> 20)]
+    TooLarge { path: PathBuf },
+    /// A link in a project leads elsewhere: what is written there would change more than the project.
+    #[error("`{}` leads to `{}`, which is not in the project", path.display(), real.display())]
+    Outside { path: PathBuf, real: PathBuf },
+    /// Somebody protected it.
+    #[error("`{}` is read-only", path.display())]
+    ReadOnly { path: PathBuf },
+    /// Another program wrote it while we did.
+    #[error("`{}` was changed by another program in the meantime", path.display())]
+    Changed { path: PathBuf },
+    /// Another process holds the lock and does not let go.
+    #[error("another process has been changing `{}` for {} s", path.display(), PATIENCE.as_secs())]
+    Busy { path: PathBuf },
+    /// The file system refuses.
+    #[error("cannot {doing} `{}`: {source}", path.display())]
+    Io {
+        doing: &'static str,
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+fn io_error<'a>(doing: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> FileError + 'a {
+    move |source| FileError::Io { doing, path: path.to_owned(), source }
+}
+
+impl FileError {
+    /// What is wrong in the text of a file.
+    pub(crate) fn wrong(path: &Path, text: &str, wrong: &Wrong) -> Self {
+        let at = SourceFile::new("", text).position(u32::try_from(wrong.at).unwrap_or(u32::MAX));
+        Self::Wrong { path: path.to_owned(), at, message: wrong.message.clone() }
+    }
+}
+
+/// Reads a file; nothing when there is none.
+pub(crate) fn read(path: &Path) -> Result<Option<String>, FileError> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            let is_link = fs::symlink_metadata(path).is_ok();
+            return if is_link { Err(FileError::NotPlain { path: path.to_owned() }) } else { Ok(None) };
+        }
+        Err(error) => return Err(io_error("read", path)(error)),
+    };
+    if !metadata.is_file() {
+        return Err(FileError::NotPlain { path: path.to_owned() });
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(io_error("read", path))?;
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(io_error("read", path))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(FileError::TooLarge { path: path.to_owned() });
+    }
+    String::from_utf8(bytes).map(Some).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let text = String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned();
+        FileError::wrong(path, &text, &Wrong::new(valid, "this byte is not UTF-8"))
+    })
+}
+
+/// What becomes of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// It stays as it is.
+    Nothing,
+    /// It holds this text.
+    Write(String),
+    /// It goes.
+    Remove,
+}
+
+/// A file to change.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target<'a> {
+    /// Where it is, or will be.
+    pub(crate) path: &'a Path,
+    /// The project that a link must not leave.
+    pub(crate) within: Option<&'a Path>,
+    /// Whether only its owner may read it: always, when it is new, or as it was.
+    pub(crate) privacy: Privacy,
+}
+
+/// Who may read a file that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Privacy {
+    /// Only its owner, whatever was before.
+    Always,
+    /// Only its owner, if it is new.
+    WhenNew,
+    /// As is usual.
+    Usual,
+}
+
+/// Changes a file in one step. `edit` gets its text, or an empty one when there is none.
+///
+/// Processes of ours wait for each other; a program that knows nothing of us is noticed when it wrote in between.
+pub(crate) fn change<T>(
+    target: Target<'_>,
+    edit: impl FnOnce(Option<&str>) -> Result<(Change, T), FileError>,
+) -> Result<T, FileError> {
+    let real = resolve(target)?;
+    let directory = real.parent().unwrap_or(Path::new("/"));
+    let lock = if directory.is_dir() { Some(lock(directory)?) } else { None };
+    let before = read(&real)?;
+    let (change, result) = edit(before.as_deref())?;
+    match change {
+        Change::Nothing => return Ok(result),
+        Change::Remove => {
+            fs::remove_file(&real).map_err(io_error("remove", &real))?;
+            return Ok(result);
+        }
+        Change::Write(text) => {
+            let _lock = match lock {
+                Some(lock) => lock,
+                None => {
+                    fs::create_dir_all(directory).map_err(io_error("create the directory", directory))?;
+                    self::lock(directory)?
+                }
+            };
+            write(&real, before.as_deref(), &text, target.privacy)?;
+        }
+    }
+    Ok(result)
+}
+
+/// Follows links, which must not lead out of a project.
+fn resolve(target: Target<'_>) -> Result<PathBuf, FileError> {
+    let path = target.path;
+    let mut existing = path;
+    let mut missing = Vec::new();
+    while fs::symlink_metadata(existing).is_err() {
+        let (Some(parent), Some(name)) = (existing.parent(), existing.file_name()) else { break };
+        missing.push(name);
+        existing = parent;
+    }
+    let real = fs::canonicalize(existing).map_err(|_| FileError::NotPlain { path: existing.to_owned() })?;
+    let real = missing.into_iter().rev().fold(real, |path, name| path.join(name));
+    let within = target.within.map(|within| fs::canonicalize(within).unwrap_or_else(|_| within.to_owned()));
+    match within {
+        Some(within) if !real.starts_with(&within) => Err(FileError::Outside { path: path.to_owned(), real }),
+        _ => Ok(real),
+    }
+}
+
+/// Holds the lock of a directory until it is dropped. Where directories cannot be locked there is none.
+fn lock(directory: &Path) -> Result<Option<File>, FileError> {
+    if !cfg!(unix) {
+        return Ok(None);
+    }
+    let handle = File::open(directory).map_err(io_error("open", directory))?;
+    let start = Instant::now();
+    loop {
+        match handle.try_lock() {
+            Ok(()) => return Ok(Some(handle)),
+            Err(fs::TryLockError::WouldBlock) if start.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(5)),
+            Err(fs::TryLockError::WouldBlock) => return Err(FileError::Busy { path: directory.to_owned() }),
+            Err(fs::TryLockError::Error(_)) => return Ok(None),
+        }
+    }
+}
+
+fn write(path: &Path, before: Option<&str>, text: &str, privacy: Privacy) -> Result<(), FileError> {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    let old = fs::metadata(path).ok();
+    if old.as_ref().is_some_and(|old| old.permissions().readonly()) {
+        return Err(FileError::ReadOnly { path: path.to_owned() });
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".cycod-").suffix(".tmp");
+    #[cfg(unix)]
+    if privacy == Privacy::Usual {
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(directory).map_err(io_error("write into", directory))?;
+    if let Some(old) = old {
+        take_owner(file.as_file(), &old);
+        if privacy != Privacy::Always {
+            file.as_file().set_permissions(old.permissions()).map_err(io_error("write into", directory))?;
+        }
+    }
+    let filled = file.write_all(text.as_bytes()).and_then(|()| file.as_file().sync_all());
+    filled.map_err(io_error("write into", directory))?;
+    if read(path)?.as_deref() != before {
+        return Err(FileError::Changed { path: path.to_owned() });
+    }
+    file.persist(path).map_err(|error| io_error("replace", path)(error.error))?;
+    // The rename outlasts a power failure once the directory is on the disk.
+    if let Ok(handle) = File::open(directory) {
+        _ = handle.sync_all();
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn take_owner(file: &File, like: &fs::Metadata) {
+    use std::os::unix::fs::{MetadataExt as _, fchown};
+    // Only root may give files away; for anyone else the file becomes theirs, as with every editor.
+    if file.metadata().is_ok_and(|ours| (ours.uid(), ours.gid()) != (like.uid(), like.gid())) {
+        _ = fchown(file, Some(like.uid()), Some(like.gid()));
+    }
+}
+
+#[cfg(not(unix))]
+fn take_owner(_: &File, _: &fs::Metadata) {}

@@ -1,0 +1,233 @@
+//! Reading the servers that other programs know.
+
+use std::path::{Path, PathBuf};
+
+use cycod_definition::Host;
+use cycod_diagnostic::{Position, SourceFile};
+
+use crate::{
+    Entry, FileError, Transport,
+    entry::{Dialect, folded},
+    file,
+    hosts::{Format, HOSTS, McpHost, Variables},
+    jsonc,
+    servers::is_server_name,
+    toml,
+    tree::{Member, Node, Wrong},
+    variables::{Piece, pieces},
+};
+
+/// A server that another program knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What it is called there.
+    pub called: String,
+    /// What it can be called here.
+    pub name: String,
+    /// Where it stands.
+    pub at: Position,
+    /// What is said about it, in our words; or why it cannot be used here.
+    pub entry: Result<Entry, String>,
+    /// What could not be carried over.
+    pub notes: Vec<String>,
+}
+
+/// Reads the servers of a file that a host wrote, or a person.
+///
+/// # Errors
+/// When there is no such file, or it cannot be understood.
+pub fn read_foreign(path: &Path, of: Option<&'static McpHost>, host: &Host) -> Result<Vec<Found>, FileError> {
+    let missing =
+        || FileError::Io { doing: "read", path: path.to_owned(), source: std::io::ErrorKind::NotFound.into() };
+    let text = file::read(path)?.ok_or_else(missing)?;
+    if jsonc::is_blank(&text) {
+        return Ok(Vec::new());
+    }
+    let of = of.or_else(|| guess(path));
+    let wrong = |wrong: Wrong| FileError::wrong(path, &text, &wrong);
+    let is_toml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
+    let format = of.map_or(if is_toml { Format::Toml } else { Format::Json }, |host| host.format);
+    let root = match format {
+        Format::Json => jsonc::parse(&text),
+        Format::Toml => toml::parse(&text),
+    };
+    let root = root.map_err(wrong)?;
+    let mut members = Vec::new();
+    collect(&root, &host.workspace, &mut members);
+    if members.is_empty()
+        && !root.members().is_empty()
+        && root.members().iter().all(|member| looks_like_a_server(&member.value))
+    {
+        members.extend(root.members());
+    }
+    let source = SourceFile::new("", text.as_str());
+    let mut all: Vec<Found> = Vec::new();
+    for member in members {
+        let mut found = found(member, of, host, &source);
+        let is_taken = |all: &[Found], name: &str| all.iter().any(|other| other.name.eq_ignore_ascii_case(name));
+        if is_taken(&all, &found.name) {
+            found.entry = Err(format!("another server of this file is called `{}` here", found.name));
+        }
+        all.push(found);
+    }
+    Ok(all)
+}
+
+/// The files of a host that are there: the project's first, which comes before the user's.
+pub fn files_of(of: &McpHost, host: &Host) -> Vec<PathBuf> {
+    let files = of.project_file(&host.workspace).into_iter().chain([of.user_file(host)]);
+    files.filter(|path| path.exists()).collect()
+}
+
+/// The host whose file has such a name.
+fn guess(path: &Path) -> Option<&'static McpHost> {
+    let same = |known: &Path| {
+        known.file_name() == path.file_name()
+            && known.parent().and_then(Path::file_name) == path.parent().and_then(Path::file_name)
+    };
+    HOSTS
+        .iter()
+        .find(|host| {
+            host.project_file(Path::new("/")).is_some_and(|known| known.components().count() > 2 && same(&known))
+        })
+        .or_else(|| {
+            HOSTS
+                .iter()
+                .find(|host| matches!(host.name, "claude-desktop" | "windsurf") && host.user_name() == path.file_name())
+        })
+}
+
+/// Collects the members of every table of servers in a file.
+fn collect<'a>(root: &'a Node, workspace: &Path, into: &mut Vec<&'a Member>) {
+    for member in root.members() {
+        match folded(&member.key).as_str() {
+            "mcpservers" | "contextservers" | "servers" => into.extend(member.value.members()),
+            // VS Code's older settings.
+            "mcp" => collect(&member.value, workspace, into),
+            // Claude Code's servers of one person in one project.
+            "projects" => {
+                let here = member.value.members().iter().find(|project| Path::new(&project.key) == workspace);
+                here.into_iter().for_each(|project| collect(&project.value, workspace, into));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn looks_like_a_server(node: &Node) -> bool {
+    node.members()
+        .iter()
+        .any(|member| matches!(folded(&member.key).as_str(), "command" | "url" | "serverurl" | "httpurl"))
+}
+
+fn found(member: &Member, of: Option<&McpHost>, host: &Host, source: &SourceFile) -> Found {
+    let dialect = Dialect { timeout_unit: of.map_or(1, |host| host.timeout_unit), is_ours: false };
+    let mut wrongs = Vec::new();
+    let entry = Entry::read(&member.value, dialect, &mut wrongs);
+    let mut notes: Vec<String> = wrongs.into_iter().map(|note| note.message).collect();
+    let entry = entry.map_err(|wrong| wrong.message).map(|mut entry| {
+        let variables = of.map_or(Variables::Prefixed, |host| host.variables);
+        for text in entry.texts_mut() {
+            *text = translate(text, variables, host, &mut notes);
+        }
+        if let Transport::Stdio { cwd: Some(cwd), .. } = &mut entry.transport {
+            *cwd = PathBuf::from(translate(&cwd.to_string_lossy(), variables, host, &mut notes));
+        }
+        let has = |key: &str| member.value.members().iter().any(|member| member.key == key);
+        if of.is_some_and(|host| host.url_is_sse)
+            && has("url")
+            && !has("type")
+            && matches!(entry.transport, Transport::Http { .. })
+        {
+            notes.push("its `url` may be of the old SSE transport, which we do not speak".to_owned());
+        }
+        entry
+    });
+    let name = name_here(&member.key);
+    notes.dedup();
+    let at = source.position(u32::try_from(member.key_span.start).unwrap_or(u32::MAX));
+    Found { called: member.key.clone(), name, at, entry, notes }
+}
+
+/// The name that comes nearest to what a server is called elsewhere.
+fn name_here(called: &str) -> String {
+    if is_server_name(called) {
+        return called.to_owned();
+    }
+    let plain: String = called
+        .chars()
+        .map(|character| if character.is_ascii_alphanumeric() || character == '_' { character } else { '-' })
+        .collect();
+    let plain = plain.trim_matches(['-', '_']);
+    let name = plain[..plain.len().min(32)].trim_end_matches('-');
+    if name.is_empty() { "server".to_owned() } else { name.to_owned() }
+}
+
+/// Writes references as we do; what cannot be said in our words is noted.
+fn translate(text: &str, variables: Variables, host: &Host, notes: &mut Vec<String>) -> String {
+    match variables {
+        Variables::None => text.replace("${", "$${"),
+        Variables::Braces => text.to_owned(),
+        Variables::Bare => bare(text),
+        Variables::Prefixed => pieces(text)
+            .into_iter()
+            .map(|piece| match piece {
+                Piece::Text(text) => text.to_owned(),
+                Piece::Reference("userHome") => host.home.to_string_lossy().into_owned(),
+                Piece::Reference("workspaceFolder" | "workspaceRoot") => {
+                    let note = "`${workspaceFolder}` became the directory of this project";
+                    if !notes.iter().any(|known| known == note) {
+                        notes.push(note.to_owned());
+                    }
+                    host.workspace.to_string_lossy().into_owned()
+                }
+                Piece::Reference("/" | "pathSeparator") => std::path::MAIN_SEPARATOR.to_string(),
+                Piece::Reference(inner) => match inner.split_once(':') {
+                    Some(("env", name)) => format!("${{{name}}}"),
+                    Some(("input", id)) => {
+                        let name: String =
+                            id.chars()
+                                .map(|character| {
+                                    if character.is_ascii_alphanumeric() { character.to_ascii_uppercase() } else { '_' }
+                                })
+                                .collect();
+                        let name = if name.starts_with(|first: char| first.is_ascii_digit()) {
+                            format!("_{name}")
+                        } else {
+                            name
+                        };
+                        notes.push(format!(
+                            "`${{input:{id}}}` is asked for there: set the variable {name} of the environment"
+                        ));
+                        format!("${{{name}}}")
+                    }
+                    Some((_, default)) if default.starts_with('-') => format!("${{{inner}}}"),
+                    Some(_) => {
+                        notes.push(format!("`${{{inner}}}` means nothing here"));
+                        format!("${{{inner}}}")
+                    }
+                    None => format!("${{{inner}}}"),
+                },
+            })
+            .collect(),
+    }
+}
+
+/// Puts braces around `$NAME`.
+fn bare(text: &str) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        let name = rest[at + 1..].bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+        let is_name = name > 0 && !rest.as_bytes()[at + 1].is_ascii_digit();
+        result.push_str(&rest[..at]);
+        if is_name {
+            result.push_str(&format!("${{{}}}", &rest[at + 1..=at + name]));
+            rest = &rest[at + 1 + name..];
+        } else {
+            result.push('$');
+            rest = &rest[at + 1..];
+        }
+    }
+    result + rest
+}
