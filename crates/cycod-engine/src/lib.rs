@@ -25,6 +25,7 @@
 //!
 //! [`Approver`] is where a program asks its own user, [`Sink`] where it follows a run.
 
+mod answer;
 mod control;
 mod engine;
 mod error;
@@ -33,6 +34,7 @@ mod result_json;
 mod resulting;
 mod testing;
 
+pub use answer::{Block, Content, Payload, ToolAnswer};
 pub use control::Control;
 pub use engine::Engine;
 pub use error::EngineError;
@@ -46,4 +48,4 @@ pub use cycod_diagnostic as diagnostic;
 pub use cycod_plan::{Plan, PlanError, Preview, StepPreview, graph, mask};
 pub use cycod_policy::{Answer, Approved, Approver, Decision, Grant, Nobody, Request, Surface, Verdict};
 pub use cycod_process::{Stop, Stream, Urgency};
-pub use cycod_run::{Event, Ignore, RunReport, Sink, Status, StepPath, StepReport};
+pub use cycod_run::{Event, Files, Ignore, RemoteOutcome, RunReport, Sink, Status, StepPath, StepReport};

@@ -30,6 +30,14 @@ fn resolve(engine: &Engine, tool: Tool, depth: usize) -> Tool {
         description: merged.description,
         function_calling: merged.function_calling,
         timeout: merged.timeout,
+        group: merged.group,
+        input_schema: merged.input_schema,
+        returns: merged.returns,
+        produces: merged.produces,
+        hints: merged.hints,
+        asks: merged.asks,
+        reports: merged.reports,
+        task: merged.task,
         ..tool
     }
 }

@@ -68,7 +68,10 @@ impl Library {
     }
 
     /// Follows aliases from `tool` to the definition that runs.
-    pub(crate) fn effective(&self, tool: &Arc<Tool>) -> Result<Arc<Tool>, Refusal> {
+    ///
+    /// # Errors
+    /// A refusal when one of them is missing, or sets what its base does not take.
+    pub fn effective(&self, tool: &Arc<Tool>) -> Result<Arc<Tool>, Refusal> {
         let Body::Alias { base, defaults } = &tool.body else { return Ok(Arc::clone(tool)) };
         let base = self.get(base).ok_or_else(|| {
             Refusal::new("unknown-tool", format!("`{}` stands for `{base}`, which is not a tool", tool.name))
@@ -103,6 +106,9 @@ pub fn standing_for(alias: &Tool, mut base: Tool) -> Tool {
     }
     base.name = alias.name.clone();
     base.description = alias.description.clone().or(base.description);
+    base.title.clone_from(&alias.title);
+    base.group = alias.group.clone().or(base.group);
+    base.offer.clone_from(&alias.offer);
     base.tests.clone_from(&alias.tests);
     base.timeout = alias.timeout.or(base.timeout);
     base.uses_temp |= alias.uses_temp;

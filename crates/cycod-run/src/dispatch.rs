@@ -8,14 +8,15 @@ use std::{
 };
 
 use cycod_call::Scripts;
-use cycod_definition::Cleanup;
+use cycod_definition::{Cleanup, Produces};
 use cycod_diagnostic::Refusal;
 use cycod_plan::{Plan, PlannedStep};
 use cycod_policy::Approved;
 use cycod_process::{Session, Stop};
 
 use crate::{
-    Event, Remotes, RunReport, Sink, Status, StepPath, StepReport,
+    Event, Files, Remotes, RunReport, Sink, Status, StepPath, StepReport,
+    files::named_in,
     results::Results,
     worker::{CLEANUP_LIMIT, Worker, clean_up, private_directory},
 };
@@ -146,11 +147,20 @@ pub(crate) fn drive(
     }
 
     state.mark_not_run(&path, emit);
+    // The cleanup removes them.
+    let is_asked_for = parent.is_none() && plan.tool().produces == Produces::Blocks;
+    let output = last_run(state.results.0.iter().flatten().map(Arc::as_ref)).map(|last| last.output.as_slice());
+    let files = output.filter(|_| is_asked_for).map(|output| named_in(output, plan)).unwrap_or_default();
     warnings.extend(clean(plan, driver, session, began, &state.results));
     for warning in &warnings {
         emit(Event::Warning(warning.clone()));
     }
-    state.into_report(driver.stop, warnings, began.elapsed())
+    RunReport { files, ..state.into_report(driver.stop, warnings, began.elapsed()) }
+}
+
+/// The step whose output is the tool's: of those that ran, the one that ended last.
+fn last_run<'s>(steps: impl DoubleEndedIterator<Item = &'s StepReport>) -> Option<&'s StepReport> {
+    steps.rev().filter(|step| step.has_run()).max_by_key(|step| step.end_time)
 }
 
 /// What the dispatcher knows.
@@ -255,13 +265,14 @@ impl<'a> State<'a> {
             None => 0,
         };
         warnings.splice(0..0, steps.iter().flat_map(|step| step.warnings.iter().cloned()));
-        let last = steps.iter().rev().filter(|step| step.has_run()).max_by_key(|step| step.end_time);
+        let last = last_run(steps.iter());
         RunReport {
             success: exit_code == 0,
             exit_code,
             output: last.map(|step| step.output.clone()).unwrap_or_default(),
             error: last.map(|step| step.error.clone()).unwrap_or_default(),
             answer: last.and_then(|step| step.answer.clone()),
+            files: Files::new(),
             transcript: transcript(&steps, self.plan.is_workflow),
             timed_out,
             cancelled: stop.is_raised(),

@@ -16,6 +16,7 @@
 
 mod dispatch;
 mod event;
+mod files;
 mod keep;
 mod mask;
 mod remote;
@@ -26,5 +27,6 @@ mod worker;
 
 pub use dispatch::{Driver, run};
 pub use event::{Event, Ignore, Sink, StepPath};
+pub use files::Files;
 pub use remote::{RemoteCall, RemoteOutcome, Remotes};
 pub use report::{RunReport, Status, StepReport};

@@ -2,7 +2,7 @@ use std::time::{Duration, SystemTime};
 
 use cycod_diagnostic::Refusal;
 
-use crate::RemoteOutcome;
+use crate::{Files, RemoteOutcome};
 
 /// How a run ended, for every surface.
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ pub struct RunReport {
     pub error: Vec<u8>,
     /// The answer of a tool of another program, with more than its text.
     pub answer: Option<Box<RemoteOutcome>>,
+    /// The files that the output's content blocks name, for a tool that `produces` such.
+    pub files: Files,
     /// Everything that was said, headed per step for a workflow.
     pub transcript: Vec<u8>,
     /// Whether a limit of time ended it.
@@ -152,6 +154,7 @@ impl RunReport {
             output: Vec::new(),
             error: Vec::new(),
             answer: None,
+            files: Files::new(),
             transcript: Vec::new(),
             timed_out: false,
             cancelled: false,

@@ -3,6 +3,7 @@
 mod support;
 mod testing;
 
+mod answers;
 mod composition;
 mod environment;
 mod limits;

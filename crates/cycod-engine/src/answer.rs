@@ -1,0 +1,338 @@
+//! What a run gives back to whoever called the tool, in the kinds of content that hosts know.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use cycod_definition::{Body, Produces, Tool};
+use cycod_diagnostic::{Refusal, closest};
+use cycod_run::{RemoteOutcome, RunReport};
+use serde_json::{Map, Value as Json, json};
+
+use crate::refusal_json;
+
+/// The answer to a call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolAnswer {
+    /// What people and models are shown, in order.
+    pub blocks: Vec<Block>,
+    /// The same as one JSON value, where the tool promises one.
+    pub structured: Option<Json>,
+    /// Whether the call failed; the blocks say how, so that a model can do better.
+    pub is_error: bool,
+    /// Why, when it is more than an exit code.
+    pub problem: Option<Refusal>,
+}
+
+/// A piece of content.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// What it is.
+    pub content: Content,
+    /// For whom it is and how much it matters, as the tool said it: an object, passed on as it is.
+    pub annotations: Option<Json>,
+}
+
+/// The kinds of content.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// Text.
+    Text(String),
+    /// A picture.
+    Image {
+        /// Such as `image/png`.
+        media_type: String,
+        /// The file.
+        bytes: Vec<u8>,
+    },
+    /// A sound.
+    Audio {
+        /// Such as `audio/wav`.
+        media_type: String,
+        /// The file.
+        bytes: Vec<u8>,
+    },
+    /// A resource with what it holds.
+    Resource {
+        /// Its address.
+        uri: String,
+        /// What kind of file it is.
+        media_type: Option<String>,
+        /// What it holds.
+        payload: Payload,
+    },
+    /// The address of a resource.
+    Link {
+        /// The address.
+        uri: String,
+        /// What it is called.
+        name: String,
+        /// What people see instead.
+        title: Option<String>,
+        /// What it is.
+        description: Option<String>,
+        /// What kind of file it is.
+        media_type: Option<String>,
+    },
+}
+
+/// What a resource holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// Text.
+    Text(String),
+    /// Anything else.
+    Bytes(Vec<u8>),
+}
+
+impl ToolAnswer {
+    /// Writes the answer of a run; `tool` is the definition that ran, which for an alias is its base's.
+    pub fn of(tool: &Tool, report: &RunReport) -> Self {
+        if let Some(outcome) = report.answer.as_deref().filter(|_| report.refusal.is_none()) {
+            return Self::passed_on(outcome);
+        }
+        if !report.success {
+            return Self::failed(report);
+        }
+        match produced(tool, report) {
+            Ok((blocks, structured)) => Self { blocks, structured, is_error: false, problem: None },
+            Err(wrong) => {
+                let place = Some(wrong.place).filter(|place| !place.is_empty());
+                let why = format!("the output of `{}` is not what it promises: {}", tool.name, wrong.why);
+                let refusal = Refusal { place, ..Refusal::new("wrong-output", why).attempt(wrong.attempt) };
+                Self { blocks: said(&report.output), ..Self::default() }.with_problem(refusal)
+            }
+        }
+    }
+
+    /// The answer to a call that was refused.
+    pub fn refused(refusal: Refusal) -> Self {
+        Self::default().with_problem(refusal)
+    }
+
+    fn failed(report: &RunReport) -> Self {
+        let mut answer = Self { blocks: said(&report.transcript), is_error: true, ..Self::default() };
+        match &report.refusal {
+            Some(refusal) => return answer.with_problem(refusal.clone()),
+            None => answer.blocks.push(Block::text(format!("exit code {}", report.exit_code))),
+        }
+        answer
+    }
+
+    fn with_problem(mut self, refusal: Refusal) -> Self {
+        self.blocks.push(Block::text(json!({ "refusal": refusal_json(&refusal) }).to_string()));
+        Self { is_error: true, problem: Some(refusal), ..self }
+    }
+
+    /// The answer of a tool of another program: what we do not know in it is shown as it was written.
+    fn passed_on(outcome: &RemoteOutcome) -> Self {
+        let blocks = match outcome.blocks.as_ref().and_then(Json::as_array) {
+            Some(blocks) => {
+                let block = |json: &Json| Reader::FOREIGN.block(json).unwrap_or_else(|_| Block::text(json.to_string()));
+                blocks.iter().map(block).collect()
+            }
+            None => said(&outcome.output),
+        };
+        Self { blocks, structured: outcome.structured.clone(), is_error: outcome.is_error, problem: None }
+    }
+}
+
+impl Block {
+    /// A text without annotations.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::from(Content::Text(text.into()))
+    }
+}
+
+impl From<Content> for Block {
+    fn from(content: Content) -> Self {
+        Self { content, annotations: None }
+    }
+}
+
+/// What is wrong with an output.
+struct Wrong {
+    /// Where in it, as a JSON Pointer; empty for all of it.
+    place: String,
+    why: String,
+    attempt: &'static str,
+}
+
+const ONE_VALUE: &str = "print one JSON value on standard output, and everything else on standard error";
+const BLOCKS: &str = "print a JSON array of blocks such as {\"type\": \"text\", \"text\": \"…\"}";
+
+impl Wrong {
+    fn new(place: impl Into<String>, why: impl Into<String>, attempt: &'static str) -> Self {
+        Self { place: place.into(), why: why.into(), attempt }
+    }
+
+    /// A block is wrong.
+    fn block(place: &str, why: impl Into<String>) -> Self {
+        Self::new(place, why, BLOCKS)
+    }
+}
+
+/// A text that is there.
+fn said(bytes: &[u8]) -> Vec<Block> {
+    if bytes.is_empty() { Vec::new() } else { vec![Block::text(String::from_utf8_lossy(bytes))] }
+}
+
+fn produced(tool: &Tool, report: &RunReport) -> Result<(Vec<Block>, Option<Json>), Wrong> {
+    if report.truncated && tool.produces != Produces::Text {
+        return Err(Wrong::new("", "it is longer than the step's `buffer-limit`", "raise `output.buffer-limit`"));
+    }
+    match &tool.produces {
+        Produces::Text => {
+            // Of a workflow people and models see all of it; of a command that says nothing, its remarks.
+            let shown = match &tool.body {
+                Body::Steps(_) => &report.transcript,
+                _ if report.output.is_empty() => &report.error,
+                _ => &report.output,
+            };
+            Ok((said(shown), None))
+        }
+        Produces::Json => {
+            let value = parsed(&report.output)?;
+            hold_to(tool, &value)?;
+            Ok((said(&report.output), Some(value)))
+        }
+        Produces::Blocks => {
+            let value = parsed(&report.output)?;
+            let blocks = value.as_array().ok_or_else(|| Wrong::block("", "it is not an array"))?;
+            let reader = Reader { report: Some(report) };
+            let block = |(at, block)| {
+                reader.block(block).map_err(|wrong| Wrong { place: format!("/{at}{}", wrong.place), ..wrong })
+            };
+            Ok((blocks.iter().enumerate().map(block).collect::<Result<_, _>>()?, None))
+        }
+        Produces::Media(media_type) => Ok((vec![file(tool, media_type, &report.output).into()], None)),
+    }
+}
+
+fn parsed(output: &[u8]) -> Result<Json, Wrong> {
+    serde_json::from_slice(output).map_err(|error| Wrong::new("", format!("it is not JSON: {error}"), ONE_VALUE))
+}
+
+fn hold_to(tool: &Tool, value: &Json) -> Result<(), Wrong> {
+    const MEND: &str = "mend the tool, or its `returns`";
+    let Some(schema) = &tool.returns else { return Ok(()) };
+    match schema.violations(value) {
+        Err(problem) => Err(Wrong::new("", format!("its `returns` cannot be applied: {problem}"), MEND)),
+        Ok(violations) => match violations.first() {
+            None => Ok(()),
+            Some(first) => {
+                let more = match violations.len() {
+                    1 => String::new(),
+                    count => format!(", and {} more", count - 1),
+                };
+                Err(Wrong::new(&*first.instance_pointer, format!("{}{more}", first.message), MEND))
+            }
+        },
+    }
+}
+
+/// The content of a tool that prints one file.
+fn file(tool: &Tool, media_type: &str, output: &[u8]) -> Content {
+    let (media_type, bytes) = (media_type.to_owned(), output.to_vec());
+    match media_type.split('/').next() {
+        Some("image") => Content::Image { media_type, bytes },
+        Some("audio") => Content::Audio { media_type, bytes },
+        Some("text") => Content::Text(String::from_utf8_lossy(output).into_owned()),
+        _ => {
+            let payload = String::from_utf8(bytes).ok().filter(|_| is_text(&media_type)).map(Payload::Text);
+            let payload = payload.unwrap_or_else(|| Payload::Bytes(output.to_vec()));
+            Content::Resource { uri: format!("cycod://tool/{}", tool.name), media_type: Some(media_type), payload }
+        }
+    }
+}
+
+/// Whether files of this type are text, though their type does not start so.
+fn is_text(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim_end();
+    ["json", "xml", "yaml", "toml", "javascript"].iter().any(|format| essence.ends_with(format))
+}
+
+/// Reads content blocks: as our tools print them, or as they are on the wire, which is nearly the same.
+struct Reader<'a> {
+    /// The run that printed them, with the files they name; absent for those of another program, which name none and may
+    /// hold more than we know.
+    report: Option<&'a RunReport>,
+}
+
+/// What each type of block may hold, beside `type` and `annotations`.
+const TYPES: [(&str, &[&str]); 6] = [
+    ("text", &["text"]),
+    ("image", &["media-type", "mimeType", "data", "file"]),
+    ("audio", &["media-type", "mimeType", "data", "file"]),
+    ("resource", &["uri", "media-type", "mimeType", "text", "data", "blob", "file", "resource"]),
+    ("link", &["uri", "name", "title", "description", "media-type", "mimeType"]),
+    ("resource_link", &["uri", "name", "title", "description", "media-type", "mimeType"]),
+];
+
+impl Reader<'_> {
+    const FOREIGN: Self = Self { report: None };
+
+    fn block(&self, block: &Json) -> Result<Block, Wrong> {
+        let fields = block.as_object().ok_or_else(|| Wrong::block("", "it is not an object"))?;
+        let kind = text(fields, "type")?;
+        let Some((_, known)) = TYPES.iter().find(|(name, _)| *name == kind) else {
+            let near = closest(kind, TYPES.iter().map(|(name, _)| *name));
+            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            return Err(Wrong::block("/type", format!("`{kind}` is not a type of block{near}")));
+        };
+        if self.report.is_some() {
+            let is_known = |key: &str| matches!(key, "type" | "annotations") || known.contains(&key);
+            if let Some(unknown) = fields.keys().find(|key| !is_known(key)) {
+                return Err(Wrong::block(&format!("/{unknown}"), format!("a block of type `{kind}` has no such key")));
+            }
+        }
+        let annotations = fields.get("annotations").cloned();
+        if annotations.as_ref().is_some_and(|annotations| !annotations.is_object()) {
+            return Err(Wrong::block("/annotations", "they are not an object"));
+        }
+        let content = match kind {
+            "text" => Content::Text(text(fields, "text")?.to_owned()),
+            "image" => Content::Image { media_type: media_type(fields)?, bytes: self.bytes(fields)? },
+            "audio" => Content::Audio { media_type: media_type(fields)?, bytes: self.bytes(fields)? },
+            "resource" => {
+                let fields = fields.get("resource").and_then(Json::as_object).unwrap_or(fields);
+                let payload = match fields.get("text") {
+                    Some(_) => Payload::Text(text(fields, "text")?.to_owned()),
+                    None => Payload::Bytes(self.bytes(fields)?),
+                };
+                Content::Resource { uri: text(fields, "uri")?.to_owned(), media_type: media_type(fields).ok(), payload }
+            }
+            _ => Content::Link {
+                uri: text(fields, "uri")?.to_owned(),
+                name: text(fields, "name")?.to_owned(),
+                title: text(fields, "title").ok().map(str::to_owned),
+                description: text(fields, "description").ok().map(str::to_owned),
+                media_type: media_type(fields).ok(),
+            },
+        };
+        Ok(Block { content, annotations })
+    }
+
+    fn bytes(&self, fields: &Map<String, Json>) -> Result<Vec<u8>, Wrong> {
+        if let (Some(report), Some(Json::String(name))) = (self.report, fields.get("file")) {
+            return match report.files.get(name) {
+                Some(Ok(bytes)) => Ok(bytes.clone()),
+                Some(Err(why)) => Err(Wrong::block("/file", why.as_str())),
+                None => Err(Wrong::block("/file", format!("`{name}` was not read"))),
+            };
+        }
+        let key = if fields.contains_key("blob") { "blob" } else { "data" };
+        STANDARD
+            .decode(text(fields, key)?.trim_ascii())
+            .map_err(|error| Wrong::block(&format!("/{key}"), format!("it is not base64: {error}")))
+    }
+}
+
+fn text<'f>(fields: &'f Map<String, Json>, key: &str) -> Result<&'f str, Wrong> {
+    match fields.get(key) {
+        Some(Json::String(text)) => Ok(text),
+        Some(_) => Err(Wrong::block(&format!("/{key}"), "it is not a text")),
+        None => Err(Wrong::block("", format!("it lacks `{key}`"))),
+    }
+}
+
+fn media_type(fields: &Map<String, Json>) -> Result<String, Wrong> {
+    text(fields, if fields.contains_key("mimeType") { "mimeType" } else { "media-type" }).map(str::to_owned)
+}

@@ -1,0 +1,43 @@
+use std::{collections::BTreeMap, fs, io, io::Read, path::Path};
+
+use cycod_plan::Plan;
+
+/// The most bytes of all files that one answer may name.
+const MOST: u64 = 64 << 20;
+
+/// The files that an output's content blocks name, by those names, or why they cannot be had.
+pub type Files = BTreeMap<String, Result<Vec<u8>, String>>;
+
+/// Reads the files that the blocks in `output` name, as long as they are there.
+///
+/// Names are paths from the tool's working directory. Only what lies below it, or below the run's temporary directory, is
+/// read: a block may repeat what a tool was told from outside.
+pub(crate) fn named_in(output: &[u8], plan: &Plan) -> Files {
+    let blocks: Vec<serde_json::Value> = serde_json::from_slice(output).unwrap_or_default();
+    let roots = [&plan.temp_directory, &plan.working_directory];
+    let roots: Vec<_> = roots.into_iter().filter_map(|root| root.canonicalize().ok()).collect();
+    let (mut files, mut left) = (Files::new(), MOST);
+    for name in blocks.iter().filter_map(|block| block.get("file")?.as_str()) {
+        if !files.contains_key(name) {
+            let read = match plan.working_directory.join(name).canonicalize() {
+                Ok(path) if roots.iter().any(|root| path.starts_with(root)) => read(&path, &mut left),
+                Ok(_) => Err("it lies outside the tool's working and temporary directories".to_owned()),
+                Err(error) => Err(error.to_string()),
+            };
+            files.insert(name.to_owned(), read.map_err(|why| format!("`{name}` cannot be read: {why}")));
+        }
+    }
+    files
+}
+
+fn read(path: &Path, left: &mut u64) -> Result<Vec<u8>, String> {
+    let told = |error: io::Error| error.to_string();
+    if !fs::metadata(path).map_err(told)?.is_file() {
+        return Err("it is not a file".to_owned());
+    }
+    let mut bytes = Vec::new();
+    let read = fs::File::open(path).map_err(told)?.take(*left + 1).read_to_end(&mut bytes).map_err(told)?;
+    *left =
+        left.checked_sub(read as u64).ok_or_else(|| format!("all files together hold more than {} MB", MOST >> 20))?;
+    Ok(bytes)
+}
