@@ -102,11 +102,9 @@ unsafe fn exit(code: i32) -> ! {
 pub(super) unsafe extern "C" fn warden(launch: *mut Launch) -> ! {
     // SAFETY: `launch` is ours while we live; every call gets pointers into it or into this stack.
     unsafe {
-        if (*launch).detached {
-            sys!(libc::SYS_setsid);
-        } else {
-            sys!(libc::SYS_setpgid, 0, 0);
-        }
+        // Out of the reach of whoever signals our group. A session of its own would cost as much as the rest of the warden,
+        // where the kernel schedules by sessions.
+        sys!(libc::SYS_setpgid, 0, 0);
         sys!(libc::SYS_prctl, libc::PR_SET_CHILD_SUBREAPER, 1);
         sys!(libc::SYS_prctl, libc::PR_SET_NAME, NAME.as_ptr());
         close_others(launch);
