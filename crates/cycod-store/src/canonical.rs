@@ -85,18 +85,24 @@ fn write_number(text: &mut String, number: &Number) {
 /// Writes a number as ECMAScript does: the fewest digits that read back as the same, with an exponent from 1e21 and
 /// below 1e-6.
 fn write_float(text: &mut String, float: f64) {
-    let shortest = format!("{:e}", float.abs());
+    // Rust's own formatting breaks ties upwards, ECMAScript and `serde_json` to even.
+    let shortest = Value::from(float.abs()).to_string();
     let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
-    let digits = mantissa.replace('.', "");
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = [whole, fraction].concat();
+    let significant = all.trim_start_matches('0');
+    let digits = if significant.is_empty() { "0" } else { significant.trim_end_matches('0') };
+    let leading_zeros = if significant.is_empty() { 0 } else { all.len() - significant.len() };
+    let count = |length: usize| i32::try_from(length).unwrap_or(i32::MAX);
     // The number is 0.DIGITS times ten to this.
-    let point = exponent.parse::<i32>().unwrap_or(0) + 1;
-    let length = i32::try_from(digits.len()).unwrap_or(i32::MAX);
+    let point = exponent.parse::<i32>().unwrap_or(0) + count(whole.len()) - count(leading_zeros);
+    let length = count(digits.len());
     let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
     if float < 0.0 {
         text.push('-');
     }
     if length <= point && point <= 21 {
-        text.push_str(&digits);
+        text.push_str(digits);
         text.push_str(&zeros(point - length));
     } else if 0 < point && point <= 21 {
         let (whole, fraction) = digits.split_at(point.unsigned_abs() as usize);

@@ -108,10 +108,12 @@ impl Kept {
     pub(crate) fn try_read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.totals.bytes.saturating_sub(offset)).unwrap_or(usize::MAX);
         let wanted = left.min(into.len());
+        if wanted == 0 {
+            return Ok(0);
+        }
         let into = &mut into[..wanted];
         match &self.content {
-            Content::Memory(memory) if into.is_empty() => drop(memory),
-            Content::Memory(memory) => into.copy_from_slice(&memory[offset as usize..][..wanted]),
+            Content::Memory(memory) => into.copy_from_slice(&memory[memory.len() - left..][..wanted]),
             Content::File(file) => read_exact_at(file, offset, into)?,
         }
         Ok(wanted)

@@ -1,0 +1,73 @@
+//! The store as its users see it: real directories, real processes, real kills.
+
+mod child;
+mod crash;
+mod excerpt;
+mod hostile;
+mod jq;
+mod keys;
+mod large;
+mod outputs;
+mod pins;
+mod search;
+mod slice;
+mod tickets;
+
+use std::{
+    path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use cycod_store::{Kept, OutputId, Outputs, Retention, RunId};
+use tempfile::TempDir;
+
+/// A store of its own.
+struct Store {
+    directory: TempDir,
+    outputs: Outputs,
+}
+
+fn store() -> Store {
+    store_with(Retention::default())
+}
+
+fn store_with(retention: Retention) -> Store {
+    let directory = tempfile::tempdir().unwrap();
+    let outputs = Outputs::open(&directory.path().join("outputs"), retention).unwrap();
+    Store { directory, outputs }
+}
+
+impl Store {
+    /// Keeps bytes, in memory up to the limit.
+    fn keep(&self, bytes: &[u8], limit_in_memory: usize) -> Kept {
+        let mut spool = self.outputs.spool(id("stdout"), limit_in_memory);
+        spool.write(bytes).unwrap();
+        spool.finish().unwrap()
+    }
+
+    fn files(&self) -> Vec<String> {
+        files(self.outputs.directory())
+    }
+}
+
+fn files(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn id(name: &str) -> OutputId {
+    OutputId::new(RunId::random().unwrap(), name).unwrap()
+}
+
+/// Reads all of an output.
+fn all(kept: &Kept) -> Vec<u8> {
+    let mut bytes = vec![0; usize::try_from(kept.bytes()).unwrap()];
+    assert_eq!(kept.read_at(0, &mut bytes).unwrap(), bytes.len());
+    bytes
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs()
+}

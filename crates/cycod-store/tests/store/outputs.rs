@@ -1,0 +1,165 @@
+use std::{
+    fs::{self, File, FileTimes},
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use cycod_store::{Digest, OutputId, Outputs, Retention, RunId, StoreError};
+use proptest::prelude::*;
+
+use crate::{all, child, id, store, store_with};
+
+proptest! {
+    /// However the bytes come in, and wherever they are kept, the output is the same.
+    #[test]
+    fn an_output_is_what_was_written(
+        pieces in prop::collection::vec(prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..50),
+            "[a-zé€😀\n]{0,30}".prop_map(String::into_bytes),
+        ], 0..12),
+        text_only: bool,
+        split in 1usize..9,
+        limit in prop_oneof![Just(0), Just(1 << 20), 0usize..200],
+    ) {
+        let mut bytes = pieces.concat();
+        if text_only {
+            bytes = String::from_utf8_lossy(&bytes).replace('\0', "").into_bytes();
+        }
+        let store = store();
+        let mut spool = store.outputs.spool(id("stdout"), limit);
+        for piece in bytes.chunks(split) {
+            spool.write(piece).unwrap();
+        }
+        let kept = spool.finish().unwrap();
+        let newlines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let is_text = std::str::from_utf8(&bytes).is_ok() && !bytes.contains(&0);
+        let lines = newlines + u64::from(bytes.last().is_some_and(|byte| *byte != b'\n'));
+        let check = |kept: &cycod_store::Kept| {
+            assert_eq!(all(kept), bytes);
+            assert_eq!((kept.bytes(), kept.lines(), kept.is_text()), (bytes.len() as u64, lines, is_text));
+            assert_eq!(kept.sha256(), Digest::of(&bytes));
+        };
+        check(&kept);
+        prop_assert_eq!(kept.is_stored(), bytes.len() > limit);
+        if let Some(again) = store.outputs.get(kept.id()).unwrap() {
+            check(&again);
+        } else {
+            prop_assert!(!kept.is_stored());
+        }
+    }
+}
+
+#[test]
+fn what_is_in_memory_can_be_stored_later() {
+    let store = store();
+    let mut kept = store.keep(b"small", 100);
+    assert!(store.outputs.get(kept.id()).unwrap().is_none());
+    kept.store().unwrap();
+    assert_eq!(all(&store.outputs.get(kept.id()).unwrap().unwrap()), b"small");
+}
+
+#[test]
+fn a_name_is_used_once() {
+    let store = store();
+    let kept = store.keep(b"first", 0);
+    let mut again = store.outputs.spool(kept.id().clone(), 0);
+    assert!(matches!(again.write(b"second"), Err(StoreError::Exists(_))));
+    assert!(matches!(again.write(b"second"), Err(StoreError::Failed)));
+    assert_eq!(all(&store.outputs.get(kept.id()).unwrap().unwrap()), b"first");
+}
+
+#[test]
+fn ids_are_read_back_and_nothing_else_is() {
+    let id = id("fetch-2_stderr");
+    assert_eq!(id.to_string().parse::<OutputId>().unwrap(), id);
+    assert_eq!(id.uri().parse::<OutputId>().unwrap(), id);
+    assert!(id.uri().starts_with("cycod://runs/"));
+    let run = RunId::random().unwrap();
+    assert_ne!(run, RunId::random().unwrap());
+    for name in ["", "..", "a/b", "a.part", "ä", &"x".repeat(81)] {
+        assert!(OutputId::new(run, name).is_err(), "{name}");
+    }
+    for text in
+        ["", "stdout", "0f/stdout", &format!("{}/stdout", run.to_string().to_uppercase()), &format!("{run}/../x")]
+    {
+        assert!(text.parse::<OutputId>().is_err(), "{text}");
+    }
+}
+
+#[test]
+fn old_outputs_go() {
+    let store = store();
+    let [old, fresh] = [store.keep(b"old", 0), store.keep(b"fresh", 0)];
+    age(&store, old.id(), 100);
+    let retention = Retention { max_age: Duration::from_secs(50), ..Retention::default() };
+    let outputs = Outputs::open(store.outputs.directory(), retention).unwrap();
+    assert!(outputs.get(old.id()).unwrap().is_none());
+    assert!(outputs.get(fresh.id()).unwrap().is_some());
+    // Who holds one open goes on reading.
+    assert_eq!(all(&old), b"old");
+}
+
+#[test]
+fn the_oldest_go_when_there_are_too_many() {
+    let store = store_with(Retention { max_bytes: 5000, ..Retention::default() });
+    let kept: Vec<_> = (0..4).map(|_| store.keep(&[b'x'; 1000], 0)).collect();
+    for (index, seconds) in [30, 10, 40, 20].into_iter().enumerate() {
+        age(&store, kept[index].id(), seconds);
+    }
+    store.keep(&[b'x'; 2000], 0);
+    let left: Vec<bool> = kept.iter().map(|kept| store.outputs.get(kept.id()).unwrap().is_some()).collect();
+    assert_eq!(left, [false, true, false, true]);
+    let mut large = store.outputs.spool(id("stdout"), 0);
+    large.write(&[b'x'; 4000]).unwrap();
+    assert!(matches!(large.write(&[b'x'; 1001]), Err(StoreError::TooLarge { limit: 5000 })));
+    assert!(large.finish().is_err());
+    assert_eq!(store.files().len(), 3);
+}
+
+/// A file whose end did not come to the disk: the system went down, not we.
+#[test]
+fn a_damaged_output_is_removed() {
+    let store = store();
+    let kept = store.keep(&[b'x'; 1000], 0);
+    let path = store.outputs.directory().join(&store.files()[0]);
+    for length in [1050, 900, 0] {
+        File::options().write(true).open(&path).and_then(|file| file.set_len(length)).unwrap();
+        let copy = fs::read(&path).unwrap();
+        assert!(store.outputs.get(kept.id()).unwrap().is_none());
+        assert_eq!(store.files(), [""; 0]);
+        crate::hostile::write_private(&path, &copy);
+    }
+}
+
+/// A limit on the size of files fails a write as a full disk does.
+#[test]
+#[cfg(unix)]
+fn a_full_disk_loses_only_the_spool() {
+    let store = store();
+    let kept = store.keep(b"safe", 0);
+    child::run("fill the disk", store.outputs.directory());
+    assert_eq!(store.files().len(), 2);
+    assert_eq!(all(&store.outputs.get(kept.id()).unwrap().unwrap()), b"safe");
+}
+
+pub(crate) fn fill_the_disk(place: &Path) {
+    let outputs = Outputs::open(place, Retention::default()).unwrap();
+    let mut spool = outputs.spool(id("stdout"), 1000);
+    let failed = (0..).find_map(|_| spool.write(&[b'x'; 10_000]).err()).unwrap();
+    assert!(matches!(failed, StoreError::Io { doing: "write", .. }), "{failed}");
+    assert!(matches!(spool.write(b""), Err(StoreError::Failed)));
+    assert!(matches!(spool.finish(), Err(StoreError::Failed)));
+    let mut small = outputs.spool(id("stdout"), 0);
+    small.write(b"fits").unwrap();
+    assert!(small.finish().unwrap().is_stored());
+}
+
+fn age(store: &crate::Store, id: &OutputId, seconds: u64) {
+    let path = store.outputs.directory().join(id.to_string().replace('/', "."));
+    let then = SystemTime::now() - Duration::from_secs(seconds);
+    File::options()
+        .write(true)
+        .open(path)
+        .and_then(|file| file.set_times(FileTimes::new().set_modified(then)))
+        .unwrap();
+}

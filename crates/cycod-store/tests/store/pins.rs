@@ -1,0 +1,65 @@
+use std::fs;
+
+use cycod_store::{Pin, PinKey, Pins, StoreError, diff, render};
+use expect_test::expect;
+use serde_json::json;
+
+use crate::{child, files, hostile::write_private};
+
+#[test]
+fn pins_are_set_read_and_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let pins = Pins::open(&directory.path().join("below/pins.json"));
+    let (send, read) = (PinKey::new("tool", "mail", "send"), PinKey::new("tool", "mail", "read"));
+    assert_eq!(pins.get(&send).unwrap(), None);
+    assert!(!pins.remove(&send).unwrap());
+    let pin = Pin::new(json!({"description": "Sends", "n": 1.0}), 5);
+    pins.set(send.clone(), pin.clone()).unwrap();
+    pins.set(read.clone(), Pin::new(json!({"description": "Reads"}), 6)).unwrap();
+    assert_eq!(pins.get(&send).unwrap(), Some(pin.clone()));
+    assert_eq!(pin.digest, Pin::new(json!({"n": 1, "description": "Sends"}), 9).digest);
+    assert!(pins.remove(&send).unwrap());
+    assert_eq!(pins.all().unwrap().into_keys().collect::<Vec<_>>(), [read]);
+    assert_eq!(files(&directory.path().join("below")), ["pins.json"]);
+}
+
+#[test]
+fn a_pin_shows_what_changed() {
+    let pin = Pin::new(json!({"description": "Sends a mail"}), 5);
+    let now = json!({"description": "Sends a mail, \u{202e}and a copy to us"});
+    expect![[r#"
+        changed /description
+          - "Sends a mail"
+          + "Sends a mail, \u{202e}and a copy to us"
+    "#]]
+    .assert_eq(&render(&diff(&pin.definition, &now)));
+}
+
+#[test]
+fn writers_do_not_lose_each_others_pins() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pins.json");
+    let children: Vec<_> = (0..5).map(|_| child::start("pin", &path)).collect();
+    for child in children {
+        assert!(child.wait_with_output().unwrap().status.success());
+    }
+    assert_eq!(Pins::open(&path).all().unwrap().len(), 5 * 20);
+    assert_eq!(files(directory.path()), ["pins.json"]);
+}
+
+#[test]
+fn a_file_that_is_not_understood_accepts_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pins.json");
+    let pins = Pins::open(&path);
+    pins.set(PinKey::new("tool", "mail", "send"), Pin::new(json!({"description": "Sends"}), 5)).unwrap();
+    let whole = fs::read_to_string(&path).unwrap();
+    for text in
+        ["{", "{}", &whole.replace("Sends", "Spies"), &whole.replace("\"version\":1", "\"version\":2"), &whole[..50]]
+    {
+        write_private(&path, text.as_bytes());
+        assert!(matches!(pins.all(), Err(StoreError::Malformed { .. })), "{text}");
+        assert!(pins.remove(&PinKey::new("tool", "mail", "send")).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+}
