@@ -7,4 +7,6 @@ pub struct Control {
     pub stop: Stop,
     /// Whether a person sits at this process's terminal and can answer an interactive tool.
     pub is_attended: bool,
+    /// The most bytes of each stream of a step that the report holds, for callers that take the bytes from the events.
+    pub keep: Option<u64>,
 }

@@ -1,106 +1,453 @@
-//! One call, from its arguments to its reply.
+//! One call, from its arguments to its end: questions, approval, run.
 
-use std::sync::Arc;
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use cycod_engine::{
-    Control, Given, Nobody, RunReport, Surface,
-    definition::{Tool, json},
+    AnswerTo, Approved, Approver, Control, Event, Given, Plan, Question, Request, RunReport, Stream, Surface,
+    ToolAnswer, Verdict,
+    definition::{Body, Produces, Tool, json::parse},
     diagnostic::Refusal,
 };
+use cycod_store::{Claims, Kept, OutputId, RunId, Spool, StoreError};
 use rmcp::{
-    RoleServer,
-    model::{CallToolResponse, JsonObject},
+    ErrorData, RoleServer,
+    model::{
+        ClientCapabilities, InputRequest, InputRequiredResult, InputResponses, JsonObject, LoggingLevel,
+        ProtocolVersion,
+    },
     service::RequestContext,
 };
+use serde_json::{Value as Json, json};
 
 use crate::{
+    asking::{self, Pending, Reply},
     follow::{Board, Follower},
-    reply,
-    running::{Run, Running, end},
+    handler::Shared,
+    handles::Handle,
+    outputs,
+    running::{Run, end},
     shelf::Stock,
 };
 
-/// Runs a tool for a request, tells the host what it says meanwhile, and ends it when the request ends.
-pub(crate) async fn call(
-    stock: Arc<Stock>,
-    running: &Running,
-    tool: Arc<Tool>,
-    arguments: Option<JsonObject>,
-    context: &RequestContext<RoleServer>,
-) -> CallToolResponse {
-    let run = match running.start() {
-        Ok(run) => run,
-        Err(error) => {
-            return reply::refused(&Refusal::new("not-started", format!("cannot start: {error}"))).into();
+/// How long somebody may think about a question.
+const THINKING: Duration = Duration::from_secs(600);
+
+/// How often a call may ask before it is given up.
+const ROUNDS: usize = 16;
+
+/// A call on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) stock: Arc<Stock>,
+    pub(crate) tool: Arc<Tool>,
+    pub(crate) arguments: Vec<(String, Given)>,
+    /// Who calls.
+    pub(crate) principal: String,
+    /// What came back for the questions so far, as it was on the wire.
+    pub(crate) answers: BTreeMap<String, Json>,
+    /// What the answer to the question of approval is bound to; nothing before it was asked.
+    pub(crate) approving: Option<String>,
+}
+
+/// How far to go with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Goal {
+    /// To its end.
+    End,
+    /// Until nothing is left to ask, so that it can go on without its caller.
+    Start,
+    /// Until nothing is left to ask of what is not asked while the task runs.
+    Task,
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) report: RunReport,
+    /// What the tool gives back, in the kinds of content that hosts know; not for text, which is in `output`.
+    pub(crate) answer: Option<ToolAnswer>,
+    /// Standard output and standard error of a single command, or the transcript of a workflow.
+    pub(crate) output: Option<Kept>,
+    pub(crate) error: Option<Kept>,
+}
+
+/// What came of a call.
+pub(crate) enum Outcome {
+    Ended(Box<Ended>),
+    /// It has come as far as it was to go, with what was answered on the way.
+    Ready(Box<Call>),
+    Refused(Refusal),
+    InputRequired(InputRequiredResult),
+    Protocol(ErrorData),
+}
+
+enum Step {
+    Ended(Box<Ended>),
+    Ready,
+    Asks(Vec<Pending>, Option<String>),
+    Refused(Refusal),
+}
+
+/// To whom the call belongs.
+pub(crate) enum Caller<'a> {
+    /// A request of a client, which waits; with the least urgent log message it wants.
+    Request { context: &'a RequestContext<RoleServer>, log: Option<LoggingLevel> },
+    /// A task, which can be asked, and is asked after.
+    Task(&'a Handle),
+    /// A run that is asked after and cannot be asked.
+    Run(&'a Handle),
+}
+
+impl Caller<'_> {
+    fn client(&self) -> ClientCapabilities {
+        match self {
+            Self::Request { context, .. } => context.client_capabilities().unwrap_or_default(),
+            Self::Task(_) => everything(),
+            Self::Run(_) => ClientCapabilities::default(),
         }
-    };
-    let stop = run.stop().clone();
-    let token = context.meta.get_progress_token();
-    let board = token.as_ref().map(|_| Board::default());
-    let follower = board.clone();
-    let work = tokio::task::spawn_blocking(move || {
-        let report = execute(&stock, &run, &tool, arguments.unwrap_or_default(), follower.as_ref());
-        if let Some(board) = &follower {
-            board.end();
-        }
-        report
-    });
-    let telling = async {
-        if let (Some(board), Some(token)) = (&board, &token) {
-            board.tell(&context.peer, token).await;
-        }
-    };
-    // The request may be dropped at any await; its run then ends with it.
-    let guard = EndWhenDropped(Some(stop));
-    let both = async { tokio::join!(work, telling).0 };
-    tokio::pin!(both);
-    let ended = tokio::select! {
-        ended = &mut both => ended,
-        () = context.ct.cancelled() => {
-            if let Some(stop) = &guard.0 {
-                tokio::select! { ended = &mut both => ended, () = end(stop) => both.await }
-            } else {
-                both.await
-            }
-        }
-    };
-    guard.defuse();
-    match ended {
-        Ok(Ok(report)) => reply::of(&report).into(),
-        Ok(Err(refusal)) => reply::refused(&refusal).into(),
-        Err(error) => reply::refused(&Refusal::new("not-started", format!("the call broke off: {error}"))).into(),
+    }
+
+    fn is_modern(&self) -> bool {
+        matches!(self, Self::Request { context, .. } if is_modern(context))
     }
 }
 
-fn execute(
-    stock: &Stock,
-    run: &Run,
-    tool: &Arc<Tool>,
-    arguments: JsonObject,
-    board: Option<&Board>,
-) -> Result<RunReport, Refusal> {
-    let given = arguments
-        .into_iter()
-        .map(|(name, value)| match json::parse(&value.to_string()) {
-            Ok(value) => Ok((name, Given::Value(value))),
-            Err(error) => Err(Refusal::new("invalid-argument", error.to_string()).place(name)),
-        })
-        .collect::<Result<_, _>>()?;
-    let plan = stock.engine.plan(tool, given, None).map_err(|error| error.into_refusal(tool.name.as_str()))?;
-    let approved = stock.engine.approve(plan, Surface::Model, &Nobody)?;
-    let control = Control { stop: run.stop().clone(), is_attended: false };
-    let mut follower = Follower { board: board.cloned(), take: |_: &cycod_engine::Event<'_>| {} };
-    Ok(stock.engine.run(approved, &control, &mut follower))
+/// Whether a request belongs to the era without handshakes.
+pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
+/// Carries a call out as far as its goal: asks what must be asked, runs it, and ends it when its caller is gone.
+pub(crate) async fn drive(call: Call, caller: &Caller<'_>, goal: Goal) -> Outcome {
+    let run = match call.shared.running.start() {
+        Ok(run) => Arc::new(run),
+        Err(error) => return Outcome::Refused(Refusal::new("not-started", format!("cannot start: {error}"))),
+    };
+    // The request may be dropped at any await; its run then ends with it.
+    let mut guard = EndWhenDropped(Some(run.stop().clone()));
+    let gone = async {
+        match caller {
+            Caller::Request { context, .. } => context.ct.cancelled().await,
+            Caller::Task(handle) | Caller::Run(handle) => handle.cancelled().await,
+        }
+    };
+    let work = rounds(call, &run, caller, goal);
+    tokio::pin!(work, gone);
+    let outcome = tokio::select! {
+        outcome = &mut work => outcome,
+        () = &mut gone => tokio::select! { outcome = &mut work => outcome, () = end(run.stop()) => work.await },
+    };
+    guard.0 = None;
+    outcome
+}
+
+async fn rounds(mut call: Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal) -> Outcome {
+    for _ in 0..ROUNDS {
+        let (pending, approving) = match attempt(&call, run, caller, goal).await {
+            Ok(Step::Ready) => return Outcome::Ready(Box::new(call)),
+            Ok(Step::Ended(ended)) => return Outcome::Ended(ended),
+            Ok(Step::Refused(refusal)) => return Outcome::Refused(refusal),
+            Ok(Step::Asks(pending, approving)) => (pending, approving),
+            Err(error) => {
+                return Outcome::Refused(Refusal::new("not-started", format!("the call broke off: {error}")));
+            }
+        };
+        let client = caller.client();
+        let (askable, others): (Vec<_>, Vec<_>) = pending.into_iter().partition(|one| one.is_askable(&client));
+        for other in others {
+            if other.is_required && caller.is_modern() && other.key != asking::APPROVAL {
+                return Outcome::Protocol(ErrorData::missing_required_client_capability(other.needs()));
+            }
+            // Whoever cannot be asked has not answered; whether the call goes on is for the engine to say.
+            call.answers.insert(other.key.clone(), Json::Null);
+        }
+        call.approving.clone_from(&approving);
+        if askable.is_empty() {
+            continue;
+        }
+        match caller {
+            Caller::Run(_) => {}
+            Caller::Task(handle) => {
+                let Some(answers) = handle.ask(asking::requests(&askable)).await else {
+                    return Outcome::Refused(Refusal::new("cancelled", "the run was cancelled"));
+                };
+                call.answers.extend(answers);
+            }
+            Caller::Request { context, .. } if is_modern(context) => {
+                return match ticket(&call, approving) {
+                    Ok(ticket) => {
+                        Outcome::InputRequired(InputRequiredResult::new(Some(asking::requests(&askable)), Some(ticket)))
+                    }
+                    Err(error) => Outcome::Refused(outputs::refused(&error)),
+                };
+            }
+            Caller::Request { context, .. } => {
+                for one in askable {
+                    let answer = ask(context, &one.request).await.unwrap_or(Json::Null);
+                    call.answers.insert(one.key, answer);
+                }
+            }
+        }
+    }
+    Outcome::Refused(Refusal::new("too-many-questions", format!("the call asked {ROUNDS} times without an end")))
+}
+
+/// Asks a client of the era with handshakes, and waits for its answer.
+async fn ask(context: &RequestContext<RoleServer>, request: &InputRequest) -> Option<Json> {
+    let peer = &context.peer;
+    let answer = async {
+        match request {
+            InputRequest::Elicitation(elicit) => {
+                serde_json::to_value(peer.create_elicitation(elicit.params.clone()).await.ok()?).ok()
+            }
+            InputRequest::CreateMessage(message) => {
+                serde_json::to_value(peer.create_message(message.params.clone()).await.ok()?).ok()
+            }
+            InputRequest::ListRoots(_) => serde_json::to_value(peer.list_roots().await.ok()?).ok(),
+            _ => None,
+        }
+    };
+    tokio::time::timeout(THINKING, answer).await.ok().flatten()
+}
+
+/// Goes as far as the answers reach, on a thread that may wait.
+async fn attempt(call: &Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal) -> Result<Step, tokio::task::JoinError> {
+    let board = Board::for_caller(caller);
+    let (work, for_run, follower) = (call.clone(), Arc::clone(run), board.clone());
+    let work = tokio::task::spawn_blocking(move || {
+        let step = work.step(&for_run, follower.as_ref(), goal).unwrap_or_else(Step::Refused);
+        if let Some(board) = &follower {
+            board.end();
+        }
+        step
+    });
+    let telling = async {
+        if let Some(board) = &board {
+            board.tell(caller).await;
+        }
+    };
+    tokio::join!(work, telling).0
+}
+
+impl Call {
+    /// A call with arguments as they are on the wire.
+    ///
+    /// # Errors
+    /// When they hold what no argument can be, such as a number that nobody can read.
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        stock: Arc<Stock>,
+        tool: Arc<Tool>,
+        arguments: JsonObject,
+        principal: &str,
+    ) -> Result<Self, ErrorData> {
+        let arguments = arguments
+            .into_iter()
+            .map(|(name, value)| match parse(&value.to_string()) {
+                Ok(value) => Ok((name, Given::Value(value))),
+                Err(error) => Err(ErrorData::invalid_params(format!("`{name}`: {error}"), None)),
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self::with(shared, stock, tool, arguments, principal))
+    }
+
+    /// A call with arguments of both kinds.
+    pub(crate) fn with(
+        shared: &Arc<Shared>,
+        stock: Arc<Stock>,
+        tool: Arc<Tool>,
+        arguments: Vec<(String, Given)>,
+        principal: &str,
+    ) -> Self {
+        let (shared, principal) = (Arc::clone(shared), principal.to_owned());
+        Self { shared, stock, tool, arguments, principal, answers: BTreeMap::new(), approving: None }
+    }
+
+    fn step(&self, run: &Run, board: Option<&Board>, goal: Goal) -> Result<Step, Refusal> {
+        let engine = &self.stock.engine;
+        let name = self.tool.name.as_str();
+        let mut answers: Vec<(String, AnswerTo)> = Vec::new();
+        loop {
+            let questions = engine
+                .questions(&self.tool, self.arguments.clone(), &answers)
+                .map_err(|error| error.into_refusal(name))?;
+            if questions.is_empty() {
+                break;
+            }
+            let is_later = |question: &Question| goal == Goal::Task && question.within_task;
+            if questions.iter().all(is_later) {
+                return Ok(Step::Ready);
+            }
+            let mut pending = Vec::new();
+            for question in questions.into_iter().filter(|question| !is_later(question)) {
+                let question = Pending::question(question)?;
+                match self.answers.get(&question.key) {
+                    // Nobody could be asked.
+                    Some(Json::Null) => answers.push((question.key, AnswerTo::Decline)),
+                    Some(answer) => match question.read(answer) {
+                        Some(Reply::To(name, answer)) => answers.push((name, answer)),
+                        _ => pending.push(question),
+                    },
+                    None => pending.push(question),
+                }
+            }
+            if !pending.is_empty() {
+                return Ok(Step::Asks(pending, None));
+            }
+        }
+        if goal == Goal::Task {
+            return Ok(Step::Ready);
+        }
+        let plan = engine
+            .plan_answered(&self.tool, self.arguments.clone(), &answers, None)
+            .map_err(|error| error.into_refusal(name))?;
+        let decision = engine.decide(&plan, Surface::Model);
+        let mut said = cycod_engine::Answer::Unanswered;
+        if decision.verdict == Verdict::Ask {
+            let preview = engine.preview(&plan);
+            let pending = Pending::approval(&plan, &preview, &decision)?;
+            let about = self.approval_digest(&plan, &preview.commands());
+            let answer = self.answers.get(asking::APPROVAL).filter(|_| self.approving.as_ref() == Some(&about));
+            match answer {
+                Some(Json::Null) => {}
+                Some(answer) => match pending.read(answer) {
+                    Some(Reply::Approval(answer)) => said = answer,
+                    _ => return Ok(Step::Asks(vec![pending], Some(about))),
+                },
+                None => return Ok(Step::Asks(vec![pending], Some(about))),
+            }
+        }
+        let approved = engine.approve_by(plan, decision, &Said(said))?;
+        if goal == Goal::Start {
+            return Ok(Step::Ready);
+        }
+        Ok(Step::Ended(Box::new(self.execute(approved, run, board))))
+    }
+
+    /// What an approval is bound to: the definitions of everything that would run, the arguments, and the commands.
+    fn approval_digest(&self, plan: &Plan, commands: &[String]) -> String {
+        let definitions: BTreeMap<String, String> = std::iter::once(self.tool.name.to_string())
+            .chain(plan.library.tools().map(|tool| tool.name.to_string()))
+            .map(|name| {
+                let opened = self.stock.engine.open_tool(&name, cycod_engine::catalog::ScopeFilter::Any);
+                let digest = opened.map(|opened| cycod_engine::definition::digest(&opened.source.text));
+                (name, digest.unwrap_or_default())
+            })
+            .collect();
+        let arguments: Vec<String> = self.arguments.iter().map(|argument| format!("{argument:?}")).collect();
+        let about = json!([definitions, arguments, plan.call.arguments_json(), commands, plan.working_directory]);
+        cycod_store::digest(&about).to_string()
+    }
+
+    fn execute(&self, approved: Approved<Plan>, run: &Run, board: Option<&Board>) -> Ended {
+        let effective = Arc::clone(&approved.subject().call.tool);
+        let is_single = !approved.subject().is_workflow && matches!(effective.body, Body::Command(_));
+        let is_text = effective.produces == Produces::Text;
+        // The bytes of a single command go straight to where outputs are kept; memory holds none of them.
+        let mut spools = if is_single && is_text { self.spools().ok() } else { None };
+        let keep = spools.as_ref().map(|_| 0);
+        let control = Control { stop: run.stop().clone(), is_attended: false, keep };
+        let mut broken: Option<StoreError> = None;
+        let mut take = |event: &Event<'_>| {
+            if let (Event::Output { stream, bytes, .. }, Some([output, error])) = (event, &mut spools) {
+                let spool = if *stream == Stream::Stdout { output } else { error };
+                if let Err(error) = spool.write(bytes) {
+                    broken.get_or_insert(error);
+                }
+            }
+        };
+        let mut follower = Follower { board, take: &mut take };
+        let mut report = self.stock.engine.run(approved, &control, &mut follower);
+        if let Some(error) = broken {
+            report.warnings.push(format!("some of the output is lost: {error}"));
+        }
+        let [output, error] = match spools {
+            Some(spools) => spools.map(|spool| spool.finish().ok()),
+            None if is_text => [self.keep("transcript", &report.transcript), None],
+            None => [None, None],
+        };
+        let answer = (!is_text || report.answer.is_some()).then(|| ToolAnswer::of(&effective, &report));
+        Ended { report, answer, output, error }
+    }
+
+    fn spools(&self) -> Result<[Spool; 2], StoreError> {
+        let run = RunId::random()?;
+        let spool = |name| self.shared.outputs.spool(OutputId::new(run, name)?);
+        Ok([spool("stdout")?, spool("stderr")?])
+    }
+
+    fn keep(&self, name: &str, bytes: &[u8]) -> Option<Kept> {
+        let mut spool = self.shared.outputs.spool(OutputId::new(RunId::random().ok()?, name).ok()?).ok()?;
+        spool.write(bytes).ok()?;
+        spool.finish().ok()
+    }
+
+    /// What a retry of this call must be: the same tool with the same arguments.
+    fn binding(&self) -> Json {
+        let arguments: Vec<String> = self.arguments.iter().map(|argument| format!("{argument:?}")).collect();
+        json!([self.tool.name.as_str(), cycod_store::digest(&json!(arguments)).to_string()])
+    }
+
+    /// Goes on with what a client sends with its retry.
+    ///
+    /// # Errors
+    /// When the state is not one of ours, or not for this call.
+    pub(crate) fn resume(&mut self, state: Option<&str>, answers: Option<InputResponses>) -> Result<(), ErrorData> {
+        let wrong = |why: &str| {
+            ErrorData::invalid_params(format!("`requestState` is refused: {why}; call again without it"), None)
+        };
+        if let Some(state) = state {
+            let claims =
+                self.shared.tickets.redeem(state, &self.principal, now()).map_err(|why| wrong(&why.to_string()))?;
+            let [binding, approving, earlier] = serde_json::from_value::<[Json; 3]>(claims.about).unwrap_or_default();
+            if binding != self.binding() {
+                return Err(wrong("it belongs to another call"));
+            }
+            self.approving = approving.as_str().map(str::to_owned);
+            self.answers = serde_json::from_value(earlier).unwrap_or_default();
+        }
+        // Nobody can say beforehand that somebody was not asked.
+        let new = answers.unwrap_or_default().into_iter().filter(|(_, answer)| !answer.is_null());
+        self.answers.extend(new.filter(|(key, _)| key != asking::APPROVAL || self.approving.is_some()));
+        Ok(())
+    }
+}
+
+/// What a client brings back with its retry.
+fn ticket(call: &Call, approving: Option<String>) -> Result<String, StoreError> {
+    let about = json!([call.binding(), approving, call.answers]);
+    let claims = Claims { principal: call.principal.clone(), expires: now() + THINKING.as_secs(), about };
+    call.shared.tickets.issue(&claims)
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+fn everything() -> ClientCapabilities {
+    let mut client = ClientCapabilities::default();
+    client.elicitation = Some(Default::default());
+    client.sampling = Some(Default::default());
+    client.roots = Some(Default::default());
+    client
+}
+
+/// An approver with an answer that was given before.
+struct Said(cycod_engine::Answer);
+
+impl Approver for Said {
+    fn answer(&self, _request: &Request<'_>) -> cycod_engine::Answer {
+        self.0
+    }
 }
 
 /// Ends a run when the future that waits for it is dropped.
 struct EndWhenDropped(Option<cycod_engine::Stop>);
-
-impl EndWhenDropped {
-    fn defuse(mut self) {
-        self.0 = None;
-    }
-}
 
 impl Drop for EndWhenDropped {
     fn drop(&mut self) {

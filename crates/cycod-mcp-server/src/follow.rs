@@ -1,4 +1,5 @@
-//! What a run says while it works, on its way to the host: at most ten messages a second, however much is written.
+//! What a run says while it works, on its way to whoever called it: a burst at once, then at most ten messages a second,
+//! however much is written.
 
 use std::{
     collections::VecDeque,
@@ -7,31 +8,37 @@ use std::{
 };
 
 use cycod_engine::{Event, Sink};
-use rmcp::{
-    Peer, RoleServer,
-    model::{ProgressNotificationParam, ProgressToken},
-};
+use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam};
+use serde_json::Value as Json;
 use tokio::sync::Notify;
 
-/// The least time between two messages.
+use crate::{call::Caller, handles::State};
+
+/// The least time between two rounds of messages.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The most text of one message, in bytes; older lines give way.
 const MOST_TEXT: usize = 4 * 1024;
 
-/// How many steps of progress may wait; older ones give way.
-const MOST_STEPS: usize = 64;
+/// How many reports of a tool may wait; older ones give way.
+const MOST_NOTES: usize = 64;
+
+/// Something that a tool reports by itself.
+#[derive(Debug)]
+enum Note {
+    Progress(f64, Option<f64>, Option<String>),
+    Log(LoggingLevel, String),
+}
 
 /// What waits to be told.
 #[derive(Debug, Default)]
 struct Waiting {
-    /// Output since the last message, whole lines first.
+    /// Output since the last message.
     text: Vec<u8>,
     /// How many bytes of it had to give way.
     dropped: usize,
-    /// What the tool itself reported.
-    steps: VecDeque<(f64, Option<f64>, Option<String>)>,
-    /// Whether the tool reports by itself, so that its numbers count and not ours.
+    notes: VecDeque<Note>,
+    /// Whether the tool reports progress by itself, so that its numbers count and not ours.
     reports: bool,
     ended: bool,
 }
@@ -41,6 +48,15 @@ struct Waiting {
 pub(crate) struct Board(Arc<(Mutex<Waiting>, Notify)>);
 
 impl Board {
+    /// A board for a caller who wants to be told.
+    pub(crate) fn for_caller(caller: &Caller<'_>) -> Option<Self> {
+        let is_wanted = match caller {
+            Caller::Request { context, log } => context.meta.get_progress_token().is_some() || log.is_some(),
+            Caller::Task(_) | Caller::Run(_) => true,
+        };
+        is_wanted.then(Self::default)
+    }
+
     fn change(&self, change: impl FnOnce(&mut Waiting)) {
         change(&mut self.0.0.lock().unwrap_or_else(PoisonError::into_inner));
         self.0.1.notify_one();
@@ -51,26 +67,25 @@ impl Board {
         self.change(|waiting| waiting.ended = true);
     }
 
-    /// Tells the host what is written, until the run ends or the host is gone.
-    pub(crate) async fn tell(&self, peer: &Peer<RoleServer>, token: &ProgressToken) {
-        let mut last = 0.0;
+    /// Tells the caller what is written, until the run ends or the caller is gone.
+    pub(crate) async fn tell(&self, caller: &Caller<'_>) {
+        // A tool's own numbers may begin at nothing; they only have to grow.
+        let mut last = None;
         loop {
             self.0.1.notified().await;
-            let (steps, text, ended) = {
+            let (notes, text, ended) = {
                 let mut waiting = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-                let steps = std::mem::take(&mut waiting.steps);
-                (steps, waiting.take_text(), waiting.ended)
+                (std::mem::take(&mut waiting.notes), waiting.take_text(), waiting.ended)
             };
-            let own = text.map(|text| (last + 1.0, None, Some(text)));
-            for (done, total, message) in steps.into_iter().chain(own) {
-                if done <= last && last > 0.0 {
-                    continue;
+            let own = text.map(|text| Note::Progress(last.unwrap_or(0.0) + 1.0, None, Some(text)));
+            for note in notes.into_iter().chain(own) {
+                if let Note::Progress(done, ..) = note {
+                    if last.is_some_and(|last| done <= last) {
+                        continue;
+                    }
+                    last = Some(done);
                 }
-                last = done;
-                let mut param = ProgressNotificationParam::new(token.clone(), done);
-                param.total = total;
-                param.message = message;
-                if peer.notify_progress(param).await.is_err() {
+                if !tell(caller, note).await {
                     return;
                 }
             }
@@ -82,17 +97,77 @@ impl Board {
     }
 }
 
+/// Tells one thing; returns whether there is still somebody to tell.
+async fn tell(caller: &Caller<'_>, note: Note) -> bool {
+    let (context, log) = match caller {
+        Caller::Task(handle) | Caller::Run(handle) => {
+            match note {
+                Note::Progress(_, _, message) => handle.set(State::Working(message)),
+                Note::Log(_, message) => handle.set(State::Working(Some(message))),
+            }
+            return true;
+        }
+        Caller::Request { context, log } => (context, log),
+    };
+    match note {
+        Note::Progress(done, total, message) => {
+            let Some(token) = context.meta.get_progress_token() else { return true };
+            let mut param = ProgressNotificationParam::new(token, done);
+            param.total = total;
+            param.message = message;
+            context.peer.notify_progress(param).await.is_ok()
+        }
+        Note::Log(level, message) => {
+            if log.is_none_or(|least| rank(level) < rank(least)) {
+                return true;
+            }
+            let param = LoggingMessageNotificationParam::new(level, Json::String(message));
+            context.peer.notify_logging_message(param).await.is_ok()
+        }
+    }
+}
+
+/// How urgent a level is.
+fn rank(level: LoggingLevel) -> usize {
+    LEVELS.iter().position(|(_, known)| *known == level).unwrap_or_default()
+}
+
+const LEVELS: [(&str, LoggingLevel); 8] = [
+    ("debug", LoggingLevel::Debug),
+    ("info", LoggingLevel::Info),
+    ("notice", LoggingLevel::Notice),
+    ("warning", LoggingLevel::Warning),
+    ("error", LoggingLevel::Error),
+    ("critical", LoggingLevel::Critical),
+    ("alert", LoggingLevel::Alert),
+    ("emergency", LoggingLevel::Emergency),
+];
+
 impl Waiting {
     fn add_text(&mut self, bytes: &[u8]) {
+        if bytes.len() > MOST_TEXT {
+            self.dropped += self.text.len() + bytes.len() - MOST_TEXT;
+            self.text.clear();
+            self.text.extend_from_slice(&bytes[bytes.len() - MOST_TEXT..]);
+            return;
+        }
         self.text.extend_from_slice(bytes);
         if self.text.len() > MOST_TEXT {
             let surplus = self.text.len() - MOST_TEXT;
             // Whole lines give way.
-            let cut =
-                self.text[surplus..].iter().position(|&byte| byte == b'\n').map_or(surplus, |at| surplus + at + 1);
+            let line_end = self.text[surplus..].iter().position(|&byte| byte == b'\n');
+            let cut = line_end.map_or(surplus, |at| surplus + at + 1);
             self.text.drain(..cut);
             self.dropped += cut;
         }
+    }
+
+    fn add_note(&mut self, note: Note) {
+        self.reports |= matches!(note, Note::Progress(..));
+        if self.notes.len() >= MOST_NOTES {
+            self.notes.pop_front();
+        }
+        self.notes.push_back(note);
     }
 
     /// The text that is ready: whole lines, or everything at the end.
@@ -112,24 +187,24 @@ impl Waiting {
     }
 }
 
-/// The sink of one run: passes its output on to the board, and to `take` every byte of it.
-pub(crate) struct Follower<F> {
-    pub(crate) board: Option<Board>,
-    pub(crate) take: F,
+/// The sink of one run: passes its output on to the board, and every event to `take`.
+pub(crate) struct Follower<'a> {
+    pub(crate) board: Option<&'a Board>,
+    pub(crate) take: &'a mut dyn FnMut(&Event<'_>),
 }
 
-impl<F: FnMut(&Event<'_>)> Sink for Follower<F> {
+impl Sink for Follower<'_> {
     fn event(&mut self, event: &Event<'_>) {
-        if let Some(board) = &self.board {
+        if let Some(board) = self.board {
             match event {
                 Event::Output { bytes, .. } => board.change(|waiting| waiting.add_text(bytes)),
-                Event::Progress { done, total, message, .. } => board.change(|waiting| {
-                    waiting.reports = true;
-                    if waiting.steps.len() >= MOST_STEPS {
-                        waiting.steps.pop_front();
-                    }
-                    waiting.steps.push_back((*done, *total, message.clone()));
-                }),
+                Event::Progress { done, total, message, .. } => {
+                    board.change(|waiting| waiting.add_note(Note::Progress(*done, *total, message.clone())));
+                }
+                Event::Log { level, message, .. } => {
+                    let level = LEVELS.iter().find(|(name, _)| name == level).map_or(LoggingLevel::Info, |(_, is)| *is);
+                    board.change(|waiting| waiting.add_note(Note::Log(level, message.clone())));
+                }
                 _ => {}
             }
         }

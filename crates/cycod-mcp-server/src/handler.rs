@@ -1,46 +1,195 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use cycod_engine::{
+    Given,
+    definition::{Body, Offer, TaskSupport, Tool as Definition, json},
+    diagnostic::Refusal,
+};
+use cycod_store::{StoreError, Tickets};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult, PaginatedRequestParams,
-        ServerCapabilities, ServerConfig, Tool,
+        CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, ClientCapabilities,
+        CompleteRequestParams, CompleteResult, CreateTaskResult, GetPromptRequestParams, GetPromptResponse,
+        GetPromptResult, GetTaskParams, GetTaskResult, Implementation, JsonObject, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams,
+        PromptMessage, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference, Role,
+        ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+        UnsubscribeRequestParams, UpdateTaskParams,
     },
-    service::RequestContext,
+    service::{NotificationContext, RequestContext, SubscriptionContext},
 };
+use serde_json::Value as Json;
 
-use crate::{Options, call, running::Running, shelf::Shelf};
+use crate::{
+    Options,
+    builtin::{self, Builtin},
+    call::{Call, Caller, Goal, Outcome, drive, is_modern},
+    changes::{Changes, Listener},
+    complete,
+    handles::{Handle, Handles, State},
+    outputs, reply,
+    running::Running,
+    shelf::{Difference, Shelf, Stock},
+    tasks,
+};
 
 /// How long a host may take a list for true, in milliseconds.
 const FRESH: u64 = 1_000;
+
+/// How many questions may be out at once.
+const TICKETS: usize = 4_096;
 
 /// Answers one client, or every client of an endpoint without sessions.
 #[derive(Clone, Debug)]
 pub(crate) struct Handler {
     pub(crate) shared: Arc<Shared>,
+    session: Arc<Session>,
+}
+
+/// What a session of the era with handshakes remembers.
+#[derive(Debug, Default)]
+struct Session {
+    log: Mutex<Option<LoggingLevel>>,
+    watched: Mutex<Vec<String>>,
 }
 
 /// What all connections of a server have in common.
-#[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) options: Arc<Options>,
     pub(crate) shelf: Shelf,
     pub(crate) running: Running,
+    pub(crate) changes: Changes,
+    pub(crate) handles: Handles,
+    pub(crate) outputs: outputs::Shelf,
+    pub(crate) tickets: Tickets,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("options", &self.options).finish_non_exhaustive()
+    }
 }
 
 impl Shared {
-    pub(crate) fn new(options: Options) -> Arc<Self> {
+    /// Opens the place.
+    ///
+    /// # Errors
+    /// When the system gives no random numbers.
+    pub(crate) fn new(options: Options) -> Result<Arc<Self>, StoreError> {
         let options = Arc::new(options);
-        Arc::new(Self { shelf: Shelf::open(Arc::clone(&options)), options, running: Running::default() })
+        let outputs = outputs::Shelf::new(options.outputs.clone(), options.jq_worker.clone());
+        Ok(Arc::new(Self {
+            shelf: Shelf::open(Arc::clone(&options)),
+            options,
+            running: Running::default(),
+            changes: Changes::default(),
+            handles: Handles::default(),
+            outputs,
+            tickets: Tickets::of_this_process("mcp request state", TICKETS)?,
+        }))
+    }
+}
+
+impl Handler {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, session: Arc::default() }
+    }
+
+    fn caller<'a>(&self, context: &'a RequestContext<RoleServer>) -> Caller<'a> {
+        let log = if is_modern(context) {
+            context.meta.log_level()
+        } else {
+            *self.session.log.lock().unwrap_or_else(PoisonError::into_inner)
+        };
+        Caller::Request { context, log }
+    }
+
+    /// Runs the tool behind a prompt or a resource.
+    async fn run(
+        &self,
+        stock: Arc<Stock>,
+        tool: Arc<Definition>,
+        arguments: Vec<(String, Given)>,
+        retry: (Option<String>, Option<rmcp::model::InputResponses>),
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Outcome, ErrorData> {
+        let mut call = Call::with(&self.shared, stock, tool, arguments, &principal(context));
+        call.resume(retry.0.as_deref(), retry.1)?;
+        Ok(drive(call, &self.caller(context), Goal::End).await)
+    }
+
+    fn handle(&self, id: &str, context: &RequestContext<RoleServer>) -> Result<Arc<Handle>, ErrorData> {
+        let found = self.shared.handles.get(id, &principal(context));
+        found.ok_or_else(|| ErrorData::invalid_params(format!("there is no task `{id}`"), None))
+    }
+
+    /// Tells a client of the era with handshakes what changes, for as long as it is there.
+    async fn follow(self, mut changes: Listener, context: NotificationContext<RoleServer>) {
+        let peer = context.peer;
+        loop {
+            let difference = tokio::select! {
+                difference = changes.next() => difference,
+                // An abandoned session is let go even when nothing changes.
+                () = tokio::time::sleep(std::time::Duration::from_secs(30)) => Some(Arc::default()),
+            };
+            let Some(difference) = difference.filter(|_| !peer.is_transport_closed()) else { return };
+            let Difference { tools, prompts, resources, updated } = &*difference;
+            let watched = self.session.watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let told = async {
+                if *tools {
+                    peer.notify_tool_list_changed().await?;
+                }
+                if *prompts {
+                    peer.notify_prompt_list_changed().await?;
+                }
+                if *resources {
+                    peer.notify_resource_list_changed().await?;
+                }
+                for uri in updated.iter().filter(|uri| watched.contains(uri)) {
+                    let param = rmcp::model::ResourceUpdatedNotificationParam::new(uri);
+                    peer.notify_resource_updated(param).await?;
+                }
+                Ok::<(), rmcp::ServiceError>(())
+            };
+            if told.await.is_err() {
+                return;
+            }
+        }
     }
 }
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_logging()
+            .enable_completions()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_tasks()
+            .build();
         let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("cycod", env!("CARGO_PKG_VERSION"));
         info
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let changes = self.shared.changes.listen();
+        tokio::spawn(self.clone().follow(changes, context));
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        *self.session.log.lock().unwrap_or_else(PoisonError::into_inner) = Some(request.level);
+        Ok(())
     }
 
     async fn list_tools(
@@ -49,12 +198,12 @@ impl ServerHandler for Handler {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let stock = self.shared.shelf.stock();
-        let tools = blocking(move || stock.tools()).await?;
-        Ok(ListToolsResult::with_all_items(tools.to_vec()).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+        let tools = blocking(move || stock.lists().tools.clone()).await?;
+        Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.shared.shelf.stock().tools().iter().find(|tool| tool.name == name).cloned()
+        self.shared.shelf.stock().lists().tools.iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn call_tool(
@@ -63,16 +212,301 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let stock = self.shared.shelf.stock();
-        let Some(tool) = stock.tool(&request.name) else {
-            return Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None));
+        let (caller, principal) = (self.caller(&context), principal(&context));
+        let Some(tool) = stock.tool(&request.name).filter(|tool| tool.offer == Offer::Tool) else {
+            return match Builtin::named(&request.name) {
+                Some(builtin) => builtin::call(builtin, &self.shared, stock, request, &caller, &principal).await,
+                None => Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None)),
+            };
         };
-        Ok(call::call(stock, &self.shared.running, tool, request.arguments, &context).await)
+        let knows_tasks = context.client_capabilities().is_some_and(|client| client.supports_tasks());
+        let as_task = match tool.task {
+            TaskSupport::Never => false,
+            TaskSupport::Offered => knows_tasks,
+            TaskSupport::Required if knows_tasks => true,
+            TaskSupport::Required => {
+                let needs = ClientCapabilities::builder().enable_tasks().build();
+                return Err(ErrorData::missing_required_client_capability(needs));
+            }
+        };
+        let arguments = request.arguments.unwrap_or_default();
+        let mut call = Call::new(&self.shared, stock, tool, arguments, &principal)?;
+        call.resume(request.request_state.as_deref(), request.input_responses)?;
+        let goal = if as_task { Goal::Task } else { Goal::End };
+        Ok(match drive(call, &caller, goal).await {
+            Outcome::Ended(ended) => reply::result(*ended, self.shared.options.reply_tokens).into(),
+            Outcome::Refused(refusal) => reply::refused(&refusal).into(),
+            Outcome::InputRequired(required) => required.into(),
+            Outcome::Protocol(error) => return Err(error),
+            Outcome::Ready(call) => match tasks::spawn(*call, true) {
+                Ok(handle) => CallToolResponse::Task(CreateTaskResult::new(handle.task())),
+                Err(refusal) => reply::refused(&refusal).into(),
+            },
+        })
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let stock = self.shared.shelf.stock();
+        let prompts = blocking(move || stock.lists().prompts.clone()).await?;
+        Ok(ListPromptsResult::with_all_items(prompts).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let stock = self.shared.shelf.stock();
+        let unknown = || ErrorData::invalid_params(format!("there is no prompt `{}`", request.name), None);
+        let tool = stock.tool(&request.name).ok_or_else(unknown)?;
+        let arguments = texts(request.arguments.unwrap_or_default())?;
+        let mut result = match (&tool.offer, &tool.body) {
+            (Offer::Prompt, _) => {
+                let retry = (request.request_state, request.input_responses);
+                match self.run(stock, Arc::clone(&tool), arguments, retry, &context).await? {
+                    Outcome::Ended(ended) => {
+                        let messages = reply::messages(*ended, self.shared.options.reply_tokens);
+                        GetPromptResult::new(messages.map_err(failed)?)
+                    }
+                    Outcome::Refused(refusal) => return Err(refused(&refusal)),
+                    Outcome::InputRequired(required) => return Ok(required.into()),
+                    Outcome::Protocol(error) => return Err(error),
+                    Outcome::Ready(_) => return Err(unknown()),
+                }
+            }
+            (Offer::Tool, Body::Steps(_)) => {
+                let of = Arc::clone(&tool);
+                let text = blocking(move || explained(&stock, &of, arguments)).await?.map_err(|one| refused(&one))?;
+                GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)])
+            }
+            _ => return Err(unknown()),
+        };
+        result.description.clone_from(&tool.description);
+        Ok(result.into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let stock = self.shared.shelf.stock();
+        blocking(move || {
+            let name = match &request.r#ref {
+                Reference::Prompt(prompt) => Some(prompt.name.clone()),
+                Reference::Resource(resource) => {
+                    let lists = stock.lists();
+                    let source = lists.sources.iter().find(|source| source.address.to_string() == resource.uri);
+                    source.map(|source| source.tool.clone())
+                }
+                _ => None,
+            };
+            let tool = name.and_then(|name| stock.tool(&name));
+            tool.map(|tool| complete::values(&tool, &request.argument.name, &request.argument.value))
+        })
+        .await?
+        .ok_or_else(|| ErrorData::invalid_params("there is nothing of this name to complete", None))
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let stock = self.shared.shelf.stock();
+        let resources = blocking(move || stock.lists().resources.clone()).await?;
+        Ok(ListResourcesResult::with_all_items(resources).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let stock = self.shared.shelf.stock();
+        let templates = blocking(move || stock.lists().templates.clone()).await?;
+        Ok(ListResourceTemplatesResult::with_all_items(templates)
+            .with_ttl_ms(FRESH)
+            .with_cache_scope(CacheScope::Private))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri;
+        if uri.starts_with(cycod_store::OutputId::SCHEME) {
+            let (shared, asked) = (Arc::clone(&self.shared), uri.clone());
+            let contents =
+                blocking(move || outputs::read(&shared.outputs, &asked, shared.options.reply_tokens)).await?;
+            let contents = contents.map_err(|refusal| missing(&refusal.why, &uri))?;
+            return Ok(fresh(ReadResourceResult::new(vec![contents])).into());
+        }
+        let stock = self.shared.shelf.stock();
+        let lists = {
+            let stock = Arc::clone(&stock);
+            blocking(move || stock.lists()).await?
+        };
+        let found = lists.source(&uri).and_then(|(source, values)| Some((stock.tool(&source.tool)?, values)));
+        let (tool, values) = found.ok_or_else(|| missing("there is no such resource", &uri))?;
+        let arguments = values.into_iter().map(|(name, value)| (name, Given::Text(value))).collect();
+        let retry = (request.request_state, request.input_responses);
+        match self.run(stock, Arc::clone(&tool), arguments, retry, &context).await? {
+            Outcome::Ended(ended) => {
+                let contents = reply::resource(*ended, &tool, &uri).map_err(failed)?;
+                Ok(fresh(ReadResourceResult::new(vec![contents])).into())
+            }
+            Outcome::Refused(refusal) => Err(refused(&refusal)),
+            Outcome::InputRequired(required) => Ok(required.into()),
+            Outcome::Protocol(error) => Err(error),
+            Outcome::Ready(_) => Err(missing("there is no such resource", &uri)),
+        }
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut changes = self.shared.changes.listen();
+        let sink = context.sink();
+        loop {
+            let difference = tokio::select! {
+                difference = changes.next() => difference,
+                () = context.cancelled() => None,
+            };
+            let Some(difference) = difference else { return Ok(()) };
+            let Difference { tools, prompts, resources, updated } = &*difference;
+            let told = async {
+                if *tools {
+                    sink.notify_tool_list_changed().await.ok()?;
+                }
+                if *prompts {
+                    sink.notify_prompt_list_changed().await.ok()?;
+                }
+                if *resources {
+                    sink.notify_resource_list_changed().await.ok()?;
+                }
+                for uri in updated {
+                    sink.notify_resource_updated(uri).await.ok()?;
+                }
+                Some(())
+            };
+            if told.await.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let mut watched = self.session.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if watched.len() < 1_000 && !watched.contains(&request.uri) {
+            watched.push(request.uri);
+        }
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.session.watched.lock().unwrap_or_else(PoisonError::into_inner).retain(|uri| *uri != request.uri);
+        Ok(())
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        Ok(GetTaskResult::new(self.handle(&request.task_id, &context)?.detailed()))
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.handle(&request.task_id, &context)?.answer(request.input_responses);
+        Ok(())
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.handle(&request.task_id, &context)?.set(State::Cancelled);
+        Ok(())
     }
 }
 
+/// Who calls.
+pub(crate) fn principal(context: &RequestContext<RoleServer>) -> String {
+    let _ = context;
+    "stdio".to_owned()
+}
+
 /// Does what may wait for a disk elsewhere than on the thread that serves everybody.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorData> {
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorData> {
     tokio::task::spawn_blocking(work)
         .await
         .map_err(|error| ErrorData::internal_error(format!("the work broke off: {error}"), None))
+}
+
+/// Arguments of a prompt: text, as people type it, but other values are understood.
+fn texts(arguments: JsonObject) -> Result<Vec<(String, Given)>, ErrorData> {
+    let given = arguments.into_iter().map(|(name, value)| match value {
+        Json::String(text) => Ok((name, Given::Text(text))),
+        other => match json::parse(&other.to_string()) {
+            Ok(value) => Ok((name, Given::Value(value))),
+            Err(error) => Err(ErrorData::invalid_params(format!("`{name}`: {error}"), None)),
+        },
+    });
+    given.collect()
+}
+
+/// What a workflow would do with these arguments, as a message that asks for it.
+fn explained(stock: &Stock, tool: &Arc<Definition>, arguments: Vec<(String, Given)>) -> Result<String, Refusal> {
+    use std::fmt::Write as _;
+    let engine = &stock.engine;
+    let plan = engine.plan(tool, arguments, None).map_err(|error| error.into_refusal(tool.name.as_str()))?;
+    let preview = engine.preview(&plan);
+    let given = cycod_engine::mask(&plan.call.arguments_json(), &plan.call.secrets());
+    let mut text = format!("Call the tool `{}` with these arguments:\n\n{given}\n", tool.name);
+    if let Some(description) = &tool.description {
+        let _ = write!(text, "\n{description}\n");
+    }
+    text.push_str("\nIt does, in this order:\n");
+    for (index, step) in preview.steps.iter().enumerate() {
+        let command = step.command.as_ref().map_or_else(|refusal| refusal.why.clone(), Clone::clone);
+        let _ = writeln!(text, "{}. {}: {}", index + 1, step.name, command.lines().next().unwrap_or_default());
+    }
+    Ok(text)
+}
+
+fn refused(refusal: &Refusal) -> ErrorData {
+    ErrorData::invalid_params(refusal.why.clone(), Some(cycod_engine::refusal_json(refusal)))
+}
+
+fn failed(why: String) -> ErrorData {
+    ErrorData::internal_error(why, None)
+}
+
+fn missing(why: &str, uri: &str) -> ErrorData {
+    ErrorData::resource_not_found(why.to_owned(), Some(serde_json::json!({ "uri": uri })))
+}
+
+fn fresh(result: ReadResourceResult) -> ReadResourceResult {
+    result.with_ttl_ms(0).with_cache_scope(CacheScope::Private)
 }

@@ -38,14 +38,18 @@ pub fn serve_http(
         .thread_stack_size(1024 * 1024)
         .max_blocking_threads(256)
         .build()?;
-    let shared = Shared::new(options);
+    let shared = Shared::new(options).map_err(io::Error::other)?;
     let served = runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(http.address).await?;
         listening(listener.local_addr()?);
-        let handler = Handler { shared: shared.clone() };
+        crate::changes::watch(&shared);
+        let handlers = Arc::clone(&shared);
         let config = StreamableHttpServerConfig::default().enforce_origin_validation();
-        let service =
-            StreamableHttpService::new(move || Ok(handler.clone()), Arc::new(LocalSessionManager::default()), config);
+        let service = StreamableHttpService::new(
+            move || Ok(Handler::new(Arc::clone(&handlers))),
+            Arc::new(LocalSessionManager::default()),
+            config,
+        );
         let router = axum::Router::new().route_service("/mcp", service);
         tokio::select! {
             served = axum::serve(listener, router) => served,

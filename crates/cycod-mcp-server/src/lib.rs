@@ -10,16 +10,25 @@
 //! Everything is decided below: the engine plans, policy decides, the runner runs. This crate translates.
 //!
 //! Invariant: no run outlives the request, connection or server it belongs to.
+#![expect(deprecated, reason = "clients that know sampling, roots and logging get them while they have them")]
 
+mod asking;
+mod builtin;
 mod call;
+mod changes;
+mod complete;
 mod follow;
 mod handler;
+mod handles;
 mod http;
 mod options;
+mod outputs;
 mod reply;
 mod running;
 mod shelf;
 mod stdio;
+mod tasks;
+mod uri;
 mod wire;
 
 pub use http::{HttpOptions, serve_http};

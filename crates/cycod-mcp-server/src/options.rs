@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use cycod_engine::definition::{Host, Level};
 
@@ -16,6 +16,8 @@ pub struct Options {
     pub reply_tokens: usize,
     /// Where outputs too large to hand over are kept.
     pub outputs: PathBuf,
+    /// The program, with its first arguments, that calls [`cycod_store::jq::work`] with the rest of its arguments.
+    pub jq_worker: Vec<OsString>,
 }
 
 impl Options {

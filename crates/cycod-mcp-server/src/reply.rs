@@ -1,20 +1,41 @@
-//! The end of a run in the words of the protocol.
+//! The end of a call in the words of the protocol.
 
-use cycod_engine::{RunReport, diagnostic::Refusal, refusal_json};
-use rmcp::model::{CallToolResult, ContentBlock};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use cycod_engine::{Block, Content, Payload, ToolAnswer, definition::Tool, diagnostic::Refusal, refusal_json};
+use cycod_store::Kept;
+use rmcp::model::{
+    AudioContent, CallToolResult, ContentBlock, EmbeddedResource, ImageContent, PromptMessage, Resource,
+    ResourceContents, Role, TextContent,
+};
+use serde_json::json;
 
-/// The reply to a call that has run.
-pub(crate) fn of(report: &RunReport) -> CallToolResult {
-    let mut text = String::from_utf8_lossy(&report.output).into_owned();
+use crate::{call::Ended, wire};
+
+/// The reply to a call that has run, with at most `cap` tokens of its text.
+pub(crate) fn result(mut ended: Ended, cap: usize) -> CallToolResult {
+    if let Some(answer) = ended.answer.take() {
+        return of_answer(answer, &ended);
+    }
+    let report = &ended.report;
+    let mut blocks = Vec::new();
+    // A command that succeeds and says nothing may still have something to tell on the other stream.
+    let [output, error] = [ended.output.as_mut(), ended.error.as_mut()];
+    let is_silent = output.as_ref().is_none_or(|output| output.bytes() == 0);
+    add(&mut blocks, output, cap);
+    if !report.success || is_silent {
+        add(&mut blocks, error, cap / 2);
+    }
     if report.success {
-        return CallToolResult::success(vec![ContentBlock::text(text)]);
+        if blocks.is_empty() {
+            blocks.push(ContentBlock::text(""));
+        }
+        return with_warnings(CallToolResult::success(blocks), &report.warnings);
     }
-    text.push_str(&String::from_utf8_lossy(&report.error));
-    let mut blocks = vec![ContentBlock::text(text)];
-    if let Some(refusal) = &report.refusal {
-        blocks.push(explained(refusal));
-    }
-    CallToolResult::error(blocks)
+    blocks.push(match &report.refusal {
+        Some(refusal) => explained(refusal),
+        None => ContentBlock::text(format!("exit code {}", report.exit_code)),
+    });
+    with_warnings(CallToolResult::error(blocks), &report.warnings)
 }
 
 /// The reply to a call that did not run.
@@ -22,6 +43,153 @@ pub(crate) fn refused(refusal: &Refusal) -> CallToolResult {
     CallToolResult::error(vec![explained(refusal)])
 }
 
+/// Adds an output: all of it, or as much as is handed over with the way to the rest.
+fn add(blocks: &mut Vec<ContentBlock>, kept: Option<&mut Kept>, cap: usize) {
+    let Some(kept) = kept.filter(|kept| kept.bytes() > 0) else { return };
+    match kept.excerpt(cap) {
+        Ok(excerpt) => {
+            blocks.push(ContentBlock::text(excerpt.text));
+            if excerpt.left_out.is_some() {
+                blocks.push(link(kept));
+            }
+        }
+        Err(error) => blocks.push(ContentBlock::text(format!("[the output is lost: {error}]"))),
+    }
+}
+
+/// The way to an output that was not handed over whole.
+fn link(kept: &Kept) -> ContentBlock {
+    let mut resource = Resource::new(kept.id().uri(), kept.id().name());
+    resource.size = Some(kept.bytes());
+    resource.mime_type = kept.media_type().ok().map(str::to_owned);
+    resource.description = Some("All of the output; look into it with `run_output`, or read the resource".to_owned());
+    ContentBlock::ResourceLink(resource)
+}
+
+fn of_answer(answer: ToolAnswer, ended: &Ended) -> CallToolResult {
+    let blocks = answer.blocks.into_iter().map(block).collect();
+    let mut result = if answer.is_error { CallToolResult::error(blocks) } else { CallToolResult::success(blocks) };
+    result.structured_content = answer.structured;
+    with_warnings(result, &ended.report.warnings)
+}
+
+fn with_warnings(mut result: CallToolResult, warnings: &[String]) -> CallToolResult {
+    if !warnings.is_empty() {
+        let meta = json!({ "warnings": warnings });
+        result.meta = serde_json::from_value(json!({ "cycod/run": meta })).ok();
+    }
+    result
+}
+
 fn explained(refusal: &Refusal) -> ContentBlock {
-    ContentBlock::text(serde_json::json!({ "refusal": refusal_json(refusal) }).to_string())
+    ContentBlock::text(json!({ "refusal": refusal_json(refusal) }).to_string())
+}
+
+/// A block in the words of the protocol.
+pub(crate) fn block(block: Block) -> ContentBlock {
+    let annotations = block.annotations.and_then(|annotations| serde_json::from_value(annotations).ok());
+    match block.content {
+        Content::Text(text) => {
+            let mut content = TextContent::new(text);
+            content.annotations = annotations;
+            ContentBlock::Text(content)
+        }
+        Content::Image { media_type, bytes } => {
+            let mut content = ImageContent::new(BASE64_STANDARD.encode(bytes), media_type);
+            content.annotations = annotations;
+            ContentBlock::Image(content)
+        }
+        Content::Audio { media_type, bytes } => {
+            let mut content = AudioContent::new(BASE64_STANDARD.encode(bytes), media_type);
+            content.annotations = annotations;
+            ContentBlock::Audio(content)
+        }
+        Content::Resource { uri, media_type, payload } => {
+            let mut content = EmbeddedResource::new(contents(uri, media_type, payload));
+            content.annotations = annotations;
+            ContentBlock::Resource(content)
+        }
+        Content::Link { uri, name, title, description, media_type } => {
+            let mut resource = Resource::new(uri, name);
+            resource.title = title;
+            resource.description = description;
+            resource.mime_type = media_type;
+            resource.annotations = annotations;
+            ContentBlock::ResourceLink(resource)
+        }
+    }
+}
+
+/// What a resource holds, in the words of the protocol.
+pub(crate) fn contents(uri: String, media_type: Option<String>, payload: Payload) -> ResourceContents {
+    let contents = match payload {
+        Payload::Text(text) => ResourceContents::text(text, uri),
+        Payload::Bytes(bytes) => ResourceContents::blob(BASE64_STANDARD.encode(bytes), uri),
+    };
+    match media_type {
+        Some(media_type) => contents.with_mime_type(media_type),
+        None => contents,
+    }
+}
+
+/// What a tool printed, as messages of a prompt: one for each block.
+pub(crate) fn messages(ended: Ended, cap: usize) -> Result<Vec<PromptMessage>, String> {
+    let result = result(ended, cap);
+    if result.is_error == Some(true) {
+        return Err(said(&result));
+    }
+    Ok(result.content.into_iter().map(|content| PromptMessage::new(Role::User, content)).collect())
+}
+
+/// What a tool printed, as the content of a resource.
+pub(crate) fn resource(mut ended: Ended, tool: &Tool, uri: &str) -> Result<ResourceContents, String> {
+    if !ended.report.success {
+        return Err(said(&result(ended, 1_000)));
+    }
+    let media_type = wire::media_type(tool).to_owned();
+    let bytes = match ended.output.take() {
+        Some(mut kept) => whole(&mut kept)?,
+        None => ended.report.output,
+    };
+    let payload = match String::from_utf8(bytes) {
+        Ok(text) if is_text(&media_type) => Payload::Text(text),
+        Ok(text) => Payload::Bytes(text.into_bytes()),
+        Err(error) => Payload::Bytes(error.into_bytes()),
+    };
+    Ok(contents(uri.to_owned(), Some(media_type), payload))
+}
+
+/// The most of a resource that is handed over at once, in bytes.
+pub(crate) const MOST: u64 = 4 << 20;
+
+/// All bytes of an output that is not too large.
+pub(crate) fn whole(kept: &mut Kept) -> Result<Vec<u8>, String> {
+    if kept.bytes() > MOST {
+        let (bytes, uri) = (kept.bytes(), kept.id().uri());
+        return Err(format!("{bytes} bytes are too many to hand over at once; look into {uri} with `run_output`"));
+    }
+    let mut bytes = vec![0; usize::try_from(kept.bytes()).unwrap_or_default()];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match kept.read_at(filled as u64, &mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+fn is_text(media_type: &str) -> bool {
+    media_type.starts_with("text/") || media_type.ends_with("json") || media_type.ends_with("xml")
+}
+
+/// The text of a result, for an error that has room for nothing else.
+fn said(result: &CallToolResult) -> String {
+    let texts = result.content.iter().filter_map(|block| match block {
+        ContentBlock::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }

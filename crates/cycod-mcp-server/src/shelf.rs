@@ -1,3 +1,5 @@
+//! What is offered: tools, prompts and resources, as of the last look at the files.
+
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError, RwLock},
@@ -6,16 +8,16 @@ use std::{
 use cycod_engine::{
     Engine,
     catalog::{Availability, Entry, ScopeFilter},
-    definition::Tool,
+    definition::{Body, Offer, Tool},
 };
 use rmcp::model;
 
-use crate::{Options, wire};
+use crate::{Options, builtin, uri::UriTemplate, wire};
 
 /// How many loaded tools are kept; beyond that they are read again.
 const KEPT: usize = 256;
 
-/// What is offered, as of the last look at the files.
+/// What is offered, always as the files are.
 #[derive(Debug)]
 pub(crate) struct Shelf {
     options: Arc<Options>,
@@ -27,10 +29,41 @@ pub(crate) struct Shelf {
 pub(crate) struct Stock {
     /// The tools of this place.
     pub(crate) engine: Engine,
-    /// The list as it goes over the wire, made when somebody asks.
-    tools: Mutex<Option<Arc<[model::Tool]>>>,
+    /// Made when somebody first asks.
+    lists: Mutex<Option<Arc<Lists>>>,
     loaded: Mutex<HashMap<String, Arc<Tool>>>,
     options: Arc<Options>,
+}
+
+/// Everything that is offered, as it goes over the wire, sorted by name.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Lists {
+    pub(crate) tools: Vec<model::Tool>,
+    pub(crate) prompts: Vec<model::Prompt>,
+    pub(crate) resources: Vec<model::Resource>,
+    pub(crate) templates: Vec<model::ResourceTemplate>,
+    /// The address of each resource and template, with the tool behind it and what its file holds.
+    pub(crate) sources: Vec<Source>,
+    /// Whether any tool may take long, so that it is worth starting it without waiting for it.
+    pub(crate) has_long_ones: bool,
+}
+
+/// A resource with the tool that makes its content.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Source {
+    pub(crate) address: UriTemplate,
+    pub(crate) tool: String,
+    digest: String,
+}
+
+/// Which lists differ between two looks, and which resources.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Difference {
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+    /// The addresses of resources whose tool is another now.
+    pub(crate) updated: Vec<String>,
 }
 
 impl Shelf {
@@ -44,12 +77,35 @@ impl Shelf {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Looks at the files again; returns whether the list has changed.
-    pub(crate) fn reload(&self) -> bool {
-        let stock = Arc::new(Stock::open(Arc::clone(&self.options)));
-        let is_changed = *stock.tools() != *self.stock().tools();
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = stock;
-        is_changed
+    /// Looks at the files again and tells what has changed.
+    pub(crate) fn reload(&self) -> Difference {
+        let old = self.stock();
+        let new = Arc::new(Stock::open(Arc::clone(&self.options)));
+        // What nobody has asked for, nobody is told about.
+        let known = old.lists.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let difference = known.map(|known| known.difference(&new.lists())).unwrap_or_default();
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = new;
+        difference
+    }
+}
+
+impl Lists {
+    fn difference(&self, new: &Self) -> Difference {
+        let updated = self
+            .sources
+            .iter()
+            .filter(|old| new.sources.iter().any(|new| new.address == old.address && new.digest != old.digest));
+        Difference {
+            tools: self.tools != new.tools,
+            prompts: self.prompts != new.prompts,
+            resources: self.resources != new.resources || self.templates != new.templates,
+            updated: updated.map(|source| source.address.to_string()).collect(),
+        }
+    }
+
+    /// The resource at an address, and what the address says about the parameters of its tool.
+    pub(crate) fn source(&self, uri: &str) -> Option<(&Source, Vec<(String, String)>)> {
+        self.sources.iter().find_map(|source| Some((source, source.address.matches(uri)?)))
     }
 }
 
@@ -57,27 +113,47 @@ impl Stock {
     fn open(options: Arc<Options>) -> Self {
         let mut engine = Engine::open(options.host.clone());
         engine.grant(options.grants.clone());
-        Self { engine, tools: Mutex::default(), loaded: Mutex::default(), options }
+        Self { engine, lists: Mutex::default(), loaded: Mutex::default(), options }
     }
 
-    /// The tools that are offered, sorted by name.
-    pub(crate) fn tools(&self) -> Arc<[model::Tool]> {
-        let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        let list = || {
-            let entries = self.engine.catalog().entries();
-            let offered = entries.iter().filter(|entry| self.offers(entry));
-            offered
-                .filter_map(|entry| {
-                    // An alias is listed with the parameters of its base.
-                    let tool = self.engine.resulting(entry.load().ok()?.tool);
-                    Some(wire::tool(&tool, entry.level))
-                })
-                .collect()
-        };
-        Arc::clone(tools.get_or_insert_with(list))
+    /// Everything that is offered.
+    pub(crate) fn lists(&self) -> Arc<Lists> {
+        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(lists.get_or_insert_with(|| Arc::new(self.list())))
     }
 
-    /// The tool that a caller means; nothing when it is not offered.
+    fn list(&self) -> Lists {
+        let mut lists = Lists::default();
+        for entry in self.engine.catalog().entries().iter().filter(|entry| self.offers(entry)) {
+            let Ok(opened) = entry.load() else { continue };
+            // An alias is listed with the parameters of its base.
+            let tool = self.engine.resulting(opened.tool);
+            match &tool.offer {
+                Offer::Tool => {
+                    lists.tools.push(wire::tool(&tool, entry.level));
+                    if matches!(tool.body, Body::Steps(_)) {
+                        lists.prompts.push(wire::prompt(&tool));
+                    }
+                    lists.has_long_ones |= is_long(&tool);
+                }
+                Offer::Prompt => lists.prompts.push(wire::prompt(&tool)),
+                Offer::Resource { uri } => {
+                    let address = UriTemplate::new(uri);
+                    if address.is_fixed() {
+                        lists.resources.push(wire::resource(&tool, uri));
+                    } else {
+                        lists.templates.push(wire::template(&tool, uri));
+                    }
+                    let digest = cycod_engine::definition::digest(&opened.source.text);
+                    lists.sources.push(Source { address, tool: tool.name.to_string(), digest });
+                }
+            }
+        }
+        builtin::add(&mut lists);
+        lists
+    }
+
+    /// The tool that a caller means, as its file defines it; nothing when it is not offered.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<Tool>> {
         if let Some(tool) = self.loaded.lock().unwrap_or_else(PoisonError::into_inner).get(name) {
             return Some(Arc::clone(tool));
@@ -98,4 +174,9 @@ impl Stock {
             && entry.availability == Availability::Available
             && self.options.selection.admits(&entry.name, &summary.tags, None, entry.level)
     }
+}
+
+/// Whether a call is likely to outlast the patience of a client.
+pub(crate) fn is_long(tool: &Tool) -> bool {
+    matches!(tool.body, Body::Steps(_)) || tool.timeout.is_some_and(|limit| limit > Tool::DEFAULT_TIMEOUT)
 }

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use crate::{
-    Options,
+    Options, changes,
     handler::{Handler, Shared},
 };
 
@@ -36,9 +36,10 @@ pub fn serve_stdio(options: Options, stop: &Stop) -> io::Result<()> {
         .thread_stack_size(1024 * 1024)
         .max_blocking_threads(256)
         .build()?;
-    let shared = Shared::new(options);
-    let handler = Handler { shared: shared.clone() };
+    let shared = Shared::new(options).map_err(io::Error::other)?;
+    let handler = Handler::new(Arc::clone(&shared));
     runtime.block_on(async {
+        changes::watch(&shared);
         let (reader, writer) = rmcp::transport::io::stdio_pipes();
         let ended = Arc::new(Notify::new());
         let reader = Watched { reader, ended: ended.clone() };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cycod_engine::definition::{self, Hints, Level, function_schema};
+use cycod_engine::definition::{self, Hints, Level, Produces, function_schema};
 use rmcp::model::{self, ToolAnnotations};
 use serde_json::{Map, Value as Json};
 
@@ -13,7 +13,7 @@ pub(crate) fn tool(tool: &definition::Tool, level: Level) -> model::Tool {
     let description = tool.description.clone().unwrap_or_default();
     let mut wire = model::Tool::new(tool.name.to_string(), description, Arc::new(object(input)));
     wire.title.clone_from(&tool.title);
-    wire.output_schema = tool.returns.clone().map(|schema| Arc::new(object(schema)));
+    wire.output_schema = tool.returns.as_ref().map(|schema| Arc::new(object(schema.json().clone())));
     wire.annotations = annotations(tool.hints, level);
     wire
 }
@@ -37,5 +37,47 @@ fn object(value: Json) -> Map<String, Json> {
     match value {
         Json::Object(object) => object,
         _ => Map::new(),
+    }
+}
+
+/// Writes a tool as a prompt.
+pub(crate) fn prompt(tool: &definition::Tool) -> model::Prompt {
+    let arguments = tool.parameters.iter().filter(|parameter| !parameter.asked).map(|parameter| {
+        let argument = model::PromptArgument::new(&parameter.name)
+            .with_required(parameter.required && parameter.default.is_none());
+        if parameter.description.is_empty() { argument } else { argument.with_description(&parameter.description) }
+    });
+    let arguments: Vec<_> = arguments.collect();
+    let mut prompt = model::Prompt::new(
+        tool.name.as_str(),
+        tool.description.clone(),
+        Some(arguments).filter(|arguments| !arguments.is_empty()),
+    );
+    prompt.title.clone_from(&tool.title);
+    prompt
+}
+
+/// Writes a tool as a resource.
+pub(crate) fn resource(tool: &definition::Tool, uri: &str) -> model::Resource {
+    let mut resource = model::Resource::new(uri, tool.name.as_str()).with_mime_type(media_type(tool));
+    resource.title.clone_from(&tool.title);
+    resource.description.clone_from(&tool.description);
+    resource
+}
+
+/// Writes a tool as a template of resources.
+pub(crate) fn template(tool: &definition::Tool, uri: &str) -> model::ResourceTemplate {
+    let mut template = model::ResourceTemplate::new(uri, tool.name.as_str()).with_mime_type(media_type(tool));
+    template.title.clone_from(&tool.title);
+    template.description.clone_from(&tool.description);
+    template
+}
+
+/// What a tool's output is, as a media type.
+pub(crate) fn media_type(tool: &definition::Tool) -> &str {
+    match &tool.produces {
+        Produces::Text => "text/plain",
+        Produces::Json | Produces::Blocks => "application/json",
+        Produces::Media(media_type) => media_type,
     }
 }

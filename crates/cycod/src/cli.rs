@@ -98,9 +98,20 @@ pub(crate) const OTHER_COMMANDS: &[Entry] = &[
     entry!("man", man, false),
 ];
 
+/// The first argument of the process that asks a jq program and can do nothing else; not for people.
+pub(crate) const JQ_WORKER: &str = "--jq-worker";
+
 /// Parses the command line, carries it out and returns the exit code.
 pub(crate) fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some((first, rest)) = arguments.split_first()
+        && first == JQ_WORKER
+    {
+        return match cycod_store::jq::work(rest, &mut std::io::stdout().lock()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
     let host = host::current();
     let none = BTreeMap::new();
     let environment = host.as_ref().map_or(&none, |host| &host.environment);

@@ -1,4 +1,4 @@
-use std::net::SocketAddr;
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cycod_engine::{Grant, Stop, definition::Level};
@@ -48,6 +48,12 @@ pub(crate) fn command() -> Command {
         )
 }
 
+/// How this program is started to ask a jq program: see [`crate::cli::main`].
+fn jq_worker() -> Vec<OsString> {
+    let program = std::env::current_exe().map(PathBuf::into_os_string);
+    program.map_or_else(|_| Vec::new(), |program| vec![program, crate::cli::JQ_WORKER.into()])
+}
+
 /// Serves until the client is gone or somebody interrupts.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let all = |name: &str| matches.get_many::<String>(name).into_iter().flatten().cloned().collect::<Vec<_>>();
@@ -69,6 +75,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             .get_one::<u32>("reply-tokens")
             .map_or(Options::REPLY_TOKENS, |&tokens| usize::try_from(tokens).unwrap_or(usize::MAX)),
         outputs: user.join("outputs"),
+        jq_worker: jq_worker(),
     };
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot serve: {error}"));
     let stop = Stop::new().map_err(failed)?;

@@ -1,0 +1,228 @@
+//! The server's own tools: runs that nobody waits for, and a look into large outputs.
+
+use std::{sync::Arc, time::Duration};
+
+use cycod_engine::{definition::Offer, diagnostic::Refusal};
+use rmcp::{
+    ErrorData,
+    model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations},
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value as Json, json};
+
+use crate::{
+    call::{Call, Caller, Goal, Outcome, drive},
+    handler::{Shared, blocking},
+    handles::{Handle, State},
+    outputs::View,
+    reply,
+    shelf::{Lists, Stock},
+    tasks,
+};
+
+/// How long `run_wait` waits when nobody says, and at most, in milliseconds: clients lose patience after a minute.
+const WAIT: u64 = 20_000;
+const LONGEST_WAIT: u64 = 50_000;
+
+/// One of the server's own tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Builtin {
+    Start,
+    Status,
+    Wait,
+    Cancel,
+    Output,
+}
+
+const ALL: [(&str, Builtin); 5] = [
+    ("run_start", Builtin::Start),
+    ("run_status", Builtin::Status),
+    ("run_wait", Builtin::Wait),
+    ("run_cancel", Builtin::Cancel),
+    ("run_output", Builtin::Output),
+];
+
+impl Builtin {
+    /// The one of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        ALL.iter().find(|(known, _)| *known == name).map(|(_, builtin)| *builtin)
+    }
+
+    fn description(self) -> (&'static str, Json) {
+        let run = json!({"type": "string", "description": "What run_start returned"});
+        match self {
+            Self::Start => (
+                "Start a tool that may take long, without waiting for it; returns a run to ask after",
+                json!({
+                    "type": "object",
+                    "properties": {
+                        "tool": {"type": "string", "description": "Its name"},
+                        "arguments": {"type": "object", "description": "Its arguments"},
+                    },
+                    "required": ["tool"],
+                }),
+            ),
+            Self::Status => (
+                "How far a run is, and its result once it has ended",
+                json!({"type": "object", "properties": {"run": run}, "required": ["run"]}),
+            ),
+            Self::Wait => (
+                "Wait until a run has ended, or until the time is over",
+                json!({
+                    "type": "object",
+                    "properties": {
+                        "run": run,
+                        "timeout_ms": {"type": "integer", "minimum": 0, "maximum": LONGEST_WAIT, "default": WAIT},
+                    },
+                    "required": ["run"],
+                }),
+            ),
+            Self::Cancel => (
+                "End a run with everything it started",
+                json!({"type": "object", "properties": {"run": run}, "required": ["run"]}),
+            ),
+            Self::Output => (
+                "Look into an output that was too large to hand over: lines, bytes, a search, or a jq filter",
+                json!({
+                    "type": "object",
+                    "properties": {
+                        "output": {"type": "string", "description": "Its address, cycod://runs/…"},
+                        "line": {"type": "integer", "minimum": 1, "description": "First line"},
+                        "offset": {"type": "integer", "minimum": 0, "description": "First byte"},
+                        "count": {"type": "integer", "minimum": 1, "description": "How many lines, bytes or matches"},
+                        "search": {"type": "string", "description": "Regular expression"},
+                        "context": {"type": "integer", "minimum": 0, "description": "Lines around a match"},
+                        "jq": {"type": "string", "description": "Filter for JSON"},
+                    },
+                    "required": ["output"],
+                }),
+            ),
+        }
+    }
+}
+
+/// Adds the server's own tools to what is offered, but for names that are taken.
+pub(crate) fn add(lists: &mut Lists) {
+    for (name, builtin) in ALL {
+        if builtin != Builtin::Output && !lists.has_long_ones || lists.tools.iter().any(|tool| tool.name == name) {
+            continue;
+        }
+        let (description, schema) = builtin.description();
+        let schema = schema.as_object().cloned().unwrap_or_default();
+        let mut tool = Tool::new(name, description, Arc::new(schema));
+        if matches!(builtin, Builtin::Status | Builtin::Wait | Builtin::Output) {
+            tool.annotations = Some(ToolAnnotations::new().read_only(true));
+        }
+        lists.tools.push(tool);
+    }
+    lists.tools.sort_by(|one, other| one.name.cmp(&other.name));
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Start {
+    tool: String,
+    #[serde(default)]
+    arguments: JsonObject,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    run: String,
+    timeout_ms: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Look {
+    output: String,
+    #[serde(flatten)]
+    view: View,
+}
+
+/// Carries one of them out.
+pub(crate) async fn call(
+    builtin: Builtin,
+    shared: &Arc<Shared>,
+    stock: Arc<Stock>,
+    request: CallToolRequestParams,
+    caller: &Caller<'_>,
+    principal: &str,
+) -> Result<CallToolResponse, ErrorData> {
+    let arguments = Json::Object(request.arguments.unwrap_or_default());
+    let called = match builtin {
+        Builtin::Start => match read::<Start>(arguments) {
+            Ok(start) => {
+                let Some(tool) = stock.tool(&start.tool).filter(|tool| tool.offer == Offer::Tool) else {
+                    let why = format!("there is no tool `{}`", start.tool);
+                    return Ok(reply::refused(&Refusal::new("unknown-tool", why)).into());
+                };
+                let mut call = Call::new(shared, stock, tool, start.arguments, principal)?;
+                call.resume(request.request_state.as_deref(), request.input_responses)?;
+                match drive(call, caller, Goal::Start).await {
+                    Outcome::Ready(call) => tasks::spawn(*call, false).map(|handle| about(&handle, "started")),
+                    Outcome::Refused(refusal) => Err(refusal),
+                    Outcome::InputRequired(required) => return Ok(required.into()),
+                    Outcome::Protocol(error) => return Err(error),
+                    Outcome::Ended(ended) => Ok(reply::result(*ended, shared.options.reply_tokens)),
+                }
+            }
+            Err(refusal) => Err(refusal),
+        },
+        Builtin::Output => match read::<Look>(arguments) {
+            Ok(look) => {
+                let (shared, cap) = (Arc::clone(shared), shared.options.reply_tokens);
+                blocking(move || shared.outputs.look(&look.output, &look.view, cap))
+                    .await?
+                    .map(|text| CallToolResult::success(vec![ContentBlock::text(text)]))
+            }
+            Err(refusal) => Err(refusal),
+        },
+        Builtin::Status | Builtin::Wait | Builtin::Cancel => match read::<Named>(arguments) {
+            Ok(named) => match shared.handles.get(&named.run, principal) {
+                Some(handle) => {
+                    match builtin {
+                        Builtin::Cancel => handle.set(State::Cancelled),
+                        Builtin::Wait => {
+                            let longest = named.timeout_ms.unwrap_or(WAIT).min(LONGEST_WAIT);
+                            handle.wait(Duration::from_millis(longest)).await;
+                        }
+                        _ => {}
+                    }
+                    Ok(about(&handle, handle.state().word()))
+                }
+                None => Err(Refusal::new("unknown-run", format!("there is no run `{}`", named.run))
+                    .attempt("run_start, with the tool and its arguments")),
+            },
+            Err(refusal) => Err(refusal),
+        },
+    };
+    Ok(called.unwrap_or_else(|refusal| reply::refused(&refusal)).into())
+}
+
+fn read<T: DeserializeOwned>(arguments: Json) -> Result<T, Refusal> {
+    serde_json::from_value(arguments).map_err(|error| Refusal::new("invalid-argument", error.to_string()))
+}
+
+/// What is known of a run: its result once it has one, else a sentence with how to go on.
+fn about(handle: &Handle, word: &str) -> CallToolResult {
+    let state = handle.state();
+    let mut status = json!({"run": handle.id, "tool": handle.tool, "status": word});
+    match state {
+        State::Completed(mut result) => {
+            result.content.insert(0, ContentBlock::text(format!("run {} of `{}` has ended:", handle.id, handle.tool)));
+            return result;
+        }
+        State::Failed(error) => return CallToolResult::error(vec![ContentBlock::text(error.message.into_owned())]),
+        State::Working(message) => {
+            if let Some(message) = message {
+                status["said"] = message.into();
+            }
+            status["next"] = "run_wait".into();
+        }
+        State::Asking(_) | State::Cancelled => {}
+    }
+    let mut result = CallToolResult::success(vec![ContentBlock::text(status.to_string())]);
+    result.structured_content = Some(status);
+    result
+}
