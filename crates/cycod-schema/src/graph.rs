@@ -10,13 +10,14 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Value as Json};
 
 use crate::{
+    document::{Document, REFERENCES},
     keyword::{About, children},
     pointer::join,
     schema::{DEEPEST, SchemaProblem},
 };
 
 /// How many schemas one may hold.
-const MOST_SCHEMAS: usize = 10_000;
+const MOST_SCHEMAS: usize = 6_000;
 
 /// How many schemas may lead to one another without going into the value: each takes a piece of the stack.
 const LONGEST_CHAIN: usize = 32;
@@ -54,9 +55,8 @@ impl Graph {
         if is_deeper_than(schema, DEEPEST) {
             return Err(SchemaProblem::new("", format!("the schema is nested more than {DEEPEST} levels deep")));
         }
-        let mut builder =
-            Builder { root: schema, base: schema.get("$id").and_then(Json::as_str), ..Builder::default() };
-        builder.walk()?;
+        let mut builder = Builder { document: Document::new(schema), ..Builder::default() };
+        builder.walk(schema)?;
         let Builder { mut nodes, pointers, has_references, .. } = builder;
         order(&mut nodes, &pointers)?;
         Ok(Self { nodes, has_references })
@@ -147,15 +147,11 @@ impl Node {
 
 #[derive(Default)]
 struct Builder<'a> {
-    root: &'a Json,
-    base: Option<&'a str>,
+    document: Document<'a>,
     nodes: Vec<Node>,
     pointers: Vec<String>,
     numbers: HashMap<String, usize>,
     waiting: Vec<(usize, &'a Json)>,
-    /// References, whose targets may have anchors that are not known yet.
-    references: Vec<(usize, &'static str, &'a str)>,
-    anchors: HashMap<&'a str, usize>,
     has_references: bool,
 }
 
@@ -172,21 +168,17 @@ impl<'a> Builder<'a> {
         number
     }
 
-    fn walk(&mut self) -> Result<(), SchemaProblem> {
-        self.number(String::new(), self.root);
-        loop {
-            while let Some((number, schema)) = self.waiting.pop() {
-                if let Json::Object(fields) = schema {
-                    self.visit(number, fields)?;
-                }
-                if self.nodes.len() > MOST_SCHEMAS {
-                    return Err(SchemaProblem::new("", format!("the schema holds more than {MOST_SCHEMAS} schemas")));
-                }
+    fn walk(&mut self, root: &'a Json) -> Result<(), SchemaProblem> {
+        self.number(String::new(), root);
+        while let Some((number, schema)) = self.waiting.pop() {
+            if let Json::Object(fields) = schema {
+                self.visit(number, fields)?;
             }
-            let Some((from, keyword, reference)) = self.references.pop() else { return Ok(()) };
-            let to = self.target(from, keyword, reference)?;
-            self.nodes[from].same.push(to);
+            if self.nodes.len() > MOST_SCHEMAS {
+                return Err(SchemaProblem::new("", format!("the schema holds more than {MOST_SCHEMAS} schemas")));
+            }
         }
+        Ok(())
     }
 
     fn visit(&mut self, number: usize, fields: &'a Map<String, Json>) -> Result<(), SchemaProblem> {
@@ -195,15 +187,13 @@ impl<'a> Builder<'a> {
             let message = "a schema inside another has an address of its own (`$id`), which is not supported";
             return Err(SchemaProblem::new(join(&here, "$id"), message));
         }
-        for keyword in ["$anchor", "$dynamicAnchor"] {
-            if let Some(Json::String(anchor)) = fields.get(keyword) {
-                self.anchors.entry(anchor).or_insert(number);
-            }
-        }
-        for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
+        for keyword in REFERENCES {
             if let Some(Json::String(reference)) = fields.get(keyword) {
+                let problem = |message| SchemaProblem::new(join(&here, keyword), message);
+                let (pointer, target) = self.document.resolve(reference).map_err(problem)?;
+                let to = self.number(pointer, target);
+                self.nodes[number].same.push(to);
                 self.has_references = true;
-                self.references.push((number, keyword, reference));
             }
         }
         for child in children(fields) {
@@ -224,27 +214,6 @@ impl<'a> Builder<'a> {
             self.nodes[number].parts.push((slot, to));
         }
         Ok(())
-    }
-
-    fn target(&mut self, from: usize, keyword: &str, reference: &'a str) -> Result<usize, SchemaProblem> {
-        let place = || join(&self.pointers[from], keyword);
-        let fragment = match self.base.and_then(|base| reference.strip_prefix(base)) {
-            Some("") => Some(""),
-            Some(rest) if rest.starts_with('#') => rest.strip_prefix('#'),
-            _ => reference.strip_prefix('#'),
-        };
-        let Some(fragment) = fragment else {
-            let message = format!("`{reference}` is another document; a schema must hold everything it refers to");
-            return Err(SchemaProblem::new(place(), message));
-        };
-        let nowhere = || SchemaProblem::new(place(), format!("`{reference}` leads to no schema in this document"));
-        if !fragment.is_empty() && !fragment.starts_with('/') {
-            return self.anchors.get(fragment).copied().ok_or_else(nowhere);
-        }
-        let pointer = percent_decoded(fragment).ok_or_else(nowhere)?;
-        let target = self.root.pointer(&pointer).filter(|target| target.is_object() || target.is_boolean());
-        let target = target.ok_or_else(nowhere)?;
-        Ok(self.number(pointer, target))
     }
 }
 
@@ -304,15 +273,4 @@ fn is_deeper_than(value: &Json, limit: usize) -> bool {
         }
     }
     false
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut parts = text.split('%');
-    let mut bytes = parts.next()?.as_bytes().to_vec();
-    for part in parts {
-        let (digits, rest) = part.split_at_checked(2)?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        bytes.extend(rest.bytes());
-    }
-    String::from_utf8(bytes).ok()
 }

@@ -91,3 +91,40 @@ pub(crate) fn children(schema: &Map<String, Json>) -> Vec<Child<'_>> {
     }
     children
 }
+
+/// Writes the value of a keyword once more, with each schema in it, and the name or number it has there, replaced.
+pub(crate) fn map_schemas(keyword: &str, value: &Json, replace: &mut dyn FnMut(Option<&str>, &Json) -> Json) -> Json {
+    let form = KEYWORDS.iter().find(|(known, ..)| *known == keyword).map(|(_, form, _)| *form);
+    let is_schema = |value: &Json| value.is_object() || value.is_boolean();
+    match (form, value) {
+        (Some(Form::Named), Json::Object(named)) => {
+            let named = named.iter().map(|(name, schema)| {
+                let schema = if is_schema(schema) { replace(Some(name), schema) } else { schema.clone() };
+                (name.clone(), schema)
+            });
+            Json::Object(named.collect())
+        }
+        (Some(Form::List | Form::OneOrList), Json::Array(list)) => {
+            let list = list.iter().enumerate();
+            list.map(|(at, schema)| replace(Some(&at.to_string()), schema)).collect()
+        }
+        (Some(Form::One | Form::OneOrList), one) if is_schema(one) => replace(None, one),
+        _ => value.clone(),
+    }
+}
+
+/// Whether a keyword says nothing about values by itself.
+pub(crate) fn says_nothing(keyword: &str) -> bool {
+    const SILENT: [&str; 9] = [
+        "$schema",
+        "$id",
+        "$comment",
+        "$anchor",
+        "$dynamicAnchor",
+        "$recursiveAnchor",
+        "$vocabulary",
+        "$defs",
+        "definitions",
+    ];
+    SILENT.contains(&keyword)
+}

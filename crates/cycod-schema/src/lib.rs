@@ -1,12 +1,23 @@
 //! JSON Schema: compiled, applied, and written in the dialects of model providers.
 //!
-//! [`Schema`] judges values. Schemas come from strangers, so one that could cost more than it is worth is refused.
+//! [`Schema`] judges values. [`Exporter`] writes functions as a provider's models are told of them, and says what was
+//! lost; [`Undo`] brings arguments back. [`Message`] is what a model calls with, and knows how it is answered. Schemas and messages come from strangers, so what could cost more than it is worth is refused.
 //!
 //! Invariant: this crate opens no file and no connection; a schema that refers to another document is refused.
 
+mod convert;
+mod dialect;
+mod document;
+mod export;
 mod graph;
 mod keyword;
+mod message;
 mod pointer;
 mod schema;
+mod undo;
 
+pub use dialect::Dialect;
+pub use export::{Export, Exporter, Fidelity, Function, Loss};
+pub use message::{Message, MessageProblem, Provider, ToolAnswer, ToolCall};
 pub use schema::{Schema, SchemaProblem, Violation};
+pub use undo::Undo;

@@ -187,7 +187,7 @@ fn deep_and_large_things_are_refused() {
         ],
     );
     let many: Vec<Json> = (0..20_000).map(|_| json!({})).collect();
-    refused(&json!({"items": {"anyOf": many}}), &expect!["[] the schema holds more than 10000 schemas"]);
+    refused(&json!({"items": {"anyOf": many}}), &expect!["[] the schema holds more than 6000 schemas"]);
     check(
         &json!({}),
         &nested(200, |inner| json!([inner]), json!(1)),
@@ -225,9 +225,9 @@ fn doubling_at_each_level_is_cut_short() {
 
 #[test]
 fn a_long_chain_of_references_does_not_exhaust_the_stack() {
-    let links: serde_json::Map<String, Json> = (0..4_000)
+    let links: serde_json::Map<String, Json> = (0..2_000)
         .map(|at| (format!("d{at}"), json!({"properties": {"next": {"$ref": format!("#/$defs/d{}", at + 1)}}})))
-        .chain([("d4000".to_owned(), json!({"type": "null"}))])
+        .chain([("d2000".to_owned(), json!({"type": "null"}))])
         .collect();
     let schema = json!({"$defs": links, "$ref": "#/$defs/d0"});
     check(&schema, &nested(100, |inner| json!({"next": inner}), json!(1)), &expect![[r#""#]]);
