@@ -29,7 +29,17 @@ pub enum Given {
     /// A value from JSON.
     Value(Value),
     /// The answer to one of the tool's questions, by whoever was asked.
-    Answer(Value),
+    Answer(Box<Given>),
+}
+
+impl Given {
+    /// What was given, by whomever.
+    fn into_inner(self) -> Self {
+        match self {
+            Self::Answer(inner) => inner.into_inner(),
+            given => given,
+        }
+    }
 }
 
 /// Binds arguments to a tool's parameters, or tells everything that is wrong with them.
@@ -126,7 +136,7 @@ impl<'a> Binder<'a> {
                     let message = format!("`{name}` is the answer to a question, not given by the caller");
                     self.fail(index, ArgumentProblem::new(name, code::ASKED, message).help("leave it out"));
                 }
-                Some(index) => given[index].push(argument),
+                Some(index) => given[index].push(argument.into_inner()),
                 None if self.takes_more() => self.take_more(name, argument),
                 None if unknown.insert(name.clone()) => self.report_unknown(&name),
                 None => {}
@@ -170,7 +180,8 @@ impl<'a> Binder<'a> {
     fn take_more(&mut self, name: String, argument: Given) {
         let value = match argument {
             Given::Text(text) => Value::Text(text),
-            Given::Value(value) | Given::Answer(value) => value,
+            Given::Value(value) => value,
+            Given::Answer(_) => return self.report_unknown(&name),
         };
         if holds_nul(&value) || name.contains('\0') {
             let problem = nul_problem(&shown(&name));
@@ -264,8 +275,9 @@ impl<'a> Binder<'a> {
                 Some(json::parse(&text).ok().filter(|_| is_json).unwrap_or(Value::Text(text)))
             }
             Given::Text(text) => Some(Value::Text(text)),
-            Given::Value(Value::Null) | Given::Answer(Value::Null) => None,
-            Given::Value(value) | Given::Answer(value) => Some(value),
+            Given::Value(Value::Null) => None,
+            Given::Value(value) => Some(value),
+            Given::Answer(_) => None,
         }
     }
 

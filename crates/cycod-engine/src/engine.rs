@@ -16,7 +16,7 @@ use crate::{Control, EngineError};
 pub struct Engine {
     host: Arc<Host>,
     catalog: Catalog,
-    scripts: JavaScript,
+    pub(crate) scripts: JavaScript,
     grants: Vec<Grant>,
     remotes: Option<Arc<dyn Remotes>>,
 }

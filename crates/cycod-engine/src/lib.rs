@@ -26,6 +26,7 @@
 //! [`Approver`] is where a program asks its own user, [`Sink`] where it follows a run.
 
 mod answer;
+mod asks;
 mod control;
 mod engine;
 mod error;
@@ -35,6 +36,7 @@ mod resulting;
 mod testing;
 
 pub use answer::{Block, Content, Payload, ToolAnswer};
+pub use asks::{AnswerTo, AskedOf, Question};
 pub use control::Control;
 pub use engine::Engine;
 pub use error::EngineError;

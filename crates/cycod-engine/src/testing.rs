@@ -179,7 +179,8 @@ impl Engine {
             Ok((name.clone(), Given::Value(value)))
         };
         let arguments = case.parameters.iter().map(argument).collect::<Result<Vec<_>, String>>()?;
-        let plan = match self.plan_on(host, &run_id, tool, arguments, None) {
+        let planned = self.by_person(tool, arguments).map_err(PlanError::from);
+        let plan = match planned.and_then(|arguments| self.plan_on(host, &run_id, tool, arguments, None)) {
             Ok(plan) => plan,
             // A test may show that a wrong argument is turned away: the exit code is then that of `cycod tool run`.
             Err(error @ PlanError::Arguments(_)) if case.expected.exit_code == Some(WRONG_ARGUMENTS.into()) => {

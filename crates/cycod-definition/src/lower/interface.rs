@@ -8,7 +8,8 @@ use serde_json::Value as Json;
 
 use super::{Lowering, Scope, View, parameter::is_parameter_name, plain_value};
 use crate::{
-    Ask, Hints, JsonSchema, Offer, Parameter, ParameterType, Produces, Shape, TaskSupport, Tool, Validation, Whom,
+    Ask, Hints, JsonSchema, Offer, Parameter, ParameterType, Produces, Shape, TaskSupport, Tool, Validation, Value,
+    Whom,
     table::{self, one_of},
 };
 
@@ -234,7 +235,9 @@ impl Lowering<'_> {
             let ask = View::new(&entry.value, table::ask())?;
             let plain = Parameter { asked: true, required: true, ..Parameter::plain(entry.key.clone()) };
             if ask.entry("person").is_some() {
-                return ask.map("fields").is_empty().then(|| Parameter { kind: ParameterType::Boolean, ..plain });
+                let validation = Validation { allowed: Some(vec![Value::Bool(true)]), ..Validation::default() };
+                let consent = Parameter { kind: ParameterType::Boolean, validation, ..plain };
+                return ask.map("fields").is_empty().then_some(consent);
             }
             if ask.flag("roots") != Some(true) {
                 return Some(plain);

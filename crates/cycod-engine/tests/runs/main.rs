@@ -4,6 +4,7 @@ mod support;
 mod testing;
 
 mod answers;
+mod asks;
 mod composition;
 mod environment;
 mod limits;

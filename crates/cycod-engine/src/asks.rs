@@ -1,0 +1,201 @@
+//! What a tool asks of others before it runs.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use cycod_call::{Bound, Call, Given, NoSteps, Origin, RunContext, bind};
+use cycod_definition::{Ask, Body, Tool, Value, Whom, form_schema};
+use cycod_diagnostic::Refusal;
+use cycod_plan::{Plan, PlanError, mask};
+use serde_json::Value as Json;
+
+use crate::{Engine, engine::run_id};
+
+/// Something to ask before a tool can run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// What it is called.
+    pub name: String,
+    /// Who is asked, and what.
+    pub whom: AskedOf,
+    /// Whether the tool cannot run without an answer.
+    pub is_required: bool,
+}
+
+/// Whom a question goes to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AskedOf {
+    /// A person.
+    Person {
+        /// What is asked.
+        message: String,
+        /// The form to fill in, a flat JSON Schema of type `object`; without properties where consent is all that is asked.
+        form: Json,
+    },
+    /// A model.
+    Model {
+        /// What is asked.
+        prompt: String,
+        /// How long the answer may be.
+        max_tokens: u32,
+    },
+    /// The host: which directories it works in.
+    Roots,
+}
+
+/// What came back for a question.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnswerTo {
+    /// An object with the fields of the form; for a model its text, for roots their addresses, under the question's name.
+    /// What else is in it does not matter.
+    Accept(Json),
+    /// Whoever was asked does not want to answer.
+    Decline,
+    /// Nobody answered.
+    Cancel,
+}
+
+impl Engine {
+    /// Returns what is to be asked next: every question that has no answer yet and whose words are known.
+    ///
+    /// Ask them, add the answers, and ask for more until there are none; then [`Engine::plan_answered`] plans the call.
+    /// Questions that wait for the tool to be a task are left out unless it is one.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the arguments and with the answers so far, or that an answer was needed and declined.
+    pub fn questions(
+        &self,
+        tool: &Arc<Tool>,
+        arguments: Vec<(String, Given)>,
+        answers: &[(String, AnswerTo)],
+        is_task: bool,
+    ) -> Result<Vec<Question>, PlanError> {
+        if tool.asks.is_empty() && !matches!(tool.body, Body::Alias { .. }) {
+            return Ok(Vec::new());
+        }
+        let definition = self.library(tool)?.effective(tool)?;
+        let arguments = with_answers(&definition, arguments, answers)?;
+        let is_open = |ask: &&Ask| ask.fields.iter().all(|field| arguments.iter().all(|(name, _)| name != field));
+        let open: Vec<&Ask> = definition.asks.iter().filter(is_open).collect();
+        let unknown: BTreeSet<&str> = open.iter().flat_map(|ask| &ask.fields).map(String::as_str).collect();
+        if unknown.is_empty() {
+            return Ok(Vec::new());
+        }
+        // Until its question is answered, nobody misses an answer.
+        let mut without = Tool::clone(&definition);
+        without.parameters.iter_mut().for_each(|known| known.required &= !unknown.contains(known.name.as_str()));
+        let run = RunContext {
+            temp: Plan::temp_directory_of(self.host(), &run_id()),
+            tool_name: definition.name.to_string(),
+        };
+        let call =
+            bind(&Arc::new(without), arguments, self.host(), &run, &self.scripts).map_err(PlanError::Arguments)?;
+        let is_next = |ask: &&&Ask| (is_task || !ask.within_task) && definition.answers_for(ask).is_disjoint(&unknown);
+        let next = open.iter().filter(is_next).map(|ask| question(&definition, ask, &call));
+        Ok(next.collect::<Result<_, _>>()?)
+    }
+
+    /// Plans a call whose questions are answered; `timeout` replaces the tool's own.
+    ///
+    /// # Errors
+    /// As for [`Engine::plan`], and when an answer is missing or does not fit its question.
+    pub fn plan_answered(
+        &self,
+        tool: &Arc<Tool>,
+        arguments: Vec<(String, Given)>,
+        answers: &[(String, AnswerTo)],
+        timeout: Option<Duration>,
+    ) -> Result<Plan, PlanError> {
+        let definition = self.library(tool)?.effective(tool)?;
+        self.plan(tool, with_answers(&definition, arguments, answers)?, timeout)
+    }
+
+    /// Takes the arguments of a person, who may answer the tool's questions with them.
+    ///
+    /// # Errors
+    /// When the tool cannot be told, because it stands for none.
+    pub fn by_person(
+        &self,
+        tool: &Arc<Tool>,
+        mut arguments: Vec<(String, Given)>,
+    ) -> Result<Vec<(String, Given)>, Refusal> {
+        let definition = self.library(tool)?.effective(tool)?;
+        for (name, given) in &mut arguments {
+            if definition.parameter(name).is_some_and(|parameter| parameter.asked) {
+                *given = Given::Answer(Box::new(given.clone()));
+            }
+        }
+        Ok(arguments)
+    }
+}
+
+/// Adds the answers to the arguments.
+fn with_answers(
+    definition: &Tool,
+    mut arguments: Vec<(String, Given)>,
+    answers: &[(String, AnswerTo)],
+) -> Result<Vec<(String, Given)>, Refusal> {
+    for ask in &definition.asks {
+        let answer = answers.iter().find(|(name, _)| *name == ask.name).map(|(_, answer)| answer);
+        let accepted = match answer {
+            None => continue,
+            Some(AnswerTo::Accept(accepted)) => Some(accepted),
+            Some(_) if is_required(definition, ask) => return Err(declined(ask)),
+            Some(_) => None,
+        };
+        arguments.extend(ask.fields.iter().map(|field| {
+            let value = match (accepted.and_then(|accepted| accepted.get(field)), &ask.whom) {
+                (Some(value), _) => value.clone().into(),
+                (None, Whom::Consent { .. }) => Value::Bool(true),
+                (None, _) => Value::Null,
+            };
+            (field.clone(), Given::Answer(Box::new(Given::Value(value))))
+        }));
+    }
+    let is_consent =
+        |name: &str| definition.asks.iter().find(|ask| matches!(ask.whom, Whom::Consent { .. }) && ask.name == name);
+    for (name, given) in &arguments {
+        let Given::Answer(given) = given else { continue };
+        let text = match &**given {
+            Given::Text(text) => text.clone(),
+            Given::Value(value) => value.to_string(),
+            Given::Answer(_) => continue,
+        };
+        if let (Some(ask), "false" | "no" | "off" | "0") = (is_consent(name), &*text.trim().to_ascii_lowercase()) {
+            return Err(declined(ask));
+        }
+    }
+    Ok(arguments)
+}
+
+fn is_required(definition: &Tool, ask: &Ask) -> bool {
+    let fields = ask.fields.iter().filter_map(|field| definition.parameter(field));
+    fields.into_iter().any(|field| field.required && field.default.is_none())
+}
+
+fn declined(ask: &Ask) -> Refusal {
+    Refusal::new("question-declined", format!("the question `{}` was declined", ask.name))
+        .place(&ask.name)
+        .attempt("ask the person what they want instead; do not repeat the call as it is")
+}
+
+/// Writes a question out. What is secret among the arguments is not shown to whoever is asked.
+fn question(definition: &Tool, ask: &Ask, call: &Call) -> Result<Question, Refusal> {
+    let words = ask.words().map(|words| call.text(words, &NoSteps)).transpose();
+    let words = words.map_err(|error| Refusal::new(error.code(), error.to_string()).place(&ask.name))?;
+    let words = mask(&words.unwrap_or_default(), &call.secrets());
+    let whom = match &ask.whom {
+        Whom::Person { .. } | Whom::Consent { .. } => {
+            let mut form = form_schema(definition, ask);
+            let defaults = call.values.iter().filter(|bound| bound.origin == Origin::Default && !bound.sensitive);
+            for Bound { name, value, .. } in defaults {
+                if let (Some(field), Some(value)) = (form["properties"].get_mut(name), value) {
+                    field["default"] = value.to_json();
+                }
+            }
+            AskedOf::Person { message: words, form }
+        }
+        Whom::Model { max_tokens, .. } => AskedOf::Model { prompt: words, max_tokens: *max_tokens },
+        Whom::Roots => AskedOf::Roots,
+    };
+    Ok(Question { name: ask.name.clone(), whom, is_required: is_required(definition, ask) })
+}
