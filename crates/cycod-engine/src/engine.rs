@@ -6,7 +6,7 @@ use cycod_definition::{Host, Tool, Value};
 use cycod_diagnostic::Refusal;
 use cycod_plan::{Library, Plan, PlanError, Preview, Request};
 use cycod_policy::{Approved, Approver, Decision, Grant, Question, Surface, Verdict, decide};
-use cycod_process::Stop;
+use cycod_process::{Pool, Stop};
 use cycod_run::{Driver, Remotes, RunReport, Sink, run};
 
 use crate::{Control, EngineError};
@@ -19,6 +19,7 @@ pub struct Engine {
     pub(crate) scripts: JavaScript,
     grants: Vec<Grant>,
     remotes: Option<Arc<dyn Remotes>>,
+    pool: Option<Arc<Pool>>,
 }
 
 /// Transforms written in JavaScript, in an engine that is started when the first is met.
@@ -38,7 +39,14 @@ impl Engine {
         let scopes = Scopes::discover(&host, &overrides);
         host.workspace = scopes.workspace().to_owned();
         let catalog = Catalog::open(scopes, &host);
-        Self { host: Arc::new(host), catalog, scripts: JavaScript::default(), grants: Vec::new(), remotes: None }
+        Self {
+            host: Arc::new(host),
+            catalog,
+            scripts: JavaScript::default(),
+            grants: Vec::new(),
+            remotes: None,
+            pool: None,
+        }
     }
 
     /// Allows something beforehand to every model.
@@ -50,6 +58,11 @@ impl Engine {
     pub fn adopt(&mut self, remotes: Arc<dyn Remotes>, tools: impl IntoIterator<Item = Adopted>) {
         self.catalog.adopt(tools);
         self.remotes = Some(remotes);
+    }
+
+    /// Starts shells ahead, for a program that runs many tools.
+    pub fn prepare_shells(&mut self, pool: Arc<Pool>) {
+        self.pool = Some(pool);
     }
 
     /// The machine and the moment.
@@ -187,6 +200,7 @@ impl Engine {
             is_attended: control.is_attended,
             remotes: self.remotes.as_deref(),
             keep: control.keep,
+            pool: self.pool.as_deref(),
         };
         run(approved, &driver, sink)
     }

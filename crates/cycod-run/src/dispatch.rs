@@ -12,7 +12,7 @@ use cycod_definition::{Cleanup, Produces};
 use cycod_diagnostic::Refusal;
 use cycod_plan::{Plan, PlannedStep};
 use cycod_policy::Approved;
-use cycod_process::{Session, Stop};
+use cycod_process::{Pool, Session, Stop};
 
 use crate::{
     Event, Files, Remotes, RunReport, Sink, Status, StepPath, StepReport,
@@ -41,6 +41,8 @@ pub struct Driver<'a> {
     /// The most bytes of each stream of a step to keep, below its own `buffer-limit`: for callers that take the bytes
     /// from the events. Steps that feed others keep what those need.
     pub keep: Option<u64>,
+    /// Shells that are started before they are needed, for a program that makes many runs.
+    pub pool: Option<&'a Pool>,
 }
 
 /// What a worker tells the dispatcher.

@@ -9,13 +9,14 @@ use std::{
 };
 
 use cycod_call::Scripts;
-use cycod_definition::{CommandText, OutputMode, RemoteTool, StreamTarget, ToolUse};
+use cycod_definition::{Body, Cleanup, CommandText, OutputMode, RemoteTool, Step, StreamTarget, ToolUse};
 use cycod_diagnostic::Refusal;
 use cycod_plan::{Argument, Plan, PlannedAction, PlannedStep, Prepared, ScriptFile};
 use cycod_process::{
     Ended, Ending, Input, Limits, Program, ProgramNotFound, SCRIPT_PATH, Session, Spec, StartError, Stop, Stream,
     Terminal, find_program,
 };
+use cycod_syntax::template::{Reference, StepAttribute};
 
 use crate::{
     Driver, Event, RemoteCall, Status, StepPath, StepReport,
@@ -138,8 +139,34 @@ impl Worker<'_> {
         spec.limits = Limits { memory: self.plan.tool().resources.max_memory, ..Limits::default() };
         spec.deadline = Some(self.attempt_deadline());
         self.session
-            .run(&spec, self.driver.stop, &mut |stream, bytes| capture.take(stream, bytes))
+            .run_with(self.driver.pool, &spec, self.driver.stop, &mut |stream, bytes| capture.take(stream, bytes))
             .map_err(|error| not_started(&error))
+    }
+
+    /// The most bytes of each stream to hold below the step's own limit: no fewer than others may ask for.
+    fn keep(&self) -> Option<u64> {
+        self.driver.keep.filter(|_| !self.feeds_others())
+    }
+
+    /// Whether another step or the cleanup uses what this one says.
+    fn feeds_others(&self) -> bool {
+        let uses = |reference: &Reference| {
+            matches!(
+                reference,
+                Reference::Step { step, attribute: StepAttribute::Output | StepAttribute::Error }
+                    if *step == self.step.name
+            )
+        };
+        let steps = match &self.plan.tool().body {
+            Body::Steps(steps) => steps.as_slice(),
+            _ => &[],
+        };
+        let mut cleanup = self.plan.cleanup.iter().flat_map(|action| match action {
+            Cleanup::Command(command) => command.texts().flat_map(|text| text.template.references()).collect(),
+            Cleanup::DeleteTempFiles => Vec::new(),
+        });
+        cleanup.any(|(reference, _)| uses(reference))
+            || steps.iter().flat_map(Step::references).any(|(reference, _)| uses(reference))
     }
 
     fn attempt_deadline(&self) -> Instant {
@@ -311,7 +338,8 @@ impl Worker<'_> {
             .flatten()
             .fold(self.deadline, Instant::min);
         let started = Instant::now();
-        let ended = drive(&plan, &self.driver, self.session, Some(&self.path), self.began, deadline, emit);
+        let driver = Driver { keep: self.keep(), ..self.driver };
+        let ended = drive(&plan, &driver, self.session, Some(&self.path), self.began, deadline, emit);
         report.duration = started.elapsed();
         let last = ended.steps.iter().rev().find(|step| step.has_run());
         report.raw_output = last.map(|step| step.raw_output.clone()).unwrap_or_default();
@@ -341,6 +369,8 @@ impl StepReport {
 /// What one attempt says, on its way to the sink and into the report.
 struct Capture<'a> {
     kept: [Keep; 2],
+    /// Whether what is kept may be used beyond being shown.
+    is_raw: bool,
     masks: [StreamMask; 2],
     live: bool,
     file: Option<fs::File>,
@@ -352,6 +382,7 @@ struct Capture<'a> {
 impl<'a> Capture<'a> {
     fn new(worker: &Worker<'_>, secrets: &Secrets, emit: &'a dyn Fn(Event<'_>)) -> Result<Self, Refusal> {
         let output = &worker.step.output;
+        let most = worker.keep().unwrap_or(u64::MAX);
         let is_stream = output.mode == OutputMode::Stream;
         let file = match &output.stream_callback {
             StreamTarget::File(template) if is_stream => {
@@ -368,8 +399,10 @@ impl<'a> Capture<'a> {
             }
             _ => None,
         };
+        let keep = || Keep::at_most(output.buffer_limit, most);
         Ok(Self {
-            kept: [Keep::new(output.buffer_limit), Keep::new(output.buffer_limit)],
+            kept: [keep(), keep()],
+            is_raw: worker.plan.is_workflow || worker.path.depth() > 0,
             masks: [StreamMask::new(secrets.clone()), StreamMask::new(secrets.clone())],
             live: is_stream && file.is_none(),
             file,
@@ -411,8 +444,9 @@ impl<'a> Capture<'a> {
         report.truncated = cut;
         let keep = |keep: Keep| {
             let marker = keep.marker();
-            let raw = keep.into_bytes();
-            let mut shown = secrets.mask(raw.clone());
+            let bytes = keep.into_bytes();
+            let raw = if self.is_raw { bytes.clone() } else { Vec::new() };
+            let mut shown = secrets.mask(bytes);
             shown.extend_from_slice(marker.unwrap_or_default().as_bytes());
             (raw, shown)
         };
