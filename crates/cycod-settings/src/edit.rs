@@ -4,6 +4,9 @@
 //! in their own style; a table that was empty is filled on one line; a table that was missing is written in full.
 //! [`remove`] guesses the text before and keeps the guess that [`set`] turns into the text at hand.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 
 use serde_json::{Map, Value};
@@ -203,9 +206,10 @@ fn out(text: &str, table: &Node, key: &str) -> Vec<Splice> {
     let members = table.members();
     let Some(index) = members.iter().position(|member| member.key == key) else { return Vec::new() };
     let member = &members[index];
-    let end = member.comma.map_or(member.value.span.end, |comma| comma + 1);
-    let tail = text[end..].trim_start_matches([' ', '\t']);
-    let is_line = tail.is_empty() || tail.starts_with(['\n', '\r']);
+    let end = member.value.span.end;
+    let behind = member.comma.map_or(String::new(), |comma| text[end..comma].to_owned() + &text[comma + 1..]);
+    let behind = if behind.is_empty() { &text[end..] } else { &behind }.trim_start_matches([' ', '\t']);
+    let is_line = behind.starts_with(['\n', '\r']);
     // A line break may end a comment, so it goes only where another one follows.
     let start =
         own_line(text, member.key_span.start).filter(|_| is_line).map_or(member.key_span.start, |line| line.start);
@@ -214,7 +218,7 @@ fn out(text: &str, table: &Node, key: &str) -> Vec<Splice> {
         commas.extend(members[index - 1].comma);
     }
     let commas = commas.into_iter().map(|comma| comma..comma + 1);
-    let entry = std::iter::once(start..member.value.span.end);
+    let entry = std::iter::once(start..end);
     entry.chain(commas).map(|range| (range, String::new())).collect()
 }
 

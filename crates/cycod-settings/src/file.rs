@@ -57,6 +57,20 @@ fn io_error<'a>(doing: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -
 }
 
 impl FileError {
+    /// The file, or the directory.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Wrong { path, .. }
+            | Self::NotPlain { path }
+            | Self::TooLarge { path }
+            | Self::Outside { path, .. }
+            | Self::ReadOnly { path }
+            | Self::Changed { path }
+            | Self::Busy { path }
+            | Self::Io { path, .. } => path,
+        }
+    }
+
     /// What is wrong in the text of a file.
     pub(crate) fn wrong(path: &Path, text: &str, wrong: &Wrong) -> Self {
         let at = SourceFile::new("", text).position(u32::try_from(wrong.at).unwrap_or(u32::MAX));

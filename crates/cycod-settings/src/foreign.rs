@@ -10,6 +10,7 @@ use crate::{
     entry::{Dialect, folded},
     file,
     hosts::{Format, HOSTS, McpHost, Variables},
+    install::is_ours,
     jsonc,
     servers::is_server_name,
     toml,
@@ -142,6 +143,11 @@ fn found(member: &Member, of: Option<&McpHost>, host: &Host, source: &SourceFile
             notes.push("its `url` may be of the old SSE transport, which we do not speak".to_owned());
         }
         entry
+    });
+    // Else we would offer our own tools to ourselves.
+    let entry = entry.and_then(|entry| match is_ours(&entry.to_json()) {
+        true => Err("it starts cycod itself".to_owned()),
+        false => Ok(entry),
     });
     let name = name_here(&member.key);
     notes.dedup();

@@ -160,7 +160,7 @@ fn find(text: &str, host: &McpHost, name: &str) -> Result<Option<Value>, Wrong> 
 }
 
 /// Whether an entry starts our server, from wherever it did.
-fn is_ours(entry: &Value) -> bool {
+pub(crate) fn is_ours(entry: &Value) -> bool {
     let command = entry["command"].as_str().unwrap_or_default();
     let program = Path::new(command).file_stem().or_else(|| command.rsplit(['/', '\\']).next().map(AsRef::as_ref));
     let args: Vec<&str> = entry["args"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();

@@ -1,5 +1,8 @@
 //! TOML: read into the same tree as JSON, changed by cutting bytes out and putting bytes in.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 
 use serde_json::Value as Json;
@@ -49,21 +52,14 @@ pub(crate) fn remove(text: &str, table: &str, name: &str) -> Result<Option<Strin
     let root = parse(text)?;
     let document = document(text)?;
     let (key, entry) = find(&document, table, name)?;
-    let value = root
-        .member(table)?
-        .and_then(|outer| outer.value.member(name).ok().flatten())
-        .map(|inner| inner.value.to_json());
-    if let Some(value) = value {
-        let before = text
-            .strip_suffix(&block("x\n", table, name, &value))
-            .or_else(|| text.strip_suffix(&block("x", table, name, &value)));
+    let value = root.member(table)?.and_then(|outer| outer.value.member(name).ok().flatten());
+    let value = value.map_or(Json::Null, |entry| entry.value.to_json());
+    for ending in ENDINGS {
+        let before = text.strip_suffix(&block(ending, table, name, &value));
         if let Some(before) =
             before.filter(|before| append(before, table, name, &value).is_ok_and(|after| after == text))
         {
-            return Ok(Some(before.to_owned()));
-        }
-        if text == block("", table, name, &value) {
-            return Ok(None);
+            return Ok((!before.is_empty()).then(|| before.to_owned()));
         }
     }
     let mut ranges = Vec::new();
@@ -90,6 +86,9 @@ pub(crate) fn remove(text: &str, table: &str, name: &str) -> Result<Option<Strin
         Err(Wrong::new(key.start, format!("`{table}.{name}` is written in several ways: take it out by hand")))
     }
 }
+
+/// The ways in which a text may end for [`block`].
+const ENDINGS: [&str; 5] = ["", "x\n", "x\r\n", "x", "\r\nx"];
 
 /// The table as we write it behind `before`. Whether the last line ends tells what was there.
 fn block(before: &str, table: &str, name: &str, value: &Json) -> String {

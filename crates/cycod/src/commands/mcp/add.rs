@@ -1,6 +1,19 @@
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use std::{path::PathBuf, time::Duration};
 
-use crate::{cli::Context, command_error::CommandError, scope::with_scope};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use cycod_engine::{
+    catalog::{Scope, Scopes},
+    definition::Host,
+};
+use cycod_settings::{Entry, Servers, Transport, is_server_name, masked, servers_file};
+
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    commands::mcp::{file_error, written_scope},
+    scope::{scope, with_scope},
+    store::shown,
+};
 
 /// `cycod mcp add`.
 pub(crate) fn command() -> Command {
@@ -22,6 +35,91 @@ pub(crate) fn command() -> Command {
 }
 
 /// Adds an MCP server.
-pub(crate) fn run(_: &mut Context, _: &ArgMatches) -> Result<u8, CommandError> {
-    Err(CommandError::failure("this is being written"))
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let name = matches.get_one::<String>("server").expect("clap requires it");
+    if !is_server_name(name) {
+        return Err(CommandError::usage(format!("`{name}` cannot name a server"))
+            .hint("names start with a letter or digit and hold letters, digits, `_` and `-`, at most 32"));
+    }
+    let scope = written_scope(scope(matches)?, Scope::Local)?;
+    let scopes = context.engine.catalog().scopes();
+    let host = context.engine.host();
+    let mut entry = Entry::new(transport(matches, scope, host)?);
+    entry.timeout = matches.get_one::<u64>("timeout").map(|timeout| Duration::from_millis(*timeout));
+    entry.tools = matches.get_many::<String>("tools").map(|tools| tools.cloned().collect());
+    entry.check().map_err(CommandError::usage)?;
+    let added = cycod_settings::add(scopes, scope, name, &entry, matches.get_flag("override"));
+    let Some((path, replaced)) = added.map_err(|error| file_error(&error, host))? else {
+        let path = shown(&servers_file(scopes, scope), host);
+        return Err(CommandError::failure(format!("server `{name}` is already there: {path}"))
+            .hint("give --override to replace it"));
+    };
+    let verb = if replaced { "Replaced" } else { "Added" };
+    let mut said = vec![format!("{verb} {scope} server `{name}`: {}", shown(&path, host))];
+    said.extend(standing(scopes, scope, name, host));
+    said.push(format!("  try it: cycod mcp test {name}"));
+    context.printer.say(&said.join("\n"));
+    if scope != Scope::User && masked(&entry) != entry {
+        context.printer.warn(
+            "a secret is written down in a file that others may read; '${NAME}' in its place takes it from the environment",
+        );
+    }
+    Ok(0)
+}
+
+/// What stands before or behind a new server, and what it still needs.
+fn standing(scopes: &Scopes, scope: Scope, name: &str, host: &Host) -> Vec<String> {
+    let servers = Servers::load(scopes);
+    let mut said = Vec::new();
+    let others = servers.servers.iter().filter(|server| server.name.eq_ignore_ascii_case(name));
+    if let Some(other) = others.clone().find(|server| server.origin.scope != scope) {
+        let path = shown(&other.origin.path, host);
+        said.push(if other.origin.scope < scope {
+            format!("  the {} server of this name comes before it: {path}", other.origin.scope)
+        } else {
+            format!("  it comes before the {} server of this name: {path}", other.origin.scope)
+        });
+    }
+    let unset =
+        others.filter(|server| server.origin.scope == scope).flat_map(|server| server.entry.transport.references());
+    let unset: Vec<String> = unset.filter(|name| !host.environment.contains_key(std::ffi::OsStr::new(name))).collect();
+    if !unset.is_empty() {
+        said.push(format!("  before it can be used, set {}", unset.join(", ")));
+    }
+    said
+}
+
+fn transport(matches: &ArgMatches, scope: Scope, host: &Host) -> Result<Transport, CommandError> {
+    let all = |name: &str| matches.get_many::<String>(name).into_iter().flatten().cloned();
+    let pairs = |name: &str, separator: char, form: &str| {
+        let pair = |text: String| match text.split_once(separator) {
+            Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim_start().to_owned())),
+            _ => Err(CommandError::usage(format!("`--{name} {text}` is not of the form {form}"))),
+        };
+        all(name).map(pair).collect::<Result<Vec<_>, _>>()
+    };
+    let stray = |names: &[&'static str]| names.iter().copied().find(|name| matches.contains_id(name));
+    let mut words = all("command");
+    match (words.next(), matches.get_one::<String>("url")) {
+        (Some(command), _) => {
+            if let Some(name) = stray(&["header"]) {
+                return Err(CommandError::usage(format!("`--{name}` is for a server with `--url`")));
+            }
+            let env = pairs("env", '=', "NAME=VALUE")?;
+            let cwd = matches.get_one::<String>("cwd").map(|cwd| {
+                let cwd = host.working_directory.join(cwd);
+                let inside = cwd.strip_prefix(&host.workspace).ok().filter(|_| scope == Scope::Local);
+                // A project that moves keeps its servers.
+                inside.map_or(cwd.clone(), |inside| PathBuf::from(".").join(inside))
+            });
+            Ok(Transport::Stdio { command, args: words.collect(), env, cwd })
+        }
+        (None, Some(url)) => match stray(&["env", "cwd"]) {
+            Some(name) => Err(CommandError::usage(format!("`--{name}` is for a server that is a program"))),
+            None => Ok(Transport::Http { url: url.clone(), headers: pairs("header", ':', "NAME:VALUE")? }),
+        },
+        (None, None) => Err(CommandError::usage("nothing says how to get to the server")
+            .hint("cycod mcp add NAME -- COMMAND [ARGUMENT...]")
+            .hint("cycod mcp add NAME --url URL")),
+    }
 }

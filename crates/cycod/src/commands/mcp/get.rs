@@ -1,6 +1,15 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::diagnostic::visible;
+use cycod_settings::{Servers, masked, to_json};
+use serde_json::Value;
 
-use crate::{cli::Context, command_error::CommandError, scope::with_scope};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    commands::mcp::server,
+    scope::{scope, with_scope},
+    store::shown,
+};
 
 /// `cycod mcp get`.
 pub(crate) fn command() -> Command {
@@ -13,6 +22,53 @@ pub(crate) fn command() -> Command {
 }
 
 /// Shows an MCP server.
-pub(crate) fn run(_: &mut Context, _: &ArgMatches) -> Result<u8, CommandError> {
-    Err(CommandError::failure("this is being written"))
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let name = matches.get_one::<String>("server").expect("clap requires it");
+    let host = context.engine.host();
+    let servers = Servers::load(context.engine.catalog().scopes());
+    let server = server(&servers, name, scope(matches)?.unwrap_or_default(), host)?;
+    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+        context.printer.line(&serde_json::to_string_pretty(&to_json(server)).expect("JSON values can be written"));
+        return Ok(0);
+    }
+    let origin = &server.origin;
+    let mut lines =
+        vec![format!("{} ({} scope, {}:{})", server.name, origin.scope, shown(&origin.path, host), origin.line)];
+    for (key, value) in masked(&server.entry).to_json().as_object().into_iter().flatten() {
+        match value {
+            Value::Object(pairs) => {
+                lines.push(format!("  {key}:"));
+                lines.extend(pairs.iter().map(|(name, value)| format!("    {name}: {}", plain(value))));
+            }
+            value => lines.push(format!("  {key}: {}", plain(value))),
+        }
+    }
+    if let Some(path) = &server.shadowed_by {
+        lines.push(format!("  another server of this name comes before it: {}", shown(path, host)));
+    }
+    if !server.is_ours {
+        lines.push(format!(
+            "  came with the project and is not started before you agree: cycod mcp accept {}",
+            server.name
+        ));
+    } else if let Err(refusal) = server.resolve(host) {
+        lines.push(format!("  cannot be used yet: {}", refusal.why));
+    }
+    context.printer.line(&visible(&lines.join("\n")));
+    Ok(0)
+}
+
+/// A value as people read it: a list of words as a command line.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            let quoted = |item: &Value| {
+                let text = plain(item);
+                shlex::try_quote(&text).map_or_else(|_| text.clone(), |text| text.into_owned())
+            };
+            items.iter().map(quoted).collect::<Vec<_>>().join(" ")
+        }
+        other => other.to_string(),
+    }
 }

@@ -1,6 +1,18 @@
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::path::{Path, PathBuf};
 
-use crate::{cli::Context, command_error::CommandError, scope::with_scope};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::{catalog::Scope, definition::Host, diagnostic::visible};
+use cycod_settings::{Entry, Found, HOSTS, McpHost, files_of, masked, read_foreign, servers_file};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    cli::Context,
+    command_error::{CommandError, exit},
+    commands::mcp::{file_error, named_host, written_scope},
+    scope::{scope, with_scope},
+    store::shown,
+    table::{Cell, Table},
+};
 
 /// `cycod mcp import`.
 pub(crate) fn command() -> Command {
@@ -13,7 +25,132 @@ pub(crate) fn command() -> Command {
     with_scope(command)
 }
 
-/// Imports MCP servers from other programs.
-pub(crate) fn run(_: &mut Context, _: &ArgMatches) -> Result<u8, CommandError> {
-    Err(CommandError::failure("this is being written"))
+/// Imports MCP servers from other programs, or shows what there is.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let scope = written_scope(scope(matches)?, Scope::Local)?;
+    let Some(from) = matches.get_many::<String>("from") else {
+        return overview(context);
+    };
+    let host = context.engine.host().clone();
+    let mut files: Vec<(PathBuf, Option<&'static McpHost>)> = Vec::new();
+    for given in from {
+        if given.contains(['/', '\\', '.']) {
+            files.push((host.working_directory.join(given), None));
+            continue;
+        }
+        let of = named_host(given)?;
+        let there = files_of(of, &host);
+        if there.is_empty() {
+            let places = of.project_file(&host.workspace).into_iter().chain([of.user_file(&host)]);
+            let places: Vec<String> = places.map(|path| shown(&path, &host)).collect();
+            return Err(CommandError::failure(format!("{} has no file of servers here", of.title))
+                .hint(format!("looked at {}", places.join(" and "))));
+        }
+        files.extend(there.into_iter().map(|path| (path, Some(of))));
+    }
+    let mut import = Import {
+        scope,
+        is_dry: matches.get_flag("dry-run"),
+        overwrite: matches.get_flag("override"),
+        seen: Map::new(),
+        failed: 0,
+    };
+    for (path, of) in files {
+        let all = read_foreign(&path, of, &host).map_err(|error| file_error(&error, &host))?;
+        if all.is_empty() {
+            context.printer.say(&format!("{} holds no servers", shown(&path, &host)));
+        }
+        for found in all {
+            import.one(context, &path, &found)?;
+        }
+    }
+    if import.is_dry {
+        let whole = json!({"mcpServers": import.seen});
+        context.printer.line(&serde_json::to_string_pretty(&whole).expect("JSON values can be written"));
+    }
+    Ok(if import.failed > 0 { exit::FAILURE } else { 0 })
+}
+
+struct Import {
+    scope: Scope,
+    is_dry: bool,
+    overwrite: bool,
+    /// What was taken over, secrets hidden.
+    seen: Map<String, Value>,
+    failed: usize,
+}
+
+impl Import {
+    fn one(&mut self, context: &mut Context, path: &Path, found: &Found) -> Result<(), CommandError> {
+        let host = context.engine.host().clone();
+        let place = format!("{}:{}", shown(path, &host), found.at.line);
+        let mut said = match &found.entry {
+            Err(why) => {
+                self.failed += 1;
+                format!("Left out `{}` ({place}): {why}", found.called)
+            }
+            // The first of several files wins, as it does where they come from.
+            Ok(_) if self.seen.contains_key(&found.name) => {
+                format!("Left out `{}` ({place}): a server of this name was before it", found.called)
+            }
+            Ok(entry) => self.write(context, found, entry, &place)?,
+        };
+        for note in &found.notes {
+            said.push_str(&format!("\n  {note}"));
+        }
+        context.printer.say(&visible(&said));
+        Ok(())
+    }
+
+    fn write(&mut self, context: &Context, found: &Found, entry: &Entry, place: &str) -> Result<String, CommandError> {
+        let (scope, name) = (self.scope, &found.name);
+        let scopes = context.engine.catalog().scopes();
+        let host = context.engine.host();
+        let renamed = if found.called == *name { String::new() } else { format!(", there called `{}`", found.called) };
+        if self.is_dry {
+            self.seen.insert(name.clone(), masked(entry).to_json());
+            return Ok(format!("Would import `{name}` from {place}{renamed}"));
+        }
+        let added = cycod_settings::add(scopes, scope, name, entry, self.overwrite);
+        let Some((path, replaced)) = added.map_err(|error| file_error(&error, host))? else {
+            self.failed += 1;
+            let path = shown(&servers_file(scopes, scope), host);
+            return Ok(format!(
+                "Left out `{name}` ({place}): it is already there: {path}; give --override to replace it"
+            ));
+        };
+        self.seen.insert(name.clone(), Value::Null);
+        let verb = if replaced { "Replaced" } else { "Imported" };
+        Ok(format!("{verb} {scope} server `{name}` from {place}{renamed}: {}", shown(&path, host)))
+    }
+}
+
+/// Shows which servers other programs know.
+fn overview(context: &mut Context) -> Result<u8, CommandError> {
+    let host = context.engine.host().clone();
+    let mut table = Table::new(&["HOST", "FILE", "SERVERS"]);
+    let mut is_empty = true;
+    for of in HOSTS {
+        for path in files_of(of, &host) {
+            is_empty = false;
+            let servers = servers_of(of, &path, &host);
+            table.row(vec![Cell::new(of.name), Cell::new(shown(&path, &host)), Cell::new(servers)]);
+        }
+    }
+    if is_empty {
+        context.printer.say("no other program that is known keeps MCP servers here");
+        return Ok(0);
+    }
+    let (width, colour) = (context.printer.width, context.printer.data_colour);
+    context.printer.data(table.render(width, colour).as_bytes());
+    context.printer.say("import them with: cycod mcp import HOST");
+    Ok(0)
+}
+
+fn servers_of(of: &'static McpHost, path: &Path, host: &Host) -> String {
+    match read_foreign(path, Some(of), host) {
+        Ok(all) if all.is_empty() => "none".to_owned(),
+        Ok(all) => all.iter().map(|found| found.called.as_str()).collect::<Vec<_>>().join(", "),
+        Err(error) => file_error(&error, host).message,
+    }
 }

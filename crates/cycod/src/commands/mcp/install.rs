@@ -1,6 +1,20 @@
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::path::PathBuf;
 
-use crate::{cli::Context, command_error::CommandError, scope::with_scope};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::{
+    catalog::{Scope, ScopeFilter},
+    definition::Host,
+};
+use cycod_process::find_program;
+use cycod_settings::{Done, HostFile, McpHost, Offer, is_server_name};
+
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    commands::mcp::{file_error, named_host},
+    scope::{scope, with_scope},
+    store::shown,
+};
 
 /// `cycod mcp install`.
 pub(crate) fn command() -> Command {
@@ -11,17 +25,108 @@ pub(crate) fn command() -> Command {
     let command = Command::new("install")
         .about("Offer the tools here to a host")
         .arg(Arg::new("host").value_name("HOST").required(true).help("The program that is to use them"))
-        .arg(Arg::new("name").long("name").value_name("NAME").default_value("cycod").help("Call the entry so"))
+        .arg(Arg::new("name").long("name").value_name("NAME").default_value(NAME).help("Call the entry so"))
         .arg(flag("print", "Show the entry and its file, and write nothing"))
         .arg(flag("override", "Replace an entry of this name that starts something else"))
         .arg(offer("tools", "NAMES", "Offer only these tools"))
         .arg(offer("tag", "TAG", "Offer only tools with this tag"))
         .arg(offer("group", "GROUP", "Offer only tools of this group"))
-        .arg(offer("level", "LEVEL", "Offer only tools up to this level"));
+        .arg(
+            Arg::new("level")
+                .long("level")
+                .value_name("LEVEL")
+                .value_parser(["read", "write", "run"])
+                .help("Offer only tools up to this level"),
+        );
     with_scope(command)
 }
 
 /// Writes our entry into the configuration of a host.
-pub(crate) fn run(_: &mut Context, _: &ArgMatches) -> Result<u8, CommandError> {
-    Err(CommandError::failure("this is being written"))
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let host = context.engine.host().clone();
+    let (of, file) = host_file(matches, &host)?;
+    let offer = Offer { name: entry_name(matches)?, program: program(&host)?, options: options(matches) };
+    if matches.get_flag("print") {
+        context.printer.data(offer.snippet(of).as_bytes());
+        context.printer.say(&format!("belongs into {}", shown(&file.path, &host)));
+        return Ok(0);
+    }
+    let done = offer.install(of, &file, matches.get_flag("override")).map_err(|error| file_error(&error, &host))?;
+    let (name, title, path) = (&offer.name, of.title, shown(&file.path, &host));
+    let said = match done {
+        Done::Unchanged => format!("{title} has the entry `{name}` already: {path}"),
+        Done::Foreign => {
+            return Err(CommandError::failure(format!("{title} has another server called `{name}`: {path}"))
+                .hint("give --name NAME to call this one otherwise, or --override to replace that one"));
+        }
+        done => {
+            let verb = match done {
+                Done::Updated => "Updated",
+                Done::Replaced => "Replaced",
+                _ => "Added",
+            };
+            let of_project = if file.project.is_some() { " --scope project" } else { "" };
+            let named = if name == NAME { String::new() } else { format!(" --name {name}") };
+            format!(
+                "{verb} `{name}` in {title}: {path}\n  {title} sees it when it is started again\n  undo it: cycod mcp uninstall {}{of_project}{named}",
+                of.name
+            )
+        }
+    };
+    context.printer.say(&said);
+    Ok(0)
+}
+
+/// What the entry is called unless something else is wanted.
+pub(super) const NAME: &str = "cycod";
+
+/// The host, and the file of it that is meant.
+pub(super) fn host_file(matches: &ArgMatches, host: &Host) -> Result<(&'static McpHost, HostFile), CommandError> {
+    let of = named_host(matches.get_one::<String>("host").expect("clap requires it"))?;
+    let file = match scope(matches)? {
+        None | Some(ScopeFilter::Only(Scope::User)) => HostFile { path: of.user_file(host), project: None },
+        Some(ScopeFilter::Only(Scope::Local)) => {
+            let path = of.project_file(&host.workspace);
+            let path = path.ok_or_else(|| CommandError::usage(format!("{} keeps no servers in projects", of.title)))?;
+            HostFile { path, project: Some(host.workspace.clone()) }
+        }
+        Some(_) => {
+            return Err(CommandError::usage("a host is set up for a user or a project")
+                .hint("give --scope user or --scope project"));
+        }
+    };
+    Ok((of, file))
+}
+
+/// The name of the entry.
+pub(super) fn entry_name(matches: &ArgMatches) -> Result<String, CommandError> {
+    let name = matches.get_one::<String>("name").expect("it has a default");
+    if is_server_name(name) {
+        return Ok(name.clone());
+    }
+    Err(CommandError::usage(format!("`{name}` cannot name a server"))
+        .hint("names start with a letter or digit and hold letters, digits, `_` and `-`, at most 32"))
+}
+
+/// The options that are passed on to `cycod mcp serve`.
+fn options(matches: &ArgMatches) -> Vec<String> {
+    let given = |name: &'static str| {
+        let values = matches.get_many::<String>(name).into_iter().flatten();
+        values.flat_map(move |value| [format!("--{name}"), value.clone()])
+    };
+    ["tools", "tag", "group", "level"].into_iter().flat_map(given).collect()
+}
+
+/// The absolute path of this program: as `PATH` has it, where updates keep it, else as it is.
+fn program(host: &Host) -> Result<String, CommandError> {
+    let this = std::env::current_exe()
+        .map_err(|error| CommandError::failure(format!("cannot tell the path of this program: {error}")))?;
+    let found = || -> Option<PathBuf> {
+        let path = host.environment.get(std::ffi::OsStr::new("PATH"))?;
+        let found = find_program(this.file_name()?, path, &host.working_directory).ok()?;
+        (found.canonicalize().ok()? == this.canonicalize().ok()?).then_some(found)
+    };
+    let program = found().unwrap_or_else(|| this.clone());
+    let program = program.into_os_string().into_string();
+    program.map_err(|_| CommandError::failure("the path of this program is not Unicode, as the files of hosts are"))
 }

@@ -1,6 +1,17 @@
+use anstyle::Style;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::{catalog::ScopeFilter, definition::Host};
+use cycod_settings::{Server, Servers, Transport, masked, to_json};
+use serde_json::{Value, json};
 
-use crate::{cli::Context, command_error::CommandError, scope::with_scope};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    printer::{DIM, WARNING},
+    scope::{scope, with_scope},
+    store::shown,
+    table::{Cell, Table},
+};
 
 /// `cycod mcp list`.
 pub(crate) fn command() -> Command {
@@ -12,6 +23,77 @@ pub(crate) fn command() -> Command {
 }
 
 /// Lists MCP servers.
-pub(crate) fn run(_: &mut Context, _: &ArgMatches) -> Result<u8, CommandError> {
-    Err(CommandError::failure("this is being written"))
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let filter = scope(matches)?.unwrap_or_default();
+    let scopes = context.engine.catalog().scopes();
+    let host = context.engine.host();
+    let mut all = Servers::load(scopes);
+    all.servers.retain(|server| scopes.admits(filter, server.origin.scope));
+    all.problems.retain(|problem| scopes.admits(filter, problem.scope));
+    for problem in &all.problems {
+        let path = problem.path.display().to_string();
+        context.printer.warn(&problem.to_string().replace(&path, &shown(&problem.path, host)));
+    }
+    match matches.get_one::<String>("format").map(String::as_str) {
+        Some("json") => {
+            let broken = all.problems.iter().filter(|problem| !problem.is_warning).map(|problem| {
+                json!({
+                    "name": problem.server,
+                    "scope": problem.scope.name(),
+                    "path": problem.path.to_string_lossy(),
+                    "line": problem.at.map(|at| at.line),
+                    "problem": problem.message,
+                })
+            });
+            let list: Vec<Value> = all.servers.iter().map(to_json).chain(broken).collect();
+            context.printer.line(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
+        }
+        Some("simple") => {
+            let names = all.servers.iter().filter(|server| server.shadowed_by.is_none());
+            let lines: String = names.map(|server| format!("{}\n", server.name)).collect();
+            context.printer.data(lines.as_bytes());
+        }
+        _ if all.servers.is_empty() => {}
+        _ => {
+            let mut table = Table::new(&["NAME", "SCOPE", "HOW"]);
+            for server in &all.servers {
+                let is_used = server.shadowed_by.is_none() && server.entry.enabled;
+                table.row(vec![
+                    Cell::default().with(server.name.as_str(), if is_used { Style::new() } else { DIM }),
+                    Cell::new(server.origin.scope.name()),
+                    how(server, host),
+                ]);
+            }
+            let (width, colour) = (context.printer.width, context.printer.data_colour);
+            context.printer.data(table.render(width, colour).as_bytes());
+        }
+    }
+    if all.servers.is_empty() {
+        let place = if filter == ScopeFilter::Any { " here" } else { " in this scope" };
+        context.printer.say(&format!(
+            "no MCP servers{place} yet; add one with `cycod mcp add`, or see what other programs know: cycod mcp import"
+        ));
+    }
+    Ok(0)
+}
+
+/// How a server is started or reached, and what keeps it from that.
+fn how(server: &Server, host: &Host) -> Cell<'static> {
+    let mut notes = Vec::new();
+    if let Some(path) = &server.shadowed_by {
+        notes.push(format!("shadowed by {}", shown(path, host)));
+    }
+    if !server.entry.enabled {
+        notes.push("switched off".to_owned());
+    }
+    if !server.is_ours {
+        notes.push("not accepted".to_owned());
+    }
+    let how = match masked(&server.entry).transport {
+        Transport::Stdio { command, args, .. } => [vec![command], args].concat().join(" "),
+        Transport::Http { url, .. } => url,
+    };
+    let notes = notes.join("; ");
+    let dash = if notes.is_empty() { "" } else { " - " };
+    Cell::default().with(notes, WARNING).with(dash, Style::new()).with(how, Style::new())
 }

@@ -8,3 +8,69 @@ pub(crate) mod list;
 pub(crate) mod remove;
 pub(crate) mod serve;
 pub(crate) mod uninstall;
+
+use cycod_engine::{
+    catalog::{Scope, ScopeFilter},
+    definition::Host,
+    diagnostic::closest,
+};
+use cycod_settings::{FileError, McpHost, Server, Servers};
+
+use crate::{command_error::CommandError, store::shown};
+
+/// The one scope that something is written to.
+fn written_scope(asked: Option<ScopeFilter>, by_default: Scope) -> Result<Scope, CommandError> {
+    match asked {
+        None => Ok(by_default),
+        Some(ScopeFilter::Only(scope @ (Scope::Local | Scope::User | Scope::Global))) => Ok(scope),
+        Some(_) => {
+            Err(CommandError::usage("a server is written to one scope").hint("give --local, --user or --global"))
+        }
+    }
+}
+
+/// The server that a name leads to; one that is only in another scope, or is wrong, is told.
+fn server<'a>(servers: &'a Servers, name: &str, filter: ScopeFilter, host: &Host) -> Result<&'a Server, CommandError> {
+    if let Some(server) = servers.find(name, filter) {
+        return Ok(server);
+    }
+    let is_broken = |server: &String| server.eq_ignore_ascii_case(name);
+    if let Some(problem) = servers.problems.iter().find(|problem| problem.server.as_ref().is_some_and(is_broken)) {
+        return Err(CommandError::failure(
+            problem.to_string().replace(&problem.path.display().to_string(), &shown(&problem.path, host)),
+        ));
+    }
+    if let (ScopeFilter::Only(scope), Some(other)) = (filter, servers.find(name, ScopeFilter::Any)) {
+        let path = shown(&other.origin.path, host);
+        return Err(CommandError::failure(format!("the {scope} scope has no server `{name}`"))
+            .hint(format!("the {} scope has one: {path}", other.origin.scope)));
+    }
+    let error = CommandError::failure(format!("no server is called `{name}`"));
+    Err(match closest(name, servers.servers.iter().map(|server| server.name.as_str())) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint("see: cycod mcp list"),
+    })
+}
+
+/// The host of a name.
+fn named_host(name: &str) -> Result<&'static McpHost, CommandError> {
+    McpHost::named(name).ok_or_else(|| {
+        let names = || cycod_settings::HOSTS.iter().map(|host| host.name);
+        let error = CommandError::usage(format!("`{name}` is not a host that is known"));
+        match closest(name, names()) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error.hint(format!("one of {}", names().collect::<Vec<_>>().join(", "))),
+        }
+    })
+}
+
+/// Why a file of settings could not be read or changed.
+fn file_error(error: &FileError, host: &Host) -> CommandError {
+    let path = error.path();
+    let failed = CommandError::failure(error.to_string().replace(&path.display().to_string(), &shown(path, host)));
+    match error {
+        FileError::Wrong { .. } => failed.hint("the file was left as it is"),
+        FileError::Changed { .. } => failed.hint("try again"),
+        _ => failed,
+    }
+}

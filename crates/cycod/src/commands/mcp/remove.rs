@@ -1,6 +1,17 @@
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::io::IsTerminal;
 
-use crate::{cli::Context, command_error::CommandError, scope::with_scope};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::catalog::ScopeFilter;
+use cycod_settings::Servers;
+
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    commands::mcp::{file_error, server},
+    editor::ask,
+    scope::{scope, with_scope},
+    store::shown,
+};
 
 /// `cycod mcp remove`.
 pub(crate) fn command() -> Command {
@@ -11,7 +22,34 @@ pub(crate) fn command() -> Command {
     with_scope(command)
 }
 
-/// Removes an MCP server.
-pub(crate) fn run(_: &mut Context, _: &ArgMatches) -> Result<u8, CommandError> {
-    Err(CommandError::failure("this is being written"))
+/// Removes the first MCP server of a name, and says which.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let name = matches.get_one::<String>("server").expect("clap requires it");
+    let servers = Servers::load(context.engine.catalog().scopes());
+    let server = server(&servers, name, scope(matches)?.unwrap_or(ScopeFilter::Any), context.engine.host())?;
+    let path = shown(&server.origin.path, context.engine.host());
+    let what = format!("{} server `{}`: {path}", server.origin.scope, server.name);
+    if !matches.get_flag("force") {
+        if !(std::io::stdin().is_terminal() && context.printer.is_terminal) {
+            return Err(CommandError::usage(format!("removing the {what} needs a yes, and nobody can be asked"))
+                .hint("give --force"));
+        }
+        context.printer.say(&format!("This removes the {what}"));
+        if ask(context, "Remove it? [y/n] ", &["y", "n"])? != Some("y") {
+            return Err(CommandError::failure("nothing was removed"));
+        }
+    }
+    let host = context.engine.host();
+    cycod_settings::remove(context.engine.catalog().scopes(), server).map_err(|error| file_error(&error, host))?;
+    let behind = servers
+        .servers
+        .iter()
+        .find(|other| other.name.eq_ignore_ascii_case(&server.name) && other.origin != server.origin);
+    let mut said = format!("Removed {what}");
+    if let Some(other) = behind {
+        let path = shown(&other.origin.path, host);
+        said.push_str(&format!("\n  the name now leads to the {} server: {path}", other.origin.scope));
+    }
+    context.printer.say(&said);
+    Ok(0)
 }
