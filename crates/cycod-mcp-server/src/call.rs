@@ -7,8 +7,8 @@ use std::{
 };
 
 use cycod_engine::{
-    AnswerTo, Approved, Approver, Control, Event, Given, Plan, Question, Request, RunReport, Stream, Surface,
-    ToolAnswer, Verdict,
+    AnswerTo, Approved, Approver, Control, Event, Given, Plan, Request, RunReport, Stream, Surface, ToolAnswer,
+    Verdict,
     definition::{Body, Produces, Tool, json::parse},
     diagnostic::Refusal,
 };
@@ -274,17 +274,13 @@ impl Call {
         let mut answers: Vec<(String, AnswerTo)> = Vec::new();
         loop {
             let questions = engine
-                .questions(&self.tool, self.arguments.clone(), &answers)
+                .questions(&self.tool, self.arguments.clone(), &answers, goal != Goal::Task)
                 .map_err(|error| error.into_refusal(name))?;
             if questions.is_empty() {
                 break;
             }
-            let is_later = |question: &Question| goal == Goal::Task && question.within_task;
-            if questions.iter().all(is_later) {
-                return Ok(Step::Ready);
-            }
             let mut pending = Vec::new();
-            for question in questions.into_iter().filter(|question| !is_later(question)) {
+            for question in questions {
                 let question = Pending::question(question)?;
                 match self.answers.get(&question.key) {
                     // Nobody could be asked.

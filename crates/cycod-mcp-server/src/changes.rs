@@ -73,7 +73,13 @@ async fn follow(shared: Weak<Shared>, mut watcher: notify::RecommendedWatcher, m
         let Some(directories) = shared.upgrade().map(|shared| {
             let stock = shared.shelf.stock();
             let directories = stock.engine.catalog().scopes().directories();
-            directories.iter().map(|directory| nearest(&directory.path)).collect::<Vec<_>>()
+            let also = shared.options.watched.iter();
+            directories
+                .iter()
+                .map(|directory| &directory.path)
+                .chain(also)
+                .map(|path| nearest(path))
+                .collect::<Vec<_>>()
         }) else {
             return;
         };

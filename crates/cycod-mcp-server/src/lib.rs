@@ -32,5 +32,5 @@ mod uri;
 mod wire;
 
 pub use http::{HttpOptions, serve_http};
-pub use options::{Options, Selection};
+pub use options::{Equip, Options, Selection};
 pub use stdio::serve_stdio;

@@ -1,6 +1,9 @@
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, fmt, path::PathBuf, sync::Arc};
 
-use cycod_engine::definition::{Host, Level};
+use cycod_engine::{
+    Engine,
+    definition::{Host, Level},
+};
 
 /// How a server is set up.
 #[derive(Clone, Debug)]
@@ -18,6 +21,20 @@ pub struct Options {
     pub outputs: PathBuf,
     /// The program, with its first arguments, that calls [`cycod_store::jq::work`] with the rest of its arguments.
     pub jq_worker: Vec<OsString>,
+    /// What is done with every engine that the server opens.
+    pub equip: Option<Equip>,
+    /// Directories beside those of the tools whose changes may change what is offered.
+    pub watched: Vec<PathBuf>,
+}
+
+/// What is done with an engine before it is used, such as bringing in the tools of other programs.
+#[derive(Clone)]
+pub struct Equip(pub Arc<dyn Fn(&mut Engine) + Send + Sync>);
+
+impl fmt::Debug for Equip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Equip")
+    }
 }
 
 impl Options {

@@ -10,9 +10,10 @@ use cycod_engine::{
     catalog::{Availability, Entry, ScopeFilter},
     definition::{Body, Offer, Tool},
 };
+use cycod_process::{Pool, PoolSize};
 use rmcp::model;
 
-use crate::{Options, builtin, uri::UriTemplate, wire};
+use crate::{Equip, Options, builtin, uri::UriTemplate, wire};
 
 /// How many loaded tools are kept; beyond that they are read again.
 const KEPT: usize = 256;
@@ -21,6 +22,7 @@ const KEPT: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Shelf {
     options: Arc<Options>,
+    pool: Option<Arc<Pool>>,
     current: RwLock<Arc<Stock>>,
 }
 
@@ -68,8 +70,10 @@ pub(crate) struct Difference {
 
 impl Shelf {
     pub(crate) fn open(options: Arc<Options>) -> Self {
-        let stock = Arc::new(Stock::open(Arc::clone(&options)));
-        Self { options, current: RwLock::new(stock) }
+        // Without a pool every shell is started when it is needed.
+        let pool = Pool::new(PoolSize::default()).map(Arc::new).ok();
+        let stock = Arc::new(Stock::open(Arc::clone(&options), pool.as_ref()));
+        Self { options, pool, current: RwLock::new(stock) }
     }
 
     /// What is offered now.
@@ -80,7 +84,7 @@ impl Shelf {
     /// Looks at the files again and tells what has changed.
     pub(crate) fn reload(&self) -> Difference {
         let old = self.stock();
-        let new = Arc::new(Stock::open(Arc::clone(&self.options)));
+        let new = Arc::new(Stock::open(Arc::clone(&self.options), self.pool.as_ref()));
         // What nobody has asked for, nobody is told about.
         let known = old.lists.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let difference = known.map(|known| known.difference(&new.lists())).unwrap_or_default();
@@ -110,9 +114,15 @@ impl Lists {
 }
 
 impl Stock {
-    fn open(options: Arc<Options>) -> Self {
+    fn open(options: Arc<Options>, pool: Option<&Arc<Pool>>) -> Self {
         let mut engine = Engine::open(options.host.clone());
         engine.grant(options.grants.clone());
+        if let Some(pool) = pool {
+            engine.prepare_shells(Arc::clone(pool));
+        }
+        if let Some(Equip(equip)) = &options.equip {
+            equip(&mut engine);
+        }
         Self { engine, lists: Mutex::default(), loaded: Mutex::default(), options }
     }
 

@@ -1,8 +1,9 @@
-use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cycod_engine::{Grant, Stop, definition::Level};
-use cycod_mcp_server::{HttpOptions, Options, Selection, serve_http, serve_stdio};
+use cycod_mcp_client::{NoPerson, Servers};
+use cycod_mcp_server::{Equip, HttpOptions, Options, Selection, serve_http, serve_stdio};
 use cycod_process::host_interrupts;
 
 use crate::{cli::Context, command_error::CommandError};
@@ -67,6 +68,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         _ => Level::Run,
     });
     let user = context.engine.catalog().scopes().user_directory().to_owned();
+    let servers = Servers::of(&context.engine, Arc::new(NoPerson));
     let options = Options {
         host: (**context.engine.host()).clone(),
         selection: Selection { names: all("tools"), tags: all("tag"), groups: all("group"), level },
@@ -76,6 +78,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             .map_or(Options::REPLY_TOKENS, |&tokens| usize::try_from(tokens).unwrap_or(usize::MAX)),
         outputs: user.join("outputs"),
         jq_worker: jq_worker(),
+        equip: servers.map(|servers| Equip(Arc::new(move |engine| servers.adopt_into(engine)))),
+        watched: vec![user.join("cache/mcp")],
     };
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot serve: {error}"));
     let stop = Stop::new().map_err(failed)?;
