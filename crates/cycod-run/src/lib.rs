@@ -21,6 +21,7 @@ mod keep;
 mod mask;
 mod remote;
 mod report;
+mod reports;
 mod results;
 mod time;
 mod worker;

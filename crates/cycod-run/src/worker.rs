@@ -1,5 +1,6 @@
 use std::{
     borrow::Cow,
+    cell::Cell,
     ffi::OsStr,
     fs,
     io::Write,
@@ -23,6 +24,7 @@ use crate::{
     dispatch::drive,
     keep::Keep,
     mask::{Secrets, StreamMask},
+    reports::{Report, Reports, VARIABLE},
     results::Results,
     time::pause,
 };
@@ -57,6 +59,16 @@ impl Attempt {
 impl Worker<'_> {
     /// Carries out the step: attempts, pauses, fallback.
     pub(crate) fn run(&self, emit: &dyn Fn(Event<'_>)) -> StepReport {
+        // Progress only grows, over all attempts.
+        let most = Cell::new(f64::NEG_INFINITY);
+        let emit = &|event: Event<'_>| match event {
+            Event::Progress { ref step, done, .. } if *step == self.path && done <= most.get() => {}
+            Event::Progress { ref step, done, .. } if *step == self.path => {
+                most.set(done);
+                emit(event);
+            }
+            event => emit(event),
+        };
         let mut report = StepReport::new(&self.step.name, Status::Failed);
         report.start_time = Some(SystemTime::now());
         report.began = self.began.elapsed();
@@ -130,7 +142,9 @@ impl Worker<'_> {
     /// Starts the program and waits for its end. The error carries the exit code that stands for it.
     fn start(&self, prepared: &Prepared, capture: &mut Capture<'_>) -> Result<Ended, (Refusal, i32)> {
         write_files(&self.plan.temp_directory, &prepared.files).map_err(|refusal| (refusal, 1))?;
-        let program = self.program(prepared)?;
+        let mut program = self.program(prepared)?;
+        let reports = self.reports().map_err(|refusal| (refusal, 1))?;
+        program.env.extend(reports.iter().map(|reports| (VARIABLE.into(), reports.path().into())));
         let input = self.input(prepared).map_err(|refusal| (refusal, 1))?;
         let mut spec = Spec::new(program);
         spec.terminal = if input == Input::Inherit { Terminal::Inherit } else { Terminal::Detached };
@@ -138,9 +152,14 @@ impl Worker<'_> {
         spec.script = prepared.script.as_ref().map(|script| Arc::from(script.as_bytes()));
         spec.limits = Limits { memory: self.plan.tool().resources.max_memory, ..Limits::default() };
         spec.deadline = Some(self.attempt_deadline());
-        self.session
-            .run_with(self.driver.pool, &spec, self.driver.stop, &mut |stream, bytes| capture.take(stream, bytes))
-            .map_err(|error| not_started(&error))
+        let run = |take: &mut dyn FnMut(Stream, &[u8])| {
+            self.session.run_with(self.driver.pool, &spec, self.driver.stop, take)
+        };
+        let ended = match &reports {
+            None => run(&mut |stream, bytes| capture.take(stream, bytes)),
+            Some(reports) => self.follow(reports, prepared, capture, run)?,
+        };
+        ended.map_err(|error| not_started(&error))
     }
 
     /// The most bytes of each stream to hold below the step's own limit: no fewer than others may ask for.
@@ -167,6 +186,39 @@ impl Worker<'_> {
         });
         cleanup.any(|(reference, _)| uses(reference))
             || steps.iter().flat_map(Step::references).any(|(reference, _)| uses(reference))
+    }
+
+    /// Makes the channel of a step whose tool reports.
+    fn reports(&self) -> Result<Option<Reports>, Refusal> {
+        if !self.plan.tool().reports {
+            return Ok(None);
+        }
+        let path = self.plan.temp_directory.join(format!("{}.report", self.step.name));
+        let opened = private_directory(&self.plan.temp_directory).and_then(|()| Reports::open(path.clone()));
+        opened
+            .map(Some)
+            .map_err(|error| Refusal::new("temp-directory", format!("cannot make `{}`: {error}", path.display())))
+    }
+
+    /// Runs a program that reports.
+    fn follow<T: Send>(
+        &self,
+        reports: &Reports,
+        prepared: &Prepared,
+        capture: &mut Capture<'_>,
+        run: impl FnOnce(&mut dyn FnMut(Stream, &[u8])) -> T + Send,
+    ) -> Result<T, (Refusal, i32)> {
+        let secrets = Secrets::new(prepared.secrets.iter().map(String::as_str));
+        let emit = capture.emit;
+        let mut report = |report: Report| emit(report.event(self.path.clone(), &secrets));
+        let followed = reports.follow(run, &mut |stream, bytes| capture.take(stream, bytes), &mut report);
+        let (ended, wrong) = followed.map_err(|error| {
+            (Refusal::new("not-started", format!("cannot listen to what `{}` reports: {error}", self.path)), 1)
+        })?;
+        if let Some(why) = wrong {
+            capture.failure.get_or_insert(format!("`{}` reports in a line that {why}", self.path));
+        }
+        Ok(ended)
     }
 
     fn attempt_deadline(&self) -> Instant {
@@ -374,7 +426,7 @@ struct Capture<'a> {
     masks: [StreamMask; 2],
     live: bool,
     file: Option<fs::File>,
-    file_failure: Option<String>,
+    failure: Option<String>,
     step: StepPath,
     emit: &'a dyn Fn(Event<'_>),
 }
@@ -406,7 +458,7 @@ impl<'a> Capture<'a> {
             masks: [StreamMask::new(secrets.clone()), StreamMask::new(secrets.clone())],
             live: is_stream && file.is_none(),
             file,
-            file_failure: None,
+            failure: None,
             step: worker.path.clone(),
             emit,
         })
@@ -425,9 +477,9 @@ impl<'a> Capture<'a> {
         }
         if let Some(file) = &mut self.file
             && let Err(error) = file.write_all(&bytes)
-            && self.file_failure.is_none()
+            && self.failure.is_none()
         {
-            self.file_failure = Some(format!("cannot write the stream file of `{}`: {error}", self.step));
+            self.failure = Some(format!("cannot write the stream file of `{}`: {error}", self.step));
         }
         (self.emit)(Event::Output { step: self.step.clone(), stream, bytes, live: self.live });
     }
@@ -438,7 +490,7 @@ impl<'a> Capture<'a> {
             let rest = self.masks[stream as usize].finish();
             self.pass_on(stream, Cow::Owned(rest));
         }
-        report.warnings.extend(self.file_failure.take());
+        report.warnings.extend(self.failure.take());
         let [output, error] = self.kept;
         let cut = output.is_cut() || error.is_cut();
         report.truncated = cut;

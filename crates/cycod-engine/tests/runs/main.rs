@@ -9,5 +9,6 @@ mod composition;
 mod environment;
 mod limits;
 mod output;
+mod reports;
 mod steps;
 mod values;
