@@ -39,7 +39,7 @@ pub(crate) async fn call(
     let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
     let mut pause = Duration::from_millis(50);
     for _ in 0..MOST_ROUNDS {
-        match request(connection, params.clone(), follow).await.map_err(|error| failure::of_service(server, &error))? {
+        match request(connection, params.clone(), follow).await.map_err(|error| connection.refusal(&error))? {
             ServerResult::CallToolResult(result) => return Ok(result),
             ServerResult::CreateTaskResult(created) => return task(connection, created.task, follow).await,
             ServerResult::InputRequiredResult(result) => {
@@ -110,7 +110,7 @@ async fn answers(connection: &Connection, requests: InputRequests) -> Result<Inp
 /// Waits for the end of a task.
 async fn task(connection: &Connection, mut task: Task, follow: &Follow) -> Result<CallToolResult, Refusal> {
     let (server, peer) = (&*connection.handler.server, connection.peer());
-    let of_service = |error: ServiceError| failure::of_service(server, &error);
+    let of_service = |error: ServiceError| connection.refusal(&error);
     let mut started = Started(Some((peer.clone(), task.task_id.clone())));
     let mut answered = HashSet::new();
     loop {

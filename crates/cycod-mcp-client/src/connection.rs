@@ -10,7 +10,7 @@ use cycod_diagnostic::Refusal;
 use cycod_process::{Conversation, Limits, Program, Streams, find_program};
 use cycod_settings::{Server, Transport};
 use rmcp::{
-    ClientLifecycleMode, ClientServiceExt, Peer, RoleClient,
+    ClientLifecycleMode, ClientServiceExt, Peer, RoleClient, ServiceError,
     model::{ProtocolVersion, ServerPeerInfo, SubscriptionFilter},
     service::{ClientCacheConfig, RunningService},
     transport::{
@@ -43,6 +43,7 @@ pub(crate) struct Connection {
     service: RunningService<RoleClient, Handler>,
     pub(crate) handler: Handler,
     listing: RwLock<Arc<Listing>>,
+    logins: Logins,
 }
 
 /// What a connection needs beside the server's entry.
@@ -104,12 +105,17 @@ impl Connection {
                     }
                 }
             };
-            let service = service.map_err(|error| failure::of_start(&server.name, &error))?;
+            let service = service.map_err(|error| {
+                around.logins.refused(&server.name, error.auth_challenge());
+                failure::of_start(&server.name, &error)
+            })?;
             // What is pinned must be what the server says now.
             service.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
-            let listing = list(&server.name, service.peer()).await?;
-            listen(service.peer().clone(), &watch);
-            Ok(Self { service, handler: handler.clone(), listing: RwLock::new(Arc::new(listing)) })
+            let connection =
+                Self { service, handler: handler.clone(), listing: RwLock::default(), logins: around.logins.clone() };
+            connection.list().await?;
+            listen(connection.peer().clone(), &watch);
+            Ok(connection)
         };
         let outcome = match tokio::time::timeout(START_LIMIT, starting).await {
             Ok(outcome) => outcome,
@@ -146,16 +152,23 @@ impl Connection {
         if !self.handler.watch.take_stale() {
             return Ok(false);
         }
-        let listing = match tokio::time::timeout(START_LIMIT, list(&self.handler.server, self.peer())).await {
-            Ok(listing) => listing.inspect_err(|_| self.handler.watch.set_stale())?,
-            Err(_) => {
-                self.handler.watch.set_stale();
-                let why = format!("it did not list its tools within {} s", START_LIMIT.as_secs());
-                return Err(failure::unreachable(&self.handler.server, why));
-            }
-        };
+        let listed = tokio::time::timeout(START_LIMIT, self.list()).await.unwrap_or_else(|_| {
+            let why = format!("it did not list its tools within {} s", START_LIMIT.as_secs());
+            Err(failure::unreachable(&self.handler.server, why))
+        });
+        listed.inspect_err(|_| self.handler.watch.set_stale()).map(|()| true)
+    }
+
+    async fn list(&self) -> Result<(), Refusal> {
+        let listing = list(self.peer()).await.map_err(|error| self.refusal(&error))?;
         *self.listing.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Arc::new(listing);
-        Ok(true)
+        Ok(())
+    }
+
+    /// Why a request has no result; what the server wants of a login is remembered.
+    pub(crate) fn refusal(&self, error: &ServiceError) -> Refusal {
+        self.logins.refused(&self.handler.server, failure::challenge(error).as_deref());
+        failure::of_service(&self.handler.server, error)
     }
 
     /// Ends the connection, and the server if we started it.

@@ -82,21 +82,27 @@ pub(crate) fn ended(server: &str, tool: &str, code: &'static str, why: &str) -> 
     Refusal::new(code, format!("the call of `{tool}` at the server `{server}` {why}")).place(server)
 }
 
+/// What a server said when it refused us until we log in, if it did.
+pub(crate) fn challenge(error: &ServiceError) -> Option<String> {
+    let ServiceError::TransportSend(error) = error else { return None };
+    causes(&*error.error).find_map(|cause| {
+        let required = cause.downcast_ref::<AuthRequiredError>().map(|error| &error.www_authenticate_header);
+        let scope = || cause.downcast_ref::<InsufficientScopeError>().map(|error| &error.www_authenticate_header);
+        required.or_else(scope).cloned()
+    })
+}
+
 fn needs_login(error: &(dyn Error + 'static)) -> bool {
-    let mut current = Some(error);
-    while let Some(error) = current {
-        if error.is::<AuthRequiredError>()
-            || error.is::<InsufficientScopeError>()
-            || matches!(
-                error.downcast_ref::<AuthError>(),
-                Some(AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_))
-            )
-        {
-            return true;
-        }
-        current = error.source();
-    }
-    false
+    causes(error).any(|cause| {
+        let of_login = cause.downcast_ref::<AuthError>();
+        cause.is::<AuthRequiredError>()
+            || cause.is::<InsufficientScopeError>()
+            || matches!(of_login, Some(AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_)))
+    })
+}
+
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
 }
 
 /// An error with its causes, each once.

@@ -26,6 +26,7 @@ mod offered;
 mod outcome;
 mod person;
 mod pins;
+mod proposal;
 mod runtime;
 mod servers;
 mod slot;
@@ -34,7 +35,9 @@ mod text;
 mod visit;
 mod watch;
 
+pub use oauth::{Browse, Identity};
 pub use person::{NoPerson, Person, Question, Reply};
+pub use proposal::Proposal;
 pub use servers::Servers;
 pub use snapshot::LastMet;
 pub use visit::{Visit, VisitedTool};

@@ -1,14 +1,13 @@
 use std::collections::HashSet;
 
-use cycod_diagnostic::Refusal;
 use rmcp::{
-    Peer, RoleClient,
+    Peer, RoleClient, ServiceError,
     model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult},
     service::PeerRequestOptions,
 };
 use serde_json::Value as Json;
 
-use crate::{failure, text::line};
+use crate::text::line;
 
 /// The most pages of tools that are asked for.
 const MOST_PAGES: usize = 100;
@@ -26,13 +25,13 @@ pub(crate) struct Listing {
 }
 
 /// Asks for all tools, within bounds: a list that does not end is cut, and says so.
-pub(crate) async fn list(server: &str, peer: &Peer<RoleClient>) -> Result<Listing, Refusal> {
+pub(crate) async fn list(peer: &Peer<RoleClient>) -> Result<Listing, ServiceError> {
     let mut listing = Listing::default();
     let mut cursors = HashSet::new();
     let mut cursor: Option<String> = None;
     for page in 1.. {
         let params = cursor.clone().map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
-        let (tools, next) = self::page(peer, params).await.map_err(|error| failure::of_service(server, &error))?;
+        let (tools, next) = self::page(peer, params).await?;
         listing.tools.extend(tools);
         if listing.tools.len() > MOST_TOOLS {
             listing.tools.truncate(MOST_TOOLS);
@@ -61,13 +60,13 @@ pub(crate) async fn list(server: &str, peer: &Peer<RoleClient>) -> Result<Listin
 async fn page(
     peer: &Peer<RoleClient>,
     params: Option<PaginatedRequestParams>,
-) -> Result<(Vec<Json>, Option<String>), rmcp::ServiceError> {
+) -> Result<(Vec<Json>, Option<String>), ServiceError> {
     let mut request = ListToolsRequest::default();
     request.params = params;
     let handle = peer
         .send_request_with_option(ClientRequest::ListToolsRequest(request), PeerRequestOptions::no_options())
         .await?;
-    let unexpected = rmcp::ServiceError::UnexpectedResponse;
+    let unexpected = ServiceError::UnexpectedResponse;
     match handle.await_response().await? {
         ServerResult::ListToolsResult(result) => {
             let tools = result.tools.iter().map(serde_json::to_value).collect::<Result<_, _>>();

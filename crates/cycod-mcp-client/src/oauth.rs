@@ -1,10 +1,11 @@
 //! Logging in to servers at an address. Tokens lie in files that only their owner can read, and are never shown.
 
 use std::{
+    collections::HashMap,
     fs, io,
     io::Write,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -20,7 +21,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::{failure, http, text::line};
+use crate::{failure, http, text::line, watch::lock};
 
 /// How long a person has to log in.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -45,6 +46,8 @@ pub struct Identity {
 #[derive(Clone, Debug)]
 pub(crate) struct Logins {
     directory: PathBuf,
+    /// What servers said when they refused us.
+    challenges: Arc<Mutex<HashMap<String, String>>>,
 }
 
 /// Shows a person where to log in. What it returns is the address they came back to, when they tell it; the browser of
@@ -53,7 +56,19 @@ pub type Browse = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl Logins {
     pub(crate) fn new(directory: PathBuf) -> Self {
-        Self { directory }
+        Self { directory, challenges: Arc::default() }
+    }
+
+    /// Remembers what a server said when it refused us.
+    pub(crate) fn refused(&self, server: &str, challenge: Option<&str>) {
+        if let Some(challenge) = challenge {
+            lock(&self.challenges).insert(server.to_owned(), challenge.to_owned());
+        }
+    }
+
+    /// What a server said when it last refused us, once.
+    pub(crate) fn challenge(&self, server: &str) -> Option<String> {
+        lock(&self.challenges).remove(server)
     }
 
     fn file(&self, url: &str) -> LoginFile {

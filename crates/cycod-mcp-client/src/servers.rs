@@ -11,14 +11,14 @@ use cycod_definition::Host;
 use cycod_diagnostic::Refusal;
 use cycod_engine::Engine;
 use cycod_run::{RemoteCall, RemoteOutcome, Remotes};
-use cycod_settings::Server;
+use cycod_settings::{Server, Transport};
 use rmcp::model::JsonObject;
 
 use crate::{
-    LastMet, Visit,
+    LastMet, Proposal, Visit,
     connection::Surroundings,
     failure,
-    oauth::Logins,
+    oauth::{Browse, Identity, Logins},
     offered::offered,
     person::Person,
     pins::Accepted,
@@ -60,6 +60,16 @@ impl Servers {
         };
         let slots = servers.into_iter().map(|server| (server.name.clone(), Arc::new(Slot::new(server)))).collect();
         Self { slots, shared: Arc::new(shared), runtime: OnceLock::new() }
+    }
+
+    /// Reads which servers are configured for the place of an engine; nothing when there is none.
+    pub fn of(engine: &Engine, person: Arc<dyn Person>) -> Option<Arc<Self>> {
+        let scopes = engine.catalog().scopes();
+        let servers: Vec<Server> = cycod_settings::Servers::load(scopes).active().cloned().collect();
+        if servers.is_empty() {
+            return None;
+        }
+        Some(Arc::new(Self::new(servers, Arc::clone(engine.host()), scopes.user_directory(), person)))
     }
 
     /// The servers, by name.
@@ -107,8 +117,72 @@ impl Servers {
         self.block(async move { visit::visit(&slot, &shared).await })
     }
 
+    /// Meets a server and tells what of it waits to be accepted.
+    ///
+    /// # Errors
+    /// Why it cannot be reached.
+    pub fn proposals(&self, name: &str) -> Result<Vec<Proposal>, Refusal> {
+        let (slot, shared) = (Arc::clone(self.slot(name)?), Arc::clone(&self.shared));
+        slot.forgive();
+        self.block(async move {
+            let offered = slot.meet(&shared).await?.offered;
+            let accepted = shared.accepted.of(&slot.server)?;
+            let blocked = offered.iter().filter_map(|one| Some((one, accepted.blocks(one)?)));
+            Ok(blocked.map(|(one, blocked)| Proposal::new(one, &blocked)).collect())
+        })
+    }
+
+    /// Accepts tools exactly as they were proposed.
+    ///
+    /// # Errors
+    /// When that cannot be written down.
+    pub fn accept<'a>(&self, name: &str, proposals: impl IntoIterator<Item = &'a Proposal>) -> Result<(), Refusal> {
+        self.shared.accepted.accept(&self.slot(name)?.server, proposals.into_iter().map(|proposal| &proposal.offered))
+    }
+
+    /// Logs in to a server at an address. `browse` shows a person where.
+    ///
+    /// # Errors
+    /// Why that failed, or that nobody logs in to a program that we start.
+    pub fn login(&self, name: &str, identity: Identity, browse: Arc<Browse>) -> Result<(), Refusal> {
+        let slot = Arc::clone(self.slot(name)?);
+        let shared = Arc::clone(&self.shared);
+        slot.forgive();
+        self.block(async move {
+            let name = &slot.server.name;
+            let Transport::Http { url, .. } = slot.server.resolve(&shared.around.host)? else {
+                let why = format!("the server `{name}` is a program that we start: nobody logs in to it");
+                return Err(Refusal::new("login-needed", why).place(name).attempt(format!("cycod mcp test {name}")));
+            };
+            let mut challenge = shared.around.logins.challenge(name);
+            if challenge.is_none() {
+                // What it wants is in its refusal; one that refuses nothing may still have more for those who log in.
+                drop(slot.meet(&shared).await);
+                challenge = shared.around.logins.challenge(name);
+            }
+            shared.around.logins.login(name, &url, challenge.as_deref(), identity, browse).await?;
+            slot.close().await;
+            slot.forgive();
+            Ok(())
+        })
+    }
+
+    /// Forgets the login of a server; returns whether there was one.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn logout(&self, name: &str) -> Result<bool, Refusal> {
+        let server = &self.slot(name)?.server;
+        let Transport::Http { url, .. } = server.resolve(&self.shared.around.host)? else { return Ok(false) };
+        self.shared.around.logins.logout(&url).map_err(|error| {
+            Refusal::new("login-needed", format!("the login of the server `{name}` cannot be removed: {error}"))
+                .place(name)
+        })
+    }
+
     fn slot(&self, name: &str) -> Result<&Arc<Slot>, Refusal> {
-        self.slots.get(name).ok_or_else(|| {
+        let found = self.slots.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, slot)| slot).ok_or_else(|| {
             let near = cycod_diagnostic::closest(name, self.slots.keys().map(String::as_str));
             let refusal = Refusal::new("unknown-server", format!("no server is called `{name}`")).place(name);
             match near {
@@ -181,7 +255,7 @@ impl Drop for Servers {
             .collect();
         let until = Instant::now() + CLOSING;
         for closed in closing {
-            drop(closed.wait(until.saturating_duration_since(Instant::now())));
+            _ = closed.wait(until.saturating_duration_since(Instant::now()));
         }
     }
 }

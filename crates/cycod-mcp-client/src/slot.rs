@@ -12,7 +12,6 @@ use tokio::sync::Mutex as AsyncMutex;
 use crate::{
     call::call,
     connection::{Connection, Surroundings, with_last_words},
-    failure,
     health::Health,
     offered::{Offered, offered},
     outcome::outcome,
@@ -133,10 +132,5 @@ impl Slot {
     /// Forgets that the server failed: the user asks for it now.
     pub(crate) fn forgive(&self) {
         lock(&self.health).succeeded();
-    }
-
-    /// A refusal for a call that nobody waits for any more.
-    pub(crate) fn late(&self, tool: &str, code: &'static str, why: &str) -> Refusal {
-        failure::ended(&self.server.name, tool, code, why)
     }
 }

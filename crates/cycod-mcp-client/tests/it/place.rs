@@ -1,0 +1,103 @@
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use cycod_definition::{RemoteTool, Value};
+use cycod_diagnostic::Refusal;
+use cycod_engine::{Engine, host};
+use cycod_mcp_client::{NoPerson, Person, Servers};
+use cycod_process::Stop;
+use cycod_run::{RemoteCall, RemoteOutcome, Remotes};
+use serde_json::{Value as Json, json};
+
+/// A user with servers of their own, and nothing else.
+pub(crate) struct Place {
+    directory: tempfile::TempDir,
+}
+
+impl Place {
+    /// A user with one server, `test`, that behaves as the words say.
+    pub(crate) fn with(words: &[&str]) -> Self {
+        Self::configured(json!({ "test": entry(words) }))
+    }
+
+    pub(crate) fn configured(servers: Json) -> Self {
+        let place = Self { directory: tempfile::tempdir().expect("a temporary directory") };
+        std::fs::create_dir_all(place.path("home")).unwrap();
+        place.configure(servers);
+        place
+    }
+
+    /// A user whose server changes what the file `state` says.
+    pub(crate) fn with_changing(era: &str) -> Self {
+        let place = Self::configured(json!({}));
+        let state = format!("state={}", place.path("state").display());
+        place.configure(json!({ "test": entry(&["plain", era, &state]) }));
+        place
+    }
+
+    /// Changes what the server of [`Place::with_changing`] offers.
+    pub(crate) fn change(&self, what: &str) {
+        std::fs::write(self.path("state"), what).unwrap();
+    }
+
+    fn configure(&self, servers: Json) {
+        std::fs::write(self.path("home/mcp.json"), json!({ "mcpServers": servers }).to_string()).unwrap();
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    pub(crate) fn engine(&self) -> Engine {
+        let mut host = host::current().expect("there is a working directory");
+        host.working_directory = self.directory.path().to_owned();
+        host.environment.insert("CYCOD_HOME".into(), self.path("home").into());
+        host.environment.insert("CYCOD_GLOBAL_DIR".into(), self.path("global").into());
+        host.environment.insert("SECRET_TOKEN".into(), "hunter2".into());
+        Engine::open(host)
+    }
+
+    pub(crate) fn servers(&self) -> Arc<Servers> {
+        self.servers_with(Arc::new(NoPerson))
+    }
+
+    pub(crate) fn servers_with(&self, person: Arc<dyn Person>) -> Arc<Servers> {
+        Servers::of(&self.engine(), person).expect("a server is configured")
+    }
+}
+
+/// The entry of a server that behaves as the words say.
+pub(crate) fn entry(words: &[&str]) -> Json {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/server.py");
+    let args: Vec<&str> = ["-u", script].iter().chain(words).copied().collect();
+    json!({ "command": "python3", "args": args })
+}
+
+/// Calls a tool of the server `test`.
+pub(crate) fn call(servers: &Servers, tool: &str) -> Result<RemoteOutcome, Refusal> {
+    call_within(servers, "test", tool, Duration::from_secs(20), &Stop::new().unwrap())
+}
+
+pub(crate) fn call_within(
+    servers: &Servers,
+    server: &str,
+    tool: &str,
+    time: Duration,
+    stop: &Stop,
+) -> Result<RemoteOutcome, Refusal> {
+    let tool = RemoteTool { server: server.to_owned(), tool: tool.to_owned() };
+    let arguments = match tool.tool.as_str() {
+        "hello" | "hallo" => vec![("name".to_owned(), Value::Text("Ada".to_owned()))],
+        _ => Vec::new(),
+    };
+    let call = RemoteCall { tool: &tool, arguments: &arguments, stop, deadline: Instant::now() + time };
+    servers.call(&call, &mut |_| {})
+}
+
+/// What a call said.
+pub(crate) fn text(outcome: &RemoteOutcome) -> String {
+    String::from_utf8(outcome.output.clone()).expect("text is UTF-8")
+}

@@ -1,0 +1,162 @@
+//! Tools of servers among ours.
+
+use std::sync::Arc;
+
+use cycod_definition::Level;
+use cycod_engine::{
+    Event, Given, Nobody, PlanError, Sink, Surface,
+    catalog::{Scope, ScopeFilter, State},
+};
+use cycod_mcp_client::{Person, Question, Reply};
+use serde_json::{Value as Json, json};
+
+use crate::place::{Place, call, entry, text};
+
+/// What was said while a tool ran.
+#[derive(Default)]
+struct Said(Vec<String>);
+
+impl Sink for Said {
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::Log { message, .. } = event {
+            self.0.push(message.clone());
+        }
+    }
+}
+
+#[test]
+fn a_tool_of_a_server_runs_like_any_other() {
+    let place = Place::with(&["plain"]);
+    let servers = place.servers();
+    servers.visit("test").unwrap();
+    let mut engine = place.engine();
+    servers.adopt_into(&mut engine);
+
+    let entry = engine.entry("mcp_test_hello", ScopeFilter::Any).unwrap();
+    assert_eq!((entry.scope, entry.level, &entry.state), (Scope::Mcp, Level::Run, &State::Active));
+    let tool = engine.tool("MCP_test_Hello").unwrap();
+    assert_eq!(tool.title.as_deref(), Some("Hello"));
+    assert_eq!(tool.hints.read_only, Some(true));
+
+    let plan = engine.plan(&tool, vec![("name".into(), Given::Text("Ada".into()))], None).unwrap();
+    let approved = engine.approve(plan, Surface::Person, &Nobody).unwrap();
+    let mut said = Said::default();
+    let report = engine.run(approved, &engine.control().unwrap(), &mut said);
+    assert_eq!(report.output, b"hello Ada");
+    assert_eq!(report.answer.as_ref().unwrap().structured, Some(json!({ "said": "hello Ada" })));
+    assert_eq!(said.0, ["1/2", "2/2"]);
+
+    let plan = engine.plan(&tool, vec![("nmae".into(), Given::Text("Ada".into()))], None);
+    assert!(matches!(plan, Err(PlanError::Arguments(_))), "{plan:?}");
+}
+
+#[test]
+fn only_the_user_lowers_a_level() {
+    let mut server = entry(&["plain"]);
+    server["levels"] = json!({ "other": "read" });
+    let place = Place::configured(json!({ "test": server }));
+    let servers = place.servers();
+    servers.visit("test").unwrap();
+    let mut engine = place.engine();
+    servers.adopt_into(&mut engine);
+    let level = |name: &str| engine.entry(name, ScopeFilter::Any).unwrap().level;
+    // It says itself that it only reads.
+    assert_eq!(level("mcp_test_hello"), Level::Run);
+    assert_eq!(level("mcp_test_other"), Level::Read);
+}
+
+#[test]
+fn a_file_of_the_same_name_comes_first() {
+    let place = Place::with(&["plain"]);
+    let servers = place.servers();
+    servers.visit("test").unwrap();
+    std::fs::create_dir_all(place.path("home/tools")).unwrap();
+    std::fs::write(place.path("home/tools/mcp_test_other.yaml"), "description: Mine\nbash: echo mine\n").unwrap();
+    let mut engine = place.engine();
+    servers.adopt_into(&mut engine);
+    assert_eq!(engine.entry("mcp_test_other", ScopeFilter::Any).unwrap().scope, Scope::User);
+    let behind = engine.entry("mcp_test_other", ScopeFilter::Only(Scope::Mcp)).unwrap();
+    assert!(matches!(behind.state, State::Shadowed { .. }), "{:?}", behind.state);
+}
+
+#[test]
+fn steps_use_them() {
+    let place = Place::with(&["plain"]);
+    let servers = place.servers();
+    servers.visit("test").unwrap();
+    std::fs::create_dir_all(place.path("home/tools")).unwrap();
+    let text = "description: Greet\nsteps:\n- {name: ask, use-tool: mcp_test_hello, with: {name: Bob}}\n- {name: tell, bash: 'echo got {step.ask.output}'}\n";
+    std::fs::write(place.path("home/tools/greet.yaml"), text.replace("{step.ask.output}", "{ask.output}")).unwrap();
+    let mut engine = place.engine();
+    servers.adopt_into(&mut engine);
+    let tool = engine.tool("greet").unwrap();
+    let plan = engine.plan(&tool, Vec::new(), None).unwrap();
+    assert_eq!(plan.level, Level::Run);
+    let approved = engine.approve(plan, Surface::Person, &Nobody).unwrap();
+    let report = engine.run(approved, &engine.control().unwrap(), &mut cycod_engine::Ignore);
+    assert_eq!(String::from_utf8_lossy(&report.output), "got hello Bob\n", "{:?}", report.refusal);
+}
+
+#[test]
+fn both_eras_are_spoken() {
+    for (era, version) in [("legacy", "2025-11-25"), ("modern", "2026-07-28")] {
+        let place = Place::with(&["plain", era]);
+        assert_eq!(place.servers().visit("test").unwrap().era, version);
+        // The second time the era is known.
+        let servers = place.servers();
+        assert_eq!(servers.visit("test").unwrap().era, version);
+        assert_eq!(text(&call(&servers, "hello").unwrap()), "hello Ada");
+    }
+}
+
+#[test]
+fn a_server_sees_only_what_is_meant_for_it() {
+    let mut server = entry(&["plain"]);
+    server["env"] = json!({ "OWN": "${SECRET_TOKEN}-for-it", "LANG": "C.UTF-8" });
+    let place = Place::configured(json!({ "test": server }));
+    let outcome = call(&place.servers(), "environment").unwrap();
+    let environment: Json = serde_json::from_slice(&outcome.output).unwrap();
+    assert_eq!(environment["OWN"], "hunter2-for-it");
+    assert_eq!(environment["LANG"], "C.UTF-8");
+    assert!(environment["PATH"].is_string());
+    assert!(environment["SECRET_TOKEN"].is_null() && environment["CYCOD_HOME"].is_null(), "{environment}");
+}
+
+#[test]
+fn only_the_tools_that_were_asked_for_are_taken() {
+    let mut server = entry(&["plain"]);
+    server["tools"] = json!(["other", "gone"]);
+    let place = Place::configured(json!({ "test": server }));
+    let visit = place.servers().visit("test").unwrap();
+    assert_eq!(visit.tools.iter().map(|tool| tool.remote.as_str()).collect::<Vec<_>>(), ["other"]);
+    assert_eq!(visit.problems, ["it does not offer `gone`, which `tools` of its entry names"]);
+}
+
+/// Says yes, or nonsense.
+#[derive(Debug)]
+struct Someone(Json);
+
+impl Person for Someone {
+    fn is_there(&self) -> bool {
+        true
+    }
+
+    fn answer(&self, question: &Question) -> Reply {
+        assert_eq!((question.server.as_str(), question.message.as_str()), ("test", "Sure?"));
+        Reply::Accept(self.0.clone())
+    }
+}
+
+#[test]
+fn questions_reach_the_person_and_nobody_else() {
+    for era in ["legacy", "modern"] {
+        let place = Place::with(&["plain", era]);
+        let answer = |person: Arc<dyn Person>| text(&call(&place.servers_with(person), "ask").unwrap());
+        let yes: Json = serde_json::from_str(&answer(Arc::new(Someone(json!({ "ok": true }))))).unwrap();
+        assert_eq!(yes, json!({ "action": "accept", "content": { "ok": true } }), "{era}");
+        let nonsense: Json = serde_json::from_str(&answer(Arc::new(Someone(json!({ "ok": "maybe" }))))).unwrap();
+        assert_eq!(nonsense["action"], "cancel", "{era}");
+        let nobody: Json = serde_json::from_str(&answer(Arc::new(cycod_mcp_client::NoPerson))).unwrap();
+        assert_eq!(nobody["action"], "decline", "{era}");
+    }
+}
