@@ -45,13 +45,13 @@ class Home:
 
 
 class Server:
-    """The server on HTTP, on a port of its own choice."""
+    """The server on HTTP, on a port of its own choice; open to this machine, or with its token in a file."""
 
-    def __init__(self, home, *options):
+    def __init__(self, home, token=None):
         self.log = home.path / f"server-{time.monotonic_ns()}.log"
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
-                home.stdio("--http", "127.0.0.1:0", *(options or ["--no-auth"])),
+                home.stdio("--http", "127.0.0.1:0", *(["--token-file", str(token)] if token else ["--no-auth"])),
                 cwd=home.path,
                 env=home.environment,
                 stdin=subprocess.DEVNULL,
@@ -116,8 +116,8 @@ def memory(pid, field="VmRSS"):
 class Table:
     """Checks in rows, where they ran in columns, and what went wrong below."""
 
-    def __init__(self):
-        self.rows, self.columns, self.cells, self.problems = [], [], {}, []
+    def __init__(self, *columns):
+        self.rows, self.columns, self.cells, self.problems = [], list(columns), {}, []
 
     def put(self, row, column, outcome, why=None):
         if row not in self.rows:
