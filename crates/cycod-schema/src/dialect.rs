@@ -45,6 +45,11 @@ impl Dialect {
         Self::NAMES.into_iter().find(|(_, dialect)| *dialect == self).map_or("", |(name, _)| name)
     }
 
+    /// What a tool of this name is called in it.
+    pub fn tool_name(self, name: &str) -> String {
+        self.tool_names().fitted(name)
+    }
+
     /// Whose messages its calls come in; MCP has a protocol of its own.
     pub fn provider(self) -> Option<Provider> {
         match self {
@@ -70,7 +75,7 @@ impl Dialect {
     }
 
     /// Which names of tools it takes.
-    pub(crate) fn tool_names(self) -> Names {
+    fn tool_names(self) -> Names {
         match self {
             Self::Gemini => Names::new("-.:", true),
             Self::Mcp => Names::new("-.", false),

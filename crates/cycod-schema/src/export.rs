@@ -123,7 +123,7 @@ impl Exporter {
     }
 
     fn written(&self, function: &Function, dialect: Dialect) -> Export {
-        let name = dialect.tool_names().fitted(&function.name);
+        let name = dialect.tool_name(&function.name);
         let mut losses = Vec::new();
         if name != function.name {
             losses.push(loss("/name", "name", Fidelity::Reversible, format!("is called `{name}`")));

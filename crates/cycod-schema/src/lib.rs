@@ -18,6 +18,6 @@ mod undo;
 
 pub use dialect::Dialect;
 pub use export::{Export, Exporter, Fidelity, Function, Loss};
-pub use message::{Message, MessageProblem, Provider, ToolAnswer, ToolCall};
+pub use message::{CallAnswer, Message, MessageProblem, Provider, ToolCall};
 pub use schema::{Schema, SchemaProblem, Violation};
 pub use undo::Undo;

@@ -37,7 +37,7 @@ pub struct ToolCall {
 
 /// What a call is answered with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolAnswer {
+pub struct CallAnswer {
     /// What the model reads.
     pub text: String,
     /// Whether it reads of a failure.
@@ -84,7 +84,7 @@ impl Message {
     }
 
     /// Writes the message that gives the model one answer for each call.
-    pub fn answered(&self, answers: &[ToolAnswer]) -> Json {
+    pub fn answered(&self, answers: &[CallAnswer]) -> Json {
         let results = self.calls.iter().zip(answers).map(|(call, answer)| self.provider.result(call, answer));
         let mut results: Vec<Json> = results.collect();
         match self.provider {
@@ -167,8 +167,8 @@ impl Provider {
         Ok(ToolCall { id, name, arguments })
     }
 
-    fn result(self, call: &ToolCall, answer: &ToolAnswer) -> Json {
-        let ToolAnswer { text, is_error } = answer;
+    fn result(self, call: &ToolCall, answer: &CallAnswer) -> Json {
+        let CallAnswer { text, is_error } = answer;
         match self {
             Self::OpenaiChat => json!({"role": "tool", "tool_call_id": call.id, "content": text}),
             Self::OpenaiResponses => json!({"type": "function_call_output", "call_id": call.id, "output": text}),

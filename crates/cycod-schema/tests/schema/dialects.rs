@@ -8,7 +8,8 @@ fn export(dialect: &str, function: &Json) -> Export {
 }
 
 fn parameters(dialect: &str, parameters: Json) -> Export {
-    export(dialect, &json!({"name": "f", "description": "F", "parameters": parameters}))
+    let dialect = Dialect::named(dialect).expect("a dialect");
+    Exporter::new(dialect).export(&Function { name: "f".to_owned(), description: "F".to_owned(), parameters })
 }
 
 /// The tool, and under it what became of the function, a line for each difference.

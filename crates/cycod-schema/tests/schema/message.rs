@@ -1,4 +1,4 @@
-use cycod_schema::{Message, Provider, ToolAnswer};
+use cycod_schema::{CallAnswer, Message, Provider};
 use expect_test::{Expect, expect};
 use serde_json::{Value as Json, json};
 
@@ -12,8 +12,8 @@ fn check(provider: Provider, message: &Json, expect: &Expect) {
                 let arguments = arguments.unwrap_or_else(|why| format!("({why})"));
                 text.push_str(&format!("{} {} {arguments}\n", call.id.as_deref().unwrap_or("-"), call.name));
             }
-            let answers: Vec<ToolAnswer> = (0..message.calls().len())
-                .map(|at| ToolAnswer { text: format!("answer {at}"), is_error: at > 0 })
+            let answers: Vec<CallAnswer> = (0..message.calls().len())
+                .map(|at| CallAnswer { text: format!("answer {at}"), is_error: at > 0 })
                 .collect();
             format!("{text}{}\n", message.answered(&answers))
         }
