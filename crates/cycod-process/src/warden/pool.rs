@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::launch::{Pipes, Warden};
-use super::prepared::{Key, Prepared};
+use super::prepared::{Key, Prepared, Unprepared};
 use super::{Session, lock};
 use crate::PoolSize;
 
@@ -186,16 +186,17 @@ impl Shared {
     }
 
     /// Puts what was made on its shelf, unless that is not there any more.
-    fn put(&self, made: Option<(Option<Prepared>, Key)>, clearings: u64) -> MutexGuard<'_, State> {
+    fn put(&self, made: Option<(Result<Prepared, Unprepared>, Key)>, clearings: u64) -> MutexGuard<'_, State> {
         let mut state = lock(&self.state);
         let is_wanted = state.clearings == clearings && !state.closed;
-        if let Some((prepared, key)) = made
-            && let Some(shelf) = state.shelves.get_mut(&key).filter(|_| is_wanted)
-        {
-            match prepared {
-                Some(prepared) => shelf.ready.push_back(prepared),
-                None => shelf.nature = Nature::Other,
-            }
+        let Some((made, key)) = made else { return state };
+        match (made, state.shelves.get_mut(&key).filter(|_| is_wanted)) {
+            (Ok(prepared), Some(shelf)) => shelf.ready.push_back(prepared),
+            (Ok(prepared), None) => state.outdated.push(prepared),
+            // The next run that misses one wants it again.
+            (Err(Unprepared::Now), Some(shelf)) => shelf.wanted = 0,
+            (Err(Unprepared::Ever), Some(shelf)) => shelf.nature = Nature::Other,
+            (Err(_), None) => {}
         }
         state
     }

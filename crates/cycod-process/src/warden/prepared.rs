@@ -149,19 +149,30 @@ pub(super) struct Prepared {
     place: usize,
 }
 
+/// Why nothing was prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unprepared {
+    /// There was no room, or it did not start: another time it may.
+    Now,
+    /// What was started is not what it should be.
+    Ever,
+}
+
 impl Prepared {
-    pub(super) fn start(session: &Session, key: &Key) -> Option<Prepared> {
-        let (read, gate) = launch::pipe().ok()?;
-        write_quietly(&gate, WAKING).ok()?;
+    pub(super) fn start(session: &Session, key: &Key) -> Result<Prepared, Unprepared> {
+        let (read, gate) = launch::pipe().map_err(|_| Unprepared::Now)?;
+        write_quietly(&gate, WAKING).map_err(|_| Unprepared::Now)?;
         let spec = key.spec();
         let (memory, door) = Memory::new(key.limits.memory, session.bases(&spec));
-        let (warden, pipes) = launch::start(session, &spec, Purpose::Prepare(read), memory, door.as_ref()).ok()?;
-        warden.started().ok()?;
-        let process = warden.program()?;
+        let (warden, pipes) = launch::start(session, &spec, Purpose::Prepare(read), memory, door.as_ref())
+            .map_err(|_| Unprepared::Now)?;
+        warden.started().map_err(|_| Unprepared::Now)?;
         let name = spec.program.arg0.as_deref().unwrap_or(spec.program.path.as_os_str());
         let words = std::iter::once(name).chain(spec.program.args.iter().map(OsString::as_os_str));
-        let end = end_of_arguments(process, words.map(|word| word.len() + 1).sum())?;
-        Some(Prepared { warden, pipes, gate, process, place: end - key.room })
+        let length = words.map(|word| word.len() + 1).sum();
+        let found = warden.program().and_then(|process| Some((process, end_of_arguments(process, length)?)));
+        let (process, end) = found.ok_or(Unprepared::Ever)?;
+        Ok(Prepared { warden, pipes, gate, process, place: end - key.room })
     }
 
     /// Whether the shell has come to where it waits.

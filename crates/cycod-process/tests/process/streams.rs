@@ -110,3 +110,23 @@ fn a_script_cannot_be_changed_by_what_it_runs() {
     let run = run(&spec);
     assert_eq!(run.out(), "kept\n");
 }
+
+#[test]
+fn a_slow_reader_slows_the_program() {
+    for session in sessions() {
+        let directory = tempfile::tempdir().expect("temporary files work");
+        let done = directory.path().join("done");
+        let spec = sh(&format!("head -c 50000000 /dev/zero; echo done >{}", done.display()));
+        let (mut bytes, stop) = (0, Stop::new().expect("descriptors are left"));
+        let ended = session.run(&spec, &stop, &mut |_, piece| {
+            if bytes == 0 {
+                // Far longer than the rest takes when nobody waits.
+                std::thread::sleep(Duration::from_millis(400));
+                assert!(!done.exists(), "the bytes went somewhere before anybody took them");
+            }
+            bytes += piece.len();
+        });
+        assert_eq!((bytes, ended.expect("the program starts").is_success()), (50_000_000, true));
+        assert!(done.exists());
+    }
+}
