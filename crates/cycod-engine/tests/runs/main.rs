@@ -8,6 +8,7 @@ mod asks;
 mod composition;
 mod environment;
 mod limits;
+mod memory;
 mod output;
 mod reports;
 mod steps;
