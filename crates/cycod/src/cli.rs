@@ -74,6 +74,7 @@ pub(crate) const TOOL_COMMANDS: &[Entry] = &[
     entry!("import", import, true),
     entry!("run", run, true),
     entry!("schema", schema, true),
+    entry!("call", call, true),
     entry!("schema-file", schema_file, false),
     entry!("graph", graph, true),
 ];

@@ -1,13 +1,16 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
+    Engine,
     catalog::{Availability, ScopeFilter, State},
     definition::function_schema,
 };
-use serde_json::Value;
+use cycod_schema::{Dialect, Export, Exporter, Fidelity, Function};
+use serde_json::{Value, json};
 
 use crate::{
     cli::Context,
-    command_error::CommandError,
+    command_error::{CommandError, exit},
+    printer::Printer,
     scope::{scope, with_scope},
 };
 
@@ -22,6 +25,28 @@ pub(crate) fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .conflicts_with("name")
                 .help("Every tool that can be called here"),
+        )
+        .arg(
+            Arg::new("dialect")
+                .long("dialect")
+                .value_name("DIALECT")
+                .value_parser(Dialect::NAMES.map(|(name, _)| name))
+                .help("Whose words the schemas are written in"),
+        )
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_parser(["json", "text"])
+                .default_value("json")
+                .help("How the tools are printed"),
+        )
+        .arg(
+            Arg::new("report")
+                .long("report")
+                .action(ArgAction::SetTrue)
+                .requires("dialect")
+                .conflicts_with("format")
+                .help("Print what the dialect loses, as JSON, in place of the tools"),
         );
     with_scope(command)
 }
@@ -30,44 +55,122 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let filter = scope(matches)?.unwrap_or_default();
     let names: Vec<&String> = matches.get_many("name").into_iter().flatten().collect();
-    let engine = &context.engine;
-    let schema = |name: &str, filter| -> Result<Value, CommandError> {
-        let tool = engine.open_tool(name, filter)?.tool;
-        Ok(function_schema(&engine.resulting(tool)))
-    };
-    let schemas = match names.as_slice() {
-        [] if matches.get_flag("all") => {
-            let mut schemas = Vec::new();
-            let mut left_out = Vec::new();
-            for entry in engine.catalog().entries() {
-                if !engine.catalog().scopes().admits(filter, entry.scope) {
-                    continue;
-                }
-                match (&entry.state, &entry.availability) {
-                    (State::Active, Availability::Available) => {
-                        match schema(&entry.name, ScopeFilter::Only(entry.scope)) {
-                            Ok(schema) => schemas.push(schema),
-                            Err(error) => left_out.push(error.message),
-                        }
-                    }
-                    (State::Shadowed { .. }, _) => {}
-                    (State::Active, Availability::Unavailable(reasons)) => {
-                        let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-                        left_out.push(format!("`{}` {}", entry.name, reasons.join("; ")));
-                    }
-                    (State::Duplicate { .. }, _) => left_out.push(format!("`{}` is there twice", entry.name)),
-                    (State::Broken { problem }, _) => left_out.push(format!("`{}` is broken: {problem}", entry.name)),
-                }
-            }
-            for why in left_out {
-                context.printer.warn(&format!("left out: {why}"));
-            }
-            Value::Array(schemas)
-        }
+    let is_text = matches.get_one::<String>("format").is_some_and(|format| format == "text");
+    let Context { engine, printer } = context;
+    let functions = match names.as_slice() {
+        [] if matches.get_flag("all") => callable(engine, filter, printer),
         [] => return Err(CommandError::usage("no tool is named").hint("give the names of tools, or --all")),
-        [name] => schema(name, filter)?,
-        names => names.iter().map(|name| schema(name, filter)).collect::<Result<_, _>>()?,
+        names => names.iter().map(|name| function(engine, name, filter)).collect::<Result<_, _>>()?,
     };
-    context.printer.line(&format!("{schemas:#}"));
-    Ok(0)
+    let Some(dialect) = matches.get_one::<String>("dialect").and_then(|name| Dialect::named(name)) else {
+        print(printer, functions, names.len() == 1, is_text);
+        return Ok(0);
+    };
+    let mut exporter = Exporter::new(dialect);
+    let exports: Vec<Export> =
+        functions.iter().map(|function| exporter.export(&Function::from_json(function))).collect();
+    let named = || functions.iter().map(|function| function["name"].as_str().unwrap_or_default()).zip(&exports);
+    if matches.get_flag("report") {
+        printer.line(&format!("{:#}", Value::Array(named().map(|(name, export)| report(name, export)).collect())));
+    } else {
+        named().for_each(|(name, export)| say(printer, name, export));
+    }
+    let is_refused = exports.iter().any(|export| export.fidelity == Fidelity::Refused);
+    if !matches.get_flag("report") {
+        print(printer, exports.into_iter().filter_map(|export| export.tool).collect(), names.len() == 1, is_text);
+    }
+    Ok(if is_refused { exit::FAILURE } else { 0 })
+}
+
+fn function(engine: &Engine, name: &str, filter: ScopeFilter) -> Result<Value, CommandError> {
+    let tool = engine.open_tool(name, filter)?.tool;
+    Ok(function_schema(&engine.resulting(tool)))
+}
+
+/// Every tool that can be called here; of the others it is said why they are left out.
+///
+/// A scope that wins comes first, so that its tools keep their names where a dialect makes two of them the same.
+fn callable(engine: &Engine, filter: ScopeFilter, printer: &mut Printer) -> Vec<Value> {
+    let mut functions = Vec::new();
+    for entry in engine.catalog().entries() {
+        if !engine.catalog().scopes().admits(filter, entry.scope) {
+            continue;
+        }
+        let left_out = match (&entry.state, &entry.availability) {
+            (State::Active, Availability::Available) => {
+                match function(engine, &entry.name, ScopeFilter::Only(entry.scope)) {
+                    Ok(function) => {
+                        functions.push((entry.scope, function));
+                        continue;
+                    }
+                    Err(error) => error.message,
+                }
+            }
+            (State::Shadowed { .. }, _) => continue,
+            (State::Active, Availability::Unavailable(reasons)) => {
+                let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+                format!("`{}` {}", entry.name, reasons.join("; "))
+            }
+            (State::Duplicate { .. }, _) => format!("`{}` is there twice", entry.name),
+            (State::Broken { problem }, _) => format!("`{}` is broken: {problem}", entry.name),
+        };
+        printer.warn(&format!("left out: {left_out}"));
+    }
+    functions.sort_by_key(|(scope, _)| *scope);
+    functions.into_iter().map(|(_, function)| function).collect()
+}
+
+/// Prints tools: an object where one was asked for, else an array; or what a person wants to know of them.
+fn print(printer: &mut Printer, mut tools: Vec<Value>, is_one: bool, is_text: bool) {
+    if is_text {
+        tools.iter().for_each(|tool| printer.line(&text(tool)));
+    } else if !is_one {
+        printer.line(&format!("{:#}", Value::Array(tools)));
+    } else if let Some(tool) = tools.pop() {
+        printer.line(&format!("{tool:#}"));
+    }
+}
+
+/// A tool for people, whatever the dialect: what it is called, what it is for, what it takes.
+fn text(tool: &Value) -> String {
+    let function = tool.get("function").unwrap_or(tool);
+    let said = |of: &Value, key: &str| of[key].as_str().unwrap_or_default().to_owned();
+    let mut text = format!("{}: {}", said(function, "name"), said(function, "description"));
+    let keys = ["parameters", "input_schema", "inputSchema"];
+    let schema = keys.iter().find_map(|key| function.get(key)).unwrap_or(&Value::Null);
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let kind = match &property["type"] {
+            Value::String(kind) => kind.clone(),
+            Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+            _ => "any".to_owned(),
+        };
+        let is_required = schema["required"].as_array().is_some_and(|names| names.iter().any(|one| one == name));
+        let required = if is_required { ", required" } else { "" };
+        text.push_str(&format!("\n  {name} ({kind}{required}) {}", said(property, "description")).trim_end());
+    }
+    text
+}
+
+fn report(name: &str, export: &Export) -> Value {
+    let losses = export.losses.iter().map(|loss| {
+        json!({"pointer": loss.pointer, "keyword": loss.keyword, "fidelity": loss.fidelity.name(), "what": loss.what})
+    });
+    json!({
+        "tool": name,
+        "name": export.name,
+        "fidelity": export.fidelity.name(),
+        "losses": losses.collect::<Vec<_>>(),
+    })
+}
+
+/// Says what became of a tool. A refused one is said loudly: it would cost every other tool of the request.
+fn say(printer: &mut Printer, name: &str, export: &Export) {
+    let mut said = format!("{name}: {}", export.fidelity.name());
+    for loss in export.losses.iter().filter(|loss| loss.fidelity > Fidelity::Exact) {
+        said.push_str(&format!("\n  {}: {}", loss.pointer, loss.what));
+    }
+    match export.fidelity {
+        Fidelity::Refused => printer.warn(&format!("left out: {said}")),
+        _ => printer.say(&said),
+    }
 }

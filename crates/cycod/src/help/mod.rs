@@ -20,6 +20,7 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("tool export", include_str!("pages/tool-export.txt")),
     ("tool import", include_str!("pages/tool-import.txt")),
     ("tool run", include_str!("pages/tool-run.txt")),
+    ("tool call", include_str!("pages/tool-call.txt")),
     ("tool schema", include_str!("pages/tool-schema.txt")),
     ("tool schema-file", include_str!("pages/tool-schema-file.txt")),
     ("tool graph", include_str!("pages/tool-graph.txt")),

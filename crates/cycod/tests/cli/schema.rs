@@ -239,3 +239,236 @@ fn mistakes() {
     "#]],
     );
 }
+
+/// A tool that every dialect has to do something about.
+const ROTATE: &str = r#"
+name: log.rotate
+description: Rotate logs
+bash: echo {KEEP} {dry-run} {LABELS}
+parameters:
+  KEEP: {type: integer, description: How many, default: 4, validation: {minimum: 1, multipleOf: 2}}
+  dry-run: {type: boolean, description: Only look}
+  LABELS: {type: object, description: Labels}
+"#;
+
+#[test]
+fn a_dialect_changes_what_it_must_and_says_so() {
+    let place = Place::with_tool("log.rotate", ROTATE);
+    check(
+        &place,
+        &["log.rotate", "--dialect", "openai-strict"],
+        expect![[r#"
+        exit: 0
+        --- stdout
+        {
+          "type": "function",
+          "function": {
+            "name": "log_rotate",
+            "description": "Rotate logs",
+            "parameters": {
+              "type": "object",
+              "properties": {
+                "KEEP": {
+                  "type": [
+                    "integer",
+                    "null"
+                  ],
+                  "description": "How many (default: 4)",
+                  "minimum": 1,
+                  "multipleOf": 2
+                },
+                "dry-run": {
+                  "type": [
+                    "boolean",
+                    "null"
+                  ],
+                  "description": "Only look"
+                },
+                "LABELS": {
+                  "type": [
+                    "string",
+                    "null"
+                  ],
+                  "description": "Labels (a JSON object as text)"
+                }
+              },
+              "required": [
+                "KEEP",
+                "dry-run",
+                "LABELS"
+              ],
+              "additionalProperties": false
+            },
+            "strict": true
+          }
+        }
+        --- stderr
+        log.rotate: reversible
+          /name: is called `log_rotate`
+          /parameters/properties/KEEP/default: moved into the description
+          /parameters/properties/KEEP: null stands for an absent value
+          /parameters/properties/dry-run: null stands for an absent value
+          /parameters/properties/LABELS: is a JSON object as text
+          /parameters/properties/LABELS: null stands for an absent value
+    "#]],
+    );
+    check(
+        &place,
+        &["log.rotate", "--dialect", "gemini", "--format", "text"],
+        expect![[r#"
+        exit: 0
+        --- stdout
+        log.rotate: Rotate logs
+          KEEP (integer) How many (multipleOf: 2)
+          dry_run (boolean) Only look
+          LABELS (string) Labels (a JSON object as text)
+        --- stderr
+        log.rotate: lossy
+          /parameters/properties/KEEP/multipleOf: moved into the description
+          /parameters/properties/dry-run: is called `dry_run`
+          /parameters/properties/LABELS: is a JSON object as text
+    "#]],
+    );
+    check(
+        &place,
+        &["log.rotate", "--dialect", "anthropic", "--report"],
+        expect![[r#"
+        exit: 0
+        --- stdout
+        [
+          {
+            "tool": "log.rotate",
+            "name": "log_rotate",
+            "fidelity": "reversible",
+            "losses": [
+              {
+                "pointer": "/name",
+                "keyword": "name",
+                "fidelity": "reversible",
+                "what": "is called `log_rotate`"
+              }
+            ]
+          }
+        ]
+        --- stderr
+    "#]],
+    );
+    check(
+        &place,
+        &["log.rotate", "--format", "text"],
+        expect![[r#"
+        exit: 0
+        --- stdout
+        log.rotate: Rotate logs
+          KEEP (integer) How many
+          dry-run (boolean) Only look
+          LABELS (object) Labels
+        --- stderr
+    "#]],
+    );
+}
+
+#[test]
+fn a_refused_tool_is_left_out_and_the_winning_scope_keeps_the_name() {
+    let place = Place::with_tool("a.b", "description: Dots\nbash: ls\n");
+    place.write("../home/.cycod/tools/a_b.yaml", "description: Bars\nbash: ls\n");
+    place.write(
+        ".cycod/tools/whole.yaml",
+        "description: Any\nbash: ls\ninput-schema: {type: object, anyOf: [{required: [x]}], properties: {x: {type: string}}}\n",
+    );
+    check(
+        &place,
+        &["--all", "--dialect", "openai-responses"],
+        expect![[r#"
+        exit: 1
+        --- stdout
+        [
+          {
+            "type": "function",
+            "name": "a_b",
+            "description": "Dots",
+            "parameters": {
+              "type": "object",
+              "properties": {}
+            },
+            "strict": false
+          }
+        ]
+        --- stderr
+        a.b: reversible
+          /name: is called `a_b`
+        warning: left out: whole: refused
+          /parameters/anyOf: the provider takes no such keyword at the top level
+        warning: left out: a_b: refused
+          /name: `a.b` is called `a_b` already
+    "#]],
+    );
+    check(
+        &place,
+        &["whole", "--dialect", "gemini"],
+        expect![[r#"
+        exit: 1
+        --- stdout
+        --- stderr
+        warning: left out: whole: refused
+          /parameters/anyOf: the provider takes no such keyword at the top level
+    "#]],
+    );
+    check(
+        &place,
+        &["whole", "--dialect", "mcp"],
+        expect![[r#"
+        exit: 0
+        --- stdout
+        {
+          "name": "whole",
+          "description": "Any",
+          "inputSchema": {
+            "type": "object",
+            "anyOf": [
+              {
+                "required": [
+                  "x"
+                ]
+              }
+            ],
+            "properties": {
+              "x": {
+                "type": "string"
+              }
+            }
+          }
+        }
+        --- stderr
+        whole: exact
+    "#]],
+    );
+}
+
+#[test]
+fn a_dialect_must_be_known_and_a_report_is_about_one() {
+    let place = Place::with_tool("weather", WEATHER);
+    check(
+        &place,
+        &["weather", "--dialect", "opnai"],
+        expect![[r#"
+        exit: 2
+        --- stdout
+        --- stderr
+        error: `opnai` is not a value of `--dialect`
+          did you mean `openai`?
+          see: cycod help tool schema
+    "#]],
+    );
+    check(
+        &place,
+        &["weather", "--report"],
+        expect![[r#"
+        exit: 2
+        --- stdout
+        --- stderr
+        error: `--dialect` is missing
+          see: cycod help tool schema
+    "#]],
+    );
+}

@@ -1,0 +1,171 @@
+use std::{io::Read, sync::Arc, time::Duration};
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use cycod_engine::{
+    AskedOf, Content, Control, Engine, Given, Grant, Ignore, Nobody, Question, Surface, ToolAnswer,
+    catalog::State,
+    definition::{Privilege, Tool, function_schema},
+    diagnostic::Refusal,
+};
+use cycod_process::host_interrupts;
+use cycod_schema::{CallAnswer, Dialect, Exporter, Function, Message, ToolCall};
+use serde_json::Value;
+
+use crate::{cli::Context, command_error::CommandError};
+
+/// `cycod tool call`.
+pub(crate) fn command() -> Command {
+    let spoken = Dialect::NAMES.into_iter().filter(|(_, dialect)| dialect.provider().is_some());
+    Command::new("call")
+        .about("Answer a model's tool calls")
+        .arg(
+            Arg::new("from")
+                .long("from")
+                .value_name("DIALECT")
+                .required(true)
+                .value_parser(spoken.map(|(name, _)| name).collect::<Vec<_>>())
+                .help("Whose message comes on standard input"),
+        )
+        .arg(
+            Arg::new("auto-approve")
+                .long("auto-approve")
+                .value_name("WHAT")
+                .action(ArgAction::Append)
+                .value_delimiter(',')
+                .help("Let the model use this: a level, '*', or a tool's name"),
+        )
+        .arg(
+            Arg::new("timeout")
+                .long("timeout")
+                .value_name("MS")
+                .value_parser(value_parser!(u64))
+                .help("The limit of each run, in place of the tool's own"),
+        )
+}
+
+/// Runs the calls of a model's message from standard input, and prints the message that answers it.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let from = matches.get_one::<String>("from").expect("clap requires it");
+    let dialect = Dialect::named(from).expect("clap knows the names");
+    let provider = dialect.provider().expect("clap takes no other");
+    let grants: Vec<Grant> = matches
+        .get_many::<String>("auto-approve")
+        .into_iter()
+        .flatten()
+        .map(|text| Grant::parse(text).map_err(CommandError::usage))
+        .collect::<Result<_, _>>()?;
+    let timeout = matches.get_one::<u64>("timeout").map(|&limit| Duration::from_millis(limit));
+
+    let mut text = Vec::new();
+    let unread = |error: &dyn std::fmt::Display| CommandError::failure(format!("standard input: {error}"));
+    std::io::stdin().read_to_end(&mut text).map_err(|error| unread(&error))?;
+    let message: Value =
+        serde_json::from_slice(&text).map_err(|error| unread(&format!("this is not JSON: {error}")))?;
+    let message = Message::read(provider, &message).map_err(|problem| {
+        let place = if problem.pointer.is_empty() { String::new() } else { format!(" (at {})", problem.pointer) };
+        unread(&format!("{problem}{place}")).hint("see: cycod help tool call")
+    })?;
+
+    let Context { engine, printer } = context;
+    engine.grant(grants);
+    let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
+    let control = engine.control().map_err(failed)?;
+    let interrupts = host_interrupts(&control.stop).map_err(failed)?;
+    let caller = Caller { engine, dialect, timeout, control: &control };
+    let mut answers = Vec::new();
+    for call in message.calls() {
+        let answer = caller.answer(call).unwrap_or_else(ToolAnswer::refused);
+        if let Some(signal) = interrupts.signal() {
+            return Ok(u8::try_from(128 + signal).unwrap_or(crate::command_error::exit::FAILURE));
+        }
+        answers.push(CallAnswer { text: text_of(&answer), is_error: answer.is_error });
+    }
+    printer.line(&message.answered(&answers).to_string());
+    Ok(0)
+}
+
+/// Who carries a model's calls out.
+struct Caller<'a> {
+    engine: &'a Engine,
+    dialect: Dialect,
+    timeout: Option<Duration>,
+    control: &'a Control,
+}
+
+impl Caller<'_> {
+    fn answer(&self, call: &ToolCall) -> Result<ToolAnswer, Refusal> {
+        let tool = self.tool(&call.name)?;
+        let arguments = call.arguments.clone().map_err(|why| {
+            let attempt = "call again with a JSON object that has a field for each argument";
+            Refusal::new("wrong-argument-type", why).place(tool.name.as_str()).attempt(attempt)
+        })?;
+        let function = function_schema(&self.engine.resulting(Tool::clone(&tool)));
+        let undo = Exporter::new(self.dialect).export(&Function::from_json(&function)).undo;
+        let arguments: Vec<(String, Given)> = match undo.apply(Value::Object(arguments)) {
+            Value::Object(arguments) => {
+                arguments.into_iter().map(|(name, value)| (name, Given::Value(value.into()))).collect()
+            }
+            _ => Vec::new(),
+        };
+        let refused = |error: cycod_engine::PlanError| error.into_refusal(tool.name.as_str());
+        let questions = self.engine.questions(&tool, arguments.clone(), &[], false).map_err(refused)?;
+        if let Some(question) = questions.iter().find(|question| question.is_required) {
+            return Err(unanswerable(&tool, question));
+        }
+        let plan = self.engine.plan_answered(&tool, arguments, &[], self.timeout).map_err(refused)?;
+        let definition = plan.tool().clone();
+        let approved = self.engine.approve(plan, Surface::Model, &Nobody).map_err(|refusal| {
+            // Elevated rights are asked for each time, whatever was approved beforehand.
+            if refusal.code != "not-approved" || definition.security.privilege == Privilege::Elevated {
+                return refusal;
+            }
+            refusal.attempt(format!("let the person who runs `cycod tool call` add: --auto-approve {}", tool.name))
+        })?;
+        Ok(ToolAnswer::of(&definition, &self.engine.run(approved, self.control, &mut Ignore)))
+    }
+
+    /// The tool that a model means: of this name, else the first whose name the dialect writes so.
+    fn tool(&self, name: &str) -> Result<Arc<Tool>, Refusal> {
+        if self.engine.catalog().find(name, Default::default()).is_none() {
+            let mut entries = self.engine.catalog().entries();
+            entries.retain(|entry| entry.state == State::Active && self.dialect.tool_name(&entry.name) == name);
+            if let Some(entry) = entries.iter().min_by_key(|entry| entry.scope) {
+                return self.engine.tool(&entry.name).map_err(|error| error.into_refusal());
+            }
+        }
+        self.engine.tool(name).map_err(|error| error.into_refusal())
+    }
+}
+
+/// Nobody is here who could answer a tool's question.
+fn unanswerable(tool: &Tool, question: &Question) -> Refusal {
+    let asked = match &question.whom {
+        AskedOf::Person { message, .. } => format!("a person: {message}"),
+        AskedOf::Model { .. } => "a host with a model".to_owned(),
+        AskedOf::Roots => "a host for its directories".to_owned(),
+    };
+    Refusal::new("nobody-to-answer", format!("`{}` asks {asked}", tool.name))
+        .place(&question.name)
+        .attempt(format!("let a person run it by hand: cycod tool run {}", tool.name))
+}
+
+/// What a model reads: the texts of an answer, and of everything else that it is there.
+fn text_of(answer: &ToolAnswer) -> String {
+    let text = |content: &Content| match content {
+        Content::Text(text) => text.clone(),
+        Content::Image { media_type, bytes } | Content::Audio { media_type, bytes } => {
+            format!("[{media_type}, {} bytes]", bytes.len())
+        }
+        Content::Resource { uri, payload, .. } => match payload {
+            cycod_engine::Payload::Text(text) => text.clone(),
+            cycod_engine::Payload::Bytes(bytes) => format!("[{uri}, {} bytes]", bytes.len()),
+        },
+        Content::Link { uri, name, .. } => format!("[{name}]({uri})"),
+    };
+    answer.blocks.iter().fold(String::new(), |mut all, block| {
+        if !all.is_empty() && !all.ends_with('\n') {
+            all.push('\n');
+        }
+        all + &text(&block.content)
+    })
+}

@@ -1,0 +1,261 @@
+use std::{
+    io::Write as _,
+    process::{Output, Stdio},
+};
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+
+use crate::support::Place;
+
+const GREET: &str = "description: Greet\nbash: echo \"Hello, {WHO}\"\ntags: [read]\nparameters:\n  WHO: {type: string, description: Whom, required: true}\n";
+
+/// Runs `cycod tool call` with a message on standard input.
+fn called(place: &Place, options: &[&str], message: &str) -> Output {
+    let mut command = place.command(&[&["tool", "call"], options].concat());
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    // A program that refuses its command line reads nothing, and may be gone by now.
+    let _ = child.stdin.take().expect("a pipe").write_all(message.as_bytes());
+    child.wait_with_output().expect("it ends")
+}
+
+fn check(place: &Place, options: &[&str], message: &Value, expect: &Expect) {
+    check_text(place, options, &message.to_string(), expect);
+}
+
+fn check_text(place: &Place, options: &[&str], message: &str, expect: &Expect) {
+    let output = called(place, options, message);
+    let code = output.status.code().unwrap_or(-1);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    expect.assert_eq(&format!("{code}\n{}{}", text(&output.stdout), text(&output.stderr)));
+}
+
+fn chat(calls: &[(&str, &str)]) -> Value {
+    let calls = calls.iter().enumerate().map(|(at, (name, arguments))| {
+        json!({"id": format!("c{at}"), "type": "function", "function": {"name": name, "arguments": arguments}})
+    });
+    json!({"role": "assistant", "tool_calls": calls.collect::<Vec<_>>()})
+}
+
+#[test]
+fn each_provider_gets_its_own_answer() {
+    let place = Place::with_tool("greet", GREET);
+    check(
+        &place,
+        &["--from", "openai"],
+        &chat(&[("greet", "{\"WHO\": \"$(id) Ada\"}"), ("greet", "{\"WHO\": \"Bob\"}")]),
+        &expect![[r#"
+            0
+            [{"role":"tool","tool_call_id":"c0","content":"Hello, $(id) Ada\n"},{"role":"tool","tool_call_id":"c1","content":"Hello, Bob\n"}]
+        "#]],
+    );
+    let call = json!({"type": "function_call", "call_id": "c", "name": "greet", "arguments": "{\"WHO\": \"Ada\"}"});
+    check(
+        &place,
+        &["--from", "openai-responses"],
+        &json!({"output": [{"type": "reasoning"}, call]}),
+        &expect![[r#"
+            0
+            [{"type":"function_call_output","call_id":"c","output":"Hello, Ada\n"}]
+        "#]],
+    );
+    let call = json!({"type": "tool_use", "id": "t", "name": "greet", "input": {"WHO": "Ada"}});
+    check(
+        &place,
+        &["--from", "anthropic"],
+        &json!({"role": "assistant", "content": [call]}),
+        &expect![[r#"
+        0
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"Hello, Ada\n"}]}
+    "#]],
+    );
+    let call = json!({"functionCall": {"name": "greet", "args": {"WHO": "Ada"}}});
+    check(
+        &place,
+        &["--from", "gemini"],
+        &json!({"role": "model", "parts": [call]}),
+        &expect![[r#"
+        0
+        {"role":"user","parts":[{"functionResponse":{"name":"greet","response":{"output":"Hello, Ada\n"}}}]}
+    "#]],
+    );
+}
+
+#[test]
+fn a_model_can_learn_from_its_mistakes() {
+    let place = Place::with_tool("greet", GREET);
+    place.tool("fail", "description: Fail\nbash: echo so far; echo sorry >&2; exit 7\ntags: [read]\n");
+    let calls =
+        [("greet", "{\"WHO\": "), ("greet", "{\"NAME\": 1}"), ("gret", "{}"), ("fail", ""), ("greet", "{\"WHO\": 5}")];
+    check(
+        &place,
+        &["--from", "openai"],
+        &chat(&calls),
+        &expect![[r#"
+        0
+        [{"role":"tool","tool_call_id":"c0","content":"{\"refusal\":{\"code\":\"wrong-argument-type\",\"where\":\"greet\",\"why\":\"the arguments are not JSON: EOF while parsing a value at line 1 column 8\",\"try\":\"call again with a JSON object that has a field for each argument\"}}"},{"role":"tool","tool_call_id":"c1","content":"{\"refusal\":{\"code\":\"unknown-argument\",\"where\":\"NAME\",\"why\":\"`NAME` is not a parameter of `greet`; `WHO` is required\",\"try\":\"it takes `WHO`; Whom\"}}"},{"role":"tool","tool_call_id":"c2","content":"{\"refusal\":{\"code\":\"unknown-tool\",\"where\":\"gret\",\"why\":\"no tool is called `gret`\",\"try\":\"did you mean `greet`?\"}}"},{"role":"tool","tool_call_id":"c3","content":"so far\nsorry\nexit code 7"},{"role":"tool","tool_call_id":"c4","content":"Hello, 5\n"}]
+    "#]],
+    );
+    let call = json!({"type": "tool_use", "id": "t", "name": "fail", "input": {}});
+    check(
+        &place,
+        &["--from", "anthropic"],
+        &call,
+        &expect![[r#"
+        0
+        {"type":"tool_result","tool_use_id":"t","content":"so far\nsorry\nexit code 7","is_error":true}
+    "#]],
+    );
+}
+
+#[test]
+fn what_may_do_harm_is_approved_beforehand() {
+    let place = Place::with_tool(
+        "note",
+        "description: Note\nbash: echo {T} > note.txt\ntags: [write]\nparameters:\n  T: {type: string, description: t}\n",
+    );
+    let call = json!({"type": "tool_use", "id": "t", "name": "note", "input": {"T": "milk"}});
+    check(
+        &place,
+        &["--from", "anthropic"],
+        &call,
+        &expect![[r#"
+        0
+        {"type":"tool_result","tool_use_id":"t","content":"{\"refusal\":{\"code\":\"not-approved\",\"rule\":\"a model asks before using a tool of level write\",\"where\":\"note\",\"why\":\"`note` must be approved, and nobody can be asked\",\"try\":\"let the person who runs `cycod tool call` add: --auto-approve note\"}}","is_error":true}
+    "#]],
+    );
+    assert!(!place.project().join("note.txt").exists());
+    check(
+        &place,
+        &["--from", "anthropic", "--auto-approve", "read"],
+        &call,
+        &expect![[r#"
+        0
+        {"type":"tool_result","tool_use_id":"t","content":"{\"refusal\":{\"code\":\"not-approved\",\"rule\":\"a model asks before using a tool of level write\",\"where\":\"note\",\"why\":\"`note` must be approved, and nobody can be asked\",\"try\":\"let the person who runs `cycod tool call` add: --auto-approve note\"}}","is_error":true}
+    "#]],
+    );
+    for grant in ["write", "run", "*", "note", "tool:NOTE", "other,note"] {
+        check(
+            &place,
+            &["--from", "anthropic", "--auto-approve", grant],
+            &call,
+            &expect![[r#"
+            0
+            {"type":"tool_result","tool_use_id":"t","content":""}
+        "#]],
+        );
+        assert_eq!(place.read("note.txt"), "milk\n");
+        std::fs::remove_file(place.project().join("note.txt")).expect("it is there");
+    }
+    check(
+        &place,
+        &["--from", "anthropic", "--auto-approve", "a b"],
+        &call,
+        &expect![[r#"
+        2
+        error: `a b` is neither a level (read, write, run), nor `*`, nor a tool's name
+    "#]],
+    );
+}
+
+#[test]
+fn what_a_dialect_changed_is_undone() {
+    let place = Place::with_tool(
+        "log.rotate",
+        "description: R\nbash: echo {KEEP} {dry-run} {LABELS} {SIZE}\ntags: [read]\nparameters:\n  KEEP: {type: integer, description: k, default: 3}\n  dry-run: {type: boolean, description: d}\n  LABELS: {type: object, description: l}\n  SIZE: {type: integer, description: s, validation: {enum: [1, 2]}}\n",
+    );
+    let strict = "{\"KEEP\": null, \"dry-run\": true, \"LABELS\": \"{\\\"a\\\": 1}\", \"SIZE\": null}";
+    check(
+        &place,
+        &["--from", "openai-strict"],
+        &chat(&[("log_rotate", strict)]),
+        &expect![[r#"
+        0
+        [{"role":"tool","tool_call_id":"c0","content":"3 true {\"a\":1}\n"}]
+    "#]],
+    );
+    let call = json!({"name": "log.rotate", "args": {"dry_run": false, "LABELS": "{}", "SIZE": "2"}});
+    check(
+        &place,
+        &["--from", "gemini"],
+        &call,
+        &expect![[r#"
+        0
+        {"functionResponse":{"name":"log.rotate","response":{"output":"3 false {} 2\n"}}}
+    "#]],
+    );
+}
+
+#[test]
+fn a_limit_of_time_is_told() {
+    let place = Place::with_tool("slow", "description: Slow\nbash: echo begun; sleep 60\ntags: [read]\n");
+    check(
+        &place,
+        &["--from", "openai", "--timeout", "300"],
+        &chat(&[("slow", "{}")]),
+        &expect![[r#"
+        0
+        [{"role":"tool","tool_call_id":"c0","content":"begun\n{\"refusal\":{\"code\":\"timed-out\",\"where\":\"slow\",\"why\":\"`slow` was ended when the time of the run was over\",\"try\":\"raise `timeout`, or pass --timeout MS\"}}"}]
+    "#]],
+    );
+}
+
+#[test]
+fn what_is_no_message_cannot_be_answered() {
+    let place = Place::with_tool("greet", GREET);
+    check_text(
+        &place,
+        &["--from", "openai"],
+        "",
+        &expect![[r#"
+        1
+        error: standard input: this is not JSON: EOF while parsing a value at line 1 column 0
+    "#]],
+    );
+    check_text(
+        &place,
+        &["--from", "openai"],
+        "{\"tool_calls\": [{\"function\": {\"name\": \"greet\"}}]}",
+        &expect![[r#"
+            1
+            error: standard input: a call here has no `id`, which its result would have to repeat (at /tool_calls/0)
+              see: cycod help tool call
+        "#]],
+    );
+    check_text(
+        &place,
+        &["--from", "anthropic"],
+        "{\"role\": \"assistant\", \"content\": []}",
+        &expect![[r#"
+        1
+        error: standard input: there are no blocks `tool_use` here (at /content)
+          see: cycod help tool call
+    "#]],
+    );
+    check_text(
+        &place,
+        &["--from", "mcp"],
+        "{}",
+        &expect![[r#"
+        2
+        error: `mcp` is not a value of `--from`
+          one of openai, openai-strict, openai-responses, anthropic, anthropic-strict, gemini
+          see: cycod help tool call
+    "#]],
+    );
+    check_text(
+        &place,
+        &[],
+        "{}",
+        &expect![[r#"
+        2
+        error: `--from` is missing
+          see: cycod help tool call
+    "#]],
+    );
+}
