@@ -163,7 +163,7 @@ mod tests {
             "\u{1f600}": "Smiley", "\u{80}": "Control", "\u{f6}": "Latin", "a": [1.0, 4.50, 2e-3, null, true],
             "text": "\u{20ac}$\u{f}\nA'B\"\\\\\"/",
         });
-        expect![[r#"{"\r":"Carriage Return","1":"One","a":[1,4.5,0.002,null,true],"text":"€$\u000f\nA'B\"\\\\\"/","":"Control","ö":"Latin","€":"Euro Sign","😀":"Smiley","דּ":"Hebrew"}"#]]
+        expect![[r#"{"\r":"Carriage Return","1":"One","a":[1,4.5,0.002,null,true],"text":"€$\u000f\nA'B\"\\\\\"/","":"Control","ö":"Latin","€":"Euro Sign","😀":"Smiley","דּ":"Hebrew"}"#]]
             .assert_eq(&canonical(&value));
     }
 

@@ -187,10 +187,10 @@ mod tests {
             &json!(format!("{filler}Ask first.{filler}")),
             &json!(format!("{filler}Never ask.{filler}")),
             &expect![[r#"
-            changed everything
-              - … "ell. All is well. All is well. All is well. Ask first.All is well. All is well. All is well. A" …
-              + … "ell. All is well. All is well. All is well. Never ask.All is well. All is well. All is well. A" …
-        "#]],
+                changed everything
+                  - … " All is well. All is well. All is well. Ask first.All is well. All is well. All is well. " …
+                  + … " All is well. All is well. All is well. Never ask.All is well. All is well. All is well. " …
+            "#]],
         );
     }
 

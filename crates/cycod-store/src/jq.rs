@@ -26,7 +26,7 @@ pub const LARGEST: u64 = 64 << 20;
 /// How much memory the process gets, in bytes.
 pub const MEMORY: u64 = 2 << 30;
 /// How much processor time the process gets; the caller ends it after this time on the clock, too.
-pub const TIME: Duration = Duration::from_secs(10);
+pub const TIME: Duration = Duration::from_secs(5);
 
 /// How deep a program may recurse, in bytes of stack.
 const STACK: usize = 256 << 20;
@@ -155,19 +155,16 @@ fn evaluate(program: &str, input: &[u8], out: &mut Window) -> Result<(), String>
     let arena = load::Arena::default();
     let file = load::File { code: program, path: () };
     let modules = load::Loader::new(definitions).load(&arena, file).map_err(|errors| {
-        let mut said = Vec::new();
-        for error in errors.into_iter().map(|(_, error)| error) {
-            match error {
-                load::Error::Io(errors) => said.extend(errors.into_iter().map(|(_, error)| error)),
-                load::Error::Lex(errors) => {
-                    said.extend(errors.iter().map(|(expected, found)| misread(program, expected.as_str(), found)))
-                }
-                load::Error::Parse(errors) => {
-                    said.extend(errors.iter().map(|(expected, found)| misread(program, expected.as_str(), found)))
-                }
+        let said = errors.into_iter().flat_map(|(_, error)| match error {
+            load::Error::Io(errors) => errors.into_iter().map(|(_, error)| error).collect::<Vec<_>>(),
+            load::Error::Lex(errors) => {
+                errors.iter().map(|(expected, at)| misread(program, expected.as_str(), at)).collect()
             }
-        }
-        said.join("; ")
+            load::Error::Parse(errors) => {
+                errors.iter().map(|(expected, at)| misread(program, expected.as_str(), at)).collect()
+            }
+        });
+        said.collect::<Vec<_>>().join("; ")
     })?;
     let filter = Compiler::default().with_funs(functions).compile(modules).map_err(|errors| {
         let unknown = errors.into_iter().flat_map(|(_, errors)| errors);

@@ -59,7 +59,7 @@ pub struct FoundLine {
     pub is_match: bool,
 }
 
-/// As `grep` writes it: `12:text` for a match, `13-text` around one, `--` between groups.
+/// As `grep` writes it: `12:text` for a match, `13-text` around one, `--` between groups. Then how to go on.
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut last = None;
@@ -70,7 +70,12 @@ impl fmt::Display for Found {
             writeln!(f, "{}{}{}", line.number, if line.is_match { ':' } else { '-' }, line.text)?;
             last = Some(line.number);
         }
-        Ok(())
+        match (self.matches, self.next) {
+            (0, None) => writeln!(f, "[no line matches]"),
+            (0, Some(next)) => writeln!(f, "[no line matches so far; go on from byte {next}]"),
+            (_, Some(next)) => writeln!(f, "[there is more; go on from byte {next}]"),
+            (_, None) => Ok(()),
+        }
     }
 }
 
@@ -88,7 +93,8 @@ impl Kept {
             regex,
             shown: SHOWN.min(room(search.cap) / 8).max(16),
             found: Found { lines: Vec::new(), matches: 0, next: None },
-            tokens: 0,
+            // The last line says how to go on, with up to twenty digits.
+            tokens: 18,
             line: Line { number, begin, is_shown: false },
             resume: search.from,
             earlier: VecDeque::new(),
@@ -146,10 +152,10 @@ impl Scan<'_> {
         let mut offset = self.line.begin.max(self.resume.saturating_sub(SHARED as u64));
         loop {
             let filled = held.len();
-            held.resize(PIECE, 0);
-            let read = self.kept.read_at(offset + filled as u64, &mut held[filled..])?;
-            held.truncate(filled + read);
-            let is_end = offset + held.len() as u64 >= self.kept.bytes();
+            let left = usize::try_from(self.kept.bytes() - offset).unwrap_or(usize::MAX);
+            held.resize(PIECE.min(left), 0);
+            self.kept.read_at(offset + filled as u64, &mut held[filled..])?;
+            let is_end = held.len() == left;
             let mut at = 0;
             while let Some(length) = memchr::memchr(b'\n', &held[at..]) {
                 let piece = Piece { bytes: &held[at..at + length], offset: offset + at as u64, is_last: true };
@@ -294,5 +300,5 @@ impl Scan<'_> {
 
 /// Estimates the tokens of lines as they are displayed: the number and its mark, the text, two newlines and `--`.
 fn cost(lines: &[FoundLine]) -> usize {
-    lines.iter().map(|line| tokens(&line.text) + tokens(&line.number.to_string()) + 1).sum()
+    lines.iter().map(|line| tokens(&line.text) + tokens(&line.number.to_string()) + 2).sum()
 }

@@ -90,8 +90,8 @@ mod unix {
         assert!(matches!(Pins::open(&link).all(), Err(StoreError::Io { .. })));
         let id = id("stdout");
         let name = id.to_string().replace('/', ".");
-        symlink(&target, store.outputs.directory().join(&name)).unwrap();
         symlink(&target, store.outputs.directory().join(name.clone() + ".part")).unwrap();
+        symlink(&target, store.outputs.directory().join(name)).unwrap();
         assert!(store.outputs.get(&id).is_err());
         assert!(store.outputs.spool(id, 0).write(b"x").is_err());
         Outputs::open(store.outputs.directory(), NOTHING).unwrap();

@@ -14,7 +14,6 @@ fn memory_does_not_grow_with_the_output() {
     let store = store();
     let said = child::run("large", store.outputs.directory());
     assert!(said.contains("grew"), "{said}");
-    println!("{said}");
 }
 
 /// Reads from `/proc` the most memory that this process ever had.

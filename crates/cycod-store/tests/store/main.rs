@@ -1,4 +1,5 @@
 //! The store as its users see it: real directories, real processes, real kills.
+#![expect(clippy::print_stdout, reason = "a process of the test reports so")]
 
 mod child;
 mod crash;

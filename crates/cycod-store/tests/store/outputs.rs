@@ -10,6 +10,8 @@ use proptest::prelude::*;
 use crate::{all, child, id, store, store_with};
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
     /// However the bytes come in, and wherever they are kept, the output is the same.
     #[test]
     fn an_output_is_what_was_written(

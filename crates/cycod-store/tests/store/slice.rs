@@ -4,6 +4,8 @@ use proptest::prelude::*;
 use crate::store;
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
     /// Who goes on where a slice ended gets everything, each slice within the cap.
     #[test]
     fn slices_follow_each_other(
@@ -38,6 +40,11 @@ proptest! {
         }
         prop_assert_eq!(together, bytes);
     }
+
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// The index of lines leads to the same places as counting, also when it was thinned out.
     #[test]
