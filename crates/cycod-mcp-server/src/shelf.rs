@@ -182,7 +182,7 @@ impl Stock {
         let summary = &entry.summary;
         entry.is_active()
             && entry.availability == Availability::Available
-            && self.options.selection.admits(&entry.name, &summary.tags, None, entry.level)
+            && self.options.selection.admits(&entry.name, &summary.tags, summary.group.as_deref(), entry.level)
     }
 }
 

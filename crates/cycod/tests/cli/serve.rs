@@ -1,0 +1,580 @@
+//! `cycod mcp serve` on standard input and output, as a client that writes and reads lines of JSON meets it.
+
+use std::{
+    collections::VecDeque,
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Child, ChildStdin, Stdio},
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::support::Place;
+
+/// Long enough for any answer on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long anything may outlive its request, connection or server.
+const GONE: Duration = Duration::from_secs(2);
+
+/// A client that knows nothing but the wire.
+struct Client {
+    server: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<Value>,
+    /// Messages that came while something else was waited for.
+    kept: VecDeque<Value>,
+    next: u64,
+    capabilities: Value,
+    is_modern: bool,
+}
+
+impl Client {
+    /// A client of the era without handshakes.
+    fn modern(place: &Place, arguments: &[&str], capabilities: Value) -> Self {
+        let mut server = place
+            .command(&[&["mcp", "serve"], arguments].concat())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
+        let output = BufReader::new(server.stdout.take().expect("piped"));
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in output.lines() {
+                let Ok(line) = line else { return };
+                let message = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+                if sender.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        let input = server.stdin.take();
+        Self { server, input, lines, kept: VecDeque::new(), next: 0, capabilities, is_modern: true }
+    }
+
+    /// A client of the era with handshakes.
+    fn legacy(place: &Place, arguments: &[&str], capabilities: Value) -> Self {
+        let mut client = Self::modern(place, arguments, capabilities);
+        client.is_modern = false;
+        let hello = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": client.capabilities,
+            "clientInfo": {"name": "test", "version": "1"},
+        });
+        let answer = client.ask("initialize", hello);
+        assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        let input = self.input.as_mut().expect("the input is open");
+        writeln!(input, "{message}").and_then(|()| input.flush()).expect("the server reads");
+    }
+
+    /// Sends a request and returns its id.
+    fn begin(&mut self, method: &str, mut params: Value) -> u64 {
+        self.next += 1;
+        if self.is_modern {
+            let meta = params.as_object_mut().expect("an object").entry("_meta").or_insert_with(|| json!({}));
+            meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+            meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
+            meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "test", "version": "1"});
+        }
+        let id = self.next;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    /// Waits for a message that fits; others are kept.
+    fn wait(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+        if let Some(at) = self.kept.iter().position(&fits) {
+            return self.kept.remove(at).expect("it is there");
+        }
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(message) if fits(&message) => return message,
+                Ok(message) => self.kept.push_back(message),
+                Err(RecvTimeoutError::Timeout) => panic!("nothing came; only {:?}", self.kept),
+                Err(RecvTimeoutError::Disconnected) => panic!("the server is gone; it said {:?}", self.kept),
+            }
+        }
+    }
+
+    fn answer(&mut self, id: u64) -> Value {
+        self.wait(|message| message["id"] == id && message.get("method").is_none())
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params);
+        self.answer(id)
+    }
+
+    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.ask("tools/call", json!({"name": tool, "arguments": arguments}))["result"].take()
+    }
+
+    /// Ends the input and waits for the end of the server.
+    fn finish(mut self) -> i32 {
+        drop(self.input.take());
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            if let Some(status) = self.server.try_wait().expect("a child") {
+                return status.code().unwrap_or(-1);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("the server did not end");
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        // It may have ended already.
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text in {result}"))
+}
+
+fn both(place: &Place, check: impl Fn(&mut Client)) {
+    check(&mut Client::legacy(place, &[], json!({})));
+    check(&mut Client::modern(place, &[], json!({})));
+}
+
+const GREET: &str = "description: Greets\nbash: echo \"hello {NAME}\"\ntags: [read]\nparameters:\n  NAME: {type: string, description: Whom, required: true}\n";
+
+#[test]
+fn lists_and_calls_in_both_eras() {
+    let place = Place::with_tool("greet", GREET);
+    both(&place, |client| {
+        let list = client.ask("tools/list", json!({}));
+        let greet = &list["result"]["tools"][0];
+        assert_eq!(greet["name"], "greet");
+        assert_eq!(greet["annotations"], json!({"readOnlyHint": true}));
+        assert_eq!(greet["inputSchema"]["required"], json!(["NAME"]));
+        assert!(list["result"].get("nextCursor").is_none());
+
+        let hostile = "$(touch hurt); `id` '\"\n--x";
+        let result = client.call("greet", json!({"NAME": hostile}));
+        assert_eq!(result["isError"], false);
+        assert_eq!(text(&result), format!("hello {hostile}\n"));
+        assert!(!place.project().join("hurt").exists());
+
+        let unknown = client.ask("tools/call", json!({"name": "nobody"}));
+        assert_eq!(unknown["error"]["code"], -32602);
+    });
+}
+
+#[test]
+fn wrong_arguments_are_told_to_the_model() {
+    let place = Place::with_tool("greet", GREET);
+    both(&place, |client| {
+        let result = client.call("greet", json!({"NAEM": "x"}));
+        assert_eq!(result["isError"], true);
+        let told: Value = serde_json::from_str(text(&result)).expect("a refusal");
+        assert_eq!(told["refusal"]["code"], "unknown-argument");
+        assert!(told["refusal"]["try"].as_str().expect("a way out").contains("NAME"), "{told}");
+    });
+}
+
+#[test]
+fn a_failing_tool_says_how() {
+    let place = Place::with_tool("fails", "description: Fails\nbash: echo out; echo err >&2; exit 7\ntags: [read]\n");
+    both(&place, |client| {
+        let result = client.call("fails", json!({}));
+        assert_eq!(result["isError"], true);
+        let all = result["content"].to_string();
+        for part in ["out\\n", "err\\n", "exit code 7"] {
+            assert!(all.contains(part), "{part} is not in {all}");
+        }
+    });
+}
+
+#[test]
+fn what_is_offered_can_be_chosen() {
+    let place = Place::with_tool("greet", GREET);
+    place.tool("wipe", "description: Wipes\nbash: echo gone\ntags: [write, disk]\ngroup: files\n");
+    let names = |arguments: &[&str]| {
+        let list = Client::modern(&place, arguments, json!({})).ask("tools/list", json!({}));
+        let tools = list["result"]["tools"].as_array().expect("a list").clone();
+        tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&[]), ["greet", "run_output", "wipe"]);
+    assert_eq!(names(&["--tools", "WIPE"]), ["run_output", "wipe"]);
+    assert_eq!(names(&["--tag", "disk"]), ["run_output", "wipe"]);
+    assert_eq!(names(&["--group", "files"]), ["run_output", "wipe"]);
+    assert_eq!(names(&["--level", "read"]), ["greet", "run_output"]);
+    // What is not offered cannot be called.
+    let mut client = Client::modern(&place, &["--level", "read"], json!({}));
+    assert_eq!(client.ask("tools/call", json!({"name": "wipe"}))["error"]["code"], -32602);
+}
+
+#[test]
+fn lines_come_as_progress_before_the_result() {
+    let slow = "description: Slow\nbash: echo one; sleep 0.3; echo two\ntags: [read]\n";
+    let place = Place::with_tool("slow", slow);
+    both(&place, |client| {
+        let id = client.begin("tools/call", json!({"name": "slow", "_meta": {"progressToken": "p"}}));
+        client.answer(id);
+        let told: Vec<Value> =
+            client.kept.drain(..).filter(|message| message["params"]["progressToken"] == "p").collect();
+        let texts: Vec<&str> = told.iter().filter_map(|message| message["params"]["message"].as_str()).collect();
+        assert_eq!(texts, ["one", "two"]);
+        assert!(told[0]["params"]["progress"].as_f64() < told[1]["params"]["progress"].as_f64());
+    });
+}
+
+/// A tool that writes its process ids and ignores being asked to end, as its child in a session of its own does.
+const STUBBORN: &str = "description: Stays\ntags: [read]\nbash: |\n  trap '' TERM\n  setsid bash -c 'trap \"\" TERM; echo $$ > pid2; while :; do sleep 0.1; done' &\n  echo $$ > pid1\n  while :; do sleep 0.1; done\n";
+
+fn pids(project: &Path) -> [u32; 2] {
+    let until = Instant::now() + PATIENCE;
+    let read = |name: &str| {
+        let path = project.join(name);
+        loop {
+            if let Ok(pid) = std::fs::read_to_string(&path).unwrap_or_default().trim().parse() {
+                return pid;
+            }
+            assert!(Instant::now() < until, "the tool did not start");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let found = [read("pid1"), read("pid2")];
+    for name in ["pid1", "pid2"] {
+        std::fs::remove_file(project.join(name)).expect("it was there");
+    }
+    found
+}
+
+fn assert_gone(pids: [u32; 2], since: Instant) {
+    let lives = |pid: u32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        !status.is_empty() && !status.contains(") Z ")
+    };
+    while pids.into_iter().any(lives) {
+        // A busy machine gets a little more, but not so much that a grace period of two seconds would do.
+        assert!(since.elapsed() < GONE + Duration::from_millis(700), "{pids:?} live after {:?}", since.elapsed());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn cancelling_ends_the_whole_tree() {
+    let place = Place::with_tool("stays", STUBBORN);
+    both(&place, |client| {
+        let id = client.begin("tools/call", json!({"name": "stays"}));
+        let pids = pids(&place.project());
+        let since = Instant::now();
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
+        assert_gone(pids, since);
+        // The server goes on.
+        assert!(client.ask("tools/list", json!({})).get("result").is_some());
+    });
+}
+
+#[test]
+fn the_end_of_the_input_ends_everything() {
+    let place = Place::with_tool("stays", STUBBORN);
+    for is_modern in [false, true] {
+        let start = if is_modern { Client::modern } else { Client::legacy };
+        let mut client = start(&place, &[], json!({}));
+        client.begin("tools/call", json!({"name": "stays"}));
+        let pids = pids(&place.project());
+        let since = Instant::now();
+        assert_eq!(client.finish(), 0);
+        assert_gone(pids, since);
+    }
+}
+
+#[test]
+fn our_death_ends_everything() {
+    let place = Place::with_tool("stays", STUBBORN);
+    let mut client = Client::modern(&place, &[], json!({}));
+    client.begin("tools/call", json!({"name": "stays"}));
+    let pids = pids(&place.project());
+    let since = Instant::now();
+    client.server.kill().expect("it lives");
+    assert_gone(pids, since);
+}
+
+#[test]
+fn a_call_that_is_under_way_is_answered_after_the_end_of_the_input() {
+    let place = Place::with_tool("greet", GREET);
+    let mut client = Client::modern(&place, &[], json!({}));
+    let id = client.begin("tools/call", json!({"name": "greet", "arguments": {"NAME": "x"}}));
+    drop(client.input.take());
+    assert_eq!(text(&client.answer(id)["result"]), "hello x\n");
+}
+
+const WIPE: &str = "description: Wipes\nbash: touch {FILE}\ntags: [write]\nparameters:\n  FILE: {type: string, description: What, required: true}\n";
+
+fn approval(yes: bool) -> Value {
+    json!({"approval": {"action": "accept", "content": {"approve": yes}}})
+}
+
+#[test]
+fn approval_is_asked_of_whoever_can_be_asked() {
+    let place = Place::with_tool("wipe", WIPE);
+    let wiped = |name: &str| place.project().join(name).exists();
+
+    // Nobody can be asked.
+    both(&place, |client| {
+        let result = client.call("wipe", json!({"FILE": "a"}));
+        assert_eq!(result["isError"], true);
+        assert!(text(&result).contains("not-approved"), "{result}");
+        assert!(!wiped("a"));
+    });
+
+    // Asked while the call waits.
+    for yes in [false, true] {
+        let mut client = Client::legacy(&place, &[], json!({"elicitation": {}}));
+        let id = client.begin("tools/call", json!({"name": "wipe", "arguments": {"FILE": "b"}}));
+        let question = client.wait(|message| message["method"] == "elicitation/create");
+        let message = question["params"]["message"].as_str().expect("a message");
+        assert!(message.contains("touch b") && message.contains("wipe"), "{message}");
+        let answer = approval(yes)["approval"].take();
+        client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
+        assert_eq!(client.answer(id)["result"]["isError"], !yes);
+        assert_eq!(wiped("b"), yes);
+    }
+
+    // Asked between two calls.
+    for yes in [false, true] {
+        let mut client = Client::modern(&place, &[], json!({"elicitation": {"form": {}}}));
+        let mut params = json!({"name": "wipe", "arguments": {"FILE": "c"}});
+        let asked = client.ask("tools/call", params.clone());
+        assert_eq!(asked["result"]["resultType"], "input_required");
+        params["requestState"] = asked["result"]["requestState"].clone();
+        params["inputResponses"] = approval(yes);
+        assert_eq!(client.ask("tools/call", params)["result"]["isError"], !yes);
+        assert_eq!(wiped("c"), yes);
+    }
+
+    // Said beforehand.
+    let mut client = Client::modern(&place, &["--auto-approve", "write"], json!({}));
+    assert_eq!(client.call("wipe", json!({"FILE": "d"}))["isError"], false);
+    assert!(wiped("d"));
+}
+
+#[test]
+fn an_approval_is_good_for_one_call() {
+    let place = Place::with_tool("wipe", WIPE);
+    let mut client = Client::modern(&place, &[], json!({"elicitation": {"form": {}}}));
+    let call = |client: &mut Client, file: &str, state: &Value, responses: &Value| {
+        let mut params = json!({"name": "wipe", "arguments": {"FILE": file}});
+        if !state.is_null() {
+            params["requestState"] = state.clone();
+        }
+        params["inputResponses"] = responses.clone();
+        client.ask("tools/call", params)
+    };
+    let asked = |client: &mut Client, file: &str| {
+        let answer = client.ask("tools/call", json!({"name": "wipe", "arguments": {"FILE": file}}));
+        answer["result"]["requestState"].clone()
+    };
+    let yes = approval(true);
+
+    // Nobody is asked beforehand: an answer without its question counts for nothing.
+    assert_eq!(call(&mut client, "a", &Value::Null, &yes)["result"]["resultType"], "input_required");
+
+    let state = asked(&mut client, "a");
+    assert_eq!(call(&mut client, "b", &state, &yes)["error"]["code"], -32602, "other arguments");
+
+    let state = asked(&mut client, "a");
+    let tampered = json!(state.as_str().expect("a state").chars().rev().collect::<String>());
+    assert_eq!(call(&mut client, "a", &tampered, &yes)["error"]["code"], -32602, "tampered with");
+    assert_eq!(call(&mut client, "a", &state, &yes)["result"]["isError"], false);
+    assert_eq!(call(&mut client, "a", &state, &yes)["error"]["code"], -32602, "used before");
+
+    // The definition changed after the question.
+    let state = asked(&mut client, "c");
+    place.tool("wipe", &WIPE.replace("touch {FILE}", "touch {FILE} {FILE}2"));
+    std::thread::sleep(Duration::from_millis(600));
+    let answer = call(&mut client, "c", &state, &yes);
+    assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
+    assert!(!place.project().join("b").exists() && !place.project().join("c").exists());
+}
+
+#[test]
+fn large_outputs_are_kept_whole() {
+    let place = Place::with_tool(
+        "much",
+        "description: Much\nbash: seq 1 {N}\ntags: [read]\nparameters:\n  N: {type: integer, description: How many, required: true}\n",
+    );
+    both(&place, |client| {
+        let result = client.call("much", json!({"N": 200_000}));
+        let shown = text(&result);
+        assert!(shown.len() < 40_000, "{} bytes", shown.len());
+        assert!(shown.starts_with("1\n2\n") && shown.ends_with("\n200000\n") && shown.contains("left out"));
+        let link = &result["content"][1];
+        assert_eq!(link["type"], "resource_link");
+        assert_eq!(link["size"], 1_288_895);
+        let uri = link["uri"].as_str().expect("an address");
+
+        let whole = client.ask("resources/read", json!({"uri": uri}));
+        let whole = whole["result"]["contents"][0]["text"].as_str().expect("text").to_owned();
+        assert_eq!(whole, (1..=200_000).map(|n| format!("{n}\n")).collect::<String>());
+
+        let mut look = |mut view: Value| {
+            view["output"] = json!(uri);
+            text(&client.call("run_output", view)).to_owned()
+        };
+        assert!(look(json!({"line": 1000, "count": 2})).starts_with("1000\n1001\n"));
+        assert!(look(json!({"search": "^19999.$", "count": 2})).contains("199991"));
+        assert_eq!(look(json!({"jq": "select(. % 100000 == 0)"})), "100000\n200000\n");
+        assert!(look(json!({"jq": "while(true; .)"})).contains("go on with offset="));
+        assert!(look(json!({"jq": "("})).contains("failed"));
+
+        let part = client.ask("resources/read", json!({"uri": format!("{uri}?line=5&count=1")}));
+        assert!(part["result"]["contents"][0]["text"].as_str().expect("text").starts_with("5\n"));
+        let gone = client.ask("resources/read", json!({"uri": "cycod://runs/00000000000000000000000000000000/stdout"}));
+        assert!(gone.get("error").is_some(), "{gone}");
+    });
+}
+
+#[test]
+fn memory_does_not_grow_with_the_output() {
+    let place =
+        Place::with_tool("much", "description: Much\nbash: head -c 60000000 /dev/zero | tr '\\0' x\ntags: [read]\n");
+    let mut client = Client::modern(&place, &[], json!({}));
+    client.ask("tools/list", json!({}));
+    let peak = |client: &Client| -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", client.server.id())).expect("it lives");
+        let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("a peak");
+        line.split_whitespace().nth(1).expect("a number").parse().expect("a number")
+    };
+    let before = peak(&client);
+    let result = client.call("much", json!({}));
+    assert_eq!(result["content"][1]["size"], 60_000_000);
+    let grown = peak(&client) - before;
+    assert!(grown < 20_000, "grew by {grown} KiB");
+}
+
+#[test]
+fn a_run_that_nobody_waits_for() {
+    let place = Place::with_tool(
+        "flow",
+        "description: Two steps\ntags: [read]\nsteps:\n  - {name: a, bash: sleep 0.2; echo first}\n  - {name: b, bash: echo second}\n",
+    );
+    place.tool("stays", &STUBBORN.replace("tags: [read]", "tags: [read]\ntimeout: 100000"));
+    both(&place, |client| {
+        let started = client.call("run_start", json!({"tool": "flow"}));
+        let run = started["structuredContent"]["run"].clone();
+        assert!(["started", "working"].contains(&started["structuredContent"]["status"].as_str().expect("a status")));
+        let ended = client.call("run_wait", json!({"run": run}));
+        assert!(ended["content"].to_string().contains("second"), "{ended}");
+        assert_eq!(client.call("run_status", json!({"run": run}))["isError"], false);
+
+        let started = client.call("run_start", json!({"tool": "stays"}));
+        let run = started["structuredContent"]["run"].clone();
+        let pids = pids(&place.project());
+        assert_eq!(
+            client.call("run_wait", json!({"run": run, "timeout_ms": 50}))["structuredContent"]["status"],
+            "working"
+        );
+        let since = Instant::now();
+        assert_eq!(client.call("run_cancel", json!({"run": run}))["structuredContent"]["status"], "cancelled");
+        assert_gone(pids, since);
+
+        assert!(text(&client.call("run_status", json!({"run": "x"}))).contains("unknown-run"));
+        assert!(text(&client.call("run_start", json!({"tool": "nobody"}))).contains("unknown-tool"));
+    });
+}
+
+#[test]
+fn workflows_are_prompts_and_arguments_complete() {
+    let place = Place::with_tool(
+        "deploy",
+        "description: Deploys\ntags: [read]\nparameters:\n  TO: {type: string, description: Where, required: true, validation: {enum: [staging, production]}}\nsteps:\n  - {name: build, bash: echo building}\n  - {name: ship, bash: 'echo to {TO}'}\n",
+    );
+    both(&place, |client| {
+        let prompts = client.ask("prompts/list", json!({}));
+        assert_eq!(prompts["result"]["prompts"][0]["arguments"][0]["name"], "TO");
+        let prompt = client.ask("prompts/get", json!({"name": "deploy", "arguments": {"TO": "staging"}}));
+        let message = prompt["result"]["messages"][0]["content"]["text"].as_str().expect("text");
+        assert!(message.contains("`deploy`") && message.contains("echo to staging"), "{message}");
+        let wrong = client.ask("prompts/get", json!({"name": "deploy", "arguments": {"TO": "mars"}}));
+        assert_eq!(wrong["error"]["code"], -32602);
+        let completion = client.ask(
+            "completion/complete",
+            json!({"ref": {"type": "ref/prompt", "name": "deploy"}, "argument": {"name": "TO", "value": "st"}}),
+        );
+        assert_eq!(completion["result"]["completion"]["values"], json!(["staging"]));
+    });
+}
+
+#[test]
+fn resources_are_what_their_tools_print() {
+    let place =
+        Place::with_tool("note", "description: A note\nbash: echo hi\ntags: [read]\noffer: {resource: 'note://hi'}\n");
+    place.tool(
+        "page",
+        "description: A page\nbash: echo page {id}\ntags: [read]\noffer: {resource: 'note://{id}/page'}\nparameters:\n  id: {type: string, description: Which, required: true}\n",
+    );
+    both(&place, |client| {
+        assert_eq!(client.ask("resources/list", json!({}))["result"]["resources"][0]["uri"], "note://hi");
+        let templates = client.ask("resources/templates/list", json!({}));
+        assert_eq!(templates["result"]["resourceTemplates"][0]["uriTemplate"], "note://{id}/page");
+        let read = |client: &mut Client, uri: &str| client.ask("resources/read", json!({"uri": uri}));
+        assert_eq!(read(client, "note://hi")["result"]["contents"][0]["text"], "hi\n");
+        assert_eq!(read(client, "note://a%3Bb/page")["result"]["contents"][0]["text"], "page a;b\n");
+        assert!(read(client, "note://nothing").get("error").is_some());
+        assert_eq!(client.ask("tools/call", json!({"name": "note"}))["error"]["code"], -32602, "no tool");
+    });
+}
+
+#[test]
+fn what_a_tool_returns_is_held_to_its_promise() {
+    let place = Place::with_tool(
+        "point",
+        "description: A point\nbash: printf '{\"x\":%s}' {X}\ntags: [read]\nreturns: {type: object, properties: {x: {type: number}}, required: [x]}\nparameters:\n  X: {type: string, description: Its x, required: true}\n",
+    );
+    both(&place, |client| {
+        let list = client.ask("tools/list", json!({}));
+        assert_eq!(list["result"]["tools"][0]["outputSchema"]["required"], json!(["x"]));
+        let result = client.call("point", json!({"X": "4.5"}));
+        assert_eq!(result["structuredContent"], json!({"x": 4.5}));
+        let result = client.call("point", json!({"X": "true"}));
+        assert_eq!(result["isError"], true);
+        assert!(result["content"].to_string().contains("wrong-output"), "{result}");
+    });
+}
+
+#[test]
+fn a_changed_file_changes_the_list() {
+    let place = Place::with_tool("greet", GREET);
+    let mut client = Client::legacy(&place, &[], json!({}));
+    client.ask("tools/list", json!({}));
+    place.tool("extra", "description: More\nbash: echo more\ntags: [read]\n");
+    client.wait(|message| message["method"] == "notifications/tools/list_changed");
+    assert!(client.ask("tools/list", json!({})).to_string().contains("\"extra\""));
+    assert_eq!(text(&client.call("extra", json!({}))), "more\n");
+
+    let mut client = Client::modern(&place, &[], json!({}));
+    client.ask("tools/list", json!({}));
+    client.begin("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+    client.wait(|message| message["method"] == "notifications/subscriptions/acknowledged");
+    std::fs::remove_file(place.project().join(".cycod/tools/extra.yaml")).expect("it is there");
+    client.wait(|message| message["method"] == "notifications/tools/list_changed");
+    assert!(!client.ask("tools/list", json!({})).to_string().contains("\"extra\""));
+}
+
+#[test]
+fn garbage_is_survived() {
+    let place = Place::with_tool("greet", GREET);
+    let mut client = Client::legacy(&place, &[], json!({}));
+    let input = client.input.as_mut().expect("open");
+    input.write_all(b"this is not JSON\n[]\n{\"jsonrpc\":\"2.0\"}\n\xff\xfe\n\n").expect("written");
+    let deep = format!("{}{}\n", "[".repeat(100_000), "]".repeat(100_000));
+    input.write_all(deep.as_bytes()).expect("written");
+    assert_eq!(text(&client.call("greet", json!({"NAME": "x"}))), "hello x\n");
+}
