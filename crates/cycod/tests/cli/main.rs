@@ -30,5 +30,6 @@ mod list;
 mod remove;
 mod run;
 mod schema;
+mod serve;
 mod test;
 mod validate;
