@@ -3,7 +3,7 @@ use std::{fs::File, io};
 use crate::{
     Digest, OutputId, Outputs, StoreError, media,
     outputs::Part,
-    tally::{LineIndex, Totals},
+    tally::{LineIndex, MOST_CHECKPOINTS, Totals},
 };
 
 /// The last bytes of every complete file.
@@ -167,7 +167,11 @@ fn read_trailer(file: &File, length: u64) -> io::Result<Option<(Totals, LineInde
     let (sha256, magic) = rest.split_at(32);
     let [bytes, newlines, flags, stride, checkpoints] = to_numbers(numbers)[..] else { return Ok(None) };
     let index_bytes = checkpoints.saturating_mul(8);
-    if magic != MAGIC || bytes.checked_add(index_bytes) != Some(footer_at) || stride == 0 {
+    if magic != MAGIC
+        || bytes.checked_add(index_bytes) != Some(footer_at)
+        || stride == 0
+        || checkpoints > MOST_CHECKPOINTS
+    {
         return Ok(None);
     }
     let mut index = vec![0; usize::try_from(index_bytes).unwrap_or(usize::MAX)];

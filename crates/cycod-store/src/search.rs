@@ -85,7 +85,8 @@ impl Kept {
         // Time is linear in the output whatever the pattern; these bound the factor.
         let regex = RegexBuilder::new(search.pattern).size_limit(1 << 20).dfa_size_limit(1 << 21).build();
         let regex = regex.map_err(|error| StoreError::Pattern(Box::new(error)))?;
-        let number = self.line_of(search.from)?;
+        let from = search.from.min(self.bytes());
+        let number = self.line_of(from)?;
         let begin = self.line_start(number)?;
         let mut scan = Scan {
             kept: self,
@@ -96,7 +97,7 @@ impl Kept {
             // The last line says how to go on, with up to twenty digits.
             tokens: 18,
             line: Line { number, begin, is_shown: false },
-            resume: search.from,
+            resume: from,
             earlier: VecDeque::new(),
             context_left: 0,
         };

@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{Digest, kept::read_block};
 
 /// How many checkpoints an index may have before every other one is dropped.
-const MOST_CHECKPOINTS: usize = 4096;
+pub(crate) const MOST_CHECKPOINTS: u64 = 4096;
 
 /// What is learnt about an output while it passes by, in memory that does not grow with it.
 pub(crate) struct Tally {
@@ -120,7 +120,7 @@ impl LineIndex {
             bytes = rest;
             if piece.len() as u64 == room {
                 self.checkpoints.push(self.newlines);
-                if self.checkpoints.len() > MOST_CHECKPOINTS {
+                if self.checkpoints.len() as u64 > MOST_CHECKPOINTS {
                     let mut index = 0;
                     self.checkpoints.retain(|_| {
                         index += 1;

@@ -41,6 +41,7 @@ fn play() {
     let place = PathBuf::from(env::var_os(PLACE).expect("started by `start`"));
     match env::var(PART).unwrap().as_str() {
         "spool forever" => spool_forever(&place),
+        "spool and tidy" => spool_and_tidy(&place),
         "pin forever" => pin_forever(&place),
         "pin" => pin(&place),
         "key" => println!("key {:02x?}", secret_key(&place).unwrap()),
@@ -62,6 +63,21 @@ fn spool_forever(place: &Path) {
             spool.write(&[letter; 3000]).unwrap();
         }
         spool.finish().unwrap();
+    }
+}
+
+/// Keeps outputs where there is room for a few, and asks for each at once.
+fn spool_and_tidy(place: &Path) {
+    let retention = Retention { max_bytes: 100_000, ..Retention::default() };
+    for round in 0..60 {
+        let outputs = Outputs::open(place, retention).unwrap();
+        let mut spool = outputs.spool(super::id("stdout"), 0);
+        spool.write(&vec![b'a'; 500 * round]).unwrap();
+        spool.write(&vec![b'a'; 500]).unwrap();
+        let kept = spool.finish().unwrap();
+        // Another process may have made room, which takes nothing from who has it open.
+        assert!(super::all(&kept).iter().all(|byte| *byte == b'a'));
+        outputs.get(kept.id()).unwrap();
     }
 }
 

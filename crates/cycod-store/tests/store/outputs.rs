@@ -118,6 +118,24 @@ fn the_oldest_go_when_there_are_too_many() {
     assert_eq!(store.files().len(), 3);
 }
 
+#[test]
+fn processes_that_make_room_leave_each_other_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().join("outputs");
+    let children: Vec<_> = (0..4).map(|_| child::start("spool and tidy", &place)).collect();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    }
+    let outputs = Outputs::open(&place, Retention { max_bytes: 100_000, ..Retention::default() }).unwrap();
+    let names = crate::files(&place);
+    assert!((3..150).contains(&names.len()), "{names:?}");
+    for name in names {
+        let kept = outputs.get(&name.replace('.', "/").parse().unwrap()).unwrap().expect("it is complete");
+        assert_eq!(kept.sha256(), Digest::of(&all(&kept)));
+    }
+}
+
 /// A file whose end did not come to the disk: the system went down, not we.
 #[test]
 fn a_damaged_output_is_removed() {

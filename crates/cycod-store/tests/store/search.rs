@@ -103,6 +103,15 @@ fn ends_of_lines_are_what_is_expected() {
 }
 
 #[test]
+fn beyond_the_end_is_nothing() {
+    let nothing = Found { lines: Vec::new(), matches: 0, next: None };
+    let kept = store().keep(b"one\ntwo", 100);
+    for from in [7, 8, 1 << 20, u64::MAX] {
+        assert_eq!(kept.search(&Search { from, ..search("o") }).unwrap(), nothing);
+    }
+}
+
+#[test]
 fn bytes_that_are_not_text_are_shown_as_such() {
     check(
         b"caf\xe9 au lait\n",
