@@ -1,8 +1,8 @@
 use std::{collections::HashSet, sync::Arc};
 
 use cycod_definition::{
-    Disclosure, Fault, Host, Literal, Parameter, ParameterType, Rejection, Tool, Transform, Value, ValuePath, json,
-    shown, visible_or_hidden,
+    Disclosure, Fault, Host, Literal, Parameter, ParameterType, PathPart, Rejection, SchemaViolation, Tool, Transform,
+    Value, ValuePath, json, shown, visible_or_hidden,
 };
 use cycod_diagnostic::closest;
 use cycod_syntax::template::Reference;
@@ -192,37 +192,72 @@ impl<'a> Binder<'a> {
     }
 
     /// Holds everything that was given against the schema that the author wrote for all of it.
+    ///
+    /// Null is an argument where the schema takes it, and none where it does not.
     fn check_whole(&mut self) {
         let Some(schema) = self.tool.input_schema.as_ref().filter(|_| self.problems.is_empty()) else { return };
-        let mut given = Vec::new();
-        for (index, (parameter, bound)) in self.tool.parameters.iter().zip(&self.values).enumerate() {
-            let counts = bound.origin == Origin::Given || (bound.origin == Origin::Default && parameter.required);
-            match &bound.value {
-                _ if parameter.asked => {}
-                Some(value) if counts => given.push((parameter.name.clone(), value.clone())),
-                _ if self.nulls.contains(&index) => given.push((parameter.name.clone(), Value::Null)),
-                _ => {}
+        let with_nulls = self.given(&self.nulls);
+        let judged = match schema.violations(&with_nulls.to_json()) {
+            Ok(violations) if violations.is_empty() => {
+                for &index in &self.nulls {
+                    let bound = &mut self.values[index];
+                    if bound.value.is_none() {
+                        (bound.value, bound.origin) = (Some(Value::Null), Origin::Given);
+                    }
+                }
+                return;
             }
-        }
-        given.extend(self.more.iter().filter_map(|bound| Some((bound.name.clone(), bound.value.clone()?))));
-        let given = Value::Object(given);
-        match schema.violations(&given.to_json()) {
+            Ok(violations) if self.nulls.is_empty() => Ok((with_nulls, violations)),
+            Ok(_) => {
+                let without = self.given(&HashSet::new());
+                schema.violations(&without.to_json()).map(|violations| (without, violations))
+            }
+            Err(problem) => Err(problem),
+        };
+        match judged {
             Err(problem) => {
                 let message = format!("the schema of `{}` cannot be applied: {problem}", self.tool.name);
                 self.problems.push(ArgumentProblem { parameter: None, code: code::INVALID, message, help: None });
             }
-            Ok(violations) => self.problems.extend(violations.iter().map(|violation| {
-                let path = ValuePath::of_pointer(&violation.instance_pointer, &given).to_string();
-                let path = path.trim_start_matches('.');
-                let name = path.split(['.', '[']).next().unwrap_or_default();
-                let hide = self.values.iter().any(|bound| bound.sensitive && (name.is_empty() || bound.name == name));
-                let disclosure = if hide { Disclosure::Masked } else { Disclosure::Shown };
-                let subject = if path.is_empty() { String::new() } else { format!("`{}`: ", shown(path)) };
-                let message = format!("{subject}{}", visible_or_hidden(&violation.message, disclosure));
-                let parameter = (!name.is_empty()).then(|| name.to_owned());
-                ArgumentProblem { parameter, code: code::INVALID, message, help: None }
-            })),
+            Ok((given, violations)) => {
+                let problems: Vec<_> =
+                    violations.iter().map(|violation| self.whole_problem(violation, &given)).collect();
+                self.problems.extend(problems);
+            }
         }
+    }
+
+    /// What was given, as one object; null for the parameters in `nulls` that have no other value.
+    fn given(&self, nulls: &HashSet<usize>) -> Value {
+        let parameters = self.tool.parameters.iter().zip(&self.values).enumerate();
+        let of_parameters = parameters.filter_map(|(index, (parameter, bound))| {
+            let counts = bound.origin == Origin::Given || (bound.origin == Origin::Default && parameter.required);
+            let value = match &bound.value {
+                _ if parameter.asked => None,
+                Some(value) if counts => Some(value.clone()),
+                _ => nulls.contains(&index).then_some(Value::Null),
+            };
+            Some((parameter.name.clone(), value?))
+        });
+        let more = self.more.iter().filter_map(|bound| Some((bound.name.clone(), bound.value.clone()?)));
+        Value::Object(of_parameters.chain(more).collect())
+    }
+
+    fn whole_problem(&self, violation: &SchemaViolation, given: &Value) -> ArgumentProblem {
+        let path = ValuePath::of_pointer(&violation.instance_pointer, given);
+        let name = path.0.first().map(|part| match part {
+            PathPart::Property(name) => name.clone(),
+            PathPart::Element(index) => index.to_string(),
+        });
+        let hides = |bound: &Bound| bound.sensitive && name.as_ref().is_none_or(|name| bound.name == *name);
+        let disclosure = if self.values.iter().any(hides) { Disclosure::Masked } else { Disclosure::Shown };
+        let path = path.to_string();
+        let subject = match path.strip_prefix('.') {
+            Some(path) => format!("`{}`: ", shown(path)),
+            None => String::new(),
+        };
+        let message = format!("{subject}{}", visible_or_hidden(&violation.message, disclosure));
+        ArgumentProblem { parameter: name, code: code::INVALID, message, help: None }
     }
 
     fn report_unknown(&mut self, name: &str) {

@@ -194,6 +194,8 @@ fields!(Program { name, platforms });
 fields!(Deprecation { message, alternative });
 fields!(Summary {
     description,
+    title,
+    group,
     version,
     kind,
     tags,
@@ -224,6 +226,8 @@ mod tests {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         Summary {
             description: Some("what it is for, ü".to_owned()),
+            title: Some("A title".to_owned()),
+            group: Some("g".to_owned()),
             version: Some("1.0".to_owned()),
             kind: Kind::Alias,
             tags: words("read net"),

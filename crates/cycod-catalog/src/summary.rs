@@ -9,6 +9,10 @@ use cycod_definition::{
 pub struct Summary {
     /// What it is for; an alias may have none of its own.
     pub description: Option<String>,
+    /// What people see instead of its name.
+    pub title: Option<String>,
+    /// The group it is listed under.
+    pub group: Option<String>,
     /// Its own version.
     pub version: Option<String>,
     /// How it does its work.
@@ -89,6 +93,8 @@ impl Summary {
         }
         Self {
             description: tool.description.clone(),
+            title: tool.title.clone(),
+            group: tool.group.clone(),
             version: tool.version.clone(),
             kind,
             tags: tool.tags.clone(),
@@ -105,7 +111,7 @@ impl Summary {
             required_variables,
             min_cycod_version: tool.min_cycod_version.clone(),
             deprecated: tool.deprecated.clone(),
-            parameters: count(tool.parameters.len()),
+            parameters: count(tool.given_parameters().count()),
             tests: count(tool.tests.len()),
             demands: tool.security.demands(),
             warnings: count(warnings),

@@ -3,7 +3,8 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use cycod_schema::{Schema, SchemaProblem, Violation};
+pub use cycod_schema::Violation as SchemaViolation;
+use cycod_schema::{Schema, SchemaProblem};
 use serde_json::Value as Json;
 
 /// A JSON Schema as its author wrote it, compiled when the first value is held against it.
@@ -25,7 +26,7 @@ impl JsonSchema {
     ///
     /// # Errors
     /// When this is no schema that can be applied.
-    pub fn violations(&self, value: &Json) -> Result<Vec<Violation>, &SchemaProblem> {
+    pub fn violations(&self, value: &Json) -> Result<Vec<SchemaViolation>, &SchemaProblem> {
         Ok(self.compiled()?.validate(value))
     }
 

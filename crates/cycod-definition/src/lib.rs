@@ -51,7 +51,7 @@ pub use format::FileFormat;
 pub use function_schema::{form_schema, function_schema};
 pub use host::Host;
 pub use interface::{Ask, Hints, Offer, Produces, TaskSupport, Whom};
-pub use json_schema::JsonSchema;
+pub use json_schema::{JsonSchema, SchemaViolation};
 pub use level::{Level, level};
 pub use load::{Loaded, load};
 pub use parameter::{Format, NamedTransform, Parameter, ParameterType, Shape, Transform, Validation};

@@ -135,7 +135,8 @@ impl Parameter {
         found.into_result(Fault::Type)?;
         let mut found = Findings::new(disclosure);
         check(&value, &self.validation, Place::Whole, &mut found);
-        if let Some(schema) = self.schema.as_ref().filter(|schema| schema.stands_alone()) {
+        if let Some(schema) = self.schema.as_ref().filter(|schema| found.violations.is_empty() && schema.stands_alone())
+        {
             found.violate(schema, &value);
         }
         found.into_result(Fault::Rule)?;

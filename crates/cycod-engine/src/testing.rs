@@ -12,7 +12,7 @@ use cycod_policy::{Nobody, Surface};
 use cycod_run::{Ignore, RunReport};
 use cycod_syntax::template::Template;
 
-use crate::{Control, Engine};
+use crate::{Control, Engine, ToolAnswer};
 
 /// The exit code of a call whose arguments do not fit.
 const WRONG_ARGUMENTS: i32 = 2;
@@ -214,6 +214,9 @@ impl Engine {
         let wanted = expected.exit_code.unwrap_or(0);
         if i64::from(report.exit_code) != wanted || report.cancelled {
             miss(format!("exit code {wanted}"), ending(report));
+        }
+        if let Some(problem) = ToolAnswer::of(plan.tool(), report).problem.filter(|_| report.success) {
+            miss("output as `produces` and `returns` promise it".to_owned(), problem.why);
         }
         let said = String::from_utf8_lossy(&report.transcript);
         let resolve = |template: &Template| plan.call.text(template, &NoSteps).map_err(|error| error.to_string());

@@ -193,7 +193,7 @@ impl Engine {
                 let json = self.text(ctx, json.into_value(), stopped)?;
                 match serde_json::from_str(&json) {
                     Ok(serde_json::Value::Null) => unusable("null"),
-                    Ok(value) => Ok(from_json(value)),
+                    Ok(value) => Ok(Value::from(value)),
                     Err(_) => unusable("nested too deeply"),
                 }
             }
@@ -253,30 +253,7 @@ fn size(value: &Value) -> usize {
 fn into_js<'js>(ctx: &Ctx<'js>, value: &Value) -> rquickjs::Result<rquickjs::Value<'js>> {
     match value {
         Value::Text(text) => Ok(rquickjs::String::from_str(ctx.clone(), text)?.into_value()),
-        value => ctx.json_parse(to_json(value).to_string()),
+        value => ctx.json_parse(value.to_json().to_string()),
     }
 }
 
-fn to_json(value: &Value) -> serde_json::Value {
-    match value {
-        Value::Null => serde_json::Value::Null,
-        Value::Bool(value) => (*value).into(),
-        Value::Number(text) => serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()),
-        Value::Text(text) => text.as_str().into(),
-        Value::List(items) => items.iter().map(to_json).collect(),
-        Value::Object(entries) => entries.iter().map(|(key, value)| (key.clone(), to_json(value))).collect(),
-    }
-}
-
-fn from_json(value: serde_json::Value) -> Value {
-    match value {
-        serde_json::Value::Null => Value::Null,
-        serde_json::Value::Bool(value) => Value::Bool(value),
-        serde_json::Value::Number(number) => Value::Number(number.to_string()),
-        serde_json::Value::String(text) => Value::Text(text),
-        serde_json::Value::Array(items) => Value::List(items.into_iter().map(from_json).collect()),
-        serde_json::Value::Object(entries) => {
-            Value::Object(entries.into_iter().map(|(key, value)| (key, from_json(value))).collect())
-        }
-    }
-}

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use cycod_call::{Given, NoSteps};
 use cycod_definition::{Literal, Platform, Tool, Value};
-use cycod_diagnostic::Span;
+use cycod_diagnostic::{Span, visible};
 use cycod_syntax::template::{Hole, HoleValue, Reference, Segment, Template};
 use expect_test::expect;
 
@@ -623,4 +623,191 @@ fn environment(name: &str) -> Segment {
     let of = Reference::Environment(name.to_owned());
     let value = HoleValue::Reference { of, transforms: Vec::new(), format: None };
     Segment::Hole(Hole { span: Span::new(0, 0), raw: false, value })
+}
+
+/// A tool with the schema of its arguments in YAML below `input-schema:`.
+fn check_schema(schema: &str, calls: &[&[&str]], expect: &expect_test::Expect) {
+    let schema: String = schema.trim_matches('\n').lines().map(|line| format!("  {line}\n")).collect();
+    let tool = tool(&format!("name: t\ndescription: d\nbash: echo $CYCOD_PARAMS\ninput-schema:\n{schema}"));
+    let call = |given: &&[&str]| format!("[{}]\n{}", visible(&given.join(" | ")), describe(&try_bind(&tool, given)));
+    expect.assert_eq(&calls.iter().map(call).collect::<String>());
+}
+
+#[test]
+fn all_arguments_are_held_to_the_schema_of_the_author() {
+    let schema = r##"
+type: object
+$defs: {address: {type: object, properties: {street: {type: string}}, required: [street], additionalProperties: false}}
+properties:
+  n: {type: integer, minimum: 1}
+  address: {$ref: "#/$defs/address"}
+  kind: {type: string, enum: [phone, email]}
+  phone: {type: string}
+  nothing: {type: [string, "null"]}
+required: [n]
+if: {properties: {kind: {const: phone}}, required: [kind]}
+then: {required: [phone]}
+"##;
+    check_schema(
+        schema,
+        &[
+            &["n=5"],
+            &["n:=5", "kind=phone", "phone=1"],
+            &["n:=5", "kind=phone"],
+            &["n:=0"],
+            &["n=many"],
+            &[],
+            &["n:=1", "address:={\"street\": \"x\"}"],
+            &["n:=1", "address={\"street\": \"x\"}"],
+            &["n:=1", "address:={\"street\": 1, \"more\": 2}"],
+            &["n:=1", "kind=phon"],
+            &["n:=1", "nothing:=null"],
+            &["n:=1", "phone:=null"],
+            &["n:=1", "adress:={}"],
+        ],
+        &expect![[r#"
+            [n=5]
+            n = 5 (given)
+            address = - (absent)
+            kind = - (absent)
+            phone = - (absent)
+            nothing = - (absent)
+            [n:=5 | kind=phone | phone=1]
+            n = 5 (given)
+            address = - (absent)
+            kind = "phone" (given)
+            phone = "1" (given)
+            nothing = - (absent)
+            [n:=5 | kind=phone]
+            invalid-argument: "phone" is a required property
+            [n:=0]
+            invalid-argument: `n`: 0 is less than the minimum of 1
+            [n=many]
+            wrong-argument-type: `n`: expected an integer, found `many`
+              help: write it in digits, such as `42`
+            []
+            missing-argument: `n` is required
+            [n:=1 | address:={"street": "x"}]
+            n = 1 (given)
+            address = {"street":"x"} (given)
+            kind = - (absent)
+            phone = - (absent)
+            nothing = - (absent)
+            [n:=1 | address={"street": "x"}]
+            n = 1 (given)
+            address = {"street":"x"} (given)
+            kind = - (absent)
+            phone = - (absent)
+            nothing = - (absent)
+            [n:=1 | address:={"street": 1, "more": 2}]
+            invalid-argument: `address.street`: 1 is not of type "string"
+            invalid-argument: `address`: Additional properties are not allowed ('more' was unexpected)
+            [n:=1 | kind=phon]
+            invalid-argument: `kind`: `phon` is not one of `phone`, `email`
+              help: did you mean `phone`?
+            [n:=1 | nothing:=null]
+            n = 1 (given)
+            address = - (absent)
+            kind = - (absent)
+            phone = - (absent)
+            nothing = null (given)
+            [n:=1 | phone:=null]
+            n = 1 (given)
+            address = - (absent)
+            kind = - (absent)
+            phone = - (absent)
+            nothing = - (absent)
+            [n:=1 | adress:={}]
+            unknown-argument: `adress` is not a parameter of `t`
+              help: did you mean `address`?
+        "#]],
+    );
+}
+
+#[test]
+fn null_is_an_argument_where_the_schema_says_so() {
+    check_schema(
+        "type: object\nproperties: {a: {type: [integer, \"null\"]}, b: {type: integer, default: 3}}\nrequired: [a, b]\n",
+        &[&["a:=null"], &["a:=1", "b:=null"], &[]],
+        &expect![[r#"
+            [a:=null]
+            a = null (given)
+            b = 3 (default)
+            [a:=1 | b:=null]
+            a = 1 (given)
+            b = 3 (default)
+            []
+            missing-argument: `a` is required
+        "#]],
+    );
+}
+
+#[test]
+fn an_open_schema_takes_more_than_it_names() {
+    let calls: &[&[&str]] = &[&["a:=1"], &["a:=1", "b:={\"c\": [1]}"], &["b=x\0y"]];
+    check_schema(
+        "type: object\nadditionalProperties: {type: object}\nproperties: {a: {}}\n",
+        calls,
+        &expect![[r#"
+        [a:=1]
+        a = 1 (given)
+        [a:=1 | b:={"c": [1]}]
+        a = 1 (given)
+        b = {"c":[1]} (given)
+        [b=x\u{0}y]
+        nul-in-value: the value of `b` holds a NUL character
+          help: no command can carry it; encode the value, for example as base64
+    "#]],
+    );
+    check_schema(
+        "type: object\n",
+        calls,
+        &expect![[r#"
+        [a:=1]
+        a = 1 (given)
+        [a:=1 | b:={"c": [1]}]
+        a = 1 (given)
+        b = {"c":[1]} (given)
+        [b=x\u{0}y]
+        nul-in-value: the value of `b` holds a NUL character
+          help: no command can carry it; encode the value, for example as base64
+    "#]],
+    );
+    check_schema(
+        "type: object\nadditionalProperties: false\nproperties: {a: {}}\n",
+        calls,
+        &expect![[r#"
+        [a:=1]
+        a = 1 (given)
+        [a:=1 | b:={"c": [1]}]
+        unknown-argument: `b` is not a parameter of `t`
+          help: did you mean `a`?
+        [b=x\u{0}y]
+        unknown-argument: `b` is not a parameter of `t`
+          help: did you mean `a`?
+    "#]],
+    );
+}
+
+#[test]
+fn a_parameter_is_held_to_its_own_schema() {
+    check_bind(
+        "
+A: {description: d, schema: {anyOf: [{type: integer, minimum: 3}, {const: all}]}}
+S: {description: d, sensitive: true, schema: {type: string, pattern: '^[a-z]+$'}}
+",
+        &[&["A:=5", "S=ab"], &["A=all"], &["A:=2"], &["S=S3CRET"]],
+        &expect![[r#"
+            [A:=5 | S=ab]
+            A = 5 (given)
+            S = "ab" (given, sensitive)
+            [A=all]
+            A = "all" (given)
+            S = - (absent, sensitive)
+            [A:=2]
+            invalid-argument: `A`: 2 is not valid under any of the schemas listed in the 'anyOf' keyword
+            [S=S3CRET]
+            invalid-argument: `S`: does not fit its schema
+        "#]],
+    );
 }

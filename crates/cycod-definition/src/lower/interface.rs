@@ -81,6 +81,12 @@ impl Lowering<'_> {
         Some((schema, parameters))
     }
 
+    /// The entries of the parameters that `input-schema` describes.
+    pub(crate) fn described<'a>(&self, view: &View<'a>) -> &'a [Entry] {
+        let properties = view.node("input-schema").and_then(|schema| schema.get("properties"));
+        properties.and_then(Node::as_mapping).unwrap_or_default()
+    }
+
     /// Holds the defaults in a schema against it.
     fn check_schema_defaults(&self, schema: &JsonSchema, entry: &Entry, parameters: &[Parameter]) {
         let default_of = |parameter: &Parameter| parameter.default.as_ref().and_then(super::static_value);
@@ -252,8 +258,7 @@ impl Lowering<'_> {
     /// Reads the questions; the parameters must be known.
     pub(crate) fn asks(&self, view: &View<'_>) -> Vec<Ask> {
         let mut known: HashSet<&str> = view.map("parameters").iter().map(|entry| entry.key.as_str()).collect();
-        let schema = view.node("input-schema").and_then(|node| node.get("properties")).and_then(Node::as_mapping);
-        known.extend(schema.unwrap_or_default().iter().map(|entry| entry.key.as_str()));
+        known.extend(self.described(view).iter().map(|entry| entry.key.as_str()));
         view.map("asks").iter().filter_map(|entry| self.ask(entry, &mut known)).collect()
     }
 

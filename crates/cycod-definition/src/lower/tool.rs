@@ -38,10 +38,10 @@ impl Lowering<'_> {
         }
         self.names.parameters = self.parameter_names(view);
         self.names.steps = view.objects("steps").iter().filter_map(|step| step.string("name")).collect();
-        let (input_schema, described) = self.input_schema(view).unzip();
+        let (input_schema, parameters) = self.input_schema(view).unzip();
         let fields = self.form_fields(view);
         let written: Vec<&Entry> = view.map("parameters").iter().collect();
-        self.parameters = described.unwrap_or_default();
+        self.parameters = parameters.unwrap_or_default();
         self.parameters.extend(self.lower_parameters(&written, &fields));
         self.parameters.extend(self.plain_answers(view));
         let description = view.string("description");
@@ -104,7 +104,7 @@ impl Lowering<'_> {
         };
         tool.uses_temp = self.uses_temp.get();
         self.check_ask_cycles(&tool, view);
-        crate::check::unused::check(&tool, &[written, fields].concat(), self);
+        crate::check::unused::check(&tool, &[written, fields, self.described(view).iter().collect()].concat(), self);
         crate::check::ignored::in_tool(&tool, view, self);
         crate::check::ignored::in_alias(&tool, view, self);
         (name, Some(tool))
@@ -180,8 +180,7 @@ impl Lowering<'_> {
     fn parameter_names(&self, view: &View<'_>) -> Vec<String> {
         let keys = |entries: &[Entry]| entries.iter().map(|entry| entry.key.clone()).collect::<Vec<_>>();
         let mut names = keys(view.map("parameters"));
-        let described = view.node("input-schema").and_then(|schema| schema.get("properties"));
-        names.extend(keys(described.and_then(|properties| properties.as_mapping()).unwrap_or_default()));
+        names.extend(keys(self.described(view)));
         names.extend(keys(view.map("default-parameters")));
         names.extend(self.form_fields(view).into_iter().map(|entry| entry.key.clone()));
         names.extend(self.plain_answers(view).into_iter().map(|parameter| parameter.name));

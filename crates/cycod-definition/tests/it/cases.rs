@@ -2169,3 +2169,569 @@ mod placing {
         );
     }
 }
+
+mod interface {
+    use super::*;
+
+    #[test]
+    fn interface_in_full() {
+        check(
+            r##"name: a
+title: A tool
+group: things
+description: b
+bash: echo "{n}"
+hints: {read-only: true, idempotent: true, open-world: false}
+input-schema:
+  type: object
+  $defs: {n: {type: integer}}
+  properties: {n: {$ref: "#/$defs/n", description: How many, x-mcp-header: N}}
+  required: [n]
+returns: {type: object, properties: {n: {type: integer}}}
+offer: {resource: "things://{n}/x"}
+reports: true
+task: required
+"##,
+            expect![""],
+        );
+    }
+
+    #[test]
+    fn snake_case_hints() {
+        check(
+            "name: a\ndescription: b\nbash: ls\nhints: {read_only: true, open_world: true}\n",
+            expect![[r#"
+            4:9-4:18 warning[key-synonym]: `read_only` is another name for `read-only`
+              fix: write `read-only`
+            4:26-4:36 warning[key-synonym]: `open_world` is another name for `open-world`
+              fix: write `open-world`
+        "#]],
+        );
+    }
+
+    #[test]
+    fn hints_that_contradict() {
+        check(
+            "name: a\ndescription: b\nbash: ls\nhints: {read-only: true, destructive: true}\n",
+            expect![[r#"
+            4:9-4:18 warning[contradicting-hints]: what changes nothing cannot do this
+              also 4:26: says that it changes something
+              help: remove one of the two
+        "#]],
+        );
+    }
+
+    #[test]
+    fn hints_against_tags() {
+        check(
+            "name: a\ndescription: b\nbash: ls\ntags: [write]\nhints: {read-only: true}\n",
+            expect![[r#"
+            5:9-5:18 warning[contradicting-hints]: what changes nothing cannot do this
+              also 4:8: says that it changes something
+              help: remove one of the two
+        "#]],
+        );
+    }
+
+    #[test]
+    fn hints_of_wrong_type() {
+        check(
+            "name: a\ndescription: b\nbash: ls\nhints: {read-only: yes, destuctive: true}\n",
+            expect![[r#"
+            4:20-4:23 error[wrong-type]: `read-only` takes `true` or `false`
+              fix: write `true`
+            4:25-4:35 warning[unknown-key]: `hints` has no key `destuctive`
+              help: did you mean `destructive`?
+              fix: write `destructive`
+        "#]],
+        );
+    }
+
+    #[test]
+    fn schemas_that_are_none() {
+        check(
+            "name: a\ndescription: b\nbash: ls\nreturns: {type: object, properties: {a: {type: int}}}\n",
+            expect![[r#"
+                4:48-4:51 error[invalid-schema]: `returns` is not a schema that can be used
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_schema_is_a_mapping() {
+        check(
+            "name: a\ndescription: b\nbash: ls\nreturns: true\n",
+            expect![[r#"
+            4:10-4:14 error[wrong-type]: `returns` takes a JSON Schema
+        "#]],
+        );
+    }
+
+    #[test]
+    fn no_other_document_is_fetched() {
+        check(
+            r#"name: a
+description: b
+bash: ls
+returns:
+  properties:
+    a: {$ref: "https://example.com/a.json"}
+"#,
+            expect![[r#"
+                6:15-6:43 error[invalid-schema]: `returns` is not a schema that can be used
+            "#]],
+        );
+    }
+
+    #[test]
+    fn patterns_in_schemas_are_linear() {
+        check(
+            "name: a\ndescription: b\nbash: ls\nreturns: {type: string, pattern: \"(?=a)\"}\n",
+            expect![[r#"
+            4:34-4:41 error[invalid-schema]: `returns` is not a schema that can be used
+        "#]],
+        );
+    }
+
+    #[test]
+    fn an_input_schema_is_of_an_object() {
+        check(
+            "name: a\ndescription: b\nbash: ls\ninput-schema: {type: array}\n",
+            expect![[r#"
+            4:22-4:27 error[invalid-schema]: `input-schema` is not a schema that can be used
+        "#]],
+        );
+    }
+
+    #[test]
+    fn an_input_schema_beside_parameters() {
+        check(
+            r#"name: a
+description: b
+bash: ls {A}
+parameters: {A: {description: c}}
+input-schema: {type: object}
+"#,
+            expect![[r#"
+                4:1-4:11 error[two-schemas]: `parameters` and `input-schema` say the same thing twice
+                  also 5:1: here as well
+                  help: keep one of them
+            "#]],
+        );
+    }
+
+    #[test]
+    fn defaults_in_an_input_schema() {
+        check(
+            r#"name: a
+description: b
+bash: ls {A} {B}
+input-schema: {type: object, properties: {A: {type: integer, default: many}, B: {default: 1}}}
+"#,
+            expect![[r#"
+                4:71-4:75 error[invalid-default]: the default of `A`: "many" is not of type "integer"
+            "#]],
+        );
+    }
+
+    #[test]
+    fn unused_properties_of_an_input_schema() {
+        check(
+            r#"name: a
+description: b
+bash: ls
+input-schema: {type: object, properties: {A: {type: integer}}}
+"#,
+            expect![[r#"
+                4:43-4:44 warning[unused-parameter]: parameter `A` is never used
+                  help: write `{A}` where its value belongs, or remove it
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_schema_beside_a_type() {
+        check(
+            r#"name: a
+description: b
+bash: ls {A}
+parameters: {A: {description: c, type: string, validation: {minLength: 1}, schema: {type: string}}}
+"#,
+            expect![[r#"
+                4:34-4:38 error[two-schemas]: `type` and `schema` say the same thing twice
+                  also 4:76: here as well
+                  help: keep one of them
+                4:48-4:58 error[two-schemas]: `validation` and `schema` say the same thing twice
+                  also 4:76: here as well
+                  help: keep one of them
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_parameters_schema_stands_alone() {
+        check(
+            r##"name: a
+description: b
+bash: ls {A}
+parameters: {A: {description: c, schema: {$ref: "#/$defs/a", $defs: {a: {type: string}}}}}
+"##,
+            expect![[r#"
+                4:42-4:89 error[invalid-schema]: `schema` is not a schema that can be used
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_default_against_its_schema() {
+        check(
+            r#"name: a
+description: b
+bash: ls {A}
+parameters: {A: {description: c, default: [1, x], schema: {type: array, items: {type: integer}}}}
+"#,
+            expect![[r#"
+                4:47-4:48 error[invalid-default]: the default of `A[1]`: "x" is not of type "integer"
+            "#]],
+        );
+    }
+
+    #[test]
+    fn produces_short_names() {
+        check(
+            "name: a\ndescription: b\nbash: ls\nproduces: json\n",
+            expect![[r#"
+            4:11-4:15 error[unknown-choice]: `produces` cannot be `json`
+              fix: write `application/json`
+        "#]],
+        );
+    }
+
+    #[test]
+    fn produces_anything_else() {
+        check(
+            "name: a\ndescription: b\nbash: ls\nproduces: a picture\n",
+            expect![[r#"
+            4:11-4:20 error[unknown-choice]: `produces` cannot be `a picture`
+        "#]],
+        );
+    }
+
+    #[test]
+    fn returns_and_no_json() {
+        check(
+            "name: a\ndescription: b\nbash: ls\nproduces: text/plain\nreturns: {type: object}\n",
+            expect![[r#"
+            4:11-4:21 error[returns-no-json]: `returns` describes JSON, and this is another thing
+              also 5:1: described here
+              help: remove `produces`, or remove `returns`
+        "#]],
+        );
+    }
+
+    #[test]
+    fn offers_of_no_kind() {
+        check(
+            "name: a\ndescription: b\nbash: ls\noffer: promt\n",
+            expect![[r#"
+            4:8-4:13 error[unknown-choice]: `offer` cannot be `promt`
+              help: did you mean `prompt`?
+              fix: write `prompt`
+        "#]],
+        );
+    }
+
+    #[test]
+    fn offers_as_a_list() {
+        check(
+            "name: a\ndescription: b\nbash: ls\noffer: [tool]\n",
+            expect![[r#"
+            4:8-4:14 error[wrong-type]: `offer` takes `tool` or `prompt` or a mapping, not a list
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_resource_with_another_key() {
+        check(
+            "name: a\ndescription: b\nbash: ls\noffer: {uri: \"a:b\"}\n",
+            expect![[r#"
+            4:8-4:20 error[invalid-uri]: a resource needs its address
+              help: write an address such as `notes://today` or `notes://{DAY}`
+            4:9-4:12 warning[unknown-key]: a resource has no key `uri`
+        "#]],
+        );
+    }
+
+    #[test]
+    fn addresses_that_are_none() {
+        check(
+            "name: a\ndescription: b\nbash: ls\noffer: {resource: notes}\n",
+            expect![[r#"
+            4:19-4:24 error[invalid-uri]: `notes` is not the address of a resource: it has no scheme, as in `notes:`
+              help: write an address such as `notes://today` or `notes://{DAY}`
+        "#]],
+        );
+    }
+
+    #[test]
+    fn addresses_with_other_templates() {
+        check(
+            r#"name: a
+description: b
+bash: ls {A}
+parameters: {A: {description: c}}
+offer: {resource: "notes:{+A}"}
+"#,
+            expect![[r#"
+                5:19-5:31 error[invalid-uri]: `notes:{+A}` is not the address of a resource: only a parameter's name can stand in braces
+                  help: write an address such as `notes://today` or `notes://{DAY}`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn addresses_with_open_braces() {
+        check(
+            r#"name: a
+description: b
+bash: ls {A}
+parameters: {A: {description: c}}
+offer: {resource: "notes:{A"}
+"#,
+            expect![[r#"
+                5:19-5:29 error[invalid-uri]: `notes:{A` is not the address of a resource: a brace is not closed
+                  help: write an address such as `notes://today` or `notes://{DAY}`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn addresses_of_unknown_parameters() {
+        check(
+            r#"name: a
+description: b
+bash: ls {DAY}
+parameters: {DAY: {description: c}}
+offer: {resource: "notes:{DAYS}"}
+"#,
+            expect![[r#"
+                5:19-5:33 error[unknown-parameter]: the address refers to `DAYS`, which is not a parameter
+                  help: did you mean `DAY`?
+            "#]],
+        );
+    }
+
+    #[test]
+    fn resources_that_need_more() {
+        check(
+            r#"name: a
+description: b
+bash: ls {A} {B} {C}
+parameters:
+  A: {description: c, required: true}
+  B: {description: c, required: true}
+  C: {description: c}
+offer: {resource: "notes:{A}"}
+"#,
+            expect![[r#"
+                8:19-8:30 error[resource-needs-value]: nobody can give `B` to a resource of this address
+                  help: write `{B}` into the address, or give the parameter a default
+            "#]],
+        );
+    }
+
+    #[test]
+    fn questions_for_nobody_and_several() {
+        check(
+            r#"name: a
+description: b
+bash: ls
+asks:
+  one: {}
+  two:
+  three: {person: A?, model: B?}
+  four: {roots: false}
+"#,
+            expect![[r#"
+                5:3-5:6 error[whom-to-ask]: question `one` is for nobody
+                  help: give it exactly one of `person`, `model` and `roots`
+                6:3-6:6 error[whom-to-ask]: question `two` is for nobody
+                  help: give it exactly one of `person`, `model` and `roots`
+                7:3-7:8 error[whom-to-ask]: question `three` is for several at once
+                  help: give it exactly one of `person`, `model` and `roots`
+                8:3-8:7 error[whom-to-ask]: question `four` is for nobody
+                  help: give it exactly one of `person`, `model` and `roots`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn questions_with_useless_keys() {
+        check(
+            r#"name: a
+description: b
+bash: ls
+asks:
+  one: {person: A?, max-tokens: 5}
+  two: {model: B?, fields: {c: {}}}
+"#,
+            expect![[r#"
+                5:21-5:31 warning[unused-key]: `max-tokens` has no effect without `model`
+                6:20-6:26 warning[unused-key]: `fields` has no effect without `person`
+                6:29-6:30 warning[unused-parameter]: parameter `c` is never used
+                  help: write `{c}` where its value belongs, or remove it
+            "#]],
+        );
+    }
+
+    #[test]
+    fn names_of_questions() {
+        check(
+            "name: a\ndescription: b\nbash: ls\nasks:\n  1st: {person: A?}\n",
+            expect![[r#"
+            5:3-5:6 error[invalid-name]: `1st` cannot name a question
+        "#]],
+        );
+    }
+
+    #[test]
+    fn answers_with_taken_names() {
+        check(
+            r#"name: a
+description: b
+bash: ls {x} {y}
+parameters: {x: {description: c}}
+asks:
+  x: {model: A?}
+  q: {person: B?, fields: {y: {}}}
+  r: {person: C?, fields: {y: {}}}
+"#,
+            expect![[r#"
+                6:3-6:4 error[duplicate-parameter]: `x` is the name of two things that hold a value
+                  help: give the answer another name
+                8:28-8:29 error[duplicate-parameter]: `y` is the name of two things that hold a value
+                  help: give the answer another name
+            "#]],
+        );
+    }
+
+    #[test]
+    fn answers_beside_an_input_schema() {
+        check(
+            r#"name: a
+description: b
+bash: ls {x}
+input-schema: {type: object, properties: {x: {}}}
+asks:
+  x: {model: A?}
+"#,
+            expect![[r#"
+                6:3-6:4 error[duplicate-parameter]: `x` is the name of two things that hold a value
+                  help: give the answer another name
+            "#]],
+        );
+    }
+
+    #[test]
+    fn fields_that_no_form_has() {
+        check(
+            r#"name: a
+description: b
+bash: ls {o} {l} {a} {c}
+asks:
+  q:
+    person: B?
+    fields:
+      o: {type: object}
+      l: {type: array}
+      a: {type: any}
+      c: {type: array, validation: {items: {type: string, enum: [x, y]}}}
+"#,
+            expect![[r#"
+                8:7-8:8 error[form-field]: `o` cannot be asked of a person
+                  help: make it a string, a number, an integer, a boolean, or an array of choices
+                9:7-9:8 error[form-field]: `l` cannot be asked of a person
+                  help: say in `validation.items.enum` what there is to choose from
+                10:7-10:8 error[form-field]: `a` cannot be asked of a person
+                  help: make it a string, a number, an integer, a boolean, or an array of choices
+            "#]],
+        );
+    }
+
+    #[test]
+    fn questions_in_a_circle() {
+        check(
+            r#"name: a
+description: b
+bash: ls {x} {y}
+asks:
+  x: {model: "A {y}?"}
+  q: {person: B?, fields: {y: {default: "{z}"}, z: {default: "{x}"}}}
+"#,
+            expect![[r#"
+                5:3-5:4 error[ask-cycle]: questions wait for each other's answers: `x` → `x`
+                  help: ask one of them without the other's answer
+            "#]],
+        );
+    }
+
+    #[test]
+    fn unused_answers() {
+        check(
+            r#"name: a
+description: b
+bash: ls
+asks:
+  sure: {person: Sure?}
+  q: {person: B?, fields: {y: {}}}
+"#,
+            expect![[r#"
+                6:28-6:29 warning[unused-parameter]: parameter `y` is never used
+                  help: write `{y}` where its value belongs, or remove it
+            "#]],
+        );
+    }
+
+    #[test]
+    fn misspelt_answers_in_words() {
+        check(
+            "name: a\ndescription: b\nbash: ls {x}\nasks:\n  x: {model: \"A {Y}?\"}\n",
+            expect![[r#"
+            5:18-5:19 warning[misspelt-placeholder]: `Y` is no parameter; its value is taken from the environment
+              help: did you mean `x`?
+        "#]],
+        );
+    }
+
+    #[test]
+    fn an_alias_asks_nothing_itself() {
+        check(
+            r#"name: a
+type: alias
+base-tool: b
+asks: {sure: {person: Sure?}}
+returns: {type: object}
+offer: prompt
+title: T
+"#,
+            expect![[r#"
+                4:1-4:5 warning[ignored-by-alias]: `asks` has no effect on an alias
+                  help: set it in `b`, or remove it
+                5:1-5:8 warning[ignored-by-alias]: `returns` has no effect on an alias
+                  help: set it in `b`, or remove it
+            "#]],
+        );
+    }
+
+    #[test]
+    fn reports_of_a_tool_that_only_calls() {
+        check(
+            "name: a\ndescription: b\nuse-tool: c\nreports: true\n",
+            expect![[r#"
+            4:1-4:8 warning[ignored-with-use-tool]: `reports` has no effect on a tool that only calls others
+              help: give the tool a parameter for it and set that in `with`, or remove the key
+        "#]],
+        );
+    }
+}

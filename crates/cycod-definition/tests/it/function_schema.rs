@@ -1,6 +1,6 @@
 //! What models are told about a tool.
 
-use cycod_definition::function_schema;
+use cycod_definition::{form_schema, function_schema};
 use expect_test::{Expect, expect};
 
 use crate::{report, spec::examples};
@@ -149,4 +149,124 @@ function-calling: {schema-generation: {include-descriptions: false, include-defa
               }
             }"#]],
     );
+}
+
+#[test]
+fn what_its_author_wrote_out_stays_word_for_word() {
+    check(
+        r##"
+description: d
+bash: ls {A}
+input-schema:
+  $schema: https://json-schema.org/draft/2020-12/schema
+  type: object
+  $defs: {a: {$anchor: a, type: [integer, "null"], minimum: 0.50}}
+  properties: {A: {$ref: "#/$defs/a", x-mcp-header: A}}
+  anyOf: [{required: [A]}, {maxProperties: 0}]
+asks: {sure: {person: Sure?}}
+"##,
+        expect![[r##"
+            {
+              "name": "tool",
+              "description": "d",
+              "parameters": {
+                "$schema": "https://json-schema.org/draft/2020-12/schema",
+                "type": "object",
+                "$defs": {
+                  "a": {
+                    "$anchor": "a",
+                    "type": [
+                      "integer",
+                      "null"
+                    ],
+                    "minimum": 0.5
+                  }
+                },
+                "properties": {
+                  "A": {
+                    "$ref": "#/$defs/a",
+                    "x-mcp-header": "A"
+                  }
+                },
+                "anyOf": [
+                  {
+                    "required": [
+                      "A"
+                    ]
+                  },
+                  {
+                    "maxProperties": 0
+                  }
+                ]
+              }
+            }"##]],
+    );
+}
+
+#[test]
+fn answers_are_not_shown_and_schemas_of_parameters_stay() {
+    check(
+        r#"
+description: d
+bash: ls {A} {B} {C}
+parameters:
+  A: {description: a, required: true, schema: {anyOf: [{type: integer}, {const: all}], description: other}}
+  B: {schema: {type: string, format: date, description: b, default: "2026-01-01"}}
+asks: {q: {person: Which?, fields: {C: {required: true}}}, sure: {person: Sure?}}
+"#,
+        expect![[r#"
+            {
+              "name": "tool",
+              "description": "d",
+              "parameters": {
+                "type": "object",
+                "properties": {
+                  "A": {
+                    "anyOf": [
+                      {
+                        "type": "integer"
+                      },
+                      {
+                        "const": "all"
+                      }
+                    ],
+                    "description": "a"
+                  },
+                  "B": {
+                    "type": "string",
+                    "format": "date",
+                    "description": "b",
+                    "default": "2026-01-01"
+                  }
+                },
+                "required": [
+                  "A"
+                ]
+              }
+            }"#]],
+    );
+}
+
+#[test]
+fn forms_are_flat() {
+    let (loaded, lines) = report(
+        r#"
+description: d
+bash: ls {A} {B} {C}
+asks:
+  q:
+    person: Which?
+    fields:
+      A: {description: a, required: true, validation: {pattern: "^x", minLength: 1, maxLength: 9}}
+      B: {type: integer, default: 5, validation: {minimum: 1, exclusiveMaximum: 9, multipleOf: 1}}
+      C: {schema: {type: array, items: {anyOf: [{const: x, title: X}]}}}
+  sure: {person: Sure?}
+"#,
+        Some("tool"),
+    );
+    let tool = loaded.tool.unwrap_or_else(|| panic!("the tool loads:\n{lines}"));
+    let forms: Vec<String> = tool.asks.iter().map(|ask| form_schema(&tool, ask).to_string()).collect();
+    expect![[r#"
+        {"type":"object","properties":{"A":{"type":"string","description":"a","minLength":1,"maxLength":9},"B":{"type":"integer","minimum":1},"C":{"type":"array","items":{"anyOf":[{"const":"x","title":"X"}]}}},"required":["A"]}
+        {"type":"object","properties":{}}"#]].assert_eq(&forms.join("\n"));
 }
