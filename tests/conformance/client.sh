@@ -13,8 +13,8 @@ shift 2
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root"
-cargo build --quiet -p cycod-mcp-client --example conformance
-driver=${CARGO_TARGET_DIR:-$root/target}/debug/examples/conformance
+built=$(cargo build --quiet -p cycod-mcp-client --example conformance --message-format json)
+driver=$(echo "$built" | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p')
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 

