@@ -11,7 +11,7 @@ use crate::warden;
 /// once, so nothing can leak from one run to the next: not the environment, the directory, the umask, descriptors, traps,
 /// options or background jobs. The pool learns from the runs that are made with it
 /// ([`Session::run_with`](crate::Session::run_with)): what has been run twice in the same environment, directory and limits is
-/// prepared for a third time, by a thread of the pool, while no more runs are under way than there are processors.
+/// prepared for a third time, by a thread of the pool, when a run is over and no more are under way than there are processors.
 ///
 /// Whatever cannot be prepared without a visible difference is started as ever: another program than `bash`; one that has
 /// our terminal or a script; a program text of more than 64 KiB, or one that asks for what differs. What differs without

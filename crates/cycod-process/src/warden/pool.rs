@@ -10,7 +10,7 @@ use super::prepared::{Key, Prepared, Unprepared};
 use super::{Session, lock};
 use crate::PoolSize;
 
-/// How often the shelves are looked through when nothing happens.
+/// How often the shelves are looked through when no run ends.
 const ROUND: Duration = Duration::from_secs(1);
 /// How many shelves there are at the most: what is known of a key is small, but the key holds an environment.
 const SHELVES: usize = 64;
@@ -63,7 +63,8 @@ enum Nature {
     Other,
 }
 
-/// A run under way; while there are many, nothing is prepared.
+/// A run under way. While there are many nothing is prepared, and when one is over there may be time for it: a shell that
+/// is prepared beside a run takes what the run needs.
 pub(super) struct Visit<'a>(&'a Shared);
 
 impl Pool {
@@ -87,18 +88,18 @@ impl Pool {
 
     /// Takes a shell off its shelf and gives it its program; or learns that there should be one.
     pub(super) fn take(&self, key: Key, text: &OsStr) -> Option<(Warden, Pipes)> {
-        let mut state = lock(&self.shared.state);
+        let mut guard = lock(&self.shared.state);
+        let state = &mut *guard;
         let Some(shelf) = state.shelves.get_mut(&key) else {
             state.add_shelf(key);
             return None;
         };
         shelf.used = Instant::now();
-        let taken = shelf.take();
+        let taken = shelf.take(&mut state.outdated);
         if taken.is_none() && shelf.nature != Nature::Other {
             shelf.wanted = (shelf.wanted * 2).clamp(1, self.shared.size.alike);
         }
-        drop(state);
-        self.shared.bell.notify_one();
+        drop(guard);
         let released = taken?.release(&key, text);
         let mut state = lock(&self.shared.state);
         if released.is_some() {
@@ -143,25 +144,32 @@ impl Drop for Visit<'_> {
     fn drop(&mut self) {
         let mut state = lock(&self.0.state);
         state.visits -= 1;
-        if state.visits == self.0.processors {
-            self.0.bell.notify_one();
-        }
+        self.0.bell.notify_one();
     }
 }
 
 impl Shelf {
-    fn take(&mut self) -> Option<Prepared> {
-        let first = self.ready.pop_front()?;
-        match self.nature {
-            Nature::Waits => {}
-            _ if first.has_ended() => self.nature = Nature::Other,
-            _ if first.waits() => self.nature = Nature::Waits,
-            _ => {
-                self.ready.push_front(first);
-                return None;
+    /// Takes one that waits, as far as is known; those that have ended are put aside.
+    fn take(&mut self, outdated: &mut Vec<Prepared>) -> Option<Prepared> {
+        while let Some(first) = self.ready.pop_front() {
+            if first.has_ended() {
+                outdated.push(first);
+                // One whose like has waited was killed.
+                if self.nature == Nature::Unknown {
+                    self.nature = Nature::Other;
+                }
+                continue;
             }
+            if self.nature == Nature::Unknown && first.waits() {
+                self.nature = Nature::Waits;
+            }
+            if self.nature == Nature::Waits {
+                return Some(first);
+            }
+            self.ready.push_front(first);
+            break;
         }
-        (self.nature == Nature::Waits).then_some(first)
+        None
     }
 }
 

@@ -308,6 +308,8 @@ fn a_dead_one_is_not_used() {
         let run = run_with(&pool, &spec);
         assert_eq!((run.out(), run.ended.ending), ("alive\n", Ending::Exited(0)));
     }
+    // The death of one is no reason to prepare no other.
+    run_prepared(&pool, &spec);
 }
 
 #[test]
