@@ -53,14 +53,14 @@ impl Consents {
 
     /// Changes what is in the file now: another process may have written it since it was read.
     fn change(&mut self, change: impl FnOnce(&mut BTreeMap<String, Value>) -> bool) -> Result<(), FileError> {
-        let target = Target { path: &self.path, within: None, privacy: Privacy::Always };
+        let target = Target { path: &self.path, within: None };
         self.given = file::change(target, |text| {
             let mut given = match text.filter(|text| !text.trim_ascii().is_empty()) {
                 Some(text) => parse(text).ok_or_else(|| unreadable(&self.path, text))?,
                 None => BTreeMap::new(),
             };
             let change = if change(&mut given) {
-                Change::Write(format!("{:#}\n", json!({"consents": &given})))
+                Change::Write(format!("{:#}\n", json!({"consents": &given})), Privacy::Always)
             } else {
                 Change::Nothing
             };

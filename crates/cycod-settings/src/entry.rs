@@ -55,10 +55,12 @@ pub(crate) struct Dialect {
     pub(crate) timeout_unit: u64,
     /// Whether keys of ours are known: in other programs' files they would mean something else.
     pub(crate) is_ours: bool,
+    /// Whether `${` means nothing there, and so is to stand for itself.
+    pub(crate) is_literal: bool,
 }
 
 /// How we write.
-pub(crate) const OURS: Dialect = Dialect { timeout_unit: 1, is_ours: true };
+pub(crate) const OURS: Dialect = Dialect { timeout_unit: 1, is_ours: true, is_literal: false };
 
 impl Entry {
     /// An entry that says nothing but how to get to the server.
@@ -90,14 +92,15 @@ impl Entry {
         }
         let at = |note: String| Wrong::new(node.span.start, note);
         notes.append(&mut parts.notes);
-        if parts.kind.as_deref() == Some("sse") {
+        let kind = parts.kind.as_deref().map(folded);
+        if kind.as_deref() == Some("sse") {
             return Err(at(
                 "it is reached over the old SSE transport, which we do not speak; many servers have an address for \
                            streamable HTTP as well"
                     .to_owned(),
             ));
         }
-        let transport = match (parts.command, parts.url, parts.kind.as_deref()) {
+        let transport = match (parts.command, parts.url, kind.as_deref()) {
             (Some(_), Some(_), None) => {
                 return Err(at("`command` and `url` exclude each other: is it started or reached?".to_owned()));
             }
@@ -118,10 +121,13 @@ impl Entry {
             }
             (_, _, Some("stdio" | "local")) => return Err(at("`command` is missing".to_owned())),
             (_, _, Some("http" | "streamablehttp" | "remote")) => return Err(at("`url` is missing".to_owned())),
-            (_, _, Some(kind)) => return Err(at(format!("`type: {kind}` is none that we speak: stdio or http"))),
+            (_, _, Some(_)) => {
+                let kind = parts.kind.unwrap_or_default();
+                return Err(at(format!("`{kind}` is no `type` that we speak: stdio or http")));
+            }
             (None, None, None) => return Err(at("neither `command` nor `url` says how to get to it".to_owned())),
         };
-        let entry = Self {
+        let mut entry = Self {
             transport,
             timeout: parts.timeout.map(Duration::from_millis),
             enabled: parts.enabled.unwrap_or(true),
@@ -129,6 +135,12 @@ impl Entry {
             env_inherit: parts.env_inherit,
             levels: parts.levels,
         };
+        if dialect.is_literal {
+            entry.texts_mut().for_each(|text| *text = text.replace("${", "$${"));
+        }
+        if let Transport::Http { headers, .. } = &mut entry.transport {
+            headers.append(&mut parts.references);
+        }
         entry.check().map_err(at)?;
         Ok(entry)
     }
@@ -239,6 +251,8 @@ struct Parts {
     kind: Option<String>,
     url: Option<String>,
     headers: Vec<(String, String)>,
+    /// Headers whose values are variables by another way of saying so.
+    references: Vec<(String, String)>,
     timeout: Option<u64>,
     enabled: Option<bool>,
     tools: Option<Vec<String>>,
@@ -272,14 +286,14 @@ impl Parts {
             "args" | "arguments" => self.args = texts(node)?,
             "env" | "environment" => self.env = pairs(node)?,
             "cwd" | "workingdirectory" => self.cwd = Some(text(node)?),
-            "type" | "transport" => self.kind = Some(folded(&text(node)?)),
+            "type" | "transport" => self.kind = Some(text(node)?),
             "url" | "serverurl" | "httpurl" => self.url = Some(text(node)?),
             "headers" | "httpheaders" => self.headers.extend(pairs(node)?),
             "bearertokenenvvar" => {
-                self.headers.push(("Authorization".to_owned(), format!("Bearer ${{{}}}", text(node)?)));
+                self.references.push(("Authorization".to_owned(), format!("Bearer ${{{}}}", text(node)?)));
             }
             "envhttpheaders" => {
-                self.headers
+                self.references
                     .extend(pairs(node)?.into_iter().map(|(name, variable)| (name, format!("${{{variable}}}"))));
             }
             "timeout" => self.timeout = Some(milliseconds(node, dialect.timeout_unit)?),

@@ -109,8 +109,8 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, FileError> {
 pub(crate) enum Change {
     /// It stays as it is.
     Nothing,
-    /// It holds this text.
-    Write(String),
+    /// It holds this text, and so many may read it.
+    Write(String, Privacy),
     /// It goes.
     Remove,
 }
@@ -122,8 +122,6 @@ pub(crate) struct Target<'a> {
     pub(crate) path: &'a Path,
     /// The project that a link must not leave.
     pub(crate) within: Option<&'a Path>,
-    /// Whether only its owner may read it: always, when it is new, or as it was.
-    pub(crate) privacy: Privacy,
 }
 
 /// Who may read a file that is written.
@@ -155,7 +153,7 @@ pub(crate) fn change<T>(
             fs::remove_file(&real).map_err(io_error("remove", &real))?;
             return Ok(result);
         }
-        Change::Write(text) => {
+        Change::Write(text, privacy) => {
             let _lock = match lock {
                 Some(lock) => lock,
                 None => {
@@ -163,7 +161,7 @@ pub(crate) fn change<T>(
                     self::lock(directory)?
                 }
             };
-            write(&real, before.as_deref(), &text, target.privacy)?;
+            write(&real, before.as_deref(), &text, privacy)?;
         }
     }
     Ok(result)

@@ -27,6 +27,8 @@ pub struct Found {
     pub name: String,
     /// Where it stands.
     pub at: Position,
+    /// Whether it starts our own server, which we need not take over.
+    pub is_cycod: bool,
     /// What is said about it, in our words; or why it cannot be used here.
     pub entry: Result<Entry, String>,
     /// What could not be carried over.
@@ -122,12 +124,13 @@ fn looks_like_a_server(node: &Node) -> bool {
 }
 
 fn found(member: &Member, of: Option<&McpHost>, host: &Host, source: &SourceFile) -> Found {
-    let dialect = Dialect { timeout_unit: of.map_or(1, |host| host.timeout_unit), is_ours: false };
+    let variables = of.map_or(Variables::Prefixed, |host| host.variables);
+    let timeout_unit = of.map_or(1, |host| host.timeout_unit);
+    let dialect = Dialect { timeout_unit, is_ours: false, is_literal: variables == Variables::None };
     let mut wrongs = Vec::new();
     let entry = Entry::read(&member.value, dialect, &mut wrongs);
     let mut notes: Vec<String> = wrongs.into_iter().map(|note| note.message).collect();
     let entry = entry.map_err(|wrong| wrong.message).map(|mut entry| {
-        let variables = of.map_or(Variables::Prefixed, |host| host.variables);
         for text in entry.texts_mut() {
             *text = translate(text, variables, host, &mut notes);
         }
@@ -144,15 +147,11 @@ fn found(member: &Member, of: Option<&McpHost>, host: &Host, source: &SourceFile
         }
         entry
     });
-    // Else we would offer our own tools to ourselves.
-    let entry = entry.and_then(|entry| match is_ours(&entry.to_json()) {
-        true => Err("it starts cycod itself".to_owned()),
-        false => Ok(entry),
-    });
+    let is_cycod = entry.as_ref().is_ok_and(|entry| is_ours(&entry.to_json()));
     let name = name_here(&member.key);
     notes.dedup();
     let at = source.position(u32::try_from(member.key_span.start).unwrap_or(u32::MAX));
-    Found { called: member.key.clone(), name, at, entry, notes }
+    Found { called: member.key.clone(), name, at, is_cycod, entry, notes }
 }
 
 /// The name that comes nearest to what a server is called elsewhere.
@@ -172,8 +171,7 @@ fn name_here(called: &str) -> String {
 /// Writes references as we do; what cannot be said in our words is noted.
 fn translate(text: &str, variables: Variables, host: &Host, notes: &mut Vec<String>) -> String {
     match variables {
-        Variables::None => text.replace("${", "$${"),
-        Variables::Braces => text.to_owned(),
+        Variables::None | Variables::Braces => text.to_owned(),
         Variables::Bare => bare(text),
         Variables::Prefixed => pieces(text)
             .into_iter()

@@ -88,7 +88,7 @@ impl Offer {
                 Format::Toml => toml::append(text, host.table, &self.name, &entry),
             };
             match found {
-                None => Ok((Change::Write(added(text)?), Done::Added)),
+                None => Ok((Some(Some(added(text)?)), Done::Added)),
                 Some(old) if is_ours(&old) => {
                     let mut after = text.to_owned();
                     let members = entry.as_object().into_iter().flatten();
@@ -99,19 +99,15 @@ impl Offer {
                             Format::Toml => toml::set_key(&after, host.table, &self.name, key, value)?,
                         };
                     }
-                    Ok(if after == text {
-                        (Change::Nothing, Done::Unchanged)
-                    } else {
-                        (Change::Write(after), Done::Updated)
-                    })
+                    Ok(if after == text { (None, Done::Unchanged) } else { (Some(Some(after)), Done::Updated) })
                 }
-                Some(_) if !replace => Ok((Change::Nothing, Done::Foreign)),
+                Some(_) if !replace => Ok((None, Done::Foreign)),
                 Some(_) => {
                     let after = match host.format {
                         Format::Json => edit::set(text, &path, &entry)?,
                         Format::Toml => added(&toml::remove(text, host.table, &self.name)?.unwrap_or_default())?,
                     };
-                    Ok((Change::Write(after), Done::Replaced))
+                    Ok((Some(Some(after)), Done::Replaced))
                 }
             }
         })
@@ -124,25 +120,35 @@ impl Offer {
 /// When the file cannot be understood or written: then it is left as it was.
 pub fn uninstall(host: &McpHost, file: &HostFile, name: &str, force: bool) -> Result<Done, FileError> {
     change(file, |text| match find(text, host, name)? {
-        None => Ok((Change::Nothing, Done::Missing)),
-        Some(old) if !is_ours(&old) && !force => Ok((Change::Nothing, Done::Foreign)),
+        None => Ok((None, Done::Missing)),
+        Some(old) if !is_ours(&old) && !force => Ok((None, Done::Foreign)),
         Some(_) => {
             let after = match host.format {
                 Format::Json => edit::remove(text, host.table, name)?,
                 Format::Toml => toml::remove(text, host.table, name)?,
             };
-            Ok((after.map_or(Change::Remove, Change::Write), Done::Removed))
+            Ok((Some(after), Done::Removed))
         }
     })
 }
 
-fn change(file: &HostFile, edit: impl FnOnce(&str) -> Result<(Change, Done), Wrong>) -> Result<Done, FileError> {
+/// Changes a file of a host: `edit` returns nothing to leave it, no text to remove it.
+fn change(
+    file: &HostFile,
+    edit: impl FnOnce(&str) -> Result<(Option<Option<String>>, Done), Wrong>,
+) -> Result<Done, FileError> {
     // What a host adds to the user's file later may be secret.
     let privacy = if file.project.is_some() { Privacy::Usual } else { Privacy::WhenNew };
-    let target = Target { path: &file.path, within: file.project.as_deref(), privacy };
+    let target = Target { path: &file.path, within: file.project.as_deref() };
     file::change(target, |text| {
         let text = text.unwrap_or_default();
-        edit(text).map_err(|wrong| FileError::wrong(&file.path, text, &wrong))
+        let (after, done) = edit(text).map_err(|wrong| FileError::wrong(&file.path, text, &wrong))?;
+        let change = match after {
+            None => Change::Nothing,
+            Some(None) => Change::Remove,
+            Some(Some(text)) => Change::Write(text, privacy),
+        };
+        Ok((change, done))
     })
 }
 

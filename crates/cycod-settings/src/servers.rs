@@ -17,7 +17,7 @@ use crate::{
     entry::OURS,
     file::{self, Change, Privacy, Target},
     jsonc,
-    tree::{Kind, Node, Wrong},
+    tree::{Kind, Member, Node, Wrong},
     variables,
 };
 
@@ -294,7 +294,8 @@ pub fn add(
         }
         let key = old.as_deref().unwrap_or(name);
         let after = edit::set(text, &[&table, key], &entry.to_json()).map_err(wrong(text))?;
-        Ok((Change::Write(after), Some(old.is_some())))
+        let privacy = privacy(scope, &after);
+        Ok((Change::Write(after, privacy), Some(old.is_some())))
     })?;
     let Some(replaced) = added else { return Ok(None) };
     if scope == Scope::Local
@@ -316,7 +317,11 @@ pub fn remove(scopes: &Scopes, server: &Server) -> Result<(), FileError> {
         let wrong = |wrong: Wrong| FileError::wrong(path, text, &wrong);
         let (table, _) = spelling(text, &server.name).map_err(wrong)?;
         let after = edit::remove(text, &table, &server.name).map_err(wrong)?;
-        Ok((after.map_or(Change::Remove, Change::Write), ()))
+        let write = |after: String| {
+            let privacy = privacy(server.origin.scope, &after);
+            Change::Write(after, privacy)
+        };
+        Ok((after.map_or(Change::Remove, write), ()))
     })?;
     Consents::open(scopes).withdraw(server)
 }
@@ -339,9 +344,19 @@ fn spelling(text: &str, name: &str) -> Result<(String, Option<String>), Wrong> {
 }
 
 fn target<'a>(scopes: &'a Scopes, scope: Scope, path: &'a Path) -> Target<'a> {
-    // Variables and headers hold secrets; which of them do is nothing to guess about.
-    let privacy = if scope == Scope::Global { Privacy::Usual } else { Privacy::Always };
-    Target { path, within: (scope == Scope::Local).then(|| scopes.workspace()), privacy }
+    Target { path, within: (scope == Scope::Local).then(|| scopes.workspace()) }
+}
+
+/// Who may read a file of this text: only its owner, when a server has variables or headers. Which of them are
+/// secrets is nothing to guess about; but the file of all users is of no use when only one can read it.
+fn privacy(scope: Scope, text: &str) -> Privacy {
+    let holds_values = |member: &Member| {
+        ["env", "headers"].iter().any(|key| member.value.member(key).is_ok_and(|found| found.is_some()))
+    };
+    let root = jsonc::parse(text);
+    let table = root.as_ref().ok().and_then(|root| table(root).ok().flatten());
+    let is_secret = table.is_some_and(|table| table.members().iter().any(holds_values));
+    if is_secret && scope != Scope::Global { Privacy::Always } else { Privacy::Usual }
 }
 
 /// Shows a server for programs, secrets hidden.

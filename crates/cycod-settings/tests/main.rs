@@ -1,1 +1,7 @@
-//! x
+//! The files in which MCP servers are configured, on a disk.
+
+mod foreign;
+mod hosts;
+mod install;
+mod layers;
+mod support;

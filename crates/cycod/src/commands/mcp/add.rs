@@ -60,9 +60,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     said.push(format!("  try it: cycod mcp test {name}"));
     context.printer.say(&said.join("\n"));
     if scope != Scope::User && masked(&entry) != entry {
-        context.printer.warn(
-            "a secret is written down in a file that others may read; '${NAME}' in its place takes it from the environment",
-        );
+        let path = shown(&path, context.engine.host());
+        context.printer.warn(&format!(
+            "a secret is written down in {path}, which may be shared; '${{NAME}}' in its place takes it from the environment"
+        ));
     }
     Ok(0)
 }
@@ -108,9 +109,12 @@ fn transport(matches: &ArgMatches, scope: Scope, host: &Host) -> Result<Transpor
             let env = pairs("env", '=', "NAME=VALUE")?;
             let cwd = matches.get_one::<String>("cwd").map(|cwd| {
                 let cwd = host.working_directory.join(cwd);
-                let inside = cwd.strip_prefix(&host.workspace).ok().filter(|_| scope == Scope::Local);
                 // A project that moves keeps its servers.
-                inside.map_or(cwd.clone(), |inside| PathBuf::from(".").join(inside))
+                match cwd.strip_prefix(&host.workspace) {
+                    Ok(inside) if scope == Scope::Local && inside.as_os_str().is_empty() => PathBuf::from("."),
+                    Ok(inside) if scope == Scope::Local => inside.to_owned(),
+                    _ => cwd,
+                }
             });
             Ok(Transport::Stdio { command, args: words.collect(), env, cwd })
         }

@@ -65,6 +65,9 @@ fn plain(value: &Value) -> String {
         Value::Array(items) => {
             let quoted = |item: &Value| {
                 let text = plain(item);
+                if text.contains("****") {
+                    return text;
+                }
                 shlex::try_quote(&text).map_or_else(|_| text.clone(), |text| text.into_owned())
             };
             items.iter().map(quoted).collect::<Vec<_>>().join(" ")

@@ -85,6 +85,7 @@ impl Import {
         let host = context.engine.host().clone();
         let place = format!("{}:{}", shown(path, &host), found.at.line);
         let mut said = match &found.entry {
+            Ok(_) if found.is_cycod => format!("Left out `{}` ({place}): it offers the tools here", found.called),
             Err(why) => {
                 self.failed += 1;
                 format!("Left out `{}` ({place}): {why}", found.called)
