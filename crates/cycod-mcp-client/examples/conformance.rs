@@ -58,9 +58,14 @@ fn main() -> Result<(), Failure> {
             }
         }
         None => {
+            let focal = tools.first().and_then(|tool| tool.input_schema.as_ref());
             for tool in &tools {
                 let schema = tool.input_schema.as_ref().map_or(&Json::Null, |schema| schema.json());
-                let arguments = sample(schema);
+                let arguments = match remote(tool) {
+                    // It wants to see what we made of the schema of the tool before it.
+                    "json_schema_echo" => json!({ "schema": focal.map_or(&Json::Null, |schema| schema.json()) }),
+                    _ => sample(schema),
+                };
                 report(tool, with_logins(&servers, &context, || call(&servers, tool, &arguments)));
             }
         }

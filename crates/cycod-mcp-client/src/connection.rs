@@ -60,6 +60,10 @@ impl Connection {
         let was_legacy = era.is_some_and(|era| era < ProtocolVersion::NO_INITIALIZE.as_str());
         match Self::attempt(server, around, was_legacy).await {
             Err(_) if was_legacy => Self::attempt(server, around, false).await,
+            // Some servers of the old era answer what they do not know with nothing, which is no refusal.
+            Err(refusal) if refusal.code == failure::BROKEN => {
+                Self::attempt(server, around, true).await.map_err(|_| refusal)
+            }
             outcome => outcome,
         }
     }

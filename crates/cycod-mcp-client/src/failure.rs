@@ -13,6 +13,9 @@ use rmcp::{
 
 use crate::{lines::BROKEN_ANSWER, text::line};
 
+/// The code of refusals of calls whose server answered, but not with a result.
+pub(crate) const BROKEN: &str = "remote-failed";
+
 /// The server cannot be reached.
 pub(crate) fn unreachable(server: &str, why: impl std::fmt::Display) -> Refusal {
     Refusal::new("remote-unreachable", format!("the server `{server}` cannot be reached: {why}"))
@@ -22,7 +25,7 @@ pub(crate) fn unreachable(server: &str, why: impl std::fmt::Display) -> Refusal 
 
 /// The server answered, and not as the protocol says.
 pub(crate) fn broken(server: &str, why: impl std::fmt::Display) -> Refusal {
-    Refusal::new("remote-failed", format!("the server `{server}` broke the protocol: {why}"))
+    Refusal::new(BROKEN, format!("the server `{server}` broke the protocol: {why}"))
         .place(server)
         .attempt(format!("cycod mcp test {server}"))
 }
@@ -74,7 +77,7 @@ fn answered(server: &str, error: &ErrorData) -> Refusal {
         return broken(server, &error.message);
     }
     let why = format!("the server `{server}` refused: {} ({})", line(&error.message), error.code.0);
-    Refusal::new("remote-failed", why).place(server)
+    Refusal::new(BROKEN, why).place(server)
 }
 
 /// A call that was ended before it had a result.

@@ -12,6 +12,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use crate::{
     call::call,
     connection::{Connection, Surroundings, with_last_words},
+    failure,
     health::Health,
     offered::{Offered, offered},
     outcome::outcome,
@@ -103,7 +104,7 @@ impl Slot {
             return Err(Refusal::new("unknown-tool", why).place(&server.name).attempt("cycod tool list --scope mcp"));
         };
         let adopted = known.tool.as_ref().map_err(|why| {
-            Refusal::new("remote-failed", format!("`{tool}` of the server `{}` cannot be used: {why}", server.name))
+            Refusal::new(failure::BROKEN, format!("`{tool}` of the server `{}` cannot be used: {why}", server.name))
         })?;
         if let Some(blocked) = shared.accepted.of(server)?.blocks(known) {
             return Err(blocked.refusal(server, known));

@@ -7,6 +7,7 @@ use crate::{
     command_error::CommandError,
     commands, help,
     printer::{ERROR, Printer, paint},
+    servers,
     terminal::{Color, Terminal},
     usage::usage_error,
 };
@@ -73,8 +74,8 @@ pub(crate) const TOOL_COMMANDS: &[Entry] = &[
     entry!("export", export, true),
     entry!("import", import, true),
     entry!("run", run, true),
-    entry!("schema", schema, true),
     entry!("call", call, true),
+    entry!("schema", schema, true),
     entry!("schema-file", schema_file, false),
     entry!("graph", graph, true),
 ];
@@ -86,6 +87,9 @@ pub(crate) const MCP_COMMANDS: &[Entry] = &[
     entry!("add", mcp::add, true),
     entry!("remove", mcp::remove, true),
     entry!("import", mcp::import, true),
+    entry!("test", mcp::test, true),
+    entry!("accept", mcp::accept, true),
+    entry!("login", mcp::login, true),
     entry!("serve", mcp::serve, true),
     entry!("install", mcp::install, true),
     entry!("uninstall", mcp::uninstall, true),
@@ -144,7 +148,10 @@ pub(crate) fn main() -> ExitCode {
         return fail(&mut printer, &CommandError::usage("a command is missing").hint("see: cycod help"));
     };
     let engine: Box<dyn FnOnce() -> Engine> = match host {
-        Ok(host) => Box::new(|| Engine::open(host)),
+        Ok(host) => {
+            let typed: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            Box::new(move || servers::open(host, &typed))
+        }
         Err(error) if entry.opens_tools => {
             return fail(&mut printer, &CommandError::failure(format!("cannot tell the working directory: {error}")));
         }

@@ -27,6 +27,7 @@ mod graph;
 mod help;
 mod import;
 mod list;
+mod mcp_client;
 mod remove;
 mod run;
 mod schema;

@@ -1,12 +1,15 @@
 //! One file for each command about MCP servers and hosts.
 
+pub(crate) mod accept;
 pub(crate) mod add;
 pub(crate) mod get;
 pub(crate) mod import;
 pub(crate) mod install;
 pub(crate) mod list;
+pub(crate) mod login;
 pub(crate) mod remove;
 pub(crate) mod serve;
+pub(crate) mod test;
 pub(crate) mod uninstall;
 
 use cycod_engine::{

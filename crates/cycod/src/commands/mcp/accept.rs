@@ -1,0 +1,73 @@
+use std::io::IsTerminal;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::catalog::ScopeFilter;
+use cycod_mcp_client::Proposal;
+use cycod_settings::{Consents, Servers};
+
+use super::test::servers;
+use crate::{cli::Context, command_error::CommandError, editor::ask};
+
+/// `cycod mcp accept`.
+pub(crate) fn command() -> Command {
+    Command::new("accept")
+        .about("Accept an MCP server, or what it changed")
+        .arg(Arg::new("server").value_name("SERVER").required(true))
+        .arg(Arg::new("tools").value_name("TOOL").num_args(0..).help("Accept only these of its tools"))
+        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("Accept everything that is shown, unasked"))
+}
+
+/// Shows what waits to be accepted, and accepts it.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let name = matches.get_one::<String>("server").expect("clap requires it");
+    let named: Vec<&String> = matches.get_many::<String>("tools").into_iter().flatten().collect();
+    let all = matches.get_flag("all");
+    consent(context, name, all)?;
+
+    let servers = servers(context, name)?;
+    let mut proposals = servers.proposals(name)?;
+    if let Some(unknown) = named.iter().find(|tool| proposals.iter().all(|proposal| proposal.tool != ***tool)) {
+        return Err(CommandError::failure(format!("`{unknown}` of the server `{name}` does not wait to be accepted"))
+            .hint(format!("cycod mcp test {name}")));
+    }
+    proposals.retain(|proposal| named.is_empty() || named.iter().any(|tool| **tool == proposal.tool));
+    if proposals.is_empty() {
+        context.printer.say(&format!("nothing of the server `{name}` waits to be accepted"));
+        return Ok(0);
+    }
+    for Proposal { tool, why, difference, .. } in &proposals {
+        let indented: String = difference.lines().map(|line| format!("    {line}\n")).collect();
+        context.printer.data(format!("{tool}: {why}\n{indented}").as_bytes());
+    }
+    if named.is_empty() && !all {
+        agree(context, "Accept this? [y/n] ", &format!("cycod mcp accept {name} --all"))?;
+    }
+    servers.accept(name, &proposals)?;
+    let what = if proposals.len() == 1 { "1 tool".to_owned() } else { format!("{} tools", proposals.len()) };
+    context.printer.say(&format!("Accepted {what} of the server `{name}`"));
+    Ok(0)
+}
+
+/// Shows how a server that somebody else configured is started, and asks whether it may be.
+fn consent(context: &mut Context, name: &str, all: bool) -> Result<(), CommandError> {
+    let scopes = context.engine.catalog().scopes().clone();
+    let configured = Servers::load(&scopes);
+    let Some(server) = configured.find(name, ScopeFilter::Any).filter(|server| !server.is_ours) else { return Ok(()) };
+    let place = format!("{}:{}", server.origin.path.display(), server.origin.line);
+    let command = server.entry.transport.in_full();
+    context.printer.data(format!("{name} ({place}) would be:\n    {command}\n").as_bytes());
+    if !all {
+        agree(context, "Let it? [y/n] ", &format!("cycod mcp accept {name} --all"))?;
+    }
+    Consents::open(&scopes).give(server).map_err(|error| CommandError::failure(error.to_string()))
+}
+
+fn agree(context: &mut Context, question: &str, instead: &str) -> Result<(), CommandError> {
+    if !(std::io::stdin().is_terminal() && context.printer.is_terminal) {
+        return Err(CommandError::failure("nothing was accepted: nobody can be asked").hint(format!("try: {instead}")));
+    }
+    if ask(context, question, &["y", "n"])? == Some("y") {
+        return Ok(());
+    }
+    Err(CommandError::failure("nothing was accepted"))
+}

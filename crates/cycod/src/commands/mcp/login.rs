@@ -1,0 +1,64 @@
+use std::{
+    fs,
+    io::{IsTerminal, Write, stderr, stdin},
+    sync::Arc,
+};
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::diagnostic::visible;
+use cycod_mcp_client::Identity;
+
+use super::test::servers;
+use crate::{cli::Context, command_error::CommandError};
+
+/// `cycod mcp login`.
+pub(crate) fn command() -> Command {
+    let option = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    Command::new("login")
+        .about("Log in to an MCP server")
+        .arg(Arg::new("server").value_name("SERVER").required(true))
+        .arg(option("scope", "SCOPE", "Ask for this; repeat it for several").action(ArgAction::Append))
+        .arg(option("client-id", "ID", "Be this client, which the server's operator registered"))
+        .arg(option("client-secret-file", "FILE", "Its secret is in this file").requires("client-id"))
+        .arg(option("client-metadata", "URL", "Be the client that this document describes").conflicts_with("client-id"))
+        .arg(Arg::new("forget").long("forget").action(ArgAction::SetTrue).help("Log out: forget the tokens"))
+}
+
+/// Logs in to a server, or out.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let name = matches.get_one::<String>("server").expect("clap requires it");
+    let servers = servers(context, name)?;
+    if matches.get_flag("forget") {
+        let said = if servers.logout(name)? { "Forgot the login" } else { "there was no login" };
+        context.printer.say(&format!("{said} of the server `{name}`"));
+        return Ok(0);
+    }
+    let text = |name: &str| matches.get_one::<String>(name).cloned();
+    let secret = |path: String| {
+        let read = fs::read_to_string(&path);
+        read.map_err(|error| CommandError::usage(format!("cannot read `{path}`: {error}")))
+    };
+    let identity = Identity {
+        client_id: text("client-id"),
+        client_secret: text("client-secret-file").map(secret).transpose()?.map(|secret| secret.trim().to_owned()),
+        metadata_url: text("client-metadata"),
+        scopes: matches.get_many::<String>("scope").into_iter().flatten().cloned().collect(),
+    };
+    servers.login(name, identity, Arc::new(browse))?;
+    context.printer.say(&format!("Logged in to the server `{name}`"));
+    Ok(0)
+}
+
+/// Shows where to log in. A browser on another machine cannot come back by itself; then its address is pasted here.
+fn browse(address: &str) -> Option<String> {
+    let mut talk = stderr();
+    _ = writeln!(talk, "Open this address in a browser:\n\n  {}\n", visible(address));
+    if !stdin().is_terminal() {
+        return None;
+    }
+    _ = writeln!(talk, "If the browser is on another machine, paste here the address that it ends at:");
+    let mut line = String::new();
+    stdin().read_line(&mut line).ok().filter(|read| *read > 1).map(|_| line.trim().to_owned())
+}

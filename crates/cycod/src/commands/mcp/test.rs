@@ -1,0 +1,104 @@
+use std::sync::Arc;
+
+use anstyle::Style;
+use clap::{Arg, ArgMatches, Command};
+use cycod_mcp_client::{Servers, Visit};
+use serde_json::json;
+
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    person::Terminal,
+    printer::{ERROR, WARNING},
+    table::{Cell, Table},
+};
+
+/// `cycod mcp test`.
+pub(crate) fn command() -> Command {
+    let format = Arg::new("format").long("format").value_name("FORMAT").help("How it is printed");
+    Command::new("test")
+        .about("Meet an MCP server and show what it offers")
+        .arg(Arg::new("server").value_name("SERVER").required(true))
+        .arg(format.value_parser(["text", "json"]).default_value("text"))
+}
+
+/// Meets a server and shows what it is and offers.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let name = matches.get_one::<String>("server").expect("clap requires it");
+    let visit = servers(context, name)?.visit(name)?;
+    let printer = &mut context.printer;
+    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+        printer.line(&format!("{:#}", to_json(name, &visit)));
+        return Ok(0);
+    }
+    printer.line(&format!("{} answered in {} ms", name, visit.took.as_millis()));
+    let facts = [
+        ("protocol", Some(visit.era.as_str())),
+        ("identity", Some(visit.identity.as_str()).filter(|identity| !identity.is_empty())),
+        ("instructions", visit.instructions.as_deref()),
+    ];
+    for (what, fact) in facts {
+        if let Some(fact) = fact {
+            printer.line(&format!("  {what}: {}", fact.replace('\n', "\n    ")));
+        }
+    }
+    if !visit.tools.is_empty() {
+        let mut table = Table::new(&["NAME", "DIGEST", "DESCRIPTION"]);
+        for tool in &visit.tools {
+            let mut what = Cell::default();
+            if let Some(problem) = &tool.problem {
+                let style = if tool.name.is_some() { WARNING } else { ERROR };
+                what = what.with(problem.as_str(), style).with(" - ", Style::new());
+            }
+            let first_line = tool.description.lines().next().unwrap_or_default();
+            table.row(vec![
+                Cell::new(tool.name.as_deref().unwrap_or(&tool.remote)),
+                Cell::new(&tool.digest[..12]),
+                what.with(first_line, Style::new()),
+            ]);
+        }
+        let (width, colour) = (printer.width, printer.data_colour);
+        printer.data(table.render(width, colour).as_bytes());
+    }
+    for problem in &visit.problems {
+        printer.warn(problem);
+    }
+    if visit.is_first {
+        let many = if visit.tools.len() == 1 { "its tool was" } else { "its tools were" };
+        printer.say(&format!("{many} accepted as above; a change will be shown and has to be accepted"));
+    } else if visit.tools.iter().any(|tool| tool.problem.as_deref().is_some_and(|why| why.starts_with("blocked"))) {
+        printer.say(&format!("see what has changed: cycod mcp accept {name}"));
+    }
+    Ok(0)
+}
+
+/// The servers that are configured, when there is one.
+pub(super) fn servers(context: &mut Context, name: &str) -> Result<Arc<Servers>, CommandError> {
+    Servers::of(&context.engine, Arc::new(Terminal)).ok_or_else(|| {
+        let mut error = CommandError::failure(format!("no server is called `{name}`: none is configured"));
+        error.code = Some("unknown-server");
+        error.hint("cycod mcp add NAME -- COMMAND")
+    })
+}
+
+fn to_json(name: &str, visit: &Visit) -> serde_json::Value {
+    let tools = visit.tools.iter().map(|tool| {
+        json!({
+            "name": tool.name,
+            "tool": tool.remote,
+            "description": tool.description,
+            "digest": tool.digest,
+            "problem": tool.problem,
+        })
+    });
+    json!({
+        "server": name,
+        "protocol": visit.era,
+        "identity": visit.identity,
+        "instructions": visit.instructions,
+        "duration_ms": u64::try_from(visit.took.as_millis()).unwrap_or(u64::MAX),
+        "accepted_now": visit.is_first,
+        "tools": tools.collect::<Vec<_>>(),
+        "problems": visit.problems,
+    })
+}

@@ -1,0 +1,84 @@
+use std::io::{IsTerminal, Write, stderr, stdin};
+
+use cycod_mcp_client::{Person, Question, Reply};
+use serde_json::{Map, Value as Json, json};
+
+/// The person at the terminal, if there is one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terminal;
+
+impl Person for Terminal {
+    fn is_there(&self) -> bool {
+        stdin().is_terminal() && stderr().is_terminal()
+    }
+
+    fn answer(&self, question: &Question) -> Reply {
+        let mut talk = stderr();
+        _ = writeln!(talk, "The server `{}` asks: {}", question.server, question.message);
+        let mut form = Map::new();
+        let required = question.form["required"].as_array().cloned().unwrap_or_default();
+        for (name, field) in question.form["properties"].as_object().into_iter().flatten() {
+            let is_required = required.iter().any(|required| required == name.as_str());
+            match ask_field(name, field, is_required) {
+                Some(Some(value)) => _ = form.insert(name.clone(), value),
+                Some(None) => {}
+                None => return Reply::Cancel,
+            }
+        }
+        match read(&format!("Send this to `{}`? [y/n] ", question.server)).as_deref() {
+            Some("y" | "yes") => Reply::Accept(Json::Object(form)),
+            Some(_) => Reply::Decline,
+            None => Reply::Cancel,
+        }
+    }
+}
+
+/// The value for a field of a form: nothing when it is left out, and no answer at all at the end of input.
+fn ask_field(name: &str, field: &Json, is_required: bool) -> Option<Option<Json>> {
+    let text = |key: &str| field[key].as_str().map(str::to_owned);
+    let what = text("title").or_else(|| text("description")).unwrap_or_else(|| name.to_owned());
+    let choices: Vec<String> = field["enum"].as_array().into_iter().flatten().map(shown).collect();
+    let hint = match (&field["default"], choices.as_slice()) {
+        (Json::Null, []) => String::new(),
+        (Json::Null, choices) => format!(" [{}]", choices.join("/")),
+        (default, _) => format!(" [{}]", shown(default)),
+    };
+    let what = cycod_engine::diagnostic::visible(&format!("  {what}{hint}: ")).into_owned();
+    loop {
+        let answer = read(&what)?;
+        if answer.is_empty() {
+            match &field["default"] {
+                Json::Null if is_required => continue,
+                Json::Null => return Some(None),
+                default => return Some(Some(default.clone())),
+            }
+        }
+        let value = match field["type"].as_str() {
+            Some("boolean") => match answer.as_str() {
+                "y" | "yes" | "true" => Some(json!(true)),
+                "n" | "no" | "false" => Some(json!(false)),
+                _ => None,
+            },
+            Some("number" | "integer") => serde_json::from_str(&answer).ok().filter(Json::is_number),
+            Some("array") => Some(answer.split(',').map(|item| json!(item.trim())).collect()),
+            _ => Some(Json::String(answer)),
+        };
+        if value.is_some() {
+            return Some(value);
+        }
+    }
+}
+
+fn shown(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn read(prompt: &str) -> Option<String> {
+    _ = write!(stderr(), "{prompt}");
+    _ = stderr().flush();
+    let mut line = String::new();
+    match stdin().read_line(&mut line) {
+        Ok(1..) => Some(line.trim().to_owned()),
+        _ => None,
+    }
+}

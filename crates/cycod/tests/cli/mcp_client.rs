@@ -1,0 +1,114 @@
+//! Tools of others' servers, on the command line.
+
+use serde_json::{Value as Json, json};
+
+use crate::support::Place;
+
+/// A user who has a server, which behaves as the words say.
+fn with_server(words: &[&str]) -> Place {
+    let place = Place::new();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../cycod-mcp-client/tests/servers/server.py");
+    let args: Vec<&str> = ["-u", script].iter().chain(words).copied().collect();
+    let servers = json!({ "mcpServers": { "test": { "command": "python3", "args": args } } });
+    std::fs::create_dir_all(place.home().join(".cycod")).unwrap();
+    std::fs::write(place.home().join(".cycod/mcp.json"), servers.to_string()).unwrap();
+    place
+}
+
+/// What the program printed, and what it said; it must end so.
+#[track_caller]
+fn cycod(place: &Place, code: i32, arguments: &[&str]) -> (String, String) {
+    let ran = place.run(arguments);
+    assert_eq!(ran.code(), code, "{}", ran.block());
+    (ran.stdout(), ran.stderr())
+}
+
+#[test]
+fn a_tool_runs_when_its_server_was_never_met() {
+    let place = with_server(&["plain"]);
+    let (out, _) = cycod(&place, 0, &["tool", "run", "mcp_test_hello", "name=Ada"]);
+    assert_eq!(out, "hello Ada");
+}
+
+#[test]
+fn a_server_is_met_listed_and_used() {
+    let place = with_server(&["plain"]);
+    let (out, err) = cycod(&place, 0, &["mcp", "test", "test"]);
+    assert!(out.contains("protocol: 2025-11-25") && out.contains("identity: test 1"), "{out}");
+    assert!(out.contains("mcp_test_hello"), "{out}");
+    assert!(err.contains("its tools were accepted as above"), "{err}");
+
+    let (out, _) = cycod(&place, 0, &["tool", "list", "--scope", "mcp", "--format", "json"]);
+    let list: Json = serde_json::from_str(&out).unwrap();
+    assert_eq!(list.as_array().unwrap().len(), 8, "{out}");
+    assert_eq!(list[0]["scope"], "mcp");
+    assert_eq!(list[0]["path"], "mcp:test/ask");
+    assert_eq!(list[0]["level"], "run");
+
+    let (out, _) = cycod(&place, 0, &["tool", "get", "mcp_test_hello", "--format", "json"]);
+    let tool: Json = serde_json::from_str(&out).unwrap();
+    assert_eq!(tool["mcp"], "test/hello");
+    assert_eq!(tool["input-schema"]["properties"]["name"]["type"], "string");
+    let (out, _) = cycod(&place, 0, &["tool", "get", "mcp_test_hello", "--detail"]);
+    assert!(out.contains("mcp: test/hello"), "{out}");
+
+    let (out, _) = cycod(&place, 0, &["tool", "run", "mcp_test_hello", "name=Ada", "--format", "json"]);
+    let result: Json = serde_json::from_str(&out).unwrap();
+    assert_eq!((&result["success"], &result["output"]), (&json!(true), &json!("hello Ada")));
+    let (_, err) = cycod(&place, 2, &["tool", "run", "mcp_test_hello", "nmae=Ada"]);
+    assert!(err.contains("nmae"), "{err}");
+    let (_, err) = cycod(&place, 1, &["tool", "remove", "mcp_test_hello", "--force"]);
+    assert!(err.contains("belongs to another program"), "{err}");
+}
+
+#[test]
+fn a_server_that_fails_says_why() {
+    let place = with_server(&["crashes"]);
+    let (_, err) = cycod(&place, 1, &["mcp", "test", "test"]);
+    assert!(err.contains("error[remote-unreachable]") && err.contains("cannot find the database"), "{err}");
+    let (_, err) = cycod(&place, 1, &["mcp", "test", "tset"]);
+    assert!(err.contains("did you mean `test`?"), "{err}");
+}
+
+#[test]
+fn a_change_is_shown_and_accepted() {
+    let elsewhere = Place::new();
+    let state = elsewhere.home().join("state");
+    let place = with_server(&["plain", "legacy", &format!("state={}", state.display())]);
+    cycod(&place, 0, &["mcp", "test", "test"]);
+    std::fs::write(&state, "description").unwrap();
+    let (_, err) = cycod(&place, 1, &["tool", "run", "mcp_test_hello"]);
+    assert!(err.contains("error[definition-changed]") && err.contains("IMPORTANT"), "{err}");
+    assert!(err.contains("try: cycod mcp accept test hello"), "{err}");
+    let (out, _) = cycod(&place, 0, &["tool", "list", "--scope", "mcp"]);
+    assert!(out.contains("blocked: definition changed"), "{out}");
+
+    let (out, err) = cycod(&place, 1, &["mcp", "accept", "test"]);
+    assert!(out.contains("hello: blocked: definition changed") && err.contains("nothing was accepted"), "{out}{err}");
+    cycod(&place, 0, &["mcp", "accept", "test", "hello"]);
+    let (out, _) = cycod(&place, 0, &["tool", "run", "mcp_test_hello"]);
+    assert_eq!(out, "hello you");
+    let (_, err) = cycod(&place, 0, &["mcp", "accept", "test"]);
+    assert!(err.contains("nothing of the server `test` waits"), "{err}");
+}
+
+#[test]
+fn a_project_s_server_needs_consent() {
+    let place = with_server(&["plain"]);
+    let configured = std::fs::read_to_string(place.home().join(".cycod/mcp.json")).unwrap();
+    place.write(".cycod/mcp.json", &configured.replace("\"test\"", "\"theirs\""));
+    let (_, err) = cycod(&place, 1, &["mcp", "test", "theirs"]);
+    assert!(err.contains("error[server-not-accepted]") && err.contains("server.py plain"), "{err}");
+    cycod(&place, 1, &["mcp", "accept", "theirs"]);
+    let (out, _) = cycod(&place, 0, &["mcp", "accept", "theirs", "--all"]);
+    assert!(out.contains("server.py plain"), "{out}");
+    let (out, _) = cycod(&place, 0, &["tool", "run", "mcp_theirs_other"]);
+    assert_eq!(out, "fine");
+}
+
+#[test]
+fn nobody_logs_in_to_a_program() {
+    let place = with_server(&["plain"]);
+    let (_, err) = cycod(&place, 1, &["mcp", "login", "test"]);
+    assert!(err.contains("is a program that we start"), "{err}");
+}
