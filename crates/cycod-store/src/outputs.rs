@@ -33,8 +33,8 @@ impl Default for Retention {
 /// A directory of outputs: each byte that a run wrote and a model did not see.
 ///
 /// Any number of processes may use one directory. An output gets its name when it is complete; until then its file is
-/// locked by the process that writes it, so [`open`](Outputs::open) can tell what a killed process left behind from what
-/// is being written.
+/// locked by the process that writes it, so [`open`](Outputs::open) can tell what a killed process left behind from
+/// what is being written.
 #[derive(Clone, Debug)]
 pub struct Outputs {
     directory: Arc<Path>,
