@@ -70,19 +70,19 @@ pub(crate) fn watch(shared: &Arc<Shared>) {
 async fn follow(shared: Weak<Shared>, mut watcher: notify::RecommendedWatcher, mut noticed: mpsc::Receiver<()>) {
     let mut watched: Vec<PathBuf> = Vec::new();
     loop {
-        let Some(directories) = shared.upgrade().map(|shared| {
-            let stock = shared.shelf.stock();
+        let Some(strong) = shared.upgrade() else { return };
+        let looking = tokio::task::spawn_blocking(move || {
+            let stock = strong.shelf.stock();
             let directories = stock.engine.catalog().scopes().directories();
-            let also = shared.options.watched.iter();
+            let also = strong.options.watched.iter();
             directories
                 .iter()
                 .map(|directory| &directory.path)
                 .chain(also)
                 .map(|path| nearest(path))
                 .collect::<Vec<_>>()
-        }) else {
-            return;
-        };
+        });
+        let Ok(directories) = looking.await else { return };
         for path in watched.extract_if(.., |path| !directories.contains(path)) {
             // It may be gone, and its watch with it.
             let _ = watcher.unwatch(&path);

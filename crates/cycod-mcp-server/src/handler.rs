@@ -80,7 +80,7 @@ impl Shared {
         let options = Arc::new(options);
         let outputs = outputs::Shelf::new(options.outputs.clone(), options.jq_worker.clone());
         Ok(Arc::new(Self {
-            shelf: Shelf::open(Arc::clone(&options)),
+            shelf: Shelf::new(Arc::clone(&options)),
             options,
             running: Running::default(),
             changes: Changes::default(),
@@ -103,6 +103,17 @@ impl Handler {
             *self.session.log.lock().unwrap_or_else(PoisonError::into_inner)
         };
         Caller::Request { context, log }
+    }
+
+    /// What is offered now.
+    async fn stock(&self) -> Result<Arc<Stock>, ErrorData> {
+        match self.shared.shelf.ready() {
+            Some(stock) => Ok(stock),
+            None => {
+                let shared = Arc::clone(&self.shared);
+                blocking(move || shared.shelf.stock()).await
+            }
+        }
     }
 
     /// Runs the tool behind a prompt or a resource.
@@ -197,13 +208,15 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let stock = self.shared.shelf.stock();
+        let stock = self.stock().await?;
         let tools = blocking(move || stock.lists().tools.clone()).await?;
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.shared.shelf.stock().lists().tools.iter().find(|tool| tool.name == name).cloned()
+        let lists = self.shared.shelf.stock().lists();
+        let at = lists.tools.binary_search_by(|tool| (*tool.name).cmp(name)).ok()?;
+        lists.tools.get(at).cloned()
     }
 
     async fn call_tool(
@@ -211,7 +224,7 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let stock = self.shared.shelf.stock();
+        let stock = self.stock().await?;
         let (caller, principal) = (self.caller(&context), principal(&context));
         let Some(tool) = stock.tool(&request.name).filter(|tool| tool.offer == Offer::Tool) else {
             return match Builtin::named(&request.name) {
@@ -250,7 +263,7 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let stock = self.shared.shelf.stock();
+        let stock = self.stock().await?;
         let prompts = blocking(move || stock.lists().prompts.clone()).await?;
         Ok(ListPromptsResult::with_all_items(prompts).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
@@ -260,7 +273,7 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let stock = self.shared.shelf.stock();
+        let stock = self.stock().await?;
         let unknown = || ErrorData::invalid_params(format!("there is no prompt `{}`", request.name), None);
         let tool = stock.tool(&request.name).ok_or_else(unknown)?;
         let arguments = texts(request.arguments.unwrap_or_default())?;
@@ -294,7 +307,7 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let stock = self.shared.shelf.stock();
+        let stock = self.stock().await?;
         blocking(move || {
             let name = match &request.r#ref {
                 Reference::Prompt(prompt) => Some(prompt.name.clone()),
@@ -317,7 +330,7 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let stock = self.shared.shelf.stock();
+        let stock = self.stock().await?;
         let resources = blocking(move || stock.lists().resources.clone()).await?;
         Ok(ListResourcesResult::with_all_items(resources).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
@@ -327,7 +340,7 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let stock = self.shared.shelf.stock();
+        let stock = self.stock().await?;
         let templates = blocking(move || stock.lists().templates.clone()).await?;
         Ok(ListResourceTemplatesResult::with_all_items(templates)
             .with_ttl_ms(FRESH)
@@ -347,7 +360,7 @@ impl ServerHandler for Handler {
             let contents = contents.map_err(|refusal| missing(&refusal.why, &uri))?;
             return Ok(fresh(ReadResourceResult::new(vec![contents])).into());
         }
-        let stock = self.shared.shelf.stock();
+        let stock = self.stock().await?;
         let lists = {
             let stock = Arc::clone(&stock);
             blocking(move || stock.lists()).await?

@@ -2,7 +2,9 @@
 
 use std::{
     collections::HashMap,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, RwLock},
+    time::SystemTime,
 };
 
 use cycod_engine::{
@@ -23,7 +25,8 @@ const KEPT: usize = 256;
 pub(crate) struct Shelf {
     options: Arc<Options>,
     pool: Option<Arc<Pool>>,
-    current: RwLock<Arc<Stock>>,
+    /// Nothing before somebody first asks.
+    current: RwLock<Option<Arc<Stock>>>,
 }
 
 /// One look at the files.
@@ -33,8 +36,24 @@ pub(crate) struct Stock {
     pub(crate) engine: Engine,
     /// Made when somebody first asks.
     lists: Mutex<Option<Arc<Lists>>>,
-    loaded: Mutex<HashMap<String, Arc<Tool>>>,
+    loaded: Mutex<HashMap<String, Loaded>>,
     options: Arc<Options>,
+}
+
+/// A tool with the state of its file when it was read.
+#[derive(Clone, Debug)]
+struct Loaded {
+    path: PathBuf,
+    stamp: Option<Stamp>,
+    tool: Arc<Tool>,
+}
+
+/// What tells that a file is another: when it was written, how long it is.
+type Stamp = (SystemTime, u64);
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
 }
 
 /// Everything that is offered, as it goes over the wire, sorted by name.
@@ -69,26 +88,38 @@ pub(crate) struct Difference {
 }
 
 impl Shelf {
-    pub(crate) fn open(options: Arc<Options>) -> Self {
+    pub(crate) fn new(options: Arc<Options>) -> Self {
         // Without a pool every shell is started when it is needed.
         let pool = Pool::new(PoolSize::default()).map(Arc::new).ok();
-        let stock = Arc::new(Stock::open(Arc::clone(&options), pool.as_ref()));
-        Self { options, pool, current: RwLock::new(stock) }
+        Self { options, pool, current: RwLock::new(None) }
     }
 
-    /// What is offered now.
+    /// What is offered now, when somebody has looked already.
+    pub(crate) fn ready(&self) -> Option<Arc<Stock>> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What is offered now. The first look waits for the disk.
     pub(crate) fn stock(&self) -> Arc<Stock> {
-        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+        if let Some(stock) = self.ready() {
+            return stock;
+        }
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(current.get_or_insert_with(|| Arc::new(self.look())))
+    }
+
+    fn look(&self) -> Stock {
+        Stock::open(Arc::clone(&self.options), self.pool.as_ref())
     }
 
     /// Looks at the files again and tells what has changed.
     pub(crate) fn reload(&self) -> Difference {
         let old = self.stock();
-        let new = Arc::new(Stock::open(Arc::clone(&self.options), self.pool.as_ref()));
+        let new = Arc::new(self.look());
         // What nobody has asked for, nobody is told about.
         let known = old.lists.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let difference = known.map(|known| known.difference(&new.lists())).unwrap_or_default();
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = new;
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(new);
         difference
     }
 }
@@ -165,16 +196,18 @@ impl Stock {
 
     /// The tool that a caller means, as its file defines it; nothing when it is not offered.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<Tool>> {
-        if let Some(tool) = self.loaded.lock().unwrap_or_else(PoisonError::into_inner).get(name) {
-            return Some(Arc::clone(tool));
+        let known = self.loaded.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        if let Some(loaded) = known.filter(|loaded| stamp(&loaded.path) == loaded.stamp) {
+            return Some(loaded.tool);
         }
         let entry = self.engine.entry(name, ScopeFilter::Any).ok().filter(|entry| self.offers(entry))?;
+        let stamp = stamp(&entry.path);
         let tool = Arc::new(entry.load().ok()?.tool);
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if loaded.len() >= KEPT {
             loaded.clear();
         }
-        loaded.insert(name.to_owned(), Arc::clone(&tool));
+        loaded.insert(name.to_owned(), Loaded { path: entry.path, stamp, tool: Arc::clone(&tool) });
         Some(tool)
     }
 

@@ -1,7 +1,17 @@
-use std::{ffi::OsString, net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{
+    ffi::OsString,
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use cycod_engine::{Grant, Stop, definition::Level};
+use cycod_engine::{
+    Engine, Grant, Stop,
+    catalog::{Overrides, Scopes},
+    definition::Level,
+    host,
+};
 use cycod_mcp_client::{NoPerson, Servers};
 use cycod_mcp_server::{Equip, HttpOptions, Options, Selection, serve_http, serve_stdio};
 use cycod_process::host_interrupts;
@@ -67,10 +77,19 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         "write" => Level::Write,
         _ => Level::Run,
     });
-    let user = context.engine.catalog().scopes().user_directory().to_owned();
-    let servers = Servers::of(&context.engine, Arc::new(NoPerson));
+    // The first answer does not wait for a look at the tools, so the engine of other commands is not opened here.
+    let host = host::current()
+        .map_err(|error| CommandError::failure(format!("cannot tell the working directory: {error}")))?;
+    let user = Scopes::discover(&host, &Overrides::from_environment(&host.environment)).user_directory().to_owned();
+    let servers = OnceLock::new();
+    let equip = move |engine: &mut Engine| {
+        let servers = servers.get_or_init(|| Servers::of(engine, Arc::new(NoPerson)));
+        if let Some(servers) = servers {
+            servers.adopt_into(engine);
+        }
+    };
     let options = Options {
-        host: (**context.engine.host()).clone(),
+        host,
         selection: Selection { names: all("tools"), tags: all("tag"), groups: all("group"), level },
         grants,
         reply_tokens: matches
@@ -78,7 +97,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             .map_or(Options::REPLY_TOKENS, |&tokens| usize::try_from(tokens).unwrap_or(usize::MAX)),
         outputs: user.join("outputs"),
         jq_worker: jq_worker(),
-        equip: servers.map(|servers| Equip(Arc::new(move |engine| servers.adopt_into(engine)))),
+        equip: Some(Equip(Arc::new(equip))),
         watched: vec![user.join("cache/mcp")],
     };
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot serve: {error}"));
