@@ -17,7 +17,7 @@ pub enum StoreError {
     #[error("the system gives no random bytes: {0}")]
     Random(getrandom::Error),
     /// A file that must be only ours is not.
-    #[error("`{}` {why}; it holds what only you may read: look at it, then remove it or `chmod go= {}`", path.display(), path.display())]
+    #[error("`{}` {why}, and holds what only you may read: look at it, then remove it or `chmod go=`", path.display())]
     NotPrivate {
         /// The file or directory.
         path: PathBuf,

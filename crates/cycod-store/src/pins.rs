@@ -48,7 +48,8 @@ impl Pin {
 /// A file of definitions that were accepted.
 ///
 /// Any number of processes may change it: each change is made to what is there, under the lock of the file, and takes
-/// its place at once. A file that cannot be understood is an error, never an empty one: nothing is accepted by accident.
+/// its place at once. A file that cannot be understood is an error, never an empty one: nothing is accepted by
+/// accident.
 #[derive(Clone, Debug)]
 pub struct Pins {
     path: PathBuf,

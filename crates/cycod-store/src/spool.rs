@@ -2,8 +2,8 @@ use crate::{Kept, OutputId, Outputs, StoreError, kept::Content, outputs::Part, t
 
 /// An output while it comes in: small ones stay in memory, others go to a private file at once.
 ///
-/// Dropped before [`finish`](Spool::finish), it leaves nothing behind. After an error, such as a full disk, this output is
-/// lost and every further call says so; no other output is touched.
+/// Dropped before [`finish`](Spool::finish), it leaves nothing behind. After an error, such as a full disk, this output
+/// is lost and every further call says so; no other output is touched.
 pub struct Spool {
     outputs: Outputs,
     id: OutputId,

@@ -49,8 +49,8 @@ pub enum Why {
 
 /// Issues tickets that say what they are good for, and accepts each of them once.
 ///
-/// A ticket proves by its HMAC that we wrote it. That it is used once is remembered here, in memory of a fixed size, so it
-/// is good only for the process that issued it; when too many are out, the oldest are worth nothing.
+/// A ticket proves by its HMAC that we wrote it. That it is used once is remembered here, in memory of a fixed size, so
+/// it is good only for the process that issued it; when too many are out, the oldest are worth nothing.
 pub struct Tickets {
     mac: Hmac<Sha256>,
     capacity: usize,
@@ -80,10 +80,7 @@ impl Tickets {
         Tickets { mac, capacity: capacity.max(1), known: Mutex::default() }
     }
 
-    /// Begins with none, under a key that nobody else has: tickets are good only for the process that issues them anyway.
-    ///
-    /// # Errors
-    /// When the system gives no random numbers.
+    /// Begins with none, under a key that nobody else has: a ticket is good only for the process that issued it anyway.
     pub fn of_this_process(purpose: &str, capacity: usize) -> Result<Tickets, StoreError> {
         Ok(Tickets::new(&random()?, purpose, capacity))
     }
