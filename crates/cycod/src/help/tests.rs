@@ -125,7 +125,7 @@ fn the_table_of_commands_names_them_as_they_name_themselves() {
     }
     let others = cli::OTHER_COMMANDS.iter().map(|entry| entry.name);
     assert_eq!(names(&root), cli::GROUPS.iter().map(|group| group.name).chain(others).collect::<Vec<_>>());
-    root.clone().debug_assert();
+    root.debug_assert();
 }
 
 /// Every page as one document, in the order of the commands.

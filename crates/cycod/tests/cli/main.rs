@@ -28,6 +28,7 @@ mod help;
 mod import;
 mod list;
 mod mcp_client;
+mod mcp_config;
 mod remove;
 mod run;
 mod schema;

@@ -107,10 +107,12 @@ impl Import {
         let (scope, name) = (self.scope, &found.name);
         let scopes = context.engine.catalog().scopes();
         let host = context.engine.host();
+        // Before it is first started, its command is to be seen.
+        let how = format!("\n  {}", masked(entry).transport.in_full());
         let renamed = if found.called == *name { String::new() } else { format!(", there called `{}`", found.called) };
         if self.is_dry {
             self.seen.insert(name.clone(), masked(entry).to_json());
-            return Ok(format!("Would import `{name}` from {place}{renamed}"));
+            return Ok(format!("Would import `{name}` from {place}{renamed}{how}"));
         }
         let added = cycod_settings::add(scopes, scope, name, entry, self.overwrite);
         let Some((path, replaced)) = added.map_err(|error| file_error(&error, host))? else {
@@ -122,7 +124,7 @@ impl Import {
         };
         self.seen.insert(name.clone(), Value::Null);
         let verb = if replaced { "Replaced" } else { "Imported" };
-        Ok(format!("{verb} {scope} server `{name}` from {place}{renamed}: {}", shown(&path, host)))
+        Ok(format!("{verb} {scope} server `{name}` from {place}{renamed}: {}{how}", shown(&path, host)))
     }
 }
 

@@ -1,0 +1,368 @@
+use std::fs;
+
+use expect_test::expect;
+
+use crate::support::Place;
+
+#[test]
+fn a_server_is_added_shown_and_removed() {
+    let place = Place::new();
+    let ran = place.shell(
+        r#"cycod mcp list
+cycod mcp add files --cwd . --timeout 3000 --tools read,list -- npx -y some-server --token abc .
+cycod mcp add tracker --user --url https://tracker.example/mcp --header 'Authorization: Bearer ${TRACKER_TOKEN}'
+cycod mcp list
+cycod mcp list --user --format simple
+cycod mcp get files
+TRACKER_TOKEN=t cycod mcp get TRACKER
+cycod mcp remove files --force
+cycod mcp list --local"#,
+    );
+    expect![[r#"
+        exit: 0
+        --- stdout
+        NAME     SCOPE  HOW
+        files    local  npx -y some-server --token **** .
+        tracker  user   https://tracker.example/mcp
+        tracker
+        files (local scope, .cycod/mcp.json:3)
+          command: npx
+          args: -y some-server --token **** .
+          cwd: .
+          timeout: 3000
+          tools: read list
+        tracker (user scope, ~/.cycod/mcp.json:3)
+          type: http
+          url: https://tracker.example/mcp
+          headers:
+            Authorization: Bearer ${TRACKER_TOKEN}
+        --- stderr
+        no MCP servers here yet; add one with `cycod mcp add`, or see what other programs know: cycod mcp import
+        Added local server `files`: .cycod/mcp.json
+          try it: cycod mcp test files
+        warning: a secret is written down in .cycod/mcp.json, which may be shared; '${NAME}' in its place takes it from the environment
+        Added user server `tracker`: ~/.cycod/mcp.json
+          before it can be used, set TRACKER_TOKEN
+          try it: cycod mcp test tracker
+        Removed local server `files`: .cycod/mcp.json
+        no MCP servers in this scope yet; add one with `cycod mcp add`, or see what other programs know: cycod mcp import
+    "#]]
+    .assert_eq(&ran.block());
+}
+
+#[test]
+fn for_programs() {
+    let place = Place::new();
+    place
+        .write(".cycod/mcp.json", r#"{"mcpServers": {"a": {"command": "x", "env": {"API_KEY": "hunter2"}}, "b": {}}}"#);
+    let ran = place.run(&["mcp", "list", "--format", "json"]);
+    expect![[r#"
+        exit: 0
+        --- stdout
+        [
+          {
+            "name": "a",
+            "scope": "local",
+            "path": "[PLACE]/project/.cycod/mcp.json",
+            "line": 1,
+            "transport": "stdio",
+            "enabled": true,
+            "trusted": false,
+            "command": "x",
+            "env": {
+              "API_KEY": "****"
+            }
+          },
+          {
+            "name": "b",
+            "scope": "local",
+            "path": "[PLACE]/project/.cycod/mcp.json",
+            "line": 1,
+            "problem": "neither `command` nor `url` says how to get to it"
+          }
+        ]
+        --- stderr
+        warning: .cycod/mcp.json:1:76: server `b`: neither `command` nor `url` says how to get to it
+    "#]]
+    .assert_eq(&ran.block());
+    let one = place.run(&["mcp", "get", "a", "--format", "json"]).stdout();
+    let one: serde_json::Value = serde_json::from_str(&one).expect("JSON");
+    assert_eq!((&one["name"], &one["env"]["API_KEY"]), (&"a".into(), &"****".into()));
+}
+
+#[test]
+fn what_came_with_a_project_is_told_from_what_its_user_added() {
+    let place = Place::new();
+    place.write(
+        ".cycod/mcp.json",
+        "{\"mcpServers\": {\n  \"theirs\": {\"command\": \"curl\", \"args\": [\"x\\u001b[2K\"]}\n}}\n",
+    );
+    let ran = place.shell("cycod mcp add mine -- ls; cycod mcp list; cycod mcp get theirs");
+    expect![[r#"
+        exit: 0
+        --- stdout
+        NAME    SCOPE  HOW
+        theirs  local  not accepted - curl x\u{1b}[2K
+        mine    local  ls
+        theirs (local scope, .cycod/mcp.json:2)
+          command: curl
+          args: 'x\u{1b}[2K'
+          came with the project and is not started before you agree: cycod mcp accept theirs
+        --- stderr
+        Added local server `mine`: .cycod/mcp.json
+          try it: cycod mcp test mine
+    "#]]
+    .assert_eq(&ran.block());
+}
+
+#[test]
+fn mistakes() {
+    let place = Place::new();
+    let ran = place.shell(
+        r#"cycod mcp add 'a b' -- ls
+cycod mcp add a
+cycod mcp add a --url https://h -- ls
+cycod mcp add a --url ftp://h
+cycod mcp add a --url https://h --env A=1
+cycod mcp add a --env A -- ls
+cycod mcp add a --header A:1 -- ls
+cycod mcp add a --any -- ls
+cycod mcp add a --timeout 0 -- ls
+cycod mcp add a -- ls
+cycod mcp add A -- ls
+cycod mcp get b
+cycod mcp get a --user
+cycod mcp remove a
+cycod mcp lisst
+cycod mcp
+cycod mcp install emacs
+cycod mcp install cursr
+cycod mcp install windsurf --scope project
+cycod mcp install cursor --scope global
+cycod mcp uninstall cursor
+cycod mcp import nothing
+cycod mcp import nothing.json
+cycod mcp import zed"#,
+    );
+    expect![[r#"
+        error: `a b` cannot name a server
+          names start with a letter or digit and hold letters, digits, `_` and `-`, at most 32
+        error: nothing says how to get to the server
+          cycod mcp add NAME -- COMMAND [ARGUMENT...]
+          cycod mcp add NAME --url URL
+        error: `--url` cannot be used with `COMMAND`
+          see: cycod help mcp add
+        error: `ftp://h` is no address that begins with https:// or http://
+        error: `--env` is for a server that is a program
+        error: `--env A` is not of the form NAME=VALUE
+        error: `--header` is for a server with `--url`
+        error: a server is written to one scope
+          give --local, --user or --global
+        error: `0` is not a value of `--timeout`
+          see: cycod help mcp add
+        Added local server `a`: .cycod/mcp.json
+          try it: cycod mcp test a
+        error: server `A` is already there: .cycod/mcp.json
+          give --override to replace it
+        error: no server is called `b`
+          did you mean `a`?
+        error: the user scope has no server `a`
+          the local scope has one: .cycod/mcp.json
+        error: removing the local server `a`: .cycod/mcp.json needs a yes, and nobody can be asked
+          give --force
+        error: `cycod mcp lisst` is not a command
+          did you mean `list`?
+          see: cycod help mcp
+        error: a command is missing after `cycod mcp`
+          see: cycod help mcp
+        error: `emacs` is not a host that is known
+          one of claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, zed, windsurf
+        error: `cursr` is not a host that is known
+          did you mean `cursor`?
+        error: Windsurf keeps no servers in projects
+        error: a host is set up for a user or a project
+          give --scope user or --scope project
+        error: Cursor has no entry `cycod`: ~/.cursor/mcp.json
+        error: `nothing` is not a host that is known
+          one of claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, zed, windsurf
+        error: there is no file `nothing.json`
+        error: Zed has no file of servers here
+          looked at .zed/settings.json and ~/.config/zed/settings.json
+    "#]]
+    .assert_eq(&ran.stderr());
+}
+
+#[test]
+fn a_broken_file_is_told_and_left_alone() {
+    let place = Place::new();
+    place.write(".cycod/mcp.json", "{\"mcpServers\": {\n  oops\n}}\n");
+    let ran = place.shell("cycod mcp add a --user -- ls; cycod mcp list; cycod mcp add b -- ls; cat .cycod/mcp.json");
+    expect![[r#"
+        exit: 0
+        --- stdout
+        NAME  SCOPE  HOW
+        a     user   ls
+        {"mcpServers": {
+          oops
+        }}
+        --- stderr
+        Added user server `a`: ~/.cycod/mcp.json
+          try it: cycod mcp test a
+        warning: .cycod/mcp.json:2:3: `o` stands here, where a key in quotes or `}` is expected
+        error: .cycod/mcp.json:2:3: `o` stands here, where a key in quotes or `}` is expected
+          the file was left as it is
+    "#]]
+    .assert_eq(&ran.block());
+}
+
+#[test]
+fn servers_of_other_programs_are_found_and_imported() {
+    let place = Place::new();
+    place.write(
+        ".mcp.json",
+        r#"{"mcpServers": {"docs": {"type": "http", "url": "https://docs.example/mcp"}, "old": {"type": "sse", "url": "https://h/sse"}}}"#,
+    );
+    place.write(
+        "../home/.cursor/mcp.json",
+        r#"{"mcpServers": {"My Files": {"command": "npx", "env": {"K": "${env:FILES_KEY}"}, "autoApprove": ["x"]}}}"#,
+    );
+    place.write(
+        "../home/.codex/config.toml",
+        "[mcp_servers.docs]\ncommand = 'docs'\n[mcp_servers.cycod]\ncommand = 'cycod'\nargs = ['mcp', 'serve']\n",
+    );
+    let ran = place.shell(
+        r"cycod mcp import
+cycod mcp import cursor codex --dry-run
+cycod mcp import claude-code cursor --user; echo $?
+cycod mcp import codex --user; echo $?
+cycod mcp import ~/.codex/config.toml --user --override; echo $?
+cycod mcp list",
+    );
+    expect![[r#"
+        exit: 0
+        --- stdout
+        HOST         FILE                  SERVERS
+        claude-code  .mcp.json             docs, old
+        cursor       ~/.cursor/mcp.json    My Files
+        codex        ~/.codex/config.toml  docs, cycod
+        {
+          "mcpServers": {
+            "My-Files": {
+              "command": "npx",
+              "env": {
+                "K": "${FILES_KEY}"
+              }
+            },
+            "docs": {
+              "command": "docs"
+            }
+          }
+        }
+        1
+        1
+        0
+        NAME      SCOPE  HOW
+        docs      user   docs
+        My-Files  user   npx
+        --- stderr
+        import them with: cycod mcp import HOST
+        Would import `My-Files` from ~/.cursor/mcp.json:1, there called `My Files`
+          K='${FILES_KEY}' npx
+          `autoApprove` is ignored: approvals are given here, not taken over
+        Would import `docs` from ~/.codex/config.toml:1
+          docs
+        Left out `cycod` (~/.codex/config.toml:3): it offers the tools here
+        Imported user server `docs` from .mcp.json:1: ~/.cycod/mcp.json
+          https://docs.example/mcp
+        Left out `old` (.mcp.json:1): it is reached over the old SSE transport, which we do not speak; many servers have an address for streamable HTTP as well
+        Imported user server `My-Files` from ~/.cursor/mcp.json:1, there called `My Files`: ~/.cycod/mcp.json
+          K='${FILES_KEY}' npx
+          `autoApprove` is ignored: approvals are given here, not taken over
+        Left out `docs` (~/.codex/config.toml:1): it is already there: ~/.cycod/mcp.json; give --override to replace it
+        Left out `cycod` (~/.codex/config.toml:3): it offers the tools here
+        Replaced user server `docs` from ~/.codex/config.toml:1: ~/.cycod/mcp.json
+          docs
+        Left out `cycod` (~/.codex/config.toml:3): it offers the tools here
+    "#]].assert_eq(&ran.block());
+}
+
+#[test]
+fn our_entry_is_put_into_a_host_and_taken_out() {
+    let place = Place::new();
+    let before = "{\n  // mine\n  \"mcpServers\": {\"a\": {\"url\": \"https://h\"}},\n  \"theme\": 1\n}\n";
+    place.write("../home/.cursor/mcp.json", before);
+    let ran = place.shell(
+        r#"cycod mcp install cursor --print --level read --tag git | sed "s#$(command -v cycod)#[CYCOD]#"
+cycod mcp install cursor
+cycod mcp install cursor
+cycod mcp install cursor --tools a,b --level write
+grep -c "$(command -v cycod)" ~/.cursor/mcp.json
+cycod mcp install vscode --scope project --name tools
+cat .vscode/mcp.json | sed "s#$(command -v cycod)#[CYCOD]#"
+cycod mcp uninstall vscode --scope project --name tools
+ls .vscode
+cycod mcp uninstall cursor"#,
+    );
+    expect![[r#"
+        exit: 0
+        --- stdout
+        {
+          "mcpServers": {
+            "cycod": {
+              "command": "[CYCOD]",
+              "args": ["mcp", "serve", "--tag", "git", "--level", "read"]
+            }
+          }
+        }
+        1
+        {
+          "servers": {
+            "tools": {
+              "type": "stdio",
+              "command": "[CYCOD]",
+              "args": ["mcp", "serve"]
+            }
+          }
+        }
+        --- stderr
+        belongs into ~/.cursor/mcp.json
+        Added `cycod` in Cursor: ~/.cursor/mcp.json
+          Cursor sees it when it is started again
+          undo it: cycod mcp uninstall cursor
+        Cursor has the entry `cycod` already: ~/.cursor/mcp.json
+        Updated `cycod` in Cursor: ~/.cursor/mcp.json
+          Cursor sees it when it is started again
+          undo it: cycod mcp uninstall cursor
+        Added `tools` in VS Code: .vscode/mcp.json
+          VS Code sees it when it is started again
+          undo it: cycod mcp uninstall vscode --scope project --name tools
+        Removed `tools` from VS Code: .vscode/mcp.json
+        Removed `cycod` from Cursor: ~/.cursor/mcp.json
+    "#]]
+    .assert_eq(&ran.block());
+    assert_eq!(fs::read_to_string(place.home().join(".cursor/mcp.json")).expect("it is there"), before);
+}
+
+#[test]
+fn an_entry_of_somebody_else_is_not_touched() {
+    let place = Place::new();
+    place.write("../home/.codex/config.toml", "[mcp_servers.cycod]\ncommand = 'other'\n");
+    let ran = place.shell(
+        "cycod mcp install codex; echo $?; cycod mcp uninstall codex; echo $?; cat ~/.codex/config.toml; cycod mcp uninstall codex --force; cat ~/.codex/config.toml",
+    );
+    expect![[r#"
+        exit: 0
+        --- stdout
+        1
+        1
+        [mcp_servers.cycod]
+        command = 'other'
+        --- stderr
+        error: Codex has another server called `cycod`: ~/.codex/config.toml
+          give --name NAME to call this one otherwise, or --override to replace that one
+        error: the entry `cycod` of Codex starts something else: ~/.codex/config.toml
+          give --force to remove it nevertheless
+        Removed `cycod` from Codex: ~/.codex/config.toml
+    "#]]
+    .assert_eq(&ran.block());
+}
