@@ -25,7 +25,7 @@ const SHOWN: [(&str, &str); 2] = [("docs/guide/values.md", "value-in-code"), ("d
 const FAILING: [&str; 1] = ["shout"];
 
 /// Pages whose problem is not one file's or one call's, with what holds them to the code instead.
-const ELSEWHERE: [(&str, &str); 18] = [
+const ELSEWHERE: [(&str, &str); 24] = [
     ("asked-parameter", "the tests of questions: a caller that is not the person"),
     ("cancelled", "the tests of whole runs: somebody has to stop it"),
     ("definition-changed", "the tests of the MCP client: a server that changes"),
@@ -35,12 +35,18 @@ const ELSEWHERE: [(&str, &str); 18] = [
     ("missing-step-result", "the tests of calls: a step without a result"),
     ("not-a-file", "the catalog's tests: a directory"),
     ("not-utf8", "the catalog's tests: other bytes"),
+    ("output-unavailable", "the server's tests: a question about an output that cannot be answered"),
     ("question-declined", "the tests of questions: somebody declines"),
     ("remote-failed", "the tests of the MCP client: a server that breaks the protocol"),
     ("remote-unreachable", "the tests of the MCP client: a server that does not start"),
     ("reserved-name", "the catalog's tests: a program with tools of its own"),
     ("server-not-accepted", "the tests of the MCP client: a server of a cloned project"),
     ("too-many", "the definition's tests: a thousand steps"),
+    ("too-many-questions", "the server: a client that answers something else"),
+    ("too-many-runs", "the server: more runs than it carries"),
+    ("unknown-form", "the server: a form that the protocol does not know"),
+    ("unknown-output", "the server's tests: an address that nobody gave"),
+    ("unknown-run", "the server's tests: a name that nobody gave"),
     ("unknown-server", "the tests of the MCP client: a name that is not configured"),
     ("unreadable-file", "the catalog's tests: a file without permissions"),
     ("wrong-output", "the tests of answers: a surface that hands data on"),
