@@ -25,6 +25,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{
     asking::{self, Pending, Reply},
+    client::Client,
     follow::{Board, Follower},
     handler::Shared,
     handles::Handle,
@@ -132,7 +133,10 @@ pub(crate) async fn drive(call: Call, caller: &Caller<'_>, goal: Goal) -> Outcom
     let mut guard = EndWhenDropped(Some(run.stop().clone()));
     let gone = async {
         match caller {
-            Caller::Request { context, .. } => context.ct.cancelled().await,
+            Caller::Request { context, .. } => {
+                let client = Client::of(&context.extensions);
+                tokio::select! { () = context.ct.cancelled() => {}, () = client.gone.cancelled() => {} }
+            }
             Caller::Task(handle) | Caller::Run(handle) => handle.cancelled().await,
         }
     };

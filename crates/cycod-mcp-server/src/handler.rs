@@ -26,6 +26,7 @@ use crate::{
     builtin::{self, Builtin},
     call::{Call, Caller, Goal, Outcome, drive, is_modern},
     changes::{Changes, Listener},
+    client::Client,
     complete,
     handles::{Handle, Handles, State},
     outputs, reply,
@@ -466,8 +467,7 @@ impl ServerHandler for Handler {
 
 /// Who calls.
 pub(crate) fn principal(context: &RequestContext<RoleServer>) -> String {
-    let _ = context;
-    "stdio".to_owned()
+    Client::of(&context.extensions).principal.0
 }
 
 /// Does what may wait for a disk elsewhere than on the thread that serves everybody.

@@ -16,6 +16,7 @@ mod asking;
 mod builtin;
 mod call;
 mod changes;
+mod client;
 mod complete;
 mod follow;
 mod handler;
@@ -31,6 +32,6 @@ mod tasks;
 mod uri;
 mod wire;
 
-pub use http::{HttpOptions, serve_http};
+pub use http::{Access, HttpError, HttpOptions, KeySource, Limits, OAuth, serve_http};
 pub use options::{Equip, Options, Selection};
 pub use stdio::serve_stdio;

@@ -9,6 +9,7 @@ pub(crate) mod list;
 pub(crate) mod login;
 pub(crate) mod remove;
 pub(crate) mod serve;
+mod serve_http;
 pub(crate) mod test;
 pub(crate) mod uninstall;
 

@@ -13,9 +13,10 @@ use cycod_engine::{
     host,
 };
 use cycod_mcp_client::{NoPerson, Servers};
-use cycod_mcp_server::{Equip, HttpOptions, Options, Selection, serve_http, serve_stdio};
+use cycod_mcp_server::{Equip, Options, Selection, serve_stdio};
 use cycod_process::host_interrupts;
 
+use super::serve_http;
 use crate::{cli::Context, command_error::CommandError};
 
 /// `cycod mcp serve`.
@@ -50,13 +51,7 @@ pub(crate) fn command() -> Command {
                 .value_parser(value_parser!(SocketAddr))
                 .help("Serve over HTTP at this address, in place of standard input and output"),
         )
-        .arg(
-            Arg::new("no-auth")
-                .long("no-auth")
-                .action(ArgAction::SetTrue)
-                .requires("http")
-                .help("Let every program of this machine in without a token"),
-        )
+        .args(serve_http::options())
 }
 
 /// How this program is started to ask a jq program: see [`crate::cli::main`].
@@ -105,12 +100,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let _interrupts = host_interrupts(&stop).map_err(failed)?;
     match matches.get_one::<SocketAddr>("http") {
         None => serve_stdio(options, &stop).map_err(failed)?,
-        Some(&address) => {
-            let http = HttpOptions { address, token: None };
-            let printer = &mut context.printer;
-            let mut listening = |address| printer.say(&format!("listening on http://{address}/mcp"));
-            serve_http(options, &http, &stop, &mut listening).map_err(failed)?;
-        }
+        Some(&address) => serve_http::serve(context, matches, address, options, &stop)?,
     }
     Ok(0)
 }

@@ -1,0 +1,25 @@
+//! Who sent a request, and until when.
+
+use rmcp::model::Extensions;
+use tokio_util::sync::CancellationToken;
+
+/// For whom a call is done: `stdio`, the digest of a bearer token, the subject of an access token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Principal(pub(crate) String);
+
+/// Who waits for the answer to a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    pub(crate) principal: Principal,
+    /// Fires when nobody waits for the answer any more: the connection was cut, the session was closed or expired.
+    pub(crate) gone: CancellationToken,
+}
+
+impl Client {
+    /// The client of a request. One without HTTP came over standard input, whose end ends the server itself.
+    pub(crate) fn of(extensions: &Extensions) -> Self {
+        let parts = extensions.get::<hyper::http::request::Parts>();
+        let client = parts.and_then(|parts| parts.extensions.get::<Self>()).cloned();
+        client.unwrap_or_else(|| Self { principal: Principal("stdio".to_owned()), gone: CancellationToken::new() })
+    }
+}

@@ -1,0 +1,245 @@
+//! The public keys of an authorization server, as a set in JSON (RFC 7517).
+
+use std::{
+    fs::File,
+    io::Read,
+    path::PathBuf,
+    sync::{Arc, PoisonError, RwLock},
+    time::{Duration, Instant},
+};
+
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
+use serde::Deserialize;
+use serde_json::Value as Json;
+use tokio::sync::Mutex;
+
+use crate::http::{options::HttpError, rate::Rate};
+
+/// How long keys are believed; a key that was withdrawn is gone after that.
+const FRESH: Duration = Duration::from_secs(600);
+
+/// How often keys are asked for again because of a token that names one which is not among them.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// How many times that may happen in a row.
+const BURST: u32 = 3;
+
+/// How long the authorization server may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The most bytes that a set of keys may have.
+const LARGEST: usize = 256 * 1024;
+
+/// Where the keys of an authorization server are.
+#[derive(Clone, Debug)]
+pub enum KeySource {
+    /// In a file.
+    File(PathBuf),
+    /// At an address; without encryption only on this machine.
+    Url(String),
+}
+
+/// The ways of signing that are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Algorithm {
+    Rs256,
+    Es256,
+    EdDsa,
+}
+
+impl Algorithm {
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name {
+            "RS256" => Some(Self::Rs256),
+            "ES256" => Some(Self::Es256),
+            "EdDSA" | "Ed25519" => Some(Self::EdDsa),
+            _ => None,
+        }
+    }
+}
+
+/// One public key.
+#[derive(Debug)]
+pub(super) struct Key {
+    pub(super) id: Option<String>,
+    algorithm: Algorithm,
+    /// The modulus, or the point.
+    body: Vec<u8>,
+    exponent: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+struct Written {
+    kty: String,
+    kid: Option<String>,
+    #[serde(rename = "use")]
+    purpose: Option<String>,
+    alg: Option<String>,
+    crv: Option<String>,
+    n: Option<String>,
+    e: Option<String>,
+    x: Option<String>,
+    y: Option<String>,
+}
+
+impl Key {
+    /// Reads a key; nothing if it is of a kind that is not taken.
+    fn read(json: &Json) -> Option<Self> {
+        let written = Written::deserialize(json).ok()?;
+        let bytes = |text: &Option<String>| BASE64_URL_SAFE_NO_PAD.decode(text.as_deref()?).ok();
+        let (algorithm, body, exponent) = match (written.kty.as_str(), written.crv.as_deref()) {
+            ("RSA", _) => (Algorithm::Rs256, bytes(&written.n)?, bytes(&written.e)?),
+            ("EC", Some("P-256")) => {
+                let point = [vec![4], bytes(&written.x)?, bytes(&written.y)?].concat();
+                (Algorithm::Es256, point, Vec::new())
+            }
+            ("OKP", Some("Ed25519")) => (Algorithm::EdDsa, bytes(&written.x)?, Vec::new()),
+            _ => return None,
+        };
+        let is_for_signing = written.purpose.is_none_or(|purpose| purpose == "sig");
+        let is_for_this = written.alg.is_none_or(|name| Algorithm::named(&name) == Some(algorithm));
+        (is_for_signing && is_for_this).then_some(Self { id: written.kid, algorithm, body, exponent })
+    }
+
+    /// Whether it made the signature. The kind of the key decides how that is checked, never the token.
+    pub(super) fn verifies(&self, algorithm: Algorithm, signed: &[u8], signature: &[u8]) -> bool {
+        let point = |way| UnparsedPublicKey::new(way, &self.body).verify(signed, signature);
+        self.algorithm == algorithm
+            && match self.algorithm {
+                Algorithm::Rs256 => RsaPublicKeyComponents { n: &self.body, e: &self.exponent }.verify(
+                    &signature::RSA_PKCS1_2048_8192_SHA256,
+                    signed,
+                    signature,
+                ),
+                Algorithm::Es256 => point(&signature::ECDSA_P256_SHA256_FIXED as &dyn signature::VerificationAlgorithm),
+                Algorithm::EdDsa => point(&signature::ED25519),
+            }
+            .is_ok()
+    }
+}
+
+/// The keys as last heard of.
+pub(super) struct Keys {
+    source: KeySource,
+    known: RwLock<Known>,
+    /// Held by who asks for them.
+    asking: Mutex<Rate>,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    keys: Arc<[Key]>,
+    heard: Option<Instant>,
+}
+
+impl Known {
+    fn has(&self, id: Option<&str>) -> bool {
+        self.heard.is_some_and(|heard| heard.elapsed() < FRESH)
+            && (id.is_none() || self.keys.iter().any(|key| key.id.as_deref() == id))
+    }
+}
+
+impl Keys {
+    /// Takes the keys from their file at once, and from an address when the first token comes.
+    pub(super) fn open(source: KeySource) -> Result<Self, HttpError> {
+        let mut known = Known { keys: Arc::new([]), heard: None };
+        match &source {
+            KeySource::File(path) => {
+                let keys = read_file(path).map_err(|why| HttpError::Keys { path: path.clone(), why })?;
+                known = Known { keys, heard: Some(Instant::now()) };
+            }
+            KeySource::Url(url) => check_url(url)?,
+        }
+        Ok(Self { source, known: RwLock::new(known), asking: Mutex::new(Rate::new(BURST, PAUSE)) })
+    }
+
+    /// The keys, asked for again if the one with this identifier is not among them; nothing if there are none to be
+    /// had.
+    pub(super) async fn find(&self, id: Option<&str>) -> Option<Arc<[Key]>> {
+        let known = self.known();
+        if known.has(id) {
+            return Some(known.keys);
+        }
+        let mut rate = self.asking.lock().await;
+        // Somebody else may have asked meanwhile.
+        if !self.known().has(id)
+            && rate.take()
+            && let Ok(keys) = self.ask().await
+        {
+            let known = Known { keys, heard: Some(Instant::now()) };
+            *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+        }
+        let known = self.known();
+        // Keys that were good are, while their server is away.
+        known.heard.map(|_| known.keys)
+    }
+
+    fn known(&self) -> Known {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn ask(&self) -> Result<Arc<[Key]>, String> {
+        match &self.source {
+            KeySource::File(path) => {
+                let path = path.clone();
+                tokio::task::spawn_blocking(move || read_file(&path)).await.map_err(|error| error.to_string())?
+            }
+            KeySource::Url(url) => {
+                let fetched = tokio::time::timeout(PATIENCE, fetch(url)).await;
+                parse(&fetched.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())?)
+            }
+        }
+    }
+}
+
+/// An address whose answers nobody on the way can exchange.
+fn check_url(url: &str) -> Result<(), HttpError> {
+    let parsed = reqwest::Url::parse(url).ok();
+    let is_local = |host: &str| {
+        let bare = host.trim_matches(['[', ']']);
+        host == "localhost" || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    };
+    let is_safe = parsed.is_some_and(|url| match url.scheme() {
+        "https" => true,
+        "http" => url.host_str().is_some_and(is_local),
+        _ => false,
+    });
+    let expected = "a file, or an address with https:// (http:// only on this machine)";
+    if is_safe { Ok(()) } else { Err(HttpError::Name { name: url.to_owned(), expected }) }
+}
+
+/// Gets a small text. A redirect could lead anywhere, so none is followed.
+async fn fetch(url: &str) -> Result<Vec<u8>, reqwest::Error> {
+    // The client part of this program may have chosen already, and chose the same.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?;
+    let mut response = client.get(url).send().await?.error_for_status()?;
+    let mut text = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        text.extend_from_slice(&chunk);
+        if text.len() > LARGEST {
+            break;
+        }
+    }
+    Ok(text)
+}
+
+fn read_file(path: &PathBuf) -> Result<Arc<[Key]>, String> {
+    let limit = u64::try_from(LARGEST).unwrap_or(u64::MAX) + 1;
+    let mut text = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(limit).read_to_end(&mut text));
+    read.map_err(|error| error.to_string())?;
+    parse(&text)
+}
+
+/// Reads a set of keys; those of kinds that are not taken are left out.
+fn parse(text: &[u8]) -> Result<Arc<[Key]>, String> {
+    if text.len() > LARGEST {
+        return Err(format!("more than {LARGEST} bytes"));
+    }
+    let set: Json = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let list = set.get("keys").and_then(Json::as_array).ok_or("there is no list `keys`")?;
+    let keys: Arc<[Key]> = list.iter().filter_map(Key::read).collect();
+    if keys.is_empty() { Err("no key for RS256, ES256 or EdDSA is in it".to_owned()) } else { Ok(keys) }
+}

@@ -1,0 +1,132 @@
+//! Who may come in, and as whom.
+
+mod keys;
+mod oauth;
+
+use std::fmt;
+
+use hyper::{
+    HeaderMap, StatusCode,
+    header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE},
+};
+use ring::digest::{SHA256, digest};
+use subtle::ConstantTimeEq;
+
+use self::oauth::{Denied, Verifier};
+pub use self::{keys::KeySource, oauth::OAuth};
+use super::{options::HttpError, refused::Refused};
+use crate::client::Principal;
+
+/// Who may come in.
+#[derive(Clone)]
+pub enum Access {
+    /// Every program of this machine; only for a loopback address.
+    Anyone,
+    /// Whoever knows this token.
+    Token(String),
+    /// Whom an authorization server gave an access token for us.
+    OAuth(OAuth),
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Anyone => f.write_str("Anyone"),
+            Self::Token(_) => f.write_str("Token(…)"),
+            Self::OAuth(oauth) => f.debug_tuple("OAuth").field(oauth).finish(),
+        }
+    }
+}
+
+/// What decides on each request.
+pub(super) struct Gate(Kind);
+
+enum Kind {
+    Anyone,
+    /// The hash of the token.
+    Token([u8; 32]),
+    OAuth(Box<Verifier>),
+}
+
+impl Gate {
+    pub(super) fn new(access: &Access) -> Result<Self, HttpError> {
+        Ok(Self(match access {
+            Access::Anyone => Kind::Anyone,
+            Access::Token(token) => Kind::Token(hash(token)),
+            Access::OAuth(oauth) => Kind::OAuth(Box::new(Verifier::new(oauth.clone())?)),
+        }))
+    }
+
+    /// The name under which tokens are made for us.
+    pub(super) fn host(&self) -> Option<String> {
+        self.verifier()?.host()
+    }
+
+    /// What a client without a token is told about who gives them, at its well-known path.
+    pub(super) fn metadata(&self, path: &str) -> Option<String> {
+        self.verifier()?.metadata(path)
+    }
+
+    /// Says who sent a request, or refuses it.
+    pub(super) async fn admit(&self, headers: &HeaderMap) -> Result<Principal, Refused> {
+        let token = bearer(headers);
+        match &self.0 {
+            Kind::Anyone => Ok(Principal("anyone".to_owned())),
+            // Hashes are compared, in constant time: neither it nor the length tells about the token.
+            Kind::Token(expected) => match token.map(hash).filter(|given| given.ct_eq(expected).into()) {
+                Some(_) => Ok(Principal(format!("token:{}", hex(&expected[..16])))),
+                None => Err(challenge(StatusCode::UNAUTHORIZED, "the server's token is needed", token, "")),
+            },
+            Kind::OAuth(verifier) => {
+                let verified = match token {
+                    Some(token) => verifier.verify(token).await,
+                    None => Err(Denied::Invalid("an access token is needed".to_owned())),
+                };
+                let challenge = |status, why: &str| challenge(status, why, token, verifier.parameters());
+                verified.map_err(|denied| match denied {
+                    Denied::Invalid(why) => challenge(StatusCode::UNAUTHORIZED, &why),
+                    Denied::Scope => challenge(StatusCode::FORBIDDEN, "the access token does not reach that far"),
+                    Denied::Unknown => {
+                        let why = "the keys of the authorization server cannot be had";
+                        Refused::for_now(StatusCode::SERVICE_UNAVAILABLE, why)
+                    }
+                })
+            }
+        }
+    }
+
+    fn verifier(&self) -> Option<&Verifier> {
+        match &self.0 {
+            Kind::OAuth(verifier) => Some(verifier),
+            Kind::Anyone | Kind::Token(_) => None,
+        }
+    }
+}
+
+/// The token of a request.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// A refusal of a request with this token, or none, that tells how to come in.
+fn challenge(status: StatusCode, why: &str, token: Option<&str>, parameters: &str) -> Refused {
+    let error = match (status, token) {
+        (StatusCode::FORBIDDEN, _) => ", error=\"insufficient_scope\"",
+        (_, Some(_)) => ", error=\"invalid_token\"",
+        (_, None) => "",
+    };
+    let value = HeaderValue::try_from(format!("Bearer realm=\"cycod\"{error}{parameters}"));
+    let value = value.unwrap_or(HeaderValue::from_static("Bearer"));
+    Refused::new(status, why).header(WWW_AUTHENTICATE, value)
+}
+
+fn hash(text: &str) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(digest(&SHA256, text.as_bytes()).as_ref());
+    bytes
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
