@@ -137,18 +137,18 @@ class Table:
             self.put(row, column, "FAIL", f"{type(error).__name__}: {error}")
             return False
 
-    def show(self):
+    def show(self, title=""):
         """Prints everything and returns the exit code."""
-        first = max(map(len, self.rows), default=0)
+        first = max(map(len, [title, *self.rows]))
         widths = [max(len(column), *(len(self.cells.get((row, column), "")) for row in self.rows)) for column in self.columns]
-        print(" " * first, *(column.ljust(width) for column, width in zip(self.columns, widths)), sep="  ")
+        print("\n" + title.ljust(first), *(column.ljust(width) for column, width in zip(self.columns, widths)), sep="  ")
         for row in self.rows:
             cells = (self.cells.get((row, column), "").ljust(width) for column, width in zip(self.columns, widths))
             print(row.ljust(first), *cells, sep="  ")
         for problem in self.problems:
-            print("\n" + problem.replace("\n", "\n    "), file=sys.stderr)
+            print(f"{title} {problem}".replace("\n", "\n    "))
         failed = sum(outcome == "FAIL" for outcome in self.cells.values())
-        print(f"\n{len(self.cells) - failed} passed, {failed} failed")
+        print(f"{len(self.cells) - failed} passed, {failed} failed")
         return 1 if failed else 0
 
 

@@ -92,7 +92,7 @@ def checks(table):
     """Every check on each transport in each era."""
     for transport in ("stdio", "http"):
         for era in ("legacy", "modern"):
-            title = f"inspector {transport} {era}"
+            title = f"{transport} {era}"
             with Home() as home:
                 server = Server(home) if transport == "http" else None
                 inspector = Inspector(home, era, server.url if server else None)

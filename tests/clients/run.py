@@ -261,7 +261,7 @@ CHECKS = [
 def column(table, name, transport, era):
     """Runs every check with one client on one transport in one era."""
     driver, _ = DRIVERS[name]
-    title = f"{name} {transport} {era}"
+    title = f"{transport} {era}"
     with Home() as home:
 
         def run(url):
@@ -289,20 +289,20 @@ def column(table, name, transport, era):
 def main(wanted):
     shutil.rmtree(SCRIPTS, ignore_errors=True)
     shutil.copytree(HERE, SCRIPTS, ignore=lambda _, names: [name for name in names if not name.endswith(".mjs")])
-    table = Table()
+    tables = {name: Table() for name in [*DRIVERS, "inspector"] if not wanted or name in wanted}
     with ThreadPoolExecutor(2) as pool:
         columns = [
-            pool.submit(column, table, name, transport, era)
+            pool.submit(column, tables[name], name, transport, era)
             for name, (_, eras) in DRIVERS.items()
-            if not wanted or name in wanted
+            if name in tables
             for transport in ("stdio", "http")
             for era in eras
         ]
         for done in columns:
             done.result()
-    if not wanted or "inspector" in wanted:
-        inspector.checks(table)
-    return table.show()
+    if "inspector" in tables:
+        inspector.checks(tables["inspector"])
+    return max(table.show(name) for name, table in tables.items())
 
 
 sys.exit(main(sys.argv[1:]))

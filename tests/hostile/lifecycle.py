@@ -175,7 +175,7 @@ def main():
             except Exception as error:
                 table.put(f"{part.__name__} {era}", "the server", "FAIL", f"{type(error).__name__}: {error}")
     a_tool_that_leaves_something(table)
-    return table.show()
+    return table.show("lifecycle")
 
 
 sys.exit(main())

@@ -9,8 +9,8 @@ from outside import Home, alive, eventually, expect, memory
 from raw import Stdio, message
 
 ERAS = ("legacy", "modern")
-# A debug build with a few tools uses about 20 MB; whatever a client sends, the server stays below this.
-BOUND = 200
+# A debug build with a few tools uses about 40 MB; whatever a client sends, the server stays below this.
+BOUND = 300
 
 
 def well(client):
@@ -134,7 +134,7 @@ def many_at_once(client):
 
 CHECKS = [
     garbage, batches, deep_json, long_lines, same_number, every_kind_of_number, unknown_cancels, notification_flood,
-    wrong_types, strange_values, many_at_once,
+    wrong_types, strange_values,
 ]  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def deaf(table, era):
             client.listening.clear()
             line = json.dumps(message(era, 77, "tools/list")).encode() + b"\n"
             os.set_blocking(client.process.stdin.fileno(), False)
-            sent, deadline = 0, time.monotonic() + 10
+            sent, deadline = 0, time.monotonic() + 6
             while sent < 60_000 and time.monotonic() < deadline:
                 try:
                     sent += (os.write(client.process.stdin.fileno(), line * 50) or 0) / len(line)
@@ -181,16 +181,22 @@ def deaf(table, era):
     table.check("a client that does not read", f"stdio {era}", test)
 
 
+def judge(table, era, check):
+    def test():
+        with Home() as home, Stdio(home, era) as client:
+            check(client)
+            return well(client)
+
+    table.check(check.__name__.replace("_", " "), f"stdio {era}", test)
+
+
 def checks(table):
     for era in ERAS:
         for check in CHECKS:
 
-            def test():
-                with Home() as home, Stdio(home, era) as client:
-                    check(client)
-                    return well(client)
-
-            table.check(check.__name__.replace("_", " "), f"stdio {era}", test)
+            judge(table, era, check)
         half_a_line(table, era)
         deaf(table, era)
     before_the_handshake(table)
+    # A minute of starting programs, which knows no era.
+    judge(table, "modern", many_at_once)

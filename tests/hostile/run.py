@@ -22,7 +22,7 @@ def main(wanted):
         if not wanted or name in wanted:
             table = Table()
             checks(table)
-            failed |= table.show()
+            failed |= table.show(name)
     return failed
 
 

@@ -43,7 +43,8 @@ class Case:
         """Whatever was answered, the tool did not run for `word`, or not at all."""
         ran = self.home.notes().splitlines()
         expect((word not in ran) if word else not ran, f"ran: {ran}, answered {result}")
-        expect("noted" not in str(result), f"claims to have run: {result}")
+        succeeded = result.get("resultType") == "complete" and not result.get("isError")
+        expect(not succeeded, f"claims to have run: {result}")
 
 
 def approved(case):
@@ -131,11 +132,11 @@ CHECKS = [
 
 
 def without_the_capability(home, connect):
-    """A client that says it cannot ask a person cannot bring an answer either."""
-    given = Case(home, connect(CAPABLE)).asked()
+    """A client that cannot ask a person is refused, whatever answers it makes up."""
+    answers = Case(home, connect(CAPABLE)).asked()["inputResponses"]
     silent = Case(home, connect({}))
     silent.refuses(silent.call())
-    silent.refuses(silent.call(**given))
+    silent.refuses(silent.call(inputResponses=answers))
 
 
 def checks(table):

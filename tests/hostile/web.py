@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from outside import Home, Server, eventually, expect, memory
 from raw import VERSIONS, Http, handshake, message
 
-BOUND = 200
+BOUND = 300
 CALL = message("modern", 1, "tools/call", {"name": "hello", "arguments": {"name": "you"}})
 NOTE = message("modern", 2, "tools/call", {"name": "note", "arguments": {"text": "x"}}, {"elicitation": {}})
 
