@@ -6,14 +6,14 @@ use crate::warden;
 
 /// Shells that are started before they are needed, for a program that runs many.
 ///
-/// Starting a shell takes longer than what most commands do in it. A pool starts `bash` ahead, up to the point where it
-/// looks at its program for the first time, and gives it the program when there is one. Each is a process of its own, used
+/// Starting a shell takes longer than what most commands do in it. A pool starts `bash` and `dash` ahead, up to a point where
+/// they have not looked at their program yet, and gives it to them when there is one. Each is a process of its own, used
 /// once, so nothing can leak from one run to the next: not the environment, the directory, the umask, descriptors, traps,
 /// options or background jobs. The pool learns from the runs that are made with it
 /// ([`Session::run_with`](crate::Session::run_with)): what has been run twice in the same environment, directory and limits is
 /// prepared for a third time, by a thread of the pool, when a run is over and no more are under way than there are processors.
 ///
-/// Whatever cannot be prepared without a visible difference is started as ever: another program than `bash`; one that has
+/// Whatever cannot be prepared without a visible difference is started as ever: another program; one that has
 /// our terminal or a script; a program text of more than 64 KiB, or one that asks for what differs. What differs without
 /// being looked for is little: `/proc/PID/cmdline` ends with zeros and the process is older than the run; `PIPESTATUS` is
 /// not empty before the first command, and a listing of all variables shows that and `_`.

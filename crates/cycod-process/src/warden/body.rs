@@ -8,6 +8,9 @@ pub(super) const KILL: u8 = b'K';
 /// Told to the warden: nobody reads the output any more; read it and throw it away.
 pub(super) const DRAIN: u8 = b'D';
 
+/// Told to the warden: let go of a program that was halted.
+pub(super) const RESUME: u8 = b'R';
+
 /// How far a start came.
 pub(super) mod stage {
     pub(crate) const NONE: i32 = 0;
@@ -19,8 +22,9 @@ pub(super) mod stage {
     pub(crate) const CGROUP: i32 = 6;
     pub(crate) const LIMITS: i32 = 7;
     pub(crate) const EXECUTE: i32 = 8;
+    pub(crate) const HALT: i32 = 9;
     /// Not a failure: the program has been executed.
-    pub(crate) const STARTED: i32 = 9;
+    pub(crate) const STARTED: i32 = 10;
 }
 
 /// Everything a warden needs, prepared in our process. The pointers and descriptors belong to the owner of this value.
@@ -49,6 +53,8 @@ pub(super) struct Launch {
     pub(super) output: [i32; 2],
     /// Whether the warden says that the program has started.
     pub(super) announces: bool,
+    /// Whether the program is halted on its way, see [`halt`].
+    pub(super) halts: bool,
     /// All descriptors above, in ascending order; every other one is closed.
     pub(super) keep: [i32; 8],
     pub(super) keep_count: usize,
@@ -83,6 +89,10 @@ static DEFAULT_ACTION: [u64; 4] = [0; 4];
 const SIGCHLD_SET: u64 = 1 << (libc::SIGCHLD - 1);
 /// How long a warden waits for killed processes to be gone before it looks for others.
 const ROUND_NS: i64 = 5_000_000;
+/// How often a program is stopped before we give up hope of halting it; a start takes some hundred calls.
+const MOST_STOPS: u32 = 4096;
+/// The kind of stop at the entry of a system call.
+const ENTRY: u64 = 1;
 /// How often a tree is looked through until it holds still.
 const STILL_ROUNDS: u32 = 16;
 
@@ -131,6 +141,9 @@ pub(super) unsafe extern "C" fn warden(launch: *mut Launch) -> ! {
                 sys!(libc::SYS_close, fd);
             }
         }
+        if (*launch).halts && !halt(program) {
+            fail(launch, &raw mut report, stage::HALT, libc::ENOEXEC);
+        }
         if (*launch).announces {
             report.failed = stage::STARTED;
             send((*launch).control, &raw const report);
@@ -138,6 +151,38 @@ pub(super) unsafe extern "C" fn warden(launch: *mut Launch) -> ! {
         }
         watch(launch, program, signals as i32, &raw mut report)
     }
+}
+
+/// Lets a program that we trace run until it asks who its parent is, as a shell does when most of its start is done; returns
+/// whether it did.
+#[inline(never)]
+unsafe fn halt(program: i32) -> bool {
+    let mut stops = 0;
+    // SAFETY: as `warden`; the kernel writes no more than the size says.
+    unsafe {
+        while stops < MOST_STOPS {
+            let mut status = 0_i32;
+            if sys!(libc::SYS_wait4, program, &raw mut status, libc::__WALL, 0) != program as isize
+                || status & 0xFF != 0x7F
+            {
+                return false;
+            }
+            if stops == 0 {
+                let options = libc::PTRACE_O_EXITKILL | libc::PTRACE_O_TRACESYSGOOD;
+                sys!(libc::SYS_ptrace, libc::PTRACE_SETOPTIONS, program, 0, options);
+            }
+            // The kind of stop in the first byte, the number of the call behind three words.
+            let mut stop = [0_u64; 12];
+            sys!(libc::SYS_ptrace, libc::PTRACE_GET_SYSCALL_INFO, program, size_of_val(&stop), stop.as_mut_ptr());
+            let [kind, _, _, call, ..] = stop;
+            if kind & 0xFF == ENTRY && call == libc::SYS_getppid.cast_unsigned() {
+                return true;
+            }
+            sys!(libc::SYS_ptrace, libc::PTRACE_SYSCALL, program, 0, 0);
+            stops = stops.wrapping_add(1);
+        }
+    }
+    false
 }
 
 /// Waits until the program and everything it left behind are gone, or ends them when told to or when we are gone.
@@ -202,6 +247,8 @@ unsafe fn watch(launch: *mut Launch, program: i32, signals: i32, report: *mut Re
                 if length == 1 && *scratch == DRAIN {
                     (*poll.add(2)).fd = (*launch).output[0];
                     (*poll.add(3)).fd = (*launch).output[1];
+                } else if length == 1 && *scratch == RESUME {
+                    sys!(libc::SYS_ptrace, libc::PTRACE_DETACH, program, 0, 0);
                 } else if errno(length) != Some(libc::EINTR) && errno(length) != Some(libc::EAGAIN) {
                     killing = true;
                     (*poll).fd = -1;
@@ -361,6 +408,9 @@ unsafe extern "C" fn program(launch: *mut Launch) -> ! {
         }
         let none = 0_u64;
         sys!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const none, 0, 8);
+        if (*launch).halts {
+            or_fail!(stage::HALT, sys!(libc::SYS_ptrace, libc::PTRACE_TRACEME, 0, 0, 0));
+        }
         or_fail!(stage::EXECUTE, sys!(libc::SYS_execve, (*launch).path, (*launch).argv, (*launch).envp));
         exit(127)
     }

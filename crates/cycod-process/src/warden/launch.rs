@@ -32,8 +32,8 @@ pub(super) enum Purpose {
     Run,
     /// To be talked with by somebody else, who may wait for it.
     Converse,
-    /// To wait until it is needed, with this as its descriptor 3.
-    Prepare(OwnedFd),
+    /// To wait until it is needed: by itself, with this as its descriptor 3, or halted.
+    Prepare(Option<OwnedFd>),
 }
 
 /// Our ends of a program's standard streams.
@@ -60,6 +60,7 @@ pub(super) fn start(
     let (stderr, stderr_write) = pipe().map_err(prepare("open a pipe"))?;
     let announces = !matches!(purpose, Purpose::Run);
     let converses = matches!(purpose, Purpose::Converse);
+    let halts = matches!(purpose, Purpose::Prepare(None));
     if !converses {
         never_wait(&stdout);
         never_wait(&stderr);
@@ -75,7 +76,7 @@ pub(super) fn start(
         Input::Closed | Input::Inherit => (None, None),
     };
     let script = match purpose {
-        Purpose::Prepare(gate) => Some(gate),
+        Purpose::Prepare(gate) => gate,
         _ => spec.script.as_deref().map(sealed).transpose().map_err(prepare("store the script"))?,
     };
     let input = match (&stdin_read, &spec.input) {
@@ -119,6 +120,7 @@ pub(super) fn start(
         control: theirs.as_raw_fd(),
         output,
         announces,
+        halts,
         keep,
         keep_count: keep.len() - absent,
         room: area.room(),
@@ -189,6 +191,11 @@ impl Warden {
     /// Tells the warden to read the output from now on.
     pub(super) fn drain(&self) {
         self.tell(body::DRAIN);
+    }
+
+    /// Tells the warden to let go of a halted program.
+    pub(super) fn resume(&self) {
+        self.tell(body::RESUME);
     }
 
     fn tell(&self, order: u8) {

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::launch::{Pipes, Warden};
-use super::prepared::{Key, Prepared, Unprepared};
+use super::prepared::{Key, Prepared};
 use super::{Session, lock};
 use crate::PoolSize;
 
@@ -14,6 +14,8 @@ use crate::PoolSize;
 const ROUND: Duration = Duration::from_secs(1);
 /// How many shelves there are at the most: what is known of a key is small, but the key holds an environment.
 const SHELVES: usize = 64;
+/// After how many failures nothing more is prepared for a key: it is no shell, or the system forbids what we do.
+const FAILURES: u32 = 4;
 
 #[derive(Debug)]
 pub(crate) struct Pool {
@@ -49,18 +51,11 @@ struct State {
 struct Shelf {
     ready: VecDeque<Prepared>,
     wanted: usize,
-    nature: Nature,
+    /// Whether one was seen waiting; its like will, and need not be looked at.
+    is_proven: bool,
+    /// What came to nothing since one was proven to wait.
+    failures: u32,
     used: Instant,
-}
-
-/// What is known of a shell that is started with a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Nature {
-    Unknown,
-    /// One was seen waiting, and its like will.
-    Waits,
-    /// It does something else.
-    Other,
 }
 
 /// A run under way. While there are many nothing is prepared, and when one is over there may be time for it: a shell that
@@ -96,7 +91,7 @@ impl Pool {
         };
         shelf.used = Instant::now();
         let taken = shelf.take(&mut state.outdated);
-        if taken.is_none() && shelf.nature != Nature::Other {
+        if taken.is_none() {
             shelf.wanted = (shelf.wanted * 2).clamp(1, self.shared.size.alike);
         }
         drop(guard);
@@ -105,7 +100,7 @@ impl Pool {
         if released.is_some() {
             state.served += 1;
         } else if let Some(shelf) = state.shelves.get_mut(&key) {
-            shelf.nature = Nature::Other;
+            shelf.failures += 1;
         }
         released
     }
@@ -155,19 +150,15 @@ impl Shelf {
             if first.has_ended() {
                 outdated.push(first);
                 // One whose like has waited was killed.
-                if self.nature == Nature::Unknown {
-                    self.nature = Nature::Other;
-                }
-                continue;
-            }
-            if self.nature == Nature::Unknown && first.waits() {
-                self.nature = Nature::Waits;
-            }
-            if self.nature == Nature::Waits {
+                self.failures += u32::from(!self.is_proven);
+            } else if self.is_proven || first.waits() {
+                self.is_proven = true;
+                self.failures = 0;
                 return Some(first);
+            } else {
+                self.ready.push_front(first);
+                break;
             }
-            self.ready.push_front(first);
-            break;
         }
         None
     }
@@ -194,17 +185,19 @@ impl Shared {
     }
 
     /// Puts what was made on its shelf, unless that is not there any more.
-    fn put(&self, made: Option<(Result<Prepared, Unprepared>, Key)>, clearings: u64) -> MutexGuard<'_, State> {
+    fn put(&self, made: Option<(Option<Prepared>, Key)>, clearings: u64) -> MutexGuard<'_, State> {
         let mut state = lock(&self.state);
         let is_wanted = state.clearings == clearings && !state.closed;
         let Some((made, key)) = made else { return state };
         match (made, state.shelves.get_mut(&key).filter(|_| is_wanted)) {
-            (Ok(prepared), Some(shelf)) => shelf.ready.push_back(prepared),
-            (Ok(prepared), None) => state.outdated.push(prepared),
-            // The next run that misses one wants it again.
-            (Err(Unprepared::Now), Some(shelf)) => shelf.wanted = 0,
-            (Err(Unprepared::Ever), Some(shelf)) => shelf.nature = Nature::Other,
-            (Err(_), None) => {}
+            (Some(prepared), Some(shelf)) => shelf.ready.push_back(prepared),
+            (Some(prepared), None) => state.outdated.push(prepared),
+            (None, Some(shelf)) => {
+                shelf.failures += 1;
+                // The next run that misses one wants it again.
+                shelf.wanted = 0;
+            }
+            (None, None) => {}
         }
         state
     }
@@ -219,7 +212,7 @@ impl State {
             self.outdated.extend(self.shelves.remove(&last).into_iter().flat_map(|shelf| shelf.ready));
         }
         let used = Instant::now();
-        self.shelves.insert(key, Shelf { ready: VecDeque::new(), wanted: 0, nature: Nature::Unknown, used });
+        self.shelves.insert(key, Shelf { ready: VecDeque::new(), wanted: 0, is_proven: false, failures: 0, used });
     }
 
     /// Empties shelves that nobody has used for long.
@@ -235,7 +228,7 @@ impl State {
             return None;
         }
         let wanting =
-            self.shelves.iter().filter(|(_, shelf)| shelf.nature != Nature::Other && shelf.ready.len() < shelf.wanted);
+            self.shelves.iter().filter(|(_, shelf)| shelf.failures < FAILURES && shelf.ready.len() < shelf.wanted);
         let (key, used) = wanting.max_by_key(|(_, shelf)| shelf.used).map(|(key, shelf)| (key.clone(), shelf.used))?;
         if self.shelves.values().map(|shelf| shelf.ready.len()).sum::<usize>() >= shared.size.total {
             let filled = self.shelves.values_mut().filter(|shelf| !shelf.ready.is_empty() && shelf.used < used);

@@ -16,8 +16,12 @@
 //!     ▼ runs the text as the program that `-c` gave it
 //! ```
 //!
+//! `dash` reads no such file. It is traced until it asks who its parent is, and stopped there; to be let go leaves no trace. The
+//! stops on the way cost little for a shell that starts with few system calls, and as much as the start for `bash` with its
+//! hundreds.
+//!
 //! That the pipe is empty proves that the shell is there: it has read the lines and waits for more. Where the proof fails,
-//! since a `bash` does not read `BASH_ENV` or is something else, nothing is prepared any more. The stand-in is compared
+//! since a `bash` does not read `BASH_ENV` or is something else, nothing is prepared after a few attempts. The stand-in is compared
 //! before it is replaced, so no memory is written that is not what we take it for; and should a shell ever run it, it
 //! complains and fails.
 
@@ -52,9 +56,34 @@ const NAMED_OPTIONS: [&str; 5] = ["errexit", "nounset", "noglob", "noclobber", "
 /// Variables that change how a shell starts.
 const VARIABLES: [&str; 3] = ["SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT"];
 
+/// The shells that can be prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Shell {
+    /// Waits where it reads its startup file.
+    Bash,
+    /// Is halted by its warden.
+    Dash,
+}
+
+impl Shell {
+    fn of(program: &Program) -> Option<Shell> {
+        let name = program.path.file_name()?;
+        // Under another name it would be another shell: `bash` as `sh`, any shell as `-sh`.
+        let seen = program.arg0.as_deref().map_or(Some(name), |arg0| Path::new(arg0).file_name());
+        let is_dash = || fs::canonicalize(&program.path).is_ok_and(|path| path.file_name() == Some(OsStr::new("dash")));
+        match name.to_str()? {
+            _ if seen != Some(name) => None,
+            "bash" => Some(Shell::Bash),
+            "sh" | "dash" if is_dash() => Some(Shell::Dash),
+            _ => None,
+        }
+    }
+}
+
 /// Everything about a program's process that is settled when it starts, that is all but its text and its input.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
+    shell: Shell,
     /// Without its last argument, the text.
     program: Program,
     limits: Limits,
@@ -80,11 +109,10 @@ impl Key {
     /// Returns the key and the text of a program, if it can be prepared.
     pub(super) fn of(spec: &Spec) -> Option<(Key, &OsStr)> {
         let program = &spec.program;
-        let is_bash = |name: &OsStr| Path::new(name).file_name() == Some(OsStr::new("bash"));
-        let named = is_bash(program.path.as_os_str()) && program.arg0.as_deref().is_none_or(is_bash);
+        let shell = Shell::of(program)?;
         let plain = spec.terminal == Terminal::Detached && spec.input != Input::Inherit && spec.script.is_none();
         let [options @ .., flag, text] = program.args.as_slice() else { return None };
-        if !named || !plain || flag != "-c" || !are_plain(options) || tells(text.as_bytes()) {
+        if !plain || flag != "-c" || !are_plain(options) || tells(text.as_bytes()) {
             return None;
         }
         let changes =
@@ -93,6 +121,7 @@ impl Key {
             return None;
         }
         let key = Key {
+            shell,
             program: Program { args: program.args[..program.args.len() - 1].to_vec(), ..program.clone() },
             limits: spec.limits,
             is_fed: matches!(spec.input, Input::Bytes(_)),
@@ -107,7 +136,10 @@ impl Key {
     }
 
     fn spec(&self) -> Spec {
-        let program = self.program.clone().arg(self.stand_in()).env("BASH_ENV", SCRIPT_PATH);
+        let mut program = self.program.clone().arg(self.stand_in());
+        if self.shell == Shell::Bash {
+            program = program.env("BASH_ENV", SCRIPT_PATH);
+        }
         let input = if self.is_fed { Input::Bytes([].into()) } else { Input::Closed };
         Spec { limits: self.limits, input, ..Spec::new(program) }
     }
@@ -142,42 +174,36 @@ fn tells(text: &[u8]) -> bool {
 pub(super) struct Prepared {
     warden: Warden,
     pipes: Pipes,
-    /// What the shell reads until it is closed.
-    gate: OwnedFd,
+    /// What a shell that is not halted reads until it is closed.
+    gate: Option<OwnedFd>,
     process: i32,
     /// Where the stand-in is in the memory of the process.
     place: usize,
 }
 
-/// Why nothing was prepared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unprepared {
-    /// There was no room, or it did not start: another time it may.
-    Now,
-    /// What was started is not what it should be.
-    Ever,
-}
-
 impl Prepared {
-    pub(super) fn start(session: &Session, key: &Key) -> Result<Prepared, Unprepared> {
-        let (read, gate) = launch::pipe().map_err(|_| Unprepared::Now)?;
-        write_quietly(&gate, WAKING).map_err(|_| Unprepared::Now)?;
+    pub(super) fn start(session: &Session, key: &Key) -> Option<Prepared> {
+        let (read, gate) = match key.shell {
+            Shell::Bash => launch::pipe().map(|(read, gate)| (Some(read), Some(gate))).ok()?,
+            Shell::Dash => (None, None),
+        };
+        if let Some(gate) = &gate {
+            write_quietly(gate, WAKING).ok()?;
+        }
         let spec = key.spec();
         let (memory, door) = Memory::new(key.limits.memory, session.bases(&spec));
-        let (warden, pipes) = launch::start(session, &spec, Purpose::Prepare(read), memory, door.as_ref())
-            .map_err(|_| Unprepared::Now)?;
-        warden.started().map_err(|_| Unprepared::Now)?;
+        let (warden, pipes) = launch::start(session, &spec, Purpose::Prepare(read), memory, door.as_ref()).ok()?;
+        warden.started().ok()?;
+        let process = warden.program()?;
         let name = spec.program.arg0.as_deref().unwrap_or(spec.program.path.as_os_str());
         let words = std::iter::once(name).chain(spec.program.args.iter().map(OsString::as_os_str));
-        let length = words.map(|word| word.len() + 1).sum();
-        let found = warden.program().and_then(|process| Some((process, end_of_arguments(process, length)?)));
-        let (process, end) = found.ok_or(Unprepared::Ever)?;
-        Ok(Prepared { warden, pipes, gate, process, place: end - key.room })
+        let end = end_of_arguments(process, words.map(|word| word.len() + 1).sum())?;
+        Some(Prepared { warden, pipes, gate, process, place: end - key.room })
     }
 
     /// Whether the shell has come to where it waits.
     pub(super) fn waits(&self) -> bool {
-        bytes_waiting(&self.gate) == 0
+        self.gate.as_ref().is_none_or(|gate| bytes_waiting(gate) == 0)
     }
 
     /// Whether it has ended, instead of waiting.
@@ -198,7 +224,14 @@ impl Prepared {
         }
         bytes.fill(0);
         bytes[..text.len()].copy_from_slice(text.as_bytes());
-        self.transfer(libc::process_vm_writev, &mut bytes).then_some((self.warden, self.pipes))
+        if !self.transfer(libc::process_vm_writev, &mut bytes) {
+            return None;
+        }
+        match self.gate {
+            Some(gate) => drop(gate),
+            None => self.warden.resume(),
+        }
+        Some((self.warden, self.pipes))
     }
 
     /// Copies the stand-in's memory from or to the process; returns whether all of it was.

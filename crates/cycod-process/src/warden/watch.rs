@@ -54,6 +54,7 @@ impl NotStarted {
             stage::STDIO => "connect input and output",
             stage::CGROUP => "join a control group",
             stage::LIMITS => "set limits",
+            stage::HALT => "halt it",
             _ => "prepare",
         };
         StartError::Prepare { program: path, doing, source }

@@ -10,6 +10,12 @@ fn bash(text: &str) -> Spec {
     Spec::new(program("bash", &["--noprofile", "--norc", "-c", text]))
 }
 
+/// What makes a program for each shell that can be prepared here.
+fn shells() -> Vec<fn(&str) -> Spec> {
+    let is_dash = path("sh").canonicalize().is_ok_and(|path| path.ends_with("dash"));
+    if is_dash { vec![bash, sh] } else { vec![bash] }
+}
+
 fn pool() -> Pool {
     Pool::new(PoolSize::default()).expect("descriptors are left")
 }
@@ -96,16 +102,18 @@ fn a_program_cannot_tell_that_its_shell_was_prepared() {
         "eval 'if'; echo $?; source /nonexistent; echo $?",
         "history; fc -l; set -x; echo traced",
         "type -t cd [ if nosuch; command -v bash; enable | head -n 2",
+        "command -v ps >&2 && ps -o args= -p $$; echo $?",
         "awk 'BEGIN { print \"awk\"; exit 9 }'",
     ];
-    let pool = pool();
-    let portraits = texts.map(|text| [run(&bash(text)), run_prepared(&pool, &bash(text))]);
-    for (text, [cold, prepared]) in texts.iter().zip(portraits) {
-        let portrait = |run: &Run| {
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            (text(&run.stdout), text(&run.stderr), run.ended.ending, run.ended.pipe_held)
-        };
-        assert_eq!(portrait(&prepared), portrait(&cold), "{text}");
+    for shell in shells() {
+        let pool = pool();
+        for text in texts {
+            let [cold, prepared] = [run(&shell(text)), run_prepared(&pool, &shell(text))].map(|run| {
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                (text(&run.stdout), text(&run.stderr), run.ended.ending, run.ended.pipe_held)
+            });
+            assert_eq!(prepared, cold, "{text}");
+        }
     }
 }
 
@@ -172,7 +180,7 @@ fn what_could_tell_is_started_cold() {
         bash("tr '\\0' ' ' </proc/$$/cmdline"),
         bash("-c"),
         bash(&"#".repeat(70_000)),
-        sh("echo sh"),
+        Spec::new(program("env", &["-c", ":"])),
         login,
         as_sh,
         traced,
@@ -230,19 +238,31 @@ fn another_directory_or_program_of_the_same_name_is_not_the_same() {
 
 #[test]
 fn a_prepared_tree_is_ended_like_any_other() {
-    let pool = pool();
-    let marker = marker();
-    let mut spec = bash("trap '' TERM; (sleep 60; :) & echo ready; sleep 60; :");
-    spec.program = spec.program.env(marker.as_str(), "1");
-    prepare(&pool, &spec);
-    spec.deadline = Some(Instant::now() + Duration::from_millis(300));
-    spec.grace = Duration::from_millis(100);
-    let served = pool.served();
-    let run = run_with(&pool, &spec);
-    assert_eq!((run.out(), run.ended.ending), ("ready\n", Ending::TimedOut { killed: true }));
-    assert_eq!(pool.served(), served + 1);
-    pool.clear();
-    assert_eq!(marked(&marker), []);
+    for shell in shells() {
+        let pool = pool();
+        let marker = marker();
+        let mut spec = shell("trap '' TERM; (sleep 60; :) & echo ready; sleep 60; :");
+        spec.program = spec.program.env(marker.as_str(), "1");
+        prepare(&pool, &spec);
+        spec.deadline = Some(Instant::now() + Duration::from_millis(300));
+        spec.grace = Duration::from_millis(100);
+        let served = pool.served();
+        let run = run_with(&pool, &spec);
+        assert_eq!((run.out(), run.ended.ending), ("ready\n", Ending::TimedOut { killed: true }));
+        assert_eq!(pool.served(), served + 1);
+        pool.clear();
+        until("those that were on their way are gone too", || marked(&marker).is_empty());
+    }
+}
+
+#[test]
+fn who_was_halted_is_not_traced() {
+    let look = "grep -E '^(TracerPid|Umask)' /proc/$$/status; grep -E '^(Sig(Pnd|Blk|Ign|Cgt)|Seccomp|CoreDumping)' /proc/self/status";
+    for shell in shells() {
+        let prepared = run_prepared(&pool(), &shell(look));
+        assert_eq!(prepared.out(), run(&shell(look)).out());
+        assert!(prepared.out().contains("TracerPid:\t0\n"));
+    }
 }
 
 #[test]
@@ -278,18 +298,20 @@ fn a_pool_keeps_within_its_size_and_lets_go() {
 
 #[test]
 fn who_waits_ends_when_the_pool_is_dropped_or_cleared() {
-    let marker = marker();
-    let mut spec = bash(":");
-    spec.program = spec.program.env(marker.as_str(), "1");
-    let pool = pool();
-    prepare(&pool, &spec);
-    assert!(!marked(&marker).is_empty());
-    pool.clear();
-    until("those that were on their way are gone too", || marked(&marker).is_empty());
-    assert_eq!(pool.ready(), 0);
-    prepare(&pool, &spec);
-    drop(pool);
-    assert_eq!(marked(&marker), []);
+    for shell in shells() {
+        let marker = marker();
+        let mut spec = shell(":");
+        spec.program = spec.program.env(marker.as_str(), "1");
+        let pool = pool();
+        prepare(&pool, &spec);
+        assert!(!marked(&marker).is_empty());
+        pool.clear();
+        until("those that were on their way are gone too", || marked(&marker).is_empty());
+        assert_eq!(pool.ready(), 0);
+        prepare(&pool, &spec);
+        drop(pool);
+        assert_eq!(marked(&marker), []);
+    }
 }
 
 #[test]
@@ -299,11 +321,13 @@ fn a_dead_one_is_not_used() {
     let mut spec = bash("echo alive");
     spec.program = spec.program.env(marker.as_str(), "1");
     prepare(&pool, &spec);
-    for pid in marked(&marker) {
-        // SAFETY: plain call; the process carries our mark.
-        unsafe { libc::kill(pid, libc::SIGKILL) };
-    }
-    until("they are gone", || marked(&marker).is_empty());
+    until("they are gone", || {
+        for pid in marked(&marker) {
+            // SAFETY: plain call; the process carries our mark.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+        }
+        marked(&marker).is_empty()
+    });
     for _ in 0..10 {
         let run = run_with(&pool, &spec);
         assert_eq!((run.out(), run.ended.ending), ("alive\n", Ending::Exited(0)));
