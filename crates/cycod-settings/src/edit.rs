@@ -44,8 +44,8 @@ pub(crate) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Wr
             return Ok(apply(text, style.add(text, table, key, &value)));
         };
         if depth + 1 == path.len() {
-            let indent = own_line(text, member.key_span.start).map(|line| &text[line.end - line.indent..line.end]);
-            let new = render(value, indent.map(|indent| (indent, style.unit, style.newline)));
+            let line = own_line(text, member.key_span.start);
+            let new = render(value, line.map(|(_, indent)| (indent, style.unit, style.newline)));
             return Ok(apply(text, vec![(member.value.span.clone(), new)]));
         }
         table = &member.value;
@@ -101,7 +101,7 @@ struct Style<'a> {
 impl<'a> Style<'a> {
     fn of(text: &'a str, root: &Node) -> Self {
         let first = root.members().first().and_then(|member| own_line(text, member.key_span.start));
-        let unit = first.map_or("", |line| &text[line.end - line.indent..line.end]);
+        let unit = first.map_or("", |(_, indent)| indent);
         let newline = if text.find('\n').is_some_and(|at| text[..at].ends_with('\r')) { "\r\n" } else { "\n" };
         Self { unit: if unit.is_empty() { "  " } else { unit }, newline }
     }
@@ -123,13 +123,12 @@ impl<'a> Style<'a> {
         };
         let after = last.comma.map_or(last.value.span.end, |comma| comma + 1);
         let comma = |at: usize| insert(at, ",".to_owned());
-        let Some(line) = own_line(text, last.key_span.start) else {
+        let Some((_, indent)) = own_line(text, last.key_span.start) else {
             return match last.comma {
                 Some(_) => vec![insert(after, format!(" {},", entry(None)))],
                 None => vec![insert(after, format!(", {}", entry(None)))],
             };
         };
-        let indent = &text[line.end - line.indent..line.end];
         let new = format!("{}{indent}{}", self.newline, entry(Some((indent, self.unit, self.newline))));
         // What is said at the end of the line is about the last member.
         let end = end_of_remarks(text, after);
@@ -141,21 +140,12 @@ impl<'a> Style<'a> {
     }
 }
 
-/// The beginning of a line: from the line break on, if nothing but an indent stands before `at`.
-#[derive(Clone, Copy)]
-struct Line {
-    /// Where the line break begins.
-    start: usize,
-    /// How many bytes the indent has.
-    indent: usize,
-    end: usize,
-}
-
-fn own_line(text: &str, at: usize) -> Option<Line> {
+/// Where the line break before `at` begins, and the indent, if nothing else stands between.
+fn own_line(text: &str, at: usize) -> Option<(usize, &str)> {
     let before = text[..at].trim_end_matches([' ', '\t']);
     let start = before.strip_suffix('\n')?;
     let start = start.strip_suffix('\r').unwrap_or(start).len();
-    Some(Line { start, indent: at - before.len(), end: at })
+    Some((start, &text[before.len()..at]))
 }
 
 /// Where the last comment ends that stands on the line of `at` with nothing but blanks before it; else `at`.
@@ -181,7 +171,7 @@ fn guesses(text: &str, table: &Node, key: &str) -> Vec<String> {
     let members = table.members();
     let Some((last, others)) = members.split_last().filter(|(last, _)| last.key == key) else { return Vec::new() };
     let (start, end) = (last.key_span.start, last.value.span.end);
-    let line = own_line(text, start).map(|line| line.start);
+    let line = own_line(text, start).map(|(start, _)| start);
     let cut = |range: Range<usize>| (range, String::new());
     let without = |range| apply(text, vec![cut(range)]);
     match (others.last(), last.comma) {
@@ -211,8 +201,8 @@ fn out(text: &str, table: &Node, key: &str) -> Vec<Splice> {
     let behind = if behind.is_empty() { &text[end..] } else { &behind }.trim_start_matches([' ', '\t']);
     let is_line = behind.starts_with(['\n', '\r']);
     // A line break may end a comment, so it goes only where another one follows.
-    let start =
-        own_line(text, member.key_span.start).filter(|_| is_line).map_or(member.key_span.start, |line| line.start);
+    let line = own_line(text, member.key_span.start).filter(|_| is_line);
+    let start = line.map_or(member.key_span.start, |(start, _)| start);
     let mut commas: Vec<usize> = member.comma.into_iter().collect();
     if index + 1 == members.len() && member.comma.is_none() && index > 0 {
         commas.extend(members[index - 1].comma);

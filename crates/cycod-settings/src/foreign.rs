@@ -44,7 +44,7 @@ pub fn read_foreign(path: &Path, of: Option<&'static McpHost>, host: &Host) -> R
     if jsonc::is_blank(&text) {
         return Ok(Vec::new());
     }
-    let of = of.or_else(|| guess(path));
+    let of = of.or_else(|| HOSTS.iter().find(|host| host.keeps(path)));
     let wrong = |wrong: Wrong| FileError::wrong(path, &text, &wrong);
     let is_toml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
     let format = of.map_or(if is_toml { Format::Toml } else { Format::Json }, |host| host.format);
@@ -78,24 +78,6 @@ pub fn read_foreign(path: &Path, of: Option<&'static McpHost>, host: &Host) -> R
 pub fn files_of(of: &McpHost, host: &Host) -> Vec<PathBuf> {
     let files = of.project_file(&host.workspace).into_iter().chain([of.user_file(host)]);
     files.filter(|path| path.exists()).collect()
-}
-
-/// The host whose file has such a name.
-fn guess(path: &Path) -> Option<&'static McpHost> {
-    let same = |known: &Path| {
-        known.file_name() == path.file_name()
-            && known.parent().and_then(Path::file_name) == path.parent().and_then(Path::file_name)
-    };
-    HOSTS
-        .iter()
-        .find(|host| {
-            host.project_file(Path::new("/")).is_some_and(|known| known.components().count() > 2 && same(&known))
-        })
-        .or_else(|| {
-            HOSTS
-                .iter()
-                .find(|host| matches!(host.name, "claude-desktop" | "windsurf") && host.user_name() == path.file_name())
-        })
 }
 
 /// Collects the members of every table of servers in a file.

@@ -226,9 +226,9 @@ impl McpHost {
         below(directory, path)
     }
 
-    /// The name of the user's file.
-    pub(crate) fn user_name(&self) -> Option<&'static OsStr> {
-        Path::new(self.user[0].1).file_name()
+    /// Whether a file looks like one of its files, on whatever machine.
+    pub(crate) fn keeps(&self, file: &Path) -> bool {
+        self.user.iter().map(|place| place.1).chain(self.project).any(|path| file.ends_with(path))
     }
 
     /// The file of a project; nothing where the host has none.

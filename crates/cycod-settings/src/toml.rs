@@ -35,16 +35,10 @@ pub(crate) fn append(text: &str, table: &str, name: &str, value: &Json) -> Resul
 /// Sets one key of the table `[table.name]`, which is there.
 pub(crate) fn set_key(text: &str, table: &str, name: &str, key: &str, value: &Json) -> Result<String, Wrong> {
     let document = document(text)?;
-    let (_, entry) = find(&document, table, name)?;
-    let (range, new) = match (entry.get(key).and_then(Item::span), entry.span()) {
-        (Some(span), _) => (span, scalar(value)),
-        (None, Some(header)) if entry.is_table() => {
-            let at = end_of_line(text, header.end);
-            (at..at, format!("{key} = {}{}", scalar(value), newline(text)))
-        }
-        _ => return Err(Wrong::new(0, format!("`{table}.{name}` is written so that `{key}` cannot be added to it"))),
-    };
-    Ok(format!("{}{new}{}", &text[..range.start], &text[range.end..]))
+    let (at, entry) = find(&document, table, name)?;
+    let missing = || Wrong::new(at.start, format!("there is no `{key}` in `{table}.{name}`"));
+    let old = entry.get(key).and_then(Item::span).ok_or_else(missing)?;
+    Ok(format!("{}{}{}", &text[..old.start], scalar(value), &text[old.end..]))
 }
 
 /// Takes the table `[table.name]` out with everything below it.

@@ -13,8 +13,11 @@ mod serve_http;
 pub(crate) mod test;
 pub(crate) mod uninstall;
 
+use std::path::Path;
+
 use cycod_engine::{
-    catalog::{Scope, ScopeFilter},
+    Engine,
+    catalog::{Scope, ScopeFilter, Scopes},
     definition::Host,
     diagnostic::closest,
 };
@@ -33,9 +36,22 @@ fn written_scope(asked: Option<ScopeFilter>, by_default: Scope) -> Result<Scope,
     }
 }
 
+/// Forgets what was accepted of a server: its user has just written another into the file, or none.
+fn forget(scopes: &Scopes, name: &str, path: &Path) -> Result<(), CommandError> {
+    Ok(cycod_mcp_client::Servers::forget(scopes.user_directory(), name, path)?)
+}
+
 /// The server that a name leads to; one that is only in another scope, or is wrong, is told.
-fn server<'a>(servers: &'a Servers, name: &str, filter: ScopeFilter, host: &Host) -> Result<&'a Server, CommandError> {
-    if let Some(server) = servers.find(name, filter) {
+fn server<'a>(
+    servers: &'a Servers,
+    name: &str,
+    filter: ScopeFilter,
+    engine: &Engine,
+) -> Result<&'a Server, CommandError> {
+    let (scopes, host) = (engine.catalog().scopes(), engine.host());
+    let of_name = |server: &&Server| server.name.eq_ignore_ascii_case(name);
+    let mut asked = servers.servers.iter().filter(|server| scopes.admits(filter, server.origin.scope));
+    if let Some(server) = asked.find(of_name) {
         return Ok(server);
     }
     let is_broken = |server: &String| server.eq_ignore_ascii_case(name);
@@ -44,7 +60,7 @@ fn server<'a>(servers: &'a Servers, name: &str, filter: ScopeFilter, host: &Host
             problem.to_string().replace(&problem.path.display().to_string(), &shown(&problem.path, host)),
         ));
     }
-    if let (ScopeFilter::Only(scope), Some(other)) = (filter, servers.find(name, ScopeFilter::Any)) {
+    if let (ScopeFilter::Only(scope), Some(other)) = (filter, servers.servers.iter().find(of_name)) {
         let path = shown(&other.origin.path, host);
         return Err(CommandError::failure(format!("the {scope} scope has no server `{name}`"))
             .hint(format!("the {} scope has one: {path}", other.origin.scope)));

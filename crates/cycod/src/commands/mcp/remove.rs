@@ -1,13 +1,12 @@
 use std::io::IsTerminal;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use cycod_engine::catalog::ScopeFilter;
 use cycod_settings::Servers;
 
 use crate::{
     cli::Context,
     command_error::CommandError,
-    commands::mcp::{file_error, server},
+    commands::mcp::{file_error, forget, server},
     editor::ask,
     scope::{scope, with_scope},
     store::shown,
@@ -26,7 +25,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("server").expect("clap requires it");
     let servers = Servers::load(context.engine.catalog().scopes());
-    let server = server(&servers, name, scope(matches)?.unwrap_or(ScopeFilter::Any), context.engine.host())?;
+    let server = server(&servers, name, scope(matches)?.unwrap_or_default(), &context.engine)?;
     let path = shown(&server.origin.path, context.engine.host());
     let what = format!("{} server `{}`: {path}", server.origin.scope, server.name);
     if !matches.get_flag("force") {
@@ -41,6 +40,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     let host = context.engine.host();
     cycod_settings::remove(context.engine.catalog().scopes(), server).map_err(|error| file_error(&error, host))?;
+    forget(context.engine.catalog().scopes(), &server.name, &server.origin.path)?;
     let behind = servers
         .servers
         .iter()
