@@ -42,6 +42,10 @@ def well(server, client):
 def handshakes(server, client):
     """10,000 clients shake hands and never come back."""
     before = Http(server, "legacy")
+    # As every client of its era does, it listens for what the server has to say.
+    headers = {"Accept": "text/event-stream", "Mcp-Session-Id": before.session, "MCP-Protocol-Version": VERSIONS["legacy"]}
+    listening = before.open(b"", headers, "GET")
+    expect(listening.getresponse().status == 200, "cannot listen")
     body = json.dumps(message("legacy", 0, "initialize", handshake()))
     headers = {**before.standard_headers({"method": "initialize"}), "Mcp-Session-Id": None}
     headers = {name: text for name, text in headers.items() if text}
@@ -67,6 +71,7 @@ def handshakes(server, client):
     expect(set().union(*seen) <= {200, 429, 503}, f"answered {seen}")
     # Who comes without a handshake is not kept out by those; neither is who was there before.
     expect("Hello, you" in str(before.ask("tools/call", {"name": "hello", "arguments": {"name": "you"}})), "lost a session")
+    listening.close()
 
 
 def large_bodies(server, client):
@@ -110,7 +115,7 @@ def origins(server, client):
     port = server.port
     for origin in (
         "http://evil.example", "https://evil.example", "null", "http://127.0.0.1.evil.example", "http://localhost.evil.example",
-        f"http://evil.example:{port}", "http://127.0.0.1@evil.example", "http://127.0.0.2:80", "file://", "chrome-extension://x",
+        f"http://evil.example:{port}", "http://127.0.0.1@evil.example", "file://", "chrome-extension://x",
         "http://2130706433", f"http://localhost:{port}.evil.example", "http://\u2024localhost".encode().decode("latin-1"),
     ):  # fmt: skip
         refused(client, CALL, {"Origin": origin}, {400, 403})
