@@ -131,7 +131,7 @@ fn insert_rules(schema: &mut Map<String, Json>, kind: ParameterType, rules: &Val
     insert("minItems", rules.min_items.map(Json::from));
     insert("maxItems", rules.max_items.map(Json::from));
     insert("uniqueItems", rules.unique_items.then_some(Json::Bool(true)));
-    if kind == ParameterType::Array {
+    if kind == ParameterType::Array || rules.items.is_some() {
         // Every provider refuses an array without `items`.
         let items = rules.items.as_ref().map_or_else(|| json!({"type": "string"}), |shape| shape_json(shape, settings));
         insert("items", Some(items));

@@ -1,5 +1,5 @@
+use cycod_schema::Pattern;
 use cycod_syntax::template::Template;
-use regex::Regex;
 
 use crate::{Deprecation, JsonSchema, Literal, Value};
 
@@ -86,7 +86,7 @@ impl ParameterType {
 pub struct Validation {
     pub min_length: Option<u64>,
     pub max_length: Option<u64>,
-    pub pattern: Option<Regex>,
+    pub pattern: Option<Pattern>,
     pub minimum: Option<String>,
     pub maximum: Option<String>,
     pub exclusive_minimum: Option<String>,

@@ -2,7 +2,10 @@ use cycod_call::{Given, NoSteps, OwnedPiece, OwnedWords, json};
 use cycod_definition::{Platform, Value};
 use proptest::{collection::vec, prelude::*};
 
-use crate::support::{TestScripts, command, command_tool, host, run_context, template};
+use crate::{
+    agreement::{Judged, judge},
+    support::{TestScripts, command, command_tool, host, run_context, template},
+};
 
 fn value() -> impl Strategy<Value = Value> {
     let number = prop_oneof![
@@ -47,6 +50,12 @@ O: {type: object, description: d, validation: {properties: {k: {type: array}}}}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is declared and whatever is given, a call and the schema that models are told agree.
+    #[test]
+    fn a_call_takes_what_its_schema_takes(bytes in vec(any::<u8>(), 0..120)) {
+        judge(&bytes);
+    }
 
     /// Every value for every type is taken or refused with a message, and a value that is taken is of its type.
     #[test]
@@ -123,4 +132,21 @@ fn json_depth_is_limited() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     assert!(json::parse(&nested(json::MAX_DEPTH)).is_ok());
     assert!(json::parse(&nested(100_000)).is_err());
+}
+
+/// The cases of the comparison are neither all wrong nor all right.
+#[test]
+fn the_comparison_sees_both_sides() {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut byte = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()[3]
+    };
+    let judged: Vec<Judged> = (0..1_000).map(|_| judge(&(0..120).map(|_| byte()).collect::<Vec<_>>())).collect();
+    for side in [Judged::Taken, Judged::Refused] {
+        let seen = judged.iter().filter(|one| **one == side).count();
+        assert!(seen > 150, "{side:?}: {seen}");
+    }
 }

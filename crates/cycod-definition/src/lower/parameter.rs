@@ -1,11 +1,11 @@
 use std::collections::BTreeSet;
 
 use cycod_diagnostic::{Code, Diagnostic, Severity, Span};
+use cycod_schema::Pattern;
 use cycod_syntax::{
     template::{Names, Predefined, Reference, number_format},
     yaml::{Entry, Node},
 };
-use regex::RegexBuilder;
 use serde_json::Value as Json;
 
 use super::{
@@ -222,8 +222,8 @@ impl Lowering<'_> {
 
     fn rules(&self, view: &View<'_>, kind: ParameterType) -> Validation {
         let pattern = view.text("pattern").and_then(|text| {
-            match RegexBuilder::new(&text.scalar.text).size_limit(PATTERN_LIMIT).build() {
-                Ok(regex) => Some(regex),
+            match Pattern::new(&text.scalar.text, PATTERN_LIMIT) {
+                Ok(pattern) => Some(pattern),
                 Err(error) => {
                     self.invalid_pattern(text, &error);
                     None

@@ -1,0 +1,39 @@
+use regex::{Regex, RegexBuilder};
+
+/// A regular expression as JSON Schema has them: the language of ECMAScript, searched for anywhere in a text.
+///
+/// It is matched in linear time, so it knows no look-around and no back references.
+#[derive(Clone)]
+pub struct Pattern {
+    source: String,
+    regex: Regex,
+}
+
+impl Pattern {
+    /// Compiles a pattern, which may take as many bytes.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn new(source: &str, size_limit: usize) -> Result<Self, regex::Error> {
+        // What cannot be translated is wrong, and said best in terms of what its author wrote.
+        let ours = jsonschema_regex::to_rust_regex(source).unwrap_or(source.into());
+        let regex = RegexBuilder::new(&ours).size_limit(size_limit).build()?;
+        Ok(Self { source: source.to_owned(), regex })
+    }
+
+    /// The pattern as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.source
+    }
+
+    /// Whether it is found in `text`.
+    pub fn is_match(&self, text: &str) -> bool {
+        self.regex.is_match(text)
+    }
+}
+
+impl std::fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Pattern").field(&self.source).finish()
+    }
+}
