@@ -1,8 +1,8 @@
 use std::{
     ffi::{OsStr, OsString},
     path::PathBuf,
-    sync::{Arc, RwLock},
-    time::Duration,
+    sync::{Arc, PoisonError, RwLock},
+    time::{Duration, Instant},
 };
 
 use cycod_definition::Host;
@@ -32,6 +32,9 @@ use crate::{
 /// The most bytes of one message.
 pub(crate) const MESSAGE_LIMIT: usize = 16 << 20;
 
+/// How long a listing counts. Not every server tells that its tools have changed.
+const LISTING_AGE: Duration = Duration::from_secs(30);
+
 /// How long a server has to start and to say what it offers.
 pub(crate) const START_LIMIT: Duration = Duration::from_secs(30);
 
@@ -42,7 +45,7 @@ const INHERITED: [&str; 8] = ["PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", 
 pub(crate) struct Connection {
     service: RunningService<RoleClient, Handler>,
     pub(crate) handler: Handler,
-    listing: RwLock<Arc<Listing>>,
+    listing: RwLock<(Instant, Arc<Listing>)>,
     logins: Logins,
 }
 
@@ -115,8 +118,12 @@ impl Connection {
             })?;
             // What is pinned must be what the server says now.
             service.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
-            let connection =
-                Self { service, handler: handler.clone(), listing: RwLock::default(), logins: around.logins.clone() };
+            let connection = Self {
+                service,
+                handler: handler.clone(),
+                listing: RwLock::new((Instant::now(), Arc::default())),
+                logins: around.logins.clone(),
+            };
             connection.list().await?;
             listen(connection.peer().clone(), &watch);
             Ok(connection)
@@ -143,7 +150,7 @@ impl Connection {
 
     /// What the server offered when it was last asked.
     pub(crate) fn listing(&self) -> Arc<Listing> {
-        Arc::clone(&self.listing.read().unwrap_or_else(std::sync::PoisonError::into_inner))
+        Arc::clone(&self.listing.read().unwrap_or_else(PoisonError::into_inner).1)
     }
 
     /// Whether the server ended or closed its streams.
@@ -153,7 +160,8 @@ impl Connection {
 
     /// Lists the tools again if they may have changed; returns whether that was so.
     pub(crate) async fn refresh(&self) -> Result<bool, Refusal> {
-        if !self.handler.watch.take_stale() {
+        let is_old = self.listing.read().unwrap_or_else(PoisonError::into_inner).0.elapsed() > LISTING_AGE;
+        if !self.handler.watch.take_stale() && !is_old {
             return Ok(false);
         }
         let listed = tokio::time::timeout(START_LIMIT, self.list()).await.unwrap_or_else(|_| {
@@ -165,7 +173,7 @@ impl Connection {
 
     async fn list(&self) -> Result<(), Refusal> {
         let listing = list(self.peer()).await.map_err(|error| self.refusal(&error))?;
-        *self.listing.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Arc::new(listing);
+        *self.listing.write().unwrap_or_else(PoisonError::into_inner) = (Instant::now(), Arc::new(listing));
         Ok(())
     }
 

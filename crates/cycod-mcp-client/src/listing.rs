@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use rmcp::{
     Peer, RoleClient, ServiceError,
-    model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult},
+    model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool},
     service::PeerRequestOptions,
 };
 use serde_json::Value as Json;
@@ -61,8 +61,7 @@ async fn page(
     peer: &Peer<RoleClient>,
     params: Option<PaginatedRequestParams>,
 ) -> Result<(Vec<Json>, Option<String>), ServiceError> {
-    let mut request = ListToolsRequest::default();
-    request.params = params;
+    let request = ListToolsRequest { params, ..ListToolsRequest::default() };
     let handle = peer
         .send_request_with_option(ClientRequest::ListToolsRequest(request), PeerRequestOptions::no_options())
         .await?;
@@ -74,7 +73,13 @@ async fn page(
         }
         ServerResult::CustomResult(result) => match result.0 {
             Json::Object(mut result) => {
-                let Some(Json::Array(tools)) = result.remove("tools") else { return Err(unexpected) };
+                let Some(Json::Array(mut tools)) = result.remove("tools") else { return Err(unexpected) };
+                // A tool reads the same whatever stands beside it: its digest depends on it.
+                for wire in &mut tools {
+                    if let Ok(tool) = serde_json::from_value::<Tool>(wire.clone()).and_then(serde_json::to_value) {
+                        *wire = tool;
+                    }
+                }
                 Ok((tools, result.get("nextCursor").and_then(Json::as_str).map(str::to_owned)))
             }
             _ => Err(unexpected),

@@ -12,8 +12,8 @@ use std::{
 use async_trait::async_trait;
 use cycod_diagnostic::Refusal;
 use rmcp::transport::auth::{
-    AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialStore, OAuthClientConfig,
-    StoredCredentials, WWWAuthenticateParams,
+    AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialRefreshGuard,
+    CredentialStore, OAuthClientConfig, StoredCredentials, WWWAuthenticateParams,
 };
 use serde_json::{Value as Json, json};
 use tokio::{
@@ -78,17 +78,18 @@ impl Logins {
     /// What keeps the token of a server fresh; nothing when nobody logged in to it.
     pub(crate) async fn manager(&self, server: &str, url: &str) -> Result<Option<AuthorizationManager>, Refusal> {
         let file = self.file(url);
-        let Some(login) = file.read().map_err(|error| failed(server, &error))? else { return Ok(None) };
+        let unreachable = |error: &dyn std::error::Error| failure::unreachable(server, failure::chain(error));
+        let Some(login) = file.read().map_err(|error| unreachable(&error))? else { return Ok(None) };
         let mut manager = manager(server, url).await?;
         manager.set_credential_store(file);
         // The authorization server is asked for again each time: another one must not be sent the tokens of this one.
-        if !manager.initialize_from_store().await.map_err(|error| failed(server, &error))? {
+        if !manager.initialize_from_store().await.map_err(|error| unreachable(&error))? {
             return Ok(None);
         }
         if let (Some(id), Some(secret)) = (login["credentials"]["client_id"].as_str(), login["client_secret"].as_str())
         {
             let config = OAuthClientConfig::new(id, "http://127.0.0.1/callback").with_client_secret(secret);
-            manager.configure_client(config).map_err(|error| failed(server, &error))?;
+            manager.configure_client(config).map_err(|error| unreachable(&error))?;
         }
         Ok(Some(manager))
     }
@@ -267,6 +268,17 @@ impl CredentialStore for LoginFile {
 
     async fn clear(&self) -> Result<(), AuthError> {
         self.change(|login| login["credentials"] = Json::Null).map_err(|error| broken(&error))
+    }
+
+    /// One process renews at a time: a token for renewing can often be used once.
+    async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
+        let path = self.0.with_extension("lock");
+        let locked = tokio::task::spawn_blocking(move || {
+            let file = fs::OpenOptions::new().create(true).append(true).open(path)?;
+            file.lock().map(|()| file)
+        });
+        let file = locked.await.map_err(|error| broken(&error))?.map_err(|error| broken(&error))?;
+        Ok(Some(CredentialRefreshGuard::new(file)))
     }
 }
 

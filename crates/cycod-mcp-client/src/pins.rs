@@ -1,6 +1,6 @@
 use std::{
     fmt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -41,8 +41,8 @@ impl Accepted {
         Self { directory }
     }
 
-    fn pins(&self, server: &Server) -> Pins {
-        Pins::open(&self.directory.join(format!("{}.json", server.name)))
+    fn pins(&self, name: &str) -> Pins {
+        Pins::open(&self.directory.join(format!("{name}.json")))
     }
 
     /// Pins of a name that stands in two files are two pins: who writes one file must not speak for the other.
@@ -67,12 +67,26 @@ impl Accepted {
 
     /// Reads what was accepted of a server.
     pub(crate) fn of(&self, server: &Server) -> Result<AcceptedTools, Refusal> {
-        let pins = self.pins(server).all().map_err(|error| unreadable(server, &error))?;
+        let pins = self.pins(&server.name).all().map_err(|error| unreadable(&server.name, &error))?;
         Ok(AcceptedTools {
             origin: server.origin.path.to_string_lossy().into_owned(),
             is_known: pins.contains_key(&Self::key(server, SERVER, "")),
             pins,
         })
+    }
+
+    /// Forgets what was accepted of the server that a file calls `name`.
+    pub(crate) fn forget(&self, name: &str, path: &Path) -> Result<(), Refusal> {
+        let pins = self.pins(name);
+        let path = path.to_string_lossy();
+        let forgotten = pins.all().and_then(|all| {
+            // Most servers are new, and have no file yet that could be changed.
+            if all.keys().all(|key| key.scope != path) {
+                return Ok(());
+            }
+            pins.update(|pins| pins.retain(|key, _| key.scope != path))
+        });
+        forgotten.map_err(|error| unreadable(name, &error))
     }
 
     /// Accepts tools as they are offered now.
@@ -81,13 +95,13 @@ impl Accepted {
         server: &Server,
         tools: impl IntoIterator<Item = &'a Offered>,
     ) -> Result<(), Refusal> {
-        let update = self.pins(server).update(|pins| {
+        let update = self.pins(&server.name).update(|pins| {
             pins.entry(Self::key(server, SERVER, "")).or_insert_with(|| Pin::new(origin(server), now()));
             for tool in tools {
                 pins.insert(Self::key(server, TOOL, &tool.remote), Pin::new(tool.definition.clone(), now()));
             }
         });
-        update.map_err(|error| unreadable(server, &error))
+        update.map_err(|error| unreadable(&server.name, &error))
     }
 }
 
@@ -144,9 +158,9 @@ impl Blocked {
     }
 }
 
-fn unreadable(server: &Server, error: &StoreError) -> Refusal {
-    let why = format!("what was accepted of the server `{}` cannot be told: {}", server.name, chain(error));
-    Refusal::new("server-not-accepted", why).place(&server.name)
+fn unreadable(server: &str, error: &StoreError) -> Refusal {
+    let why = format!("what was accepted of the server `{server}` cannot be told: {}", chain(error));
+    Refusal::new("server-not-accepted", why).place(server)
 }
 
 fn now() -> u64 {

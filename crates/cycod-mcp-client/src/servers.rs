@@ -28,6 +28,9 @@ use crate::{
     visit,
 };
 
+/// Where it is written down what the user accepted of servers, below their own directory.
+const ACCEPTED: &str = "mcp/accepted";
+
 /// How often a waiting call looks whether it should stop.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -41,7 +44,7 @@ const CLOSING: Duration = Duration::from_secs(2);
 pub struct Servers {
     slots: BTreeMap<String, Arc<Slot>>,
     shared: Arc<Shared>,
-    runtime: OnceLock<std::io::Result<Runtime>>,
+    runtime: OnceLock<std::std::io::Result<Runtime>>,
 }
 
 impl fmt::Debug for Servers {
@@ -113,8 +116,39 @@ impl Servers {
     pub fn visit(&self, name: &str) -> Result<Visit, Refusal> {
         let slot = self.slot(name)?;
         slot.forgive();
-        let (slot, shared) = (Arc::clone(slot), Arc::clone(&self.shared));
-        self.block(async move { visit::visit(&slot, &shared).await })
+        let (met, shared) = (Arc::clone(slot), Arc::clone(&self.shared));
+        let mut visit = self.block(async move { visit::visit(&met, &shared).await })?;
+        for tool in visit.tools.iter_mut().filter(|tool| tool.problem.is_none()) {
+            let first = tool.name.as_deref().and_then(|name| self.first_with(name));
+            if let Some(first) = first.filter(|first| *first != slot.server.name) {
+                tool.problem =
+                    Some(format!("the server `{first}` has a tool that is called so as well, and comes first"));
+            }
+        }
+        Ok(visit)
+    }
+
+    /// The server to whose tool a name leads.
+    fn first_with(&self, name: &str) -> Option<String> {
+        let prefix = |server: &str| format!("mcp_{server}_").to_ascii_lowercase();
+        let name = name.to_ascii_lowercase();
+        let may_have: Vec<_> =
+            self.slots.values().filter(|slot| name.starts_with(&prefix(&slot.server.name))).collect();
+        let [_, _, ..] = may_have[..] else { return None };
+        let has = |slot: &&Arc<Slot>| {
+            let Some(snapshot) = self.shared.snapshots.load(&slot.server) else { return false };
+            let tools = offered(&slot.server, None, &snapshot.listing);
+            tools.iter().any(|one| one.tool.as_ref().is_ok_and(|tool| tool.name.key() == name))
+        };
+        may_have.into_iter().find(has).map(|slot| slot.server.name.clone())
+    }
+
+    /// Forgets what was accepted of the server that the file at `path` called `name`: the user wrote another there, or none.
+    ///
+    /// # Errors
+    /// When that cannot be written down.
+    pub fn forget(home: &Path, name: &str, path: &Path) -> Result<(), Refusal> {
+        Accepted::new(home.join(ACCEPTED)).forget(name, path)
     }
 
     /// Meets a server and tells what of it waits to be accepted.

@@ -105,7 +105,7 @@ fn resident() -> u64 {
 
 #[test]
 fn a_flood_drowns_nobody() {
-    let place = Place::configured(json!({ "test": entry(&["floods"]), "calm": entry(&["plain"]) }));
+    let place = Place::configured(&json!({ "test": entry(&["floods"]), "calm": entry(&["plain"]) }));
     let servers = place.servers();
     assert_eq!(text(&call(&servers, "hello").unwrap()), "hello Ada");
     let visit = servers.visit("test").unwrap();
@@ -147,7 +147,7 @@ fn questions_without_end_are_ended() {
 
 #[test]
 fn a_server_that_trickles_costs_only_its_own_time() {
-    let place = Place::configured(json!({ "test": entry(&["plain"]), "slow": entry(&["loris"]) }));
+    let place = Place::configured(&json!({ "test": entry(&["plain"]), "slow": entry(&["loris"]) }));
     let servers = place.servers();
     let stop = Stop::new().unwrap();
     let late = call_within(&servers, "slow", "hello", Duration::from_millis(700), &stop).unwrap_err();

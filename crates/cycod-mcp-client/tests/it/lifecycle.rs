@@ -9,7 +9,7 @@ use crate::place::{Place, call, call_within, entry, text};
 
 #[test]
 fn a_server_that_does_not_start_says_why_and_harms_nobody() {
-    let place = Place::configured(json!({
+    let place = Place::configured(&json!({
         "test": entry(&["plain"]),
         "bad": entry(&["crashes"]),
         "absent": { "command": "no-such-program-here" },

@@ -1,6 +1,7 @@
 //! Servers as they are outside: real programs, most of them hostile.
 
 mod hostile;
+mod http;
 mod lifecycle;
 mod pins;
 mod place;

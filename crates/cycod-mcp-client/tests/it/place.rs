@@ -20,10 +20,10 @@ pub(crate) struct Place {
 impl Place {
     /// A user with one server, `test`, that behaves as the words say.
     pub(crate) fn with(words: &[&str]) -> Self {
-        Self::configured(json!({ "test": entry(words) }))
+        Self::configured(&json!({ "test": entry(words) }))
     }
 
-    pub(crate) fn configured(servers: Json) -> Self {
+    pub(crate) fn configured(servers: &Json) -> Self {
         let place = Self { directory: tempfile::tempdir().expect("a temporary directory") };
         std::fs::create_dir_all(place.path("home")).unwrap();
         place.configure(servers);
@@ -32,9 +32,9 @@ impl Place {
 
     /// A user whose server changes what the file `state` says.
     pub(crate) fn with_changing(era: &str) -> Self {
-        let place = Self::configured(json!({}));
+        let place = Self::configured(&json!({}));
         let state = format!("state={}", place.path("state").display());
-        place.configure(json!({ "test": entry(&["plain", era, &state]) }));
+        place.configure(&json!({ "test": entry(&["plain", era, &state]) }));
         place
     }
 
@@ -43,7 +43,7 @@ impl Place {
         std::fs::write(self.path("state"), what).unwrap();
     }
 
-    fn configure(&self, servers: Json) {
+    fn configure(&self, servers: &Json) {
         std::fs::write(self.path("home/mcp.json"), json!({ "mcpServers": servers }).to_string()).unwrap();
     }
 

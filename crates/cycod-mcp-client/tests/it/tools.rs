@@ -54,7 +54,7 @@ fn a_tool_of_a_server_runs_like_any_other() {
 fn only_the_user_lowers_a_level() {
     let mut server = entry(&["plain"]);
     server["levels"] = json!({ "other": "read" });
-    let place = Place::configured(json!({ "test": server }));
+    let place = Place::configured(&json!({ "test": server }));
     let servers = place.servers();
     servers.visit("test").unwrap();
     let mut engine = place.engine();
@@ -113,7 +113,7 @@ fn both_eras_are_spoken() {
 fn a_server_sees_only_what_is_meant_for_it() {
     let mut server = entry(&["plain"]);
     server["env"] = json!({ "OWN": "${SECRET_TOKEN}-for-it", "LANG": "C.UTF-8" });
-    let place = Place::configured(json!({ "test": server }));
+    let place = Place::configured(&json!({ "test": server }));
     let outcome = call(&place.servers(), "environment").unwrap();
     let environment: Json = serde_json::from_slice(&outcome.output).unwrap();
     assert_eq!(environment["OWN"], "hunter2-for-it");
@@ -126,7 +126,7 @@ fn a_server_sees_only_what_is_meant_for_it() {
 fn only_the_tools_that_were_asked_for_are_taken() {
     let mut server = entry(&["plain"]);
     server["tools"] = json!(["other", "gone"]);
-    let place = Place::configured(json!({ "test": server }));
+    let place = Place::configured(&json!({ "test": server }));
     let visit = place.servers().visit("test").unwrap();
     assert_eq!(visit.tools.iter().map(|tool| tool.remote.as_str()).collect::<Vec<_>>(), ["other"]);
     assert_eq!(visit.problems, ["it does not offer `gone`, which `tools` of its entry names"]);

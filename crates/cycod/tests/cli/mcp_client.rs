@@ -107,6 +107,20 @@ fn a_project_s_server_needs_consent() {
 }
 
 #[test]
+fn a_server_that_the_user_replaces_is_met_anew() {
+    let place = with_server(&["plain"]);
+    cycod(&place, 0, &["mcp", "test", "test"]);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../cycod-mcp-client/tests/servers/server.py");
+    let other = ["mcp", "add", "test", "-u", "--override", "--", "python3", script, "plain", "modern"];
+    cycod(&place, 0, &other);
+    let (out, err) = cycod(&place, 0, &["mcp", "test", "test"]);
+    assert!(out.contains("protocol: 2026-07-28") && err.contains("its tools were accepted"), "{out}{err}");
+    cycod(&place, 0, &["mcp", "remove", "test", "--force"]);
+    let (out, _) = cycod(&place, 0, &["tool", "list", "--scope", "mcp"]);
+    assert_eq!(out, "");
+}
+
+#[test]
 fn nobody_logs_in_to_a_program() {
     let place = with_server(&["plain"]);
     let (_, err) = cycod(&place, 1, &["mcp", "login", "test"]);

@@ -10,7 +10,7 @@ use cycod_settings::{Entry, Servers, Transport, is_server_name, masked, servers_
 use crate::{
     cli::Context,
     command_error::CommandError,
-    commands::mcp::{file_error, written_scope},
+    commands::mcp::{file_error, forget, written_scope},
     scope::{scope, with_scope},
     store::shown,
 };
@@ -54,6 +54,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         return Err(CommandError::failure(format!("server `{name}` is already there: {path}"))
             .hint("give --override to replace it"));
     };
+    forget(scopes, name, &path)?;
     let verb = if replaced { "Replaced" } else { "Added" };
     let mut said = vec![format!("{verb} {scope} server `{name}`: {}", shown(&path, host))];
     said.extend(standing(scopes, scope, name, host));

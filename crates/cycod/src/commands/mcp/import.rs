@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
-    commands::mcp::{file_error, named_host, written_scope},
+    commands::mcp::{file_error, forget, named_host, written_scope},
     scope::{scope, with_scope},
     store::shown,
     table::{Cell, Table},
@@ -122,6 +122,7 @@ impl Import {
                 "Left out `{name}` ({place}): it is already there: {path}; give --override to replace it"
             ));
         };
+        forget(scopes, name, &path)?;
         self.seen.insert(name.clone(), Value::Null);
         let verb = if replaced { "Replaced" } else { "Imported" };
         Ok(format!("{verb} {scope} server `{name}` from {place}{renamed}: {}{how}", shown(&path, host)))

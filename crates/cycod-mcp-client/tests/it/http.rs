@@ -1,0 +1,111 @@
+//! Servers at an address.
+
+use std::{io::Read, os::unix::fs::PermissionsExt, sync::Arc, time::Duration};
+
+use cycod_mcp_client::{Identity, Servers};
+use cycod_process::{Conversation, Limits, Program, Stop, find_program};
+use serde_json::{Value as Json, json};
+
+use crate::place::{Place, call, call_within, text};
+
+/// A server over HTTP, and a user who has it.
+struct Remote {
+    place: Place,
+    port: u16,
+    _program: Conversation,
+}
+
+impl Remote {
+    fn new(mode: &str, headers: &Json) -> Self {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/remote.py");
+        let directory = tempfile::tempdir().unwrap();
+        let path = cycod_engine::host::current().unwrap().environment["PATH".as_ref() as &std::ffi::OsStr].clone();
+        let python = find_program("python3".as_ref(), &path, directory.path()).unwrap();
+        let program = Program::new(python, "/").env("PATH", path).arg("-u").arg(script).arg(mode);
+        let (program, streams) = Conversation::start(program, Limits::default()).unwrap();
+        let mut port = Vec::new();
+        for byte in streams.stdout.bytes() {
+            match byte.unwrap() {
+                b'\n' => break,
+                byte => port.push(byte),
+            }
+        }
+        let port = String::from_utf8(port).unwrap().parse().unwrap();
+        let url = format!("http://127.0.0.1:{port}/mcp");
+        let place = Place::configured(&json!({ "test": { "url": url, "headers": headers } }));
+        Self { place, port, _program: program }
+    }
+
+    fn servers(&self) -> Arc<Servers> {
+        self.place.servers()
+    }
+
+    /// Does what a browser does whose user agrees.
+    fn login(&self, servers: &Servers) {
+        servers.login("test", Identity::default(), Arc::new(browse)).unwrap();
+    }
+}
+
+fn browse(address: &str) -> Option<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    _ = runtime.block_on(async { reqwest::Client::new().get(address).send().await.unwrap() });
+    None
+}
+
+#[test]
+fn headers_go_along_and_secrets_stay_out_of_sight() {
+    let remote = Remote::new("plain", &json!({ "authorization": "Bearer ${SECRET_TOKEN}" }));
+    let servers = remote.servers();
+    let seen: Json = serde_json::from_slice(&call(&servers, "headers").unwrap().output).unwrap();
+    assert_eq!(seen["authorization"], "Bearer hunter2");
+    assert_eq!(seen["mcp-protocol-version"], "2026-07-28");
+    assert!(!format!("{servers:?}").contains("hunter2"));
+}
+
+#[test]
+fn nobody_is_sent_elsewhere() {
+    let refusal = call(&Remote::new("redirect", &json!({})).servers(), "headers").unwrap_err();
+    assert!(refusal.why.contains("307"), "{refusal}");
+}
+
+#[test]
+fn what_is_wrong_over_http_is_told() {
+    let refusal = call(&Remote::new("big", &json!({})).servers(), "headers").unwrap_err();
+    assert!(refusal.why.contains("16777216"), "{refusal}");
+    let refusal = call(&Remote::new("broken", &json!({})).servers(), "headers").unwrap_err();
+    assert!(refusal.why.contains("500"), "{refusal}");
+    let stop = Stop::new().unwrap();
+    let mute = Remote::new("mute", &json!({}));
+    let late = call_within(&mute.servers(), "test", "headers", Duration::from_millis(500), &stop).unwrap_err();
+    assert_eq!(late.code, "timed-out");
+}
+
+#[test]
+fn a_login_lasts_is_renewed_and_is_private() {
+    let remote = Remote::new("login", &json!({}));
+    let servers = remote.servers();
+    let refusal = call(&servers, "headers").unwrap_err();
+    assert_eq!((refusal.code, refusal.attempt.as_deref()), ("login-needed", Some("cycod mcp login test")));
+
+    remote.login(&servers);
+    let token = |servers: &Servers| {
+        let seen: Json = serde_json::from_str(&text(&call(servers, "headers").unwrap())).unwrap();
+        seen["authorization"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(token(&servers), "Bearer sesame-1");
+    let logins: Vec<_> = std::fs::read_dir(remote.place.path("home/mcp/logins")).unwrap().flatten().collect();
+    assert_eq!(logins.len(), 1);
+    assert_eq!(logins[0].metadata().unwrap().permissions().mode() & 0o777, 0o600);
+
+    // Another process of the same user, later.
+    assert_eq!(token(&remote.servers()), "Bearer sesame-1");
+    // The server forgets the token: it is renewed, and nobody is asked.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let revoke = format!("http://127.0.0.1:{}/revoke", remote.port);
+    runtime.block_on(async { reqwest::Client::new().get(revoke).send().await.unwrap() });
+    assert_eq!(token(&servers), "Bearer sesame-2");
+
+    assert_eq!(servers.logout("test"), Ok(true));
+    assert_eq!(servers.logout("test"), Ok(false));
+    assert_eq!(call(&remote.servers(), "headers").unwrap_err().code, "login-needed");
+}
