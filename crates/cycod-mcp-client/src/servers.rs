@@ -44,7 +44,7 @@ const CLOSING: Duration = Duration::from_secs(2);
 pub struct Servers {
     slots: BTreeMap<String, Arc<Slot>>,
     shared: Arc<Shared>,
-    runtime: OnceLock<std::std::io::Result<Runtime>>,
+    runtime: OnceLock<std::io::Result<Runtime>>,
 }
 
 impl fmt::Debug for Servers {
