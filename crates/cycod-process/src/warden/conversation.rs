@@ -21,7 +21,7 @@ impl Conversation {
         let session = Session::new().map_err(prepare("open the null device"))?;
         let (memory, _) = Memory::new(None, &[]);
         let (warden, pipes) = launch::start(&session, spec, Purpose::Converse, memory, None)?;
-        if let Err(reason) = warden.started() {
+        if let Err(reason) = warden.started(None) {
             return Err(reason.into_error(&spec.program));
         }
         let Pipes { stdin, stdout, stderr } = pipes;

@@ -170,11 +170,12 @@ impl Warden {
     }
 
     /// Waits until the warden has told whether the program started, for a purpose for which it tells.
-    pub(super) fn started(&self) -> Result<(), NotStarted> {
+    pub(super) fn started(&self, longest: Option<Duration>) -> Result<(), NotStarted> {
         loop {
-            self.listen(None);
+            self.listen(longest);
             let failed = match self.receive() {
-                None => continue,
+                None if longest.is_none() => continue,
+                None => NotStarted::At { stage: stage::EXECUTE, source: io::ErrorKind::TimedOut.into() },
                 Some(Some(Report { failed: stage::STARTED, .. })) => return Ok(()),
                 Some(Some(report)) => NotStarted::of(&report),
                 Some(None) => NotStarted::At { stage: stage::WARDEN, source: io::ErrorKind::UnexpectedEof.into() },

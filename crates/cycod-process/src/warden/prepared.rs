@@ -16,14 +16,14 @@
 //!     ▼ runs the text as the program that `-c` gave it
 //! ```
 //!
-//! `dash` reads no such file. It is traced until it asks who its parent is, and stopped there; to be let go leaves no trace. The
-//! stops on the way cost little for a shell that starts with few system calls, and as much as the start for `bash` with its
-//! hundreds.
+//! `dash` reads no such file. It is traced until it asks who its parent is, and stopped there; being let go leaves no
+//! trace. The stops on the way are few for a shell that starts with few system calls; for `bash`, with its hundreds, they
+//! take as long as its start.
 //!
 //! That the pipe is empty proves that the shell is there: it has read the lines and waits for more. Where the proof fails,
-//! since a `bash` does not read `BASH_ENV` or is something else, nothing is prepared after a few attempts. The stand-in is compared
-//! before it is replaced, so no memory is written that is not what we take it for; and should a shell ever run it, it
-//! complains and fails.
+//! since a `bash` does not read `BASH_ENV` or is something else, nothing is prepared after a few attempts. The stand-in is
+//! compared before it is replaced, so no memory is written that is not what we take it for; and should a shell ever run
+//! it, it complains and fails.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -34,17 +34,17 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use super::Session;
 use super::launch::{self, Pipes, Purpose, Warden};
 use super::memory::Memory;
 use super::watch::{bytes_waiting, write_quietly};
+use super::{GIVE_UP, Session};
 use crate::{Input, Limits, Program, SCRIPT_PATH, Spec, Terminal};
 
 /// Leaves no trace of the waiting.
 const WAKING: &[u8] = b"unset BASH_ENV\nexec 3<&-\n:\n";
 const STAND_IN: &str = "echo 'this shell was prepared and got no program' >&2; exit 125";
-/// The least and the most room for a program text.
-const ROOM: [usize; 2] = [1024, 64 * 1024];
+/// The least and the most room for a program text and a zero behind it.
+const ROOM: std::ops::RangeInclusive<usize> = 1024..=64 * 1024;
 /// What a text speaks of when it could tell that it was prepared.
 const TELLING: [&str; 8] = ["BASH_ARG", "BASH_ENV", "BASH_EXECUTION_STRING", "SECONDS", ")T", "cmdline", "$_", "{_"];
 /// How often we look whether an execution is done, and how long we wait in between.
@@ -125,7 +125,7 @@ impl Key {
             program: Program { args: program.args[..program.args.len() - 1].to_vec(), ..program.clone() },
             limits: spec.limits,
             is_fed: matches!(spec.input, Input::Bytes(_)),
-            room: (text.len() + 1).next_power_of_two().max(ROOM[0]),
+            room: (text.len() + 1).next_power_of_two().max(*ROOM.start()),
             places: [stamp(&program.path)?, stamp(&program.cwd)?],
         };
         Some((key, text))
@@ -163,7 +163,7 @@ fn are_plain(options: &[OsString]) -> bool {
 
 /// Whether a text is too long, would be taken for an option where there is no stand-in, or could tell that it was prepared.
 fn tells(text: &[u8]) -> bool {
-    text.len() >= ROOM[1]
+    text.len() >= *ROOM.end()
         || text.starts_with(b"-")
         || text.starts_with(b"+")
         || TELLING.iter().any(|word| text.windows(word.len()).any(|piece| piece == word.as_bytes()))
@@ -193,7 +193,8 @@ impl Prepared {
         let spec = key.spec();
         let (memory, door) = Memory::new(key.limits.memory, session.bases(&spec));
         let (warden, pipes) = launch::start(session, &spec, Purpose::Prepare(read), memory, door.as_ref()).ok()?;
-        warden.started().ok()?;
+        // The pool's thread must not hang with a program that does.
+        warden.started(Some(GIVE_UP)).ok()?;
         let process = warden.program()?;
         let name = spec.program.arg0.as_deref().unwrap_or(spec.program.path.as_os_str());
         let words = std::iter::once(name).chain(spec.program.args.iter().map(OsString::as_os_str));
