@@ -1,4 +1,4 @@
-use std::{path::PathBuf, time::Duration};
+use std::{mem::take, path::PathBuf, time::Duration};
 
 use cycod_definition::Level;
 use serde_json::{Map, Value, json};
@@ -59,6 +59,10 @@ pub(crate) struct Dialect {
     pub(crate) is_literal: bool,
 }
 
+/// Why servers of an older revision of the protocol are left out.
+const SSE: &str = "it is reached over the old SSE transport, which we do not speak; many servers have an address for \
+                   streamable HTTP as well";
+
 /// How we write.
 pub(crate) const OURS: Dialect = Dialect { timeout_unit: 1, is_ours: true, is_literal: false };
 
@@ -90,43 +94,10 @@ impl Entry {
             }
             seen.push(key);
         }
-        let at = |note: String| Wrong::new(node.span.start, note);
+        let at = |why: String| Wrong::new(node.span.start, why);
+        let transport = parts.transport(node.span.start);
         notes.append(&mut parts.notes);
-        let kind = parts.kind.as_deref().map(folded);
-        if kind.as_deref() == Some("sse") {
-            return Err(at(
-                "it is reached over the old SSE transport, which we do not speak; many servers have an address for \
-                           streamable HTTP as well"
-                    .to_owned(),
-            ));
-        }
-        let transport = match (parts.command, parts.url, kind.as_deref()) {
-            (Some(_), Some(_), None) => {
-                return Err(at("`command` and `url` exclude each other: is it started or reached?".to_owned()));
-            }
-            (Some(command), _, None | Some("stdio" | "local")) => {
-                if !parts.headers.is_empty() {
-                    notes.push(at("`headers` say nothing about a program that is started".to_owned()));
-                }
-                let mut words = command.into_iter().chain(parts.args);
-                let command = words.next().filter(|command| !command.is_empty());
-                let command = command.ok_or_else(|| at("`command` is empty".to_owned()))?;
-                Transport::Stdio { command, args: words.collect(), env: parts.env, cwd: parts.cwd.map(PathBuf::from) }
-            }
-            (_, Some(url), None | Some("http" | "streamablehttp" | "remote")) => {
-                if !(parts.env.is_empty() && parts.args.is_empty()) {
-                    notes.push(at("`env` and `args` say nothing about a server that is not started here".to_owned()));
-                }
-                Transport::Http { url, headers: parts.headers }
-            }
-            (_, _, Some("stdio" | "local")) => return Err(at("`command` is missing".to_owned())),
-            (_, _, Some("http" | "streamablehttp" | "remote")) => return Err(at("`url` is missing".to_owned())),
-            (_, _, Some(_)) => {
-                let kind = parts.kind.unwrap_or_default();
-                return Err(at(format!("`{kind}` is no `type` that we speak: stdio or http")));
-            }
-            (None, None, None) => return Err(at("neither `command` nor `url` says how to get to it".to_owned())),
-        };
+        let transport = transport.map_err(at)?;
         let mut entry = Self {
             transport,
             timeout: parts.timeout.map(Duration::from_millis),
@@ -163,7 +134,11 @@ impl Entry {
                 let is_reference = url.starts_with("${");
                 let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
                 if !is_reference && rest.is_none_or(|rest| rest.is_empty() || rest.starts_with('/')) {
-                    return Err(format!("`{}` is no address that begins with https:// or http://", url.escape_debug()));
+                    let shown = crate::secret::text(url);
+                    return Err(format!(
+                        "`{}` is no address that begins with https:// or http://",
+                        shown.escape_debug()
+                    ));
                 }
                 let is_bad = |name: &str| {
                     name.is_empty()
@@ -268,6 +243,42 @@ enum Problem<'a> {
 }
 
 impl Parts {
+    /// How to get to the server; what says nothing about that is noted.
+    fn transport(&mut self, at: usize) -> Result<Transport, String> {
+        let kind = self.kind.as_deref().map(folded);
+        let is_started = match (kind.as_deref(), &self.command, &self.url) {
+            (Some("stdio" | "local"), Some(_), _) | (None, Some(_), None) => true,
+            (Some("http" | "streamablehttp" | "remote"), _, Some(_)) | (None, None, Some(_)) => false,
+            (Some("stdio" | "local"), None, _) => return Err("`command` is missing".to_owned()),
+            (Some("http" | "streamablehttp" | "remote"), _, None) => return Err("`url` is missing".to_owned()),
+            (Some("sse"), ..) => return Err(SSE.to_owned()),
+            (Some(_), ..) => {
+                let kind = self.kind.as_deref().unwrap_or_default();
+                return Err(format!("`{kind}` is no `type` that we speak: stdio or http"));
+            }
+            (None, Some(_), Some(_)) => {
+                return Err("`command` and `url` exclude each other: is it started or reached?".to_owned());
+            }
+            (None, None, None) => return Err("neither `command` nor `url` says how to get to it".to_owned()),
+        };
+        let stray = match is_started {
+            true if !self.headers.is_empty() => Some("`headers` say nothing about a program that is started"),
+            false if !(self.env.is_empty() && self.args.is_empty()) => {
+                Some("`env` and `args` say nothing about a server that is not started here")
+            }
+            _ => None,
+        };
+        self.notes.extend(stray.map(|stray| Wrong::new(at, stray)));
+        if !is_started {
+            let url = self.url.take().unwrap_or_default();
+            return Ok(Transport::Http { url, headers: take(&mut self.headers) });
+        }
+        let mut words = self.command.take().into_iter().flatten().chain(take(&mut self.args));
+        let command = words.next().filter(|command| !command.is_empty()).ok_or("`command` is empty")?;
+        let cwd = self.cwd.take().map(PathBuf::from);
+        Ok(Transport::Stdio { command, args: words.collect(), env: take(&mut self.env), cwd })
+    }
+
     fn take<'a>(&mut self, key: &str, written: &str, node: &'a Node, dialect: Dialect) -> Result<(), Problem<'a>> {
         match key {
             "command" => match &node.kind {
