@@ -109,6 +109,33 @@ impl Engine {
         self.plan(tool, with_answers(&definition, arguments, answers)?, timeout)
     }
 
+    /// Plans a call to be shown, asking nobody: answers that are not there are left empty, and the plan is never approved.
+    ///
+    /// # Errors
+    /// As for [`Engine::plan`].
+    pub fn plan_unasked(
+        &self,
+        tool: &Arc<Tool>,
+        arguments: Vec<(String, Given)>,
+        timeout: Option<Duration>,
+    ) -> Result<Plan, PlanError> {
+        let effective = self.library(tool)?.effective(tool)?;
+        let mut definition = Tool::clone(&effective);
+        let mut missing = Vec::new();
+        for parameter in definition.parameters.iter_mut().filter(|parameter| parameter.asked && parameter.required) {
+            if arguments.iter().all(|(name, _)| *name != parameter.name) {
+                parameter.required = false;
+                missing.push(format!("`{}` is the answer to a question that nobody has answered", parameter.name));
+            }
+        }
+        if missing.is_empty() {
+            return self.plan(tool, arguments, timeout);
+        }
+        let mut plan = self.plan(&Arc::new(definition), arguments, timeout)?;
+        plan.unmet.extend(missing);
+        Ok(plan)
+    }
+
     /// Takes the arguments of a person, who may answer the tool's questions with them.
     ///
     /// # Errors

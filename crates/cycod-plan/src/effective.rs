@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, sync::Arc};
 
-use cycod_definition::{Body, Level, Tool, level};
+use cycod_definition::{Body, Level, Parameter, Tool, level};
 use cycod_diagnostic::{Refusal, closest};
 
 /// How deeply tools may use tools, and aliases stand for aliases.
@@ -78,6 +78,11 @@ impl Library {
         })?;
         let base = self.effective(base)?;
         for (name, _) in defaults {
+            if base.parameter(name).is_some_and(|parameter| parameter.asked) {
+                let why =
+                    format!("`{}` sets `{name}`, which is the answer to a question of `{}`", tool.name, base.name);
+                return Err(Refusal::new("asked-parameter", why).place(name).attempt("leave it out"));
+            }
             if base.parameter(name).or_else(|| tool.parameter(name)).is_none() {
                 let near = closest(name, base.parameters.iter().map(|parameter| parameter.name.as_str()));
                 let why = format!("`{}` sets `{name}`, which `{}` does not take", tool.name, base.name);
@@ -96,10 +101,14 @@ impl Library {
 /// defaults, which nobody has to give any more, and with the parameters it adds or replaces.
 pub fn standing_for(alias: &Tool, mut base: Tool) -> Tool {
     let Body::Alias { defaults, .. } = &alias.body else { return base };
-    base.parameters.retain(|parameter| alias.parameter(&parameter.name).is_none());
-    base.parameters.extend(alias.parameters.iter().cloned());
+    // Nobody answers a question in the place of whoever is asked.
+    base.parameters.retain(|parameter| parameter.asked || alias.parameter(&parameter.name).is_none());
+    let added: Vec<_> =
+        alias.parameters.iter().filter(|added| base.parameter(&added.name).is_none()).cloned().collect();
+    base.parameters.extend(added);
     for (name, default) in defaults {
-        if let Some(parameter) = base.parameters.iter_mut().find(|parameter| parameter.name == *name) {
+        let given = |parameter: &&mut Parameter| parameter.name == *name && !parameter.asked;
+        if let Some(parameter) = base.parameters.iter_mut().find(given) {
             parameter.default = Some(default.clone());
             parameter.required = false;
         }

@@ -201,6 +201,36 @@ fn an_alias_asks_what_its_base_asks() {
 }
 
 #[test]
+fn an_alias_cannot_answer() {
+    let base = "description: A tool\nbash: echo \"ran {sure}\"\nasks: {sure: {person: Sure?}}\n";
+    let place = Place::new("type: alias\nbase-tool: base\ndefault-parameters: {sure: true}\n").tool("base", base);
+    let engine = place.engine();
+    let tool = engine.tool("t").expect("it loads");
+    let error = engine.questions(&tool, Vec::new(), &[], false).expect_err("it is refused");
+    assert_eq!(error.into_refusal("t").code, "asked-parameter");
+
+    let alias = "type: alias\nbase-tool: base\nparameters: {sure: {type: boolean, description: d, default: true}}\n";
+    let place = Place::new(alias).tool("base", base);
+    let engine = place.engine();
+    let tool = engine.tool("t").expect("it loads");
+    let questions = engine.questions(&tool, Vec::new(), &[], false).expect("it asks");
+    assert_eq!((questions.len(), questions[0].is_required), (1, true));
+    let error = engine.plan(&tool, Vec::new(), None).expect_err("nobody was asked");
+    assert_eq!(error.into_refusal("t").code, "question-unanswered");
+}
+
+#[test]
+fn a_call_can_be_shown_before_anybody_is_asked() {
+    let place = Place::new("description: A tool\nbash: echo \"ran {sure}\"\nasks: {sure: {person: Sure?}}\n");
+    let engine = place.engine();
+    let tool = engine.tool("t").expect("it loads");
+    let plan = engine.plan_unasked(&tool, Vec::new(), None).expect("a plan to be shown");
+    assert_eq!(engine.preview(&plan).commands(), ["echo \"ran \""]);
+    let refusal = engine.approve(plan, Surface::Person, &Nobody).expect_err("it is only shown");
+    assert_eq!(refusal.code, "confinement-unavailable");
+}
+
+#[test]
 fn a_person_answers_with_arguments() {
     let (_place, mut asking) = Asking::new(
         RELEASE,
