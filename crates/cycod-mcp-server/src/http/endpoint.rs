@@ -2,7 +2,7 @@ use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 
 use http_body_util::{Full, combinators::BoxBody};
 use hyper::{
-    Method, Request, Response, StatusCode,
+    HeaderMap, Method, Request, Response, StatusCode,
     body::{Bytes, Incoming},
     header::{
         ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -10,8 +10,11 @@ use hyper::{
         HeaderName, HeaderValue, VARY,
     },
 };
-use rmcp::transport::streamable_http_server::{
-    StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+use rmcp::{
+    model::ProtocolVersion,
+    transport::streamable_http_server::{
+        StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+    },
 };
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -23,7 +26,7 @@ use super::{
     message::{self, Kind},
     names::Names,
     options::{HttpError, HttpOptions},
-    refused::{Refused, json_response},
+    refused::{Refused, json_response, nothing},
     sessions::Sessions,
 };
 use crate::{
@@ -34,6 +37,8 @@ use crate::{
 const PATH: &str = "/mcp";
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 type Protocol = StreamableHttpService<Handler, LocalSessionManager>;
 
@@ -126,8 +131,15 @@ impl Endpoint {
             Method::GET => (Bytes::new(), Kind::Stream),
             _ => (Bytes::new(), Kind::Other),
         };
-        let session = parts.headers.get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let lease = session.as_deref().map(|id| self.sessions.enter(id, &principal)).transpose()?.flatten();
+        let session = parts.headers.get(SESSION).and_then(|value| value.to_str().ok());
+        let lease = match session.filter(|_| !is_modern(&parts.headers)) {
+            Some(id) => Some(self.sessions.enter(id, &principal)?),
+            None => None,
+        };
+        if let Some(lease) = lease.as_ref().filter(|_| parts.method == Method::DELETE) {
+            lease.close();
+            return Ok(nothing());
+        }
         let crowd = lease.as_ref().map_or(0, |lease| lease.others);
         // What ends a call always comes through.
         if kind != Kind::Other && crowd >= self.limits.session_requests {
@@ -141,22 +153,17 @@ impl Endpoint {
             }
             Kind::Stream | Kind::Other => None,
         };
-        let deleted = session.filter(|_| parts.method == Method::DELETE && lease.is_some());
         let gone = lease.as_ref().map_or_else(CancellationToken::new, |lease| lease.closed.clone());
         parts.extensions.insert(Client { principal: principal.clone(), gone: gone.clone() });
         let held = Held { gone: gone.drop_guard(), _place: place, _lease: lease };
         let request = Request::from_parts(parts, Full::new(body));
-        let mut response = match kind {
+        let response = match kind {
             Kind::Handshake => self.shake_hands(request, principal).await?,
             _ => self.protocol.handle(request).await,
         };
         if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
             // The library says so also of JSON that is not a message.
             return Err(Refused::new(StatusCode::BAD_REQUEST, "the body is not a message of the protocol"));
-        }
-        if let Some(id) = deleted {
-            self.sessions.close(&id);
-            *response.status_mut() = StatusCode::NO_CONTENT;
         }
         Ok(response.map(|body| Answer::new(body, held)))
     }
@@ -183,11 +190,16 @@ impl Endpoint {
     }
 }
 
+/// Whether a request belongs to the era without sessions. The library holds the header to the body.
+fn is_modern(headers: &HeaderMap) -> bool {
+    let version = headers.get(VERSION).and_then(|version| version.to_str().ok());
+    version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str())
+}
+
 /// Tells a browser that a page whose origin is listed may send what the protocol needs.
 fn preflight(request: &Request<Incoming>) -> Response<Answer> {
-    let mut response = json_response(StatusCode::NO_CONTENT, "");
+    let mut response = nothing();
     let headers = response.headers_mut();
-    headers.clear();
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     if let Some(wanted) = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS) {

@@ -7,7 +7,8 @@ pub struct Limits {
     pub body: usize,
     /// How deep the JSON of a request may nest.
     pub depth: usize,
-    /// Sessions, of clients that shake hands. When all are taken, the one that has been idle for longest gives way.
+    /// Sessions, of clients that shake hands. When all are taken, the one that has been idle for longest gives way;
+    /// first those of which nothing was heard after the handshake.
     pub sessions: usize,
     /// How long a session may be without a request or an open stream.
     pub idle: Duration,

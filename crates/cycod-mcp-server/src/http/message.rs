@@ -74,6 +74,7 @@ fn kind(body: &[u8], deepest: usize) -> Result<Kind, Refused> {
         .map_err(|error| Refused::unreadable(format!("the body is not a message: {error}")))?;
     Ok(match (glance.method.as_deref(), glance.id) {
         (Some("initialize"), _) => Kind::Handshake,
+        (Some("subscriptions/listen"), Some(_)) => Kind::Stream,
         (Some(_), Some(_)) => Kind::Request,
         _ => Kind::Other,
     })
@@ -123,6 +124,7 @@ mod tests {
         let seen = |text: &str| kind(text.as_bytes(), 64).ok();
         assert_eq!(seen(r#"{"id":1,"method":"tools/list"}"#), Some(Kind::Request));
         assert_eq!(seen(r#"{"id":"a","method":"init\u0069alize","params":{"id":2}}"#), Some(Kind::Handshake));
+        assert_eq!(seen(r#"{"id":1,"method":"subscriptions/listen"}"#), Some(Kind::Stream));
         assert_eq!(seen(r#"{"method":"notifications/cancelled"}"#), Some(Kind::Other));
         assert_eq!(seen(r#"{"id":1,"result":{}}"#), Some(Kind::Other));
         // Readers differ in which of two they take.

@@ -1,4 +1,4 @@
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Empty, Full};
 use hyper::{
     Response, StatusCode,
     body::Bytes,
@@ -46,6 +46,13 @@ impl Refused {
         }
         response
     }
+}
+
+/// Done, and there is nothing to say.
+pub(super) fn nothing() -> Response<Answer> {
+    let mut response = Response::new(Answer::from(Empty::new().boxed()));
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
 }
 
 /// An answer of our own.

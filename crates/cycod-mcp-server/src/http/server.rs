@@ -86,7 +86,6 @@ pub fn serve_http(
         drop(tokio::time::timeout(CLOSING, places.acquire_many(all)).await);
         Ok(())
     });
-    shared.running.close();
     runtime.shutdown_background();
     served
 }

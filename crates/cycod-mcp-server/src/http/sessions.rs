@@ -39,6 +39,8 @@ struct Seat {
     owner: Principal,
     /// Fires when the session ends.
     closed: CancellationToken,
+    /// Whether anything came after the handshake.
+    is_alive: bool,
     /// Requests being answered and streams being read.
     open: usize,
     used: Instant,
@@ -71,7 +73,9 @@ impl Sessions {
             return Err(Refused::for_now(StatusCode::TOO_MANY_REQUESTS, "too many handshakes at once"));
         }
         while table.seats.len() + table.coming >= self.most {
-            let idle = table.seats.iter().filter(|(_, seat)| seat.open == 0).min_by_key(|(_, seat)| seat.used);
+            let idle = table.seats.iter().filter(|(_, seat)| seat.open == 0);
+            // Many handshakes of somebody who never comes back cost nobody else a session.
+            let idle = idle.min_by_key(|(_, seat)| (seat.is_alive, seat.used));
             let Some(id) = idle.map(|(id, _)| SessionId::clone(id)) else {
                 return Err(Refused::for_now(StatusCode::SERVICE_UNAVAILABLE, "every session is in use"));
             };
@@ -81,23 +85,17 @@ impl Sessions {
         Ok(Room(Arc::clone(self)))
     }
 
-    /// Enters a request into its session; nothing if there is no such session.
-    pub(super) fn enter(self: &Arc<Self>, id: &str, caller: &Principal) -> Result<Option<Lease>, Refused> {
+    /// Enters a request into its session. One of somebody else is refused as if it did not exist.
+    pub(super) fn enter(self: &Arc<Self>, id: &str, caller: &Principal) -> Result<Lease, Refused> {
         let mut table = self.table();
-        let Some(seat) = table.seats.get_mut(id) else { return Ok(None) };
-        if seat.owner != *caller {
-            // As if it did not exist.
+        let Some(seat) = table.seats.get_mut(id).filter(|seat| seat.owner == *caller) else {
             return Err(Refused::new(StatusCode::NOT_FOUND, "there is no such session"));
-        }
+        };
         let lease =
             Lease { sessions: Arc::clone(self), id: id.into(), others: seat.open, closed: seat.closed.child_token() };
         seat.open += 1;
-        Ok(Some(lease))
-    }
-
-    /// Ends a session and its calls.
-    pub(super) fn close(self: &Arc<Self>, id: &str) {
-        self.end(&mut self.table(), id);
+        seat.is_alive = true;
+        Ok(lease)
     }
 
     /// Ends the sessions of which nothing has been heard for long, again and again.
@@ -133,7 +131,7 @@ pub(super) struct Room(Arc<Sessions>);
 impl Room {
     /// Gives it to a session.
     pub(super) fn take(self, id: &str, owner: Principal) {
-        let seat = Seat { owner, closed: CancellationToken::new(), open: 0, used: Instant::now() };
+        let seat = Seat { owner, closed: CancellationToken::new(), is_alive: false, open: 0, used: Instant::now() };
         self.0.table().seats.insert(id.into(), seat);
     }
 }
@@ -152,6 +150,13 @@ pub(super) struct Lease {
     pub(super) others: usize,
     /// Fires when the session ends.
     pub(super) closed: CancellationToken,
+}
+
+impl Lease {
+    /// Ends the session and its calls.
+    pub(super) fn close(&self) {
+        self.sessions.end(&mut self.sessions.table(), &self.id);
+    }
 }
 
 impl Drop for Lease {

@@ -137,8 +137,15 @@ fn the_session_that_was_idle_for_longest_gives_way() {
     let fourth = bed.session();
     assert_eq!([&ids[0], &ids[1], &ids[2], &fourth].map(|id| hello(id)), [200, 404, 200, 200]);
 
+    // One of which something was heard does not for those of which nothing was.
+    for _ in 0..10 {
+        assert_eq!(bed.post(&[], &initialize()).status, 200);
+    }
+    let fifth = bed.session();
+    assert_eq!([&ids[0], &ids[2], &fourth, &fifth].map(|id| hello(id)), [404, 200, 200, 200]);
+
     // One that is in use does not.
-    let streams = [&ids[0], &ids[2], &fourth].map(|id| {
+    let streams = [&ids[2], &fourth, &fifth].map(|id| {
         let mut stream = bed.connect();
         let headers = [("Mcp-Session-Id", id.as_str()), ("Accept", "text/event-stream")];
         stream.write_all(head("GET", "/mcp", &headers, None).as_bytes()).unwrap();

@@ -33,5 +33,6 @@ mod remove;
 mod run;
 mod schema;
 mod serve;
+mod serve_http;
 mod test;
 mod validate;
