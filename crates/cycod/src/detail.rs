@@ -4,8 +4,8 @@ use cycod_engine::{
     Engine,
     catalog::{Entry, Scope, ScopeFilter},
     definition::{
-        Body, Cleanup, Interpreter, Isolation, Level, Literal, Parameter, ParameterType, PlatformKey, Privilege, Step,
-        StepAction, Tool, Transform, Validation, Value,
+        Body, Cleanup, Hints, Interpreter, Isolation, Level, Literal, Offer, Parameter, ParameterType, PlatformKey,
+        Privilege, Produces, Step, StepAction, TaskSupport, Tool, Transform, Validation, Value, Whom,
     },
     diagnostic::visible,
 };
@@ -44,6 +44,7 @@ impl<'a> Detail<'a> {
         if let Some(tool) = self.tool {
             settings(&mut page, tool);
             parameters(&mut page, tool);
+            asks(&mut page, tool);
             self.body(&mut page, tool);
             tests(&mut page, tool);
             changes(&mut page, tool);
@@ -60,7 +61,7 @@ impl<'a> Detail<'a> {
             words.push(format!("--scope {}", self.entry.scope));
         }
         let needed = |parameter: &&Parameter| parameter.required && parameter.default.is_none();
-        for parameter in self.tool.into_iter().flat_map(|tool| &tool.parameters).filter(needed) {
+        for parameter in self.tool.into_iter().flat_map(Tool::given_parameters).filter(needed) {
             words.push(format!("{}={}", parameter.name, quoted(&sample(parameter))));
         }
         words.join(" ")
@@ -84,6 +85,8 @@ impl<'a> Detail<'a> {
             page.fact("state", &format!("{}{}", note.word, note.reason));
         }
         let Some(tool) = self.tool else { return };
+        page.fact("title", tool.title.as_deref().unwrap_or_default());
+        page.fact("group", tool.group.as_deref().unwrap_or_default());
         page.fact("level", &self.level(tool));
         page.fact("tags", &tags(self.entry).join(", "));
         let summary = &self.entry.summary;
@@ -205,6 +208,7 @@ impl<'a> Detail<'a> {
 
 fn settings(page: &mut Page, tool: &Tool) {
     let security = &tool.security;
+    interface(page, tool);
     page.fact("platforms", &tool.platforms.iter().map(|platform| platform.name()).collect::<Vec<_>>().join(", "));
     page.fact("requires", &tool.requires.commands.join(", "));
     page.fact("requires env", &tool.requires.env.join(", "));
@@ -242,12 +246,73 @@ fn settings(page: &mut Page, tool: &Tool) {
     page.fact("justification", security.justification.as_deref().unwrap_or_default());
 }
 
-fn parameters(page: &mut Page, tool: &Tool) {
-    if tool.parameters.is_empty() {
+/// What it gives back, and how hosts see it.
+fn interface(page: &mut Page, tool: &Tool) {
+    let gives = match &tool.produces {
+        Produces::Text => String::new(),
+        Produces::Json => "one JSON value".to_owned(),
+        Produces::Blocks => "content blocks".to_owned(),
+        Produces::Media(media_type) => format!("a file of type {media_type}"),
+    };
+    let held = tool.returns.as_ref().map(|schema| format!(" that fits {}", schema.json())).unwrap_or_default();
+    page.fact("gives back", &format!("{gives}{held}"));
+    match &tool.offer {
+        Offer::Tool => {}
+        Offer::Prompt => page.fact("offered as", "a prompt"),
+        Offer::Resource { uri } => page.fact("offered as", &format!("the resource {uri}")),
+    }
+    let Hints { read_only, destructive, idempotent, open_world } = tool.hints;
+    let hints = [
+        ("read-only", read_only),
+        ("destructive", destructive),
+        ("idempotent", idempotent),
+        ("open-world", open_world),
+    ];
+    let hints =
+        hints.into_iter().filter_map(|(name, hint)| Some(if hint? { name.to_owned() } else { format!("not {name}") }));
+    page.fact("hints", &hints.collect::<Vec<_>>().join(", "));
+    if tool.reports {
+        page.fact("reports", "its progress, while it runs");
+    }
+    match tool.task {
+        TaskSupport::Never => {}
+        TaskSupport::Offered => page.fact("as a task", "where the host knows them"),
+        TaskSupport::Required => page.fact("as a task", "always"),
+    }
+}
+
+/// What it asks of others before it runs.
+fn asks(page: &mut Page, tool: &Tool) {
+    if tool.asks.is_empty() {
         return;
     }
-    page.section("PARAMETERS");
-    for parameter in &tool.parameters {
+    page.section("ASKS");
+    for ask in &tool.asks {
+        let whom = match ask.whom {
+            Whom::Person { .. } | Whom::Consent { .. } => "the person",
+            Whom::Model { .. } => "the model",
+            Whom::Roots => "the host, for its directories",
+        };
+        page.paragraph(2, &format!("{}  {whom}", ask.name));
+        page.paragraph(6, &ask.words().map(source).unwrap_or_default());
+        if let Whom::Person { .. } = ask.whom {
+            let fields: Vec<&Parameter> = ask.fields.iter().filter_map(|field| tool.parameter(field)).collect();
+            described(page, 6, fields);
+        }
+    }
+}
+
+fn parameters(page: &mut Page, tool: &Tool) {
+    let parameters: Vec<&Parameter> = tool.given_parameters().collect();
+    if !parameters.is_empty() {
+        page.section("PARAMETERS");
+        described(page, 2, parameters);
+    }
+}
+
+fn described(page: &mut Page, indent: usize, parameters: Vec<&Parameter>) {
+    let deeper = indent + 4;
+    for parameter in parameters {
         let mut traits = vec![parameter.kind.name().to_owned()];
         match &parameter.default {
             Some(default) => traits.push(format!("default {}", literal(default))),
@@ -256,30 +321,36 @@ fn parameters(page: &mut Page, tool: &Tool) {
         if parameter.sensitive {
             traits.push("masked".to_owned());
         }
-        page.paragraph(2, &format!("{}  {}", parameter.name, traits.join(", ")));
-        page.paragraph(6, &parameter.description);
+        page.paragraph(indent, &format!("{}  {}", parameter.name, traits.join(", ")));
+        page.paragraph(deeper, &parameter.description);
         let rules = rules(&parameter.validation);
-        page.labelled(6, "must", &rules.join("; "));
+        page.labelled(deeper, "must", &rules.join("; "));
+        if let Some(schema) = &parameter.schema {
+            page.labelled(deeper, "must fit", &schema.json().to_string());
+        }
         let examples: Vec<String> = parameter.examples.iter().map(Value::to_string).collect();
-        page.labelled(6, "examples", &examples.join(", "));
+        page.labelled(deeper, "examples", &examples.join(", "));
         match &parameter.transform {
             Some(Transform::Named(_)) | None => {}
-            Some(Transform::Script(script)) => page.labelled(6, "transformed by", script),
+            Some(Transform::Script(script)) => page.labelled(deeper, "transformed by", script),
         }
         if let Some(format) = &parameter.format {
-            page.labelled(6, "written as", &source(&format.template));
+            page.labelled(deeper, "written as", &source(&format.template));
         }
         match parameter.escape_shell {
-            Some(true) => page.paragraph(6, "always exactly one word"),
-            Some(false) => page.paragraph(6, "placed as program text: whoever chooses it chooses what runs"),
+            Some(true) => page.paragraph(deeper, "always exactly one word"),
+            Some(false) => page.paragraph(deeper, "placed as program text: whoever chooses it chooses what runs"),
             None => {}
         }
         if let Some(deprecation) = &parameter.deprecated {
             let instead = deprecation.message.clone();
             let instead = instead.or_else(|| deprecation.alternative.as_ref().map(|name| format!("use {name}")));
-            page.paragraph(6, &format!("deprecated{}", instead.map(|text| format!(": {text}")).unwrap_or_default()));
+            page.paragraph(
+                deeper,
+                &format!("deprecated{}", instead.map(|text| format!(": {text}")).unwrap_or_default()),
+            );
         }
-        page.paragraph(6, parameter.detailed_help.as_deref().unwrap_or_default());
+        page.paragraph(deeper, parameter.detailed_help.as_deref().unwrap_or_default());
     }
 }
 

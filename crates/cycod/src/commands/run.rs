@@ -6,7 +6,7 @@ use std::{
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cycod_engine::{
-    Control, Given, Nobody, Plan, PlanError, RunReport, Surface, catalog::ScopeFilter, definition::Value, json,
+    Control, Given, Nobody, Plan, RunReport, Surface, catalog::ScopeFilter, definition::Value, json,
     result_json,
 };
 use cycod_process::host_interrupts;
@@ -14,7 +14,7 @@ use cycod_process::host_interrupts;
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
-    run::{Display, preview_json, preview_text},
+    run::{Display, answers, not_planned, preview_json, preview_text},
     scope::{scope, with_scope},
 };
 
@@ -89,13 +89,16 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 
 fn prepare(context: &mut Context, name: &str, filter: ScopeFilter, matches: &ArgMatches) -> Result<Plan, CommandError> {
     let arguments = arguments(matches)?;
-    let engine = &context.engine;
-    let tool = std::sync::Arc::new(engine.open_tool(name, filter)?.tool);
+    let tool = std::sync::Arc::new(context.engine.open_tool(name, filter)?.tool);
+    let arguments = context.engine.by_person(&tool, arguments)?;
     let timeout = matches.get_one::<u64>("timeout").map(|&limit| Duration::from_millis(limit));
-    engine.plan(&tool, arguments, timeout).map_err(|error| match error {
-        PlanError::Refused(refusal) => refusal.into(),
-        PlanError::Arguments(problems) => CommandError::arguments(name, problems),
-    })
+    let plan = if matches.get_flag("dry-run") || matches.get_flag("show-command") {
+        context.engine.plan_unasked(&tool, arguments, timeout)
+    } else {
+        let answers = answers(context, &tool, &arguments)?;
+        context.engine.plan_answered(&tool, arguments, &answers, timeout)
+    };
+    plan.map_err(|error| not_planned(name, error))
 }
 
 /// Collects the arguments of the call; those given one by one are added to those given as JSON.

@@ -1,11 +1,13 @@
 //! How a run looks: while it goes on, and when it has ended.
 
+mod asks;
 mod display;
 mod live;
 mod preview;
 mod text;
 mod timeline;
 
+pub(crate) use asks::{answers, line, not_planned};
 pub(crate) use display::Display;
 pub(crate) use preview::{preview_json, preview_text};
 pub(crate) use text::duration;

@@ -1,0 +1,161 @@
+//! The questions of a tool, asked of the person at the terminal.
+
+use std::{io::IsTerminal, path::Path, sync::Arc};
+
+use cycod_engine::{
+    AnswerTo, AskedOf, Given, PlanError, Question,
+    definition::Tool,
+    diagnostic::{Refusal, visible},
+};
+use serde_json::{Map, Value as Json, json};
+
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    editor::{ask, prompt},
+};
+
+/// Collects the answers to what a tool asks before it runs, round by round.
+pub(crate) fn answers(
+    context: &mut Context,
+    tool: &Arc<Tool>,
+    arguments: &[(String, Given)],
+) -> Result<Vec<(String, AnswerTo)>, CommandError> {
+    let mut answers = Vec::new();
+    loop {
+        let questions = context
+            .engine
+            .questions(tool, arguments.to_vec(), &answers, true)
+            .map_err(|error| not_planned(tool.name.as_str(), error))?;
+        if questions.is_empty() {
+            return Ok(answers);
+        }
+        for question in questions {
+            let answer = answer(context, tool, &question)?;
+            answers.push((question.name, answer));
+        }
+    }
+}
+
+/// Why there is no plan, as the command says it.
+pub(crate) fn not_planned(tool: &str, error: PlanError) -> CommandError {
+    match error {
+        PlanError::Refused(refusal) => refusal.into(),
+        PlanError::Arguments(problems) => CommandError::arguments(tool, problems),
+    }
+}
+
+fn answer(context: &mut Context, tool: &Tool, question: &Question) -> Result<AnswerTo, CommandError> {
+    let is_attended = std::io::stdin().is_terminal() && context.printer.is_terminal;
+    match &question.whom {
+        AskedOf::Roots => {
+            let workspace = file_address(&context.engine.host().workspace);
+            Ok(AnswerTo::Accept(json!({ question.name.as_str(): [workspace] })))
+        }
+        AskedOf::Person { message, form } if is_attended => ask_person(context, message, form),
+        AskedOf::Person { .. } if !question.is_required => Ok(AnswerTo::Decline),
+        AskedOf::Person { message, form } => {
+            let fields = form["properties"].as_object();
+            let needed = fields.into_iter().flatten().map(|(name, _)| name.as_str()).find(|name| is_needed(form, name));
+            let why = format!("`{}` asks “{}”, and there is no terminal", tool.name, visible(message));
+            Err(unanswered(tool, question, needed.unwrap_or(&question.name), why))
+        }
+        AskedOf::Model { prompt, .. } => {
+            let why = format!("`{}` asks a model “{}”, and a host with one is needed", tool.name, visible(prompt));
+            Err(unanswered(tool, question, &question.name, why))
+        }
+    }
+}
+
+fn unanswered(tool: &Tool, question: &Question, field: &str, why: String) -> CommandError {
+    let attempt = format!("cycod tool run {} --param {field}=VALUE", tool.name);
+    Refusal::new("question-unanswered", why).place(&question.name).attempt(attempt).into()
+}
+
+fn ask_person(context: &mut Context, message: &str, form: &Json) -> Result<AnswerTo, CommandError> {
+    context.printer.say(&visible(message));
+    let fields = form["properties"].as_object().cloned().unwrap_or_default();
+    if fields.is_empty() {
+        let said = ask(context, "Yes or no? [y/n] ", &["y", "n"])?;
+        return Ok(if said == Some("y") { AnswerTo::Accept(json!({})) } else { AnswerTo::Decline });
+    }
+    let mut values = Map::new();
+    for (name, field) in &fields {
+        let question = line(name, field);
+        loop {
+            let Some(said) = prompt(context, &question)? else { return Ok(AnswerTo::Cancel) };
+            let said = said.trim();
+            if said.is_empty() && is_needed(form, name) {
+                continue;
+            }
+            if !said.is_empty() {
+                // What is meant by the text is read as for an argument.
+                let value = match field["type"].as_str() {
+                    Some("array") => said.split(',').map(|item| json!(item.trim())).collect(),
+                    _ => json!(said),
+                };
+                values.insert(name.clone(), value);
+            }
+            break;
+        }
+    }
+    Ok(AnswerTo::Accept(Json::Object(values)))
+}
+
+fn is_needed(form: &Json, field: &str) -> bool {
+    form["required"].as_array().is_some_and(|required| required.iter().any(|name| name == field))
+}
+
+/// The line that asks for a field: what it is for, what there is to choose from, what holds when nothing is said.
+pub(crate) fn line(name: &str, field: &Json) -> String {
+    let shown = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let what = ["title", "description"].iter().find_map(|key| field[*key].as_str()).unwrap_or(name);
+    let choices = if field["type"] == "array" { &field["items"] } else { field };
+    let listed = choices["enum"].as_array().into_iter().flatten().map(shown);
+    let titled = ["oneOf", "anyOf"].iter().filter_map(|key| choices[*key].as_array()).flatten();
+    let titled = titled.map(|choice| match choice["title"].as_str() {
+        Some(title) => format!("{} ({title})", shown(&choice["const"])),
+        None => shown(&choice["const"]),
+    });
+    let mut choices: Vec<String> = listed.chain(titled).collect();
+    if field["type"] == "boolean" {
+        choices = vec!["yes".to_owned(), "no".to_owned()];
+    }
+    let choices = if choices.is_empty() { String::new() } else { format!(" ({})", choices.join(", ")) };
+    let default = field.get("default").map(|default| format!(" [{}]", shown(default))).unwrap_or_default();
+    visible(&format!("  {what}{choices}{default}: ")).into_owned()
+}
+
+/// The address of a directory.
+fn file_address(path: &Path) -> String {
+    let mut address = "file://".to_owned();
+    for &byte in path.as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            address.push(byte.into());
+        } else {
+            address.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_asked_for_in_a_line() {
+        let check = |field: Json, expect: &str| assert_eq!(line("name", &field), expect);
+        check(json!({}), "  name: ");
+        check(json!({"type": "string", "description": "The name", "default": "ash"}), "  The name [ash]: ");
+        check(json!({"type": "boolean", "title": "Sure", "default": false}), "  Sure (yes, no) [false]: ");
+        check(json!({"oneOf": [{"const": "a", "title": "Alpha"}, {"const": "b"}]}), "  name (a (Alpha), b): ");
+        check(json!({"type": "array", "items": {"enum": ["x", "y"]}}), "  name (x, y): ");
+        check(json!({"description": "two\u{1b}[31m"}), "  two\\u{1b}[31m: ");
+    }
+
+    #[test]
+    fn directories_have_addresses() {
+        assert_eq!(file_address(Path::new("/work dir/ü")), "file:///work%20dir/%C3%BC");
+    }
+}
