@@ -64,7 +64,7 @@ impl Connection {
         match Self::attempt(server, around, was_legacy).await {
             Err(_) if was_legacy => Self::attempt(server, around, false).await,
             // Some servers of the old era answer what they do not know with nothing, which is no refusal.
-            Err(refusal) if refusal.code == failure::BROKEN => {
+            Err(refusal) if failure::is_failed(&refusal) => {
                 Self::attempt(server, around, true).await.map_err(|_| refusal)
             }
             outcome => outcome,

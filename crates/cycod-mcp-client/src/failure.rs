@@ -13,8 +13,15 @@ use rmcp::{
 
 use crate::{lines::BROKEN_ANSWER, text::line};
 
-/// The code of refusals of calls whose server answered, but not with a result.
-pub(crate) const BROKEN: &str = "remote-failed";
+/// The server answered, but not with a result.
+pub(crate) fn failed(server: &str, why: impl Into<String>) -> Refusal {
+    Refusal::new("remote-failed", why).place(server)
+}
+
+/// Whether a refusal says so.
+pub(crate) fn is_failed(refusal: &Refusal) -> bool {
+    refusal.code == "remote-failed"
+}
 
 /// The server cannot be reached.
 pub(crate) fn unreachable(server: &str, why: impl std::fmt::Display) -> Refusal {
@@ -25,8 +32,7 @@ pub(crate) fn unreachable(server: &str, why: impl std::fmt::Display) -> Refusal 
 
 /// The server answered, and not as the protocol says.
 pub(crate) fn broken(server: &str, why: impl std::fmt::Display) -> Refusal {
-    Refusal::new(BROKEN, format!("the server `{server}` broke the protocol: {why}"))
-        .place(server)
+    failed(server, format!("the server `{server}` broke the protocol: {why}"))
         .attempt(format!("cycod mcp test {server}"))
 }
 
@@ -77,7 +83,7 @@ fn answered(server: &str, error: &ErrorData) -> Refusal {
         return broken(server, &error.message);
     }
     let why = format!("the server `{server}` refused: {} ({})", line(&error.message), error.code.0);
-    Refusal::new(BROKEN, why).place(server)
+    failed(server, why)
 }
 
 /// A call that was ended before it had a result.

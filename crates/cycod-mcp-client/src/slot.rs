@@ -104,7 +104,7 @@ impl Slot {
             return Err(Refusal::new("unknown-tool", why).place(&server.name).attempt("cycod tool list --scope mcp"));
         };
         let adopted = known.tool.as_ref().map_err(|why| {
-            Refusal::new(failure::BROKEN, format!("`{tool}` of the server `{}` cannot be used: {why}", server.name))
+            failure::failed(&server.name, format!("`{tool}` of the server `{}` cannot be used: {why}", server.name))
         })?;
         if let Some(blocked) = shared.accepted.of(server)?.blocks(known) {
             return Err(blocked.refusal(server, known));

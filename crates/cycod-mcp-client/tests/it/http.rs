@@ -24,7 +24,7 @@ impl Remote {
         let program = Program::new(python, "/").env("PATH", path).arg("-u").arg(script).arg(mode);
         let (program, streams) = Conversation::start(program, Limits::default()).unwrap();
         let mut port = Vec::new();
-        for byte in streams.stdout.bytes() {
+        for byte in std::io::BufReader::new(streams.stdout).bytes() {
             match byte.unwrap() {
                 b'\n' => break,
                 byte => port.push(byte),
