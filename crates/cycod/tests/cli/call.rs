@@ -259,3 +259,15 @@ fn what_is_no_message_cannot_be_answered() {
     "#]],
     );
 }
+
+#[test]
+fn a_question_that_nobody_can_answer_is_told() {
+    let place = Place::with_tool(
+        "wipe",
+        "description: Wipe\nbash: echo {HOW}\ntags: [read]\nasks:\n  how:\n    person: How?\n    fields:\n      HOW: {type: string, description: How, required: true}\n",
+    );
+    check(&place, &["--from", "openai"], &chat(&[("wipe", "{}")])["tool_calls"][0], &expect![[r#"
+        0
+        {"role":"tool","tool_call_id":"c0","content":"{\"refusal\":{\"code\":\"nobody-to-answer\",\"where\":\"how\",\"why\":\"`wipe` asks a person: How?\",\"try\":\"let a person run it by hand: cycod tool run wipe\"}}"}
+    "#]]);
+}
