@@ -3,6 +3,8 @@ use std::io::{IsTerminal, Write, stderr, stdin};
 use cycod_mcp_client::{Person, Question, Reply};
 use serde_json::{Map, Value as Json, json};
 
+use crate::run::line;
+
 /// The person at the terminal, if there is one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terminal;
@@ -35,15 +37,7 @@ impl Person for Terminal {
 
 /// The value for a field of a form: nothing when it is left out, and no answer at all at the end of input.
 fn ask_field(name: &str, field: &Json, is_required: bool) -> Option<Option<Json>> {
-    let text = |key: &str| field[key].as_str().map(str::to_owned);
-    let what = text("title").or_else(|| text("description")).unwrap_or_else(|| name.to_owned());
-    let choices: Vec<String> = field["enum"].as_array().into_iter().flatten().map(shown).collect();
-    let hint = match (&field["default"], choices.as_slice()) {
-        (Json::Null, []) => String::new(),
-        (Json::Null, choices) => format!(" [{}]", choices.join("/")),
-        (default, _) => format!(" [{}]", shown(default)),
-    };
-    let what = cycod_engine::diagnostic::visible(&format!("  {what}{hint}: ")).into_owned();
+    let what = line(name, field);
     loop {
         let answer = read(&what)?;
         if answer.is_empty() {
@@ -67,10 +61,6 @@ fn ask_field(name: &str, field: &Json, is_required: bool) -> Option<Option<Json>
             return Some(value);
         }
     }
-}
-
-fn shown(value: &Json) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn read(prompt: &str) -> Option<String> {
