@@ -23,35 +23,50 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let mut script = Vec::new();
     generate(shell, &mut cli::command(), "cycod", &mut script);
     let script = String::from_utf8(script).expect("names and texts are UTF-8");
-    context.printer.data(with_tool_names(shell, script).as_bytes());
+    context.printer.data(with_names(shell, script).as_bytes());
     Ok(0)
 }
 
 /// The commands whose argument is the name of a tool.
 const TAKE_TOOLS: &str = "get run test validate edit remove export schema graph";
+/// The commands whose argument is the name of an MCP server.
+const TAKE_SERVERS: &str = "get remove test accept login";
 
-/// Adds what completes names of tools, which only the program knows when it is asked.
-fn with_tool_names(shell: Shell, script: String) -> String {
+/// Adds what completes names of tools and servers, which only the program knows when it is asked.
+fn with_names(shell: Shell, script: String) -> String {
     match shell {
         Shell::Bash => {
             // The generated function stays as it is; ours is asked first and falls back to it.
-            let ours = BASH.replace("COMMANDS", &TAKE_TOOLS.replace(' ', "|"));
-            script + &ours
+            let patterns =
+                |group: &str, commands: &str| format!("{group}\\ ") + &commands.replace(' ', &format!("|{group}\\ "));
+            let ours = BASH.replace("TOOL_COMMANDS", &patterns("tool", TAKE_TOOLS));
+            script + &ours.replace("MCP_COMMANDS", &patterns("mcp", TAKE_SERVERS))
         }
         Shell::Zsh => {
             let (head, rest) = script.split_once('\n').unwrap_or((script.as_str(), ""));
-            let names_a_tool = |line: &&str| line.starts_with("':name") || line.starts_with("'*::name");
-            let rest = rest.lines().map(|line| match Some(line).filter(names_a_tool) {
-                Some(line) => line.replace(":_default'", ":_cycod_tool_names'") + "\n",
-                None => line.to_owned() + "\n",
+            let rest = rest.lines().map(|line| {
+                let begins =
+                    |word: &str| line.starts_with(&format!("':{word}")) || line.starts_with(&format!("'*::{word}"));
+                let names = if begins("name") {
+                    "_cycod_tool_names"
+                } else if begins("server:") {
+                    "_cycod_server_names"
+                } else {
+                    "_default"
+                };
+                line.replace(":_default'", &format!(":{names}'")) + "\n"
             });
             format!("{head}\n{ZSH}{}", rest.collect::<String>())
         }
         Shell::Fish => {
-            let command = format!("__fish_seen_subcommand_from tool; and __fish_seen_subcommand_from {TAKE_TOOLS}");
-            format!(
-                "{script}complete -c cycod -n \"{command}\" -f -a \"(cycod tool list --format simple 2>/dev/null)\"\n"
-            )
+            let names = [("tool", TAKE_TOOLS), ("mcp", TAKE_SERVERS)].map(|(group, commands)| {
+                let command =
+                    format!("__fish_seen_subcommand_from {group}; and __fish_seen_subcommand_from {commands}");
+                format!(
+                    "complete -c cycod -n \"{command}\" -f -a \"(cycod {group} list --format simple 2>/dev/null)\"\n"
+                )
+            });
+            script + &names.concat()
         }
         _ => script,
     }
@@ -60,10 +75,10 @@ fn with_tool_names(shell: Shell, script: String) -> String {
 const BASH: &str = r#"
 _cycod_with_tools() {
     local cur="${COMP_WORDS[COMP_CWORD]}"
-    if [[ "${COMP_WORDS[1]}" == tool && "$COMP_CWORD" -ge 3 && "$cur" != -* && "${COMP_WORDS[COMP_CWORD-1]}" != --* ]]; then
-        case "${COMP_WORDS[2]}" in
-            COMMANDS)
-                mapfile -t COMPREPLY < <(compgen -W "$(cycod tool list --format simple 2>/dev/null)" -- "$cur")
+    if [[ "$COMP_CWORD" -ge 3 && "$cur" != -* && "${COMP_WORDS[COMP_CWORD-1]}" != --* ]]; then
+        case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
+            TOOL_COMMANDS|MCP_COMMANDS)
+                mapfile -t COMPREPLY < <(compgen -W "$(cycod "${COMP_WORDS[1]}" list --format simple 2>/dev/null)" -- "$cur")
                 [[ ${#COMPREPLY[@]} -gt 0 ]] && return
                 ;;
         esac
@@ -77,6 +92,11 @@ const ZSH: &str = r"
 _cycod_tool_names() {
     local -a names
     names=(${(f)$(cycod tool list --format simple 2>/dev/null)})
+    compadd -a names || _default
+}
+_cycod_server_names() {
+    local -a names
+    names=(${(f)$(cycod mcp list --format simple 2>/dev/null)})
     compadd -a names || _default
 }
 

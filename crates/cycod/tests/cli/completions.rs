@@ -44,6 +44,9 @@ fn bash_completes_commands_options_and_tools() {
     assert_eq!(offered(&place, &["tool", "validate", "--st"]), ["--strict"]);
     assert_eq!(offered(&place, &["tool", "get", "we"]), ["weather", "week"]);
     assert_eq!(offered(&place, &["tool", "run", "weather", "zebra"]), Vec::<String>::new());
+    place.write(".cycod/mcp.json", r#"{"mcpServers": {"wiki": {"command": "x"}, "files": {"command": "x"}}}"#);
+    assert_eq!(offered(&place, &["mcp", "remove", "wi"]), ["wiki"]);
+    assert_eq!(offered(&place, &["mcp", "unin"]), ["uninstall"]);
 }
 
 /// Zsh asks for completions only while somebody types; that it can read the script is what can be shown here.
@@ -55,6 +58,7 @@ fn zsh_reads_the_script_and_is_sent_for_tools() {
     let places = script.matches(":_cycod_tool_names'").count();
     let commands = "get run test validate edit remove export schema graph".split(' ').count();
     assert_eq!(places, commands, "{script}");
+    assert_eq!(script.matches(":_cycod_server_names'").count(), "get remove test accept login".split(' ').count());
     place.write("_cycod", &script);
     let ran = place.shell("command -v zsh > /dev/null || exit 0; zsh -f -n _cycod");
     assert_eq!(ran.code(), 0, "{}", ran.block());

@@ -1,4 +1,4 @@
-use std::fs;
+use std::{fs, io::Write as _, process::Stdio};
 
 use expect_test::expect;
 
@@ -341,6 +341,26 @@ cycod mcp uninstall cursor"#,
     "#]]
     .assert_eq(&ran.block());
     assert_eq!(fs::read_to_string(place.home().join(".cursor/mcp.json")).expect("it is there"), before);
+}
+
+#[test]
+fn what_is_written_starts_the_server() {
+    let place = Place::with_tool("hello", "description: Hi\nbash: echo hi\ntags: [read]\n");
+    let installed = place.run(&["mcp", "install", "claude-code", "--level", "read"]);
+    assert_eq!(installed.code(), 0, "{}", installed.block());
+    let text = fs::read_to_string(place.home().join(".claude.json")).expect("it is written");
+    let whole: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let entry = &whole["mcpServers"]["cycod"];
+    let args: Vec<&str> = entry["args"].as_array().into_iter().flatten().filter_map(|arg| arg.as_str()).collect();
+    let mut command = place.command(&args);
+    let this = fs::canonicalize(command.get_program()).expect("the program is there");
+    assert_eq!(fs::canonicalize(entry["command"].as_str().unwrap_or_default()).ok(), Some(this));
+    let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
+    writeln!(server.stdin.take().expect("it is piped"), "{hello}").expect("it reads");
+    let output = server.wait_with_output().expect("it ends with its input");
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one answer");
+    assert_eq!(answer["result"]["serverInfo"]["name"], "cycod");
 }
 
 #[test]
