@@ -125,7 +125,7 @@ pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
 
 /// Carries a call out as far as its goal: asks what must be asked, runs it, and ends it when its caller is gone.
 pub(crate) async fn drive(call: Call, caller: &Caller<'_>, goal: Goal) -> Outcome {
-    let run = match call.shared.running.start() {
+    let run = match call.shared.running.start().await {
         Ok(run) => Arc::new(run),
         Err(error) => return Outcome::Refused(Refusal::new("not-started", format!("cannot start: {error}"))),
     };
@@ -183,7 +183,7 @@ async fn rounds(mut call: Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal)
                 call.answers.extend(answers);
             }
             Caller::Request { context, .. } if is_modern(context) => {
-                return match ticket(&call, approving) {
+                return match ticket(&call, approving.as_deref()) {
                     Ok(ticket) => {
                         Outcome::InputRequired(InputRequiredResult::new(Some(asking::requests(&askable)), Some(ticket)))
                     }
@@ -419,7 +419,7 @@ impl Call {
 }
 
 /// What a client brings back with its retry.
-fn ticket(call: &Call, approving: Option<String>) -> Result<String, StoreError> {
+fn ticket(call: &Call, approving: Option<&str>) -> Result<String, StoreError> {
     let about = json!([call.binding(), approving, call.answers]);
     let claims = Claims { principal: call.principal.clone(), expires: now() + THINKING.as_secs(), about };
     call.shared.tickets.issue(&claims)

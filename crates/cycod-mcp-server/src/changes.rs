@@ -73,6 +73,8 @@ async fn follow(shared: Weak<Shared>, mut watcher: notify::RecommendedWatcher, m
         let Some(strong) = shared.upgrade() else { return };
         let looking = tokio::task::spawn_blocking(move || {
             let stock = strong.shelf.stock();
+            // Whoever asks for the lists finds them made.
+            stock.lists();
             let directories = stock.engine.catalog().scopes().directories();
             let also = strong.options.watched.iter();
             directories

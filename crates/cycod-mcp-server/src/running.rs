@@ -1,18 +1,38 @@
 use std::{
     collections::HashMap,
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use cycod_process::Stop;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// How long a tool that was asked to stop has until it is killed: everything must be gone within two seconds.
 const GRACE: Duration = Duration::from_millis(1_200);
 
+/// How many calls may be under way at once; each holds a few descriptors and a thread.
+const MOST: usize = 256;
+
+/// How many more may wait for their turn.
+const MOST_WAITING: usize = 4_096;
+
 /// Every run of the server, so that all of them can be ended.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Running(Arc<Mutex<Runs>>);
+#[derive(Clone, Debug)]
+pub(crate) struct Running {
+    runs: Arc<Mutex<Runs>>,
+    turns: Arc<Semaphore>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Default for Running {
+    fn default() -> Self {
+        Self { runs: Arc::default(), turns: Arc::new(Semaphore::new(MOST)), waiting: Arc::default() }
+    }
+}
 
 #[derive(Debug, Default)]
 struct Runs {
@@ -28,34 +48,45 @@ pub(crate) struct Run {
     running: Running,
     key: u64,
     stop: Stop,
+    _turn: OwnedSemaphorePermit,
 }
 
 impl Running {
-    /// Notes a new run.
+    /// Waits for a turn and notes a new run.
     ///
     /// # Errors
-    /// When the server is closing, or the system has no descriptors left.
-    pub(crate) fn start(&self) -> io::Result<Run> {
+    /// When too many wait already, the server is closing, or the system has no descriptors left.
+    pub(crate) async fn start(&self) -> io::Result<Run> {
+        let turn = self.turn().await?;
         let stop = Stop::new()?;
-        let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         if runs.closed {
             return Err(io::Error::other("the server is closing"));
         }
         let key = runs.next;
         runs.next += 1;
         runs.stops.insert(key, stop.clone());
-        Ok(Run { running: self.clone(), key, stop })
+        Ok(Run { running: self.clone(), key, stop, _turn: turn })
+    }
+
+    async fn turn(&self) -> io::Result<OwnedSemaphorePermit> {
+        if let Ok(turn) = Arc::clone(&self.turns).try_acquire_owned() {
+            return Ok(turn);
+        }
+        let _place = Place::take(&self.waiting)
+            .ok_or_else(|| io::Error::other("too many calls wait already; call again in a moment"))?;
+        Arc::clone(&self.turns).acquire_owned().await.map_err(io::Error::other)
     }
 
     /// How many runs there are.
     pub(crate) fn count(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).stops.len()
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner).stops.len()
     }
 
     /// Ends everything, lets nothing more start, and returns when all is gone or the time is over.
     pub(crate) fn close(&self) {
         let stops: Vec<Stop> = {
-            let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
             runs.closed = true;
             runs.stops.values().cloned().collect()
         };
@@ -78,6 +109,22 @@ impl Running {
     }
 }
 
+/// A place in the queue.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(waiting: &'a AtomicUsize) -> Option<Self> {
+        let place = Place(waiting);
+        (waiting.fetch_add(1, Ordering::Relaxed) < MOST_WAITING).then_some(place)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Run {
     /// What ends it.
     pub(crate) fn stop(&self) -> &Stop {
@@ -87,7 +134,7 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        self.running.0.lock().unwrap_or_else(PoisonError::into_inner).stops.remove(&self.key);
+        self.running.runs.lock().unwrap_or_else(PoisonError::into_inner).stops.remove(&self.key);
     }
 }
 

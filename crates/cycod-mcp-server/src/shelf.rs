@@ -4,6 +4,7 @@ use std::{
     collections::HashMap,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, RwLock},
+    thread,
     time::SystemTime,
 };
 
@@ -16,6 +17,9 @@ use cycod_process::{Pool, PoolSize};
 use rmcp::model;
 
 use crate::{Equip, Options, builtin, uri::UriTemplate, wire};
+
+/// How many files make it worth while to read them in a thread of their own.
+const WORTH_A_THREAD: usize = 100;
 
 /// How many loaded tools are kept; beyond that they are read again.
 const KEPT: usize = 256;
@@ -125,6 +129,17 @@ impl Shelf {
 }
 
 impl Lists {
+    /// Both lists, one after the other.
+    fn join(mut self, mut other: Self) -> Self {
+        self.tools.append(&mut other.tools);
+        self.prompts.append(&mut other.prompts);
+        self.resources.append(&mut other.resources);
+        self.templates.append(&mut other.templates);
+        self.sources.append(&mut other.sources);
+        self.has_long_ones |= other.has_long_ones;
+        self
+    }
+
     fn difference(&self, new: &Self) -> Difference {
         let updated = self
             .sources
@@ -164,8 +179,22 @@ impl Stock {
     }
 
     fn list(&self) -> Lists {
+        let entries = self.engine.catalog().entries();
+        let offered: Vec<&Entry> = entries.iter().filter(|entry| self.offers(entry)).collect();
+        let workers = thread::available_parallelism().map_or(1, usize::from).min(offered.len() / WORTH_A_THREAD + 1);
+        let share = offered.len().div_ceil(workers).max(1);
+        let mut lists = thread::scope(|scope| {
+            let parts: Vec<_> = offered.chunks(share).map(|entries| scope.spawn(|| self.list_of(entries))).collect();
+            let parts = parts.into_iter().map(|part| part.join().unwrap_or_default());
+            parts.fold(Lists::default(), Lists::join)
+        });
+        builtin::add(&mut lists);
+        lists
+    }
+
+    fn list_of(&self, entries: &[&Entry]) -> Lists {
         let mut lists = Lists::default();
-        for entry in self.engine.catalog().entries().iter().filter(|entry| self.offers(entry)) {
+        for entry in entries {
             let Ok(opened) = entry.load() else { continue };
             // An alias is listed with the parameters of its base.
             let tool = self.engine.resulting(opened.tool);
@@ -190,7 +219,6 @@ impl Stock {
                 }
             }
         }
-        builtin::add(&mut lists);
         lists
     }
 
