@@ -5,6 +5,8 @@
 #     scripts/outside.sh             everything
 #     scripts/outside.sh install     only what is needed
 #     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile
+#
+# CYCOD names the program to try; without it, a debug build is made.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -48,8 +50,8 @@ find_node() {
 install
 find_node
 [ "${1:-}" = install ] && exit
-cycod=$(cargo build --quiet --locked --package cycod --message-format json |
-    jq -r 'select(.reason == "compiler-artifact" and .target.name == "cycod" and .executable) | .executable' | tail -n 1)
+cycod=${CYCOD:-$(cargo build --quiet --locked --package cycod --message-format json |
+    jq -r 'select(.reason == "compiler-artifact" and .target.name == "cycod" and .executable) | .executable' | tail -n 1)}
 python=$outside/python/bin/python
 export CYCOD="$cycod" NODE="$node" NODE_MODULES="$outside/node_modules"
 suite=$NODE_MODULES/@modelcontextprotocol/conformance/dist/index.js
@@ -59,11 +61,15 @@ run() { # run NAME COMMAND…: goes on after a failure, so that one run tells ev
     name=$1
     shift
     printf '\n== outside: %s\n' "$name"
-    "$@" || failed="$failed $name"
+    "$@" || failed="$failed${failed:+,} $name"
 }
-for part in ${*:-conformance clients lifecycle hostile}; do
+[ $# -gt 0 ] || set -- conformance clients lifecycle hostile
+for part; do
     case $part in
-    conformance) run "$part" tests/conformance/server.sh "$cycod" "$node" "$suite" ;;
+    conformance)
+        run "$part of the server" tests/conformance/server.sh "$cycod" "$node" "$suite"
+        run "$part of the client" tests/conformance/client.sh "$node" "$suite"
+        ;;
     clients) run "$part" "$python" tests/clients/run.py ;;
     lifecycle) run "$part" "$python" tests/hostile/lifecycle.py ;;
     hostile) run "$part" "$python" tests/hostile/run.py ;;

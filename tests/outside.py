@@ -96,9 +96,9 @@ def marked(mark):
     for entry in Path("/proc").iterdir():
         try:
             # Only those are looked at closely that a tool may have started: reading more of a process can wait for it.
-            if entry.name.isdigit() and (entry / "comm").read_text().strip() in ("bash", "sleep", "setsid", "env"):
-                if mark.encode() in (entry / "cmdline").read_bytes() and alive(entry.name):
-                    found.append(int(entry.name))
+            tool = entry.name.isdigit() and (entry / "comm").read_text().strip() in ("bash", "sleep", "setsid", "env")
+            if tool and mark.encode() in (entry / "cmdline").read_bytes() and alive(entry.name):
+                found.append(int(entry.name))
         except OSError:
             continue
     return found

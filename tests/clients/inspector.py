@@ -28,7 +28,7 @@ class Inspector:
         Path(self.environment["MCP_CATALOG_PATH"]).write_text(json.dumps({"mcpServers": {"cycod": entry}}))
 
     def _run(self, program, *arguments):
-        done = subprocess.run(
+        return subprocess.run(
             [NODE, str(PROGRAMS / program), *arguments, "--format", "json"],
             env=self.environment,
             stdin=subprocess.DEVNULL,
@@ -36,7 +36,6 @@ class Inspector:
             text=True,
             timeout=60,
         )
-        return done
 
     def cli(self, *arguments):
         """One command of the command line, and its result."""

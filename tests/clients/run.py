@@ -289,7 +289,12 @@ def column(table, name, transport, era):
 def main(wanted):
     shutil.rmtree(SCRIPTS, ignore_errors=True)
     shutil.copytree(HERE, SCRIPTS, ignore=lambda _, names: [name for name in names if not name.endswith(".mjs")])
-    tables = {name: Table() for name in [*DRIVERS, "inspector"] if not wanted or name in wanted}
+    places = [f"{transport} {era}" for transport in ("stdio", "http") for era in ERAS]
+    tables = {
+        name: Table(*(place for place in places if name != "sdk1" or place.endswith("legacy")))
+        for name in [*DRIVERS, "inspector"]
+        if not wanted or name in wanted
+    }
     with ThreadPoolExecutor(2) as pool:
         columns = [
             pool.submit(column, tables[name], name, transport, era)

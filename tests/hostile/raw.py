@@ -109,7 +109,7 @@ class Http:
         self.path = "/" + server.url.split("/", 3)[3] if server.url.count("/") > 2 else "/"
         self.headers, self.session = headers or {}, None
         if era == "legacy":
-            reply, answer = self.post(message(era, 0, "initialize", handshake(capabilities)))
+            reply, _ = self.post(message(era, 0, "initialize", handshake(capabilities)))
             self.session = reply.getheader("Mcp-Session-Id")
             self.post(message(era, None, "notifications/initialized"))
 
