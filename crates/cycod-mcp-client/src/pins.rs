@@ -97,7 +97,8 @@ impl Accepted {
     ) -> Result<(), Refusal> {
         let update = self.pins(&server.name).update(|pins| {
             pins.entry(Self::key(server, SERVER, "")).or_insert_with(|| Pin::new(origin(server), now()));
-            for tool in tools {
+            // One that cannot be used is not accepted either: of two with one name, the first counts.
+            for tool in tools.into_iter().filter(|tool| tool.tool.is_ok()) {
                 pins.insert(Self::key(server, TOOL, &tool.remote), Pin::new(tool.definition.clone(), now()));
             }
         });

@@ -161,7 +161,8 @@ impl Servers {
         self.block(async move {
             let offered = slot.meet(&shared).await?.offered;
             let accepted = shared.accepted.of(&slot.server)?;
-            let blocked = offered.iter().filter_map(|one| Some((one, accepted.blocks(one)?)));
+            let usable = offered.iter().filter(|one| one.tool.is_ok());
+            let blocked = usable.filter_map(|one| Some((one, accepted.blocks(one)?)));
             Ok(blocked.map(|(one, blocked)| Proposal::new(one, &blocked)).collect())
         })
     }

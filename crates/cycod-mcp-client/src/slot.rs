@@ -1,4 +1,5 @@
 use std::{
+    collections::HashSet,
     sync::{Arc, Mutex},
     time::Instant,
 };
@@ -33,6 +34,8 @@ pub(crate) struct Slot {
 pub(crate) struct Met {
     pub(crate) connection: Arc<Connection>,
     pub(crate) offered: Arc<[Offered]>,
+    /// Those that are what was accepted, by the server's names for them.
+    allowed: Arc<HashSet<String>>,
 }
 
 /// What all servers share.
@@ -58,7 +61,7 @@ impl Slot {
         let met = match &mut *open {
             Some(met) => {
                 if met.connection.refresh().await? {
-                    met.offered = self.learn(&met.connection, shared)?;
+                    *met = self.learn(Arc::clone(&met.connection), shared)?;
                 }
                 met.clone()
             }
@@ -71,22 +74,24 @@ impl Slot {
                     lock(&self.health).failed(Instant::now());
                     shared.snapshots.failed(&self.server, refusal);
                 })?);
-                let offered = self.learn(&connection, shared)?;
-                open.insert(Met { connection, offered }).clone()
+                open.insert(self.learn(connection, shared)?).clone()
             }
         };
         Ok(met)
     }
 
     /// Remembers what the server offers; the first time, the user is taken to have accepted it by adding the server.
-    fn learn(&self, connection: &Connection, shared: &Shared) -> Result<Arc<[Offered]>, Refusal> {
-        let snapshot = Snapshot::of(connection);
+    fn learn(&self, connection: Arc<Connection>, shared: &Shared) -> Result<Met, Refusal> {
+        let snapshot = Snapshot::of(&connection);
         let offered = offered(&self.server, snapshot.instructions.as_deref(), &snapshot.listing);
-        if !shared.accepted.of(&self.server)?.is_known {
+        let mut accepted = shared.accepted.of(&self.server)?;
+        if !accepted.is_known {
             shared.accepted.accept(&self.server, &offered)?;
+            accepted = shared.accepted.of(&self.server)?;
         }
         shared.snapshots.save(&self.server, &snapshot);
-        Ok(offered.into())
+        let allowed = offered.iter().filter(|one| accepted.blocks(one).is_none()).map(|one| one.remote.clone());
+        Ok(Met { connection, allowed: Arc::new(allowed.collect()), offered: offered.into() })
     }
 
     /// Calls a tool.
@@ -97,7 +102,7 @@ impl Slot {
         arguments: JsonObject,
         follow: &Follow,
     ) -> Result<RemoteOutcome, Refusal> {
-        let Met { connection, offered } = self.meet(shared).await?;
+        let Met { connection, offered, allowed } = self.meet(shared).await?;
         let server = &self.server;
         let Some(known) = offered.iter().find(|offered| offered.remote == tool) else {
             let why = format!("the server `{}` does not offer `{tool}` any more", server.name);
@@ -106,7 +111,10 @@ impl Slot {
         let adopted = known.tool.as_ref().map_err(|why| {
             failure::failed(&server.name, format!("`{tool}` of the server `{}` cannot be used: {why}", server.name))
         })?;
-        if let Some(blocked) = shared.accepted.of(server)?.blocks(known) {
+        // Another process may have accepted it in the meantime.
+        if !allowed.contains(tool)
+            && let Some(blocked) = shared.accepted.of(server)?.blocks(known)
+        {
             return Err(blocked.refusal(server, known));
         }
         let result = call(&connection, tool, arguments, follow).await;

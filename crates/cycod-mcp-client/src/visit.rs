@@ -45,7 +45,7 @@ pub struct VisitedTool {
 pub(crate) async fn visit(slot: &Slot, shared: &Shared) -> Result<Visit, Refusal> {
     let began = Instant::now();
     let is_first = !shared.accepted.of(&slot.server)?.is_known;
-    let Met { connection, offered } = slot.meet(shared).await?;
+    let Met { connection, offered, .. } = slot.meet(shared).await?;
     let took = began.elapsed();
     let Snapshot { era, identity, instructions, listing } = Snapshot::of(&connection);
     let mut problems = listing.problems;

@@ -52,6 +52,7 @@ fn of_tools_with_one_name_the_first_is_taken() {
             ("other", None),
         ]
     );
+    assert!(call(&Place::with(&["duplicates"]).servers(), "same").is_ok());
 }
 
 #[test]

@@ -65,7 +65,7 @@ def hello():
 def tools():
     other = tool("other")
     if mode == "duplicates":
-        return [tool("same"), tool("same"), tool("a.b"), tool("a/b"), other]
+        return [tool("same"), tool("same", "Says something else"), tool("a.b"), tool("a/b"), other]
     if mode == "unusable":
         return [{"name": "bare"}, {"name": ""}, 7, tool("no", inputSchema={"type": "string"}), other]
     if mode == "escapes":
