@@ -53,6 +53,13 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     }
 }
 
+/// How far something is, in words.
+pub(super) fn progress(done: f64, total: Option<f64>, message: Option<&str>) -> String {
+    let of = total.map(|total| format!(" of {total}")).unwrap_or_default();
+    let message = message.map(|message| format!(": {message}")).unwrap_or_default();
+    format!("{done}{of}{message}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,11 +87,4 @@ mod tests {
         assert_eq!(shortened("abcdef", 4), "abc…");
         assert_eq!(shortened("abcd", 4), "abcd");
     }
-}
-
-/// How far something is, in words.
-pub(super) fn progress(done: f64, total: Option<f64>, message: Option<&str>) -> String {
-    let of = total.map(|total| format!(" of {total}")).unwrap_or_default();
-    let message = message.map(|message| format!(": {message}")).unwrap_or_default();
-    format!("{done}{of}{message}")
 }
