@@ -1,6 +1,6 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
-    catalog::{LoadError, State},
+    catalog::{LoadError, Scope, State},
     definition::document_json,
     diagnostic::{Report, SourceFile, Style, render_text, visible},
 };
@@ -12,6 +12,7 @@ use crate::{
     detail::Detail,
     scope::{entry, scope, with_scope},
     standing::{entry_json, notes, shown_path},
+    yaml_text::yaml_text,
 };
 
 /// `cycod tool get`.
@@ -78,12 +79,17 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         })?;
         printer.line(&format!("{definition:#}"));
     } else {
+        // What is in no file has no text of its own.
+        let text = match document_json(source).filter(|_| entry.scope == Scope::Mcp) {
+            Some(definition) => yaml_text(&definition),
+            None => source.text.to_string(),
+        };
         // The bytes of the file are the file's; what a terminal would act on is shown to a person instead.
         match printer.width {
-            Some(_) => printer.data(visible(&source.text).as_bytes()),
-            None => printer.data(source.text.as_bytes()),
+            Some(_) => printer.data(visible(&text).as_bytes()),
+            None => printer.data(text.as_bytes()),
         }
-        if !source.text.ends_with('\n') {
+        if !text.ends_with('\n') {
             printer.data(b"\n");
         }
     }

@@ -49,6 +49,8 @@ fn a_server_is_met_listed_and_used() {
     let tool: Json = serde_json::from_str(&out).unwrap();
     assert_eq!(tool["mcp"], "test/hello");
     assert_eq!(tool["input-schema"]["properties"]["name"]["type"], "string");
+    let (out, _) = cycod(&place, 0, &["tool", "get", "mcp_test_hello"]);
+    assert!(out.starts_with("name: mcp_test_hello\ntitle: Hello\n"), "{out}");
     let (out, _) = cycod(&place, 0, &["tool", "get", "mcp_test_hello", "--detail"]);
     assert!(out.contains("mcp: test/hello"), "{out}");
 
