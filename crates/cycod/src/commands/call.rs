@@ -3,7 +3,7 @@ use std::{io::Read, sync::Arc, time::Duration};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cycod_engine::{
     AskedOf, Content, Control, Engine, Given, Grant, Ignore, Nobody, Question, Surface, ToolAnswer,
-    catalog::State,
+    catalog::{ScopeFilter, State},
     definition::{Privilege, Tool, function_schema},
     diagnostic::Refusal,
 };
@@ -126,7 +126,7 @@ impl Caller<'_> {
 
     /// The tool that a model means: of this name, else the first whose name the dialect writes so.
     fn tool(&self, name: &str) -> Result<Arc<Tool>, Refusal> {
-        if self.engine.catalog().find(name, Default::default()).is_none() {
+        if self.engine.catalog().find(name, ScopeFilter::Any).is_none() {
             let mut entries = self.engine.catalog().entries();
             entries.retain(|entry| entry.state == State::Active && self.dialect.tool_name(&entry.name) == name);
             if let Some(entry) = entries.iter().min_by_key(|entry| entry.scope) {

@@ -146,7 +146,7 @@ fn text(tool: &Value) -> String {
         };
         let is_required = schema["required"].as_array().is_some_and(|names| names.iter().any(|one| one == name));
         let required = if is_required { ", required" } else { "" };
-        text.push_str(&format!("\n  {name} ({kind}{required}) {}", said(property, "description")).trim_end());
+        text.push_str(format!("\n  {name} ({kind}{required}) {}", said(property, "description")).trim_end());
     }
     text
 }
