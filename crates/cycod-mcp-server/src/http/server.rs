@@ -24,10 +24,10 @@ use super::{
 use crate::{Options, changes, handler::Shared, stdio::raised};
 
 /// How long answers may take on their way out once every process has ended.
-const LAST_ANSWERS: Duration = Duration::from_millis(150);
+const LAST_ANSWERS: Duration = Duration::from_millis(100);
 
 /// How long connections may take to close after that.
-const CLOSING: Duration = Duration::from_millis(100);
+const CLOSING: Duration = Duration::from_millis(50);
 
 /// How long nobody is let in after the system has refused a descriptor.
 const NO_DESCRIPTORS: Duration = Duration::from_millis(50);
