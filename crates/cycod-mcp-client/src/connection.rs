@@ -35,8 +35,8 @@ pub(crate) const MESSAGE_LIMIT: usize = 16 << 20;
 /// How long a listing counts. Not every server tells that its tools have changed.
 const LISTING_AGE: Duration = Duration::from_secs(30);
 
-/// How long a server has to start and to say what it offers.
-pub(crate) const START_LIMIT: Duration = Duration::from_secs(30);
+/// How long a server has to start and to say what it offers. Some fetch themselves first.
+pub(crate) const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// The variables that a server gets from our environment, beside those that its entry names.
 const INHERITED: [&str; 8] = ["PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "SHELL", "SYSTEMROOT"];

@@ -63,7 +63,8 @@ fn a_call_ends_at_its_deadline_and_when_it_is_stopped() {
     let stopped = call_within(&servers, "test", "sleep", Duration::from_secs(60), &stop).unwrap_err();
     assert_eq!(stopped.code, "cancelled");
     assert!(began.elapsed() < Duration::from_secs(10));
-    assert_eq!(text(&call(&servers, "other").unwrap()), "fine");
+    // The server was told that nobody waits for either any more.
+    assert_eq!(text(&call(&servers, "cancelled").unwrap()), "2");
 }
 
 #[test]

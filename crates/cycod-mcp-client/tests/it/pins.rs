@@ -5,7 +5,7 @@ use crate::place::{Place, call, text};
 #[test]
 fn each_pinned_field_that_changes_on_a_live_server_blocks_its_tool() {
     for (field, shown) in [
-        ("name", "cannot tell"),
+        ("name", "hallo"),
         ("title", "Hello!"),
         ("description", "IMPORTANT"),
         ("inputSchema", "your password"),
@@ -23,18 +23,13 @@ fn each_pinned_field_that_changes_on_a_live_server_blocks_its_tool() {
             place.change(field);
             // The server tells that its list changed with the answer of another tool.
             call(&servers, "other").unwrap();
-            if era == "modern" {
-                // Only a listener hears of it there; a new connection looks by itself.
-                drop(servers);
-            }
-            let servers = place.servers();
+            // Instructions are said once a connection.
+            let servers = if field == "instructions" { place.servers() } else { servers };
             let tool = if field == "name" { "hallo" } else { "hello" };
-            let refusal = call(&servers, tool).unwrap_err();
+            let refusal = call(&servers, tool).expect_err(&format!("{field}, {era}"));
             assert_eq!(refusal.code, "definition-changed", "{field}: {refusal}");
             assert_eq!(refusal.attempt.as_deref(), Some(&*format!("cycod mcp accept test {tool}")));
-            if field != "name" {
-                assert!(refusal.why.contains(shown), "{field}: {}", refusal.why);
-            }
+            assert!(refusal.why.contains(shown), "{field}: {}", refusal.why);
             if field != "instructions" {
                 assert_eq!(text(&call(&servers, "other").unwrap()), "fine", "{field}");
             }

@@ -13,6 +13,9 @@ mode = sys.argv[1] if len(sys.argv) > 1 else "plain"
 modern = "modern" in sys.argv[2:]
 state = next((word[6:] for word in sys.argv if word.startswith("state=")), None)
 out = sys.stdout
+SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+listening = []
+cancelled = []
 
 
 def send(message):
@@ -73,8 +76,8 @@ def tools():
     if mode == "hidden":
         return [tool("key", inputSchema={"type": "object", "properties": {"a\u202eb": {}}}), other]
     if mode == "many":
-        return [tool(f"t{i}") for i in range(100_000)]
-    return [hello(), other, tool("sleep"), tool("environment"), tool("die"), tool("big"), tool("wrong"), tool("ask")]
+        return [tool(f"t{i}", "x" * 200) for i in range(100_000)]
+    return [hello(), other, tool("sleep"), tool("environment"), tool("die"), tool("big"), tool("wrong"), tool("ask"), tool("cancelled")]
 
 
 def list_tools(request):
@@ -82,6 +85,9 @@ def list_tools(request):
     if mode == "cursor":
         at = int(cursor or 0)
         return result(request, {"tools": [tool(f"t{at}")], "nextCursor": str(at + 1)})
+    if mode == "pages":
+        at = int(cursor or 0)
+        return result(request, {"tools": [tool(f"t{at + i}") for i in range(1_000)], "nextCursor": str(at + 1_000)})
     if mode == "loop":
         return result(request, {"tools": [tool(f"t{cursor}")], "nextCursor": "again"})
     more = {"ttlMs": 0, "cacheScope": "private"} if modern else {}
@@ -133,8 +139,11 @@ def call(request):
             answer = json.loads(line)
             if answer.get("id") == "q1":
                 return result(request, text(json.dumps(answer.get("result", answer.get("error")))))
+    if name == "cancelled":
+        return result(request, text(str(len(cancelled))))
     if mutation():
-        send({"method": "notifications/tools/list_changed"})
+        meta = {"_meta": {SUBSCRIPTION: listening[0]}} if listening else {}
+        send({"method": "notifications/tools/list_changed", "params": meta})
     return result(request, text("fine"))
 
 
@@ -152,8 +161,13 @@ def handle(request):
         return list_tools(request)
     if method == "tools/call":
         return call(request)
+    if method == "notifications/cancelled":
+        return cancelled.append(request["params"]["requestId"])
     if method == "subscriptions/listen" and modern:
-        return None
+        listening.append(request["id"])
+        asked = request["params"]["notifications"]
+        meta = {SUBSCRIPTION: request["id"]}
+        return send({"method": "notifications/subscriptions/acknowledged", "params": {"_meta": meta, "notifications": asked}})
     if "id" in request and method:
         send({"id": request["id"], "error": {"code": -32601, "message": f"{method} is not known"}})
 

@@ -40,7 +40,7 @@ fn a_server_is_met_listed_and_used() {
 
     let (out, _) = cycod(&place, 0, &["tool", "list", "--scope", "mcp", "--format", "json"]);
     let list: Json = serde_json::from_str(&out).unwrap();
-    assert_eq!(list.as_array().unwrap().len(), 8, "{out}");
+    assert_eq!(list.as_array().unwrap().len(), 9, "{out}");
     assert_eq!(list[0]["scope"], "mcp");
     assert_eq!(list[0]["path"], "mcp:test/ask");
     assert_eq!(list[0]["level"], "run");
@@ -127,4 +127,29 @@ fn nobody_logs_in_to_a_program() {
     let place = with_server(&["plain"]);
     let (_, err) = cycod(&place, 1, &["mcp", "login", "test"]);
     assert!(err.contains("is a program that we start"), "{err}");
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked() {
+    let place = with_server(&["plain"]);
+    let terminal = "import os, pty, sys
+child, terminal = pty.fork()
+if child == 0:
+    os.execvp(sys.argv[2], sys.argv[2:])
+os.write(terminal, sys.argv[1].encode().decode('unicode_escape').encode())
+while True:
+    try:
+        print(os.read(terminal, 4096).decode(), end='')
+    except OSError:
+        break
+";
+    let asked = |answers: &str| {
+        let ran = place.shell(&format!("python3 -c \"{terminal}\" '{answers}' cycod tool run mcp_test_ask"));
+        assert!(ran.stdout().contains("The server `test` asks: Sure?"), "{}", ran.block());
+        ran.stdout()
+    };
+    let yes = asked(r"maybe\nyes\ny\n");
+    assert!(yes.contains(r#"{"action": "accept", "content": {"ok": true}}"#), "{yes}");
+    let no = asked(r"yes\nn\n");
+    assert!(no.contains(r#"{"action": "decline"}"#), "{no}");
 }
