@@ -5,6 +5,7 @@ import random
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -69,7 +70,8 @@ def watch(table, row, started, process, ends):
         table.put(row, name, "FAIL", f"still there after {LIMIT} s")
     for mark, _ in started.values():
         for left in marked(mark):
-            os.kill(left, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(left, signal.SIGKILL)
 
 
 def still_answers(table, row, client):
