@@ -253,7 +253,12 @@ impl<'a> Watch<'a> {
     fn wait(&mut self, now: Instant, buffer: &mut Vec<u8>, sink: &mut dyn FnMut(Stream, &[u8])) -> Option<NotStarted> {
         let fd = |fd: Option<i32>, events| libc::pollfd { fd: fd.unwrap_or(-1), events, revents: 0 };
         let bell = self.stop.0.beyond(if matches!(self.phase, Phase::Running) { Urgency::None } else { Urgency::Ask });
-        let bell = bell.filter(|_| !matches!(self.phase, Phase::Killing { .. }) && self.exit.is_none());
+        let bell = bell.filter(|_| match self.phase {
+            Phase::Running => self.exit.is_none(),
+            // The program may have ended while something it started has not.
+            Phase::Asked { .. } => self.gone.is_none(),
+            Phase::Killing { .. } => false,
+        });
         let [stdout, stderr] = [0, 1].map(|index| self.outputs[index].as_ref().map(|output| output.pipe.as_raw_fd()));
         let mut polled = [
             fd(self.gone.is_none().then(|| self.warden.control()), libc::POLLIN),

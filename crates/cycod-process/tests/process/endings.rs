@@ -105,6 +105,35 @@ fn a_second_request_cuts_the_grace_short() {
 }
 
 #[test]
+fn a_second_request_reaches_what_the_program_left_behind() {
+    // The program ends when it is asked; its child ignores that, and has the grace period before it.
+    let stop = Stop::new().expect("descriptors are left");
+    let mut spec = perl(
+        "$| = 1; my $child = fork; if (!$child) { $SIG{TERM} = 'IGNORE'; print qq(deaf\\n); sleep 1 while 1 }
+         $SIG{TERM} = sub { print qq(gone\\n); exit }; select undef, undef, undef, 0.05 while 1",
+    );
+    spec.grace = Duration::from_secs(60);
+    let mut seen = Vec::new();
+    let begun = Instant::now();
+    let killer = stop.clone();
+    let ended = Session::new().expect("a session opens").run(&spec, &stop, &mut |_, bytes| {
+        seen.extend_from_slice(bytes);
+        if seen.ends_with(b"gone\n") {
+            let killer = killer.clone();
+            // A moment later, when the program itself has ended and we wait for the rest.
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(300));
+                killer.kill();
+            });
+        } else {
+            stop.ask();
+        }
+    });
+    assert_eq!(ended.expect("the program starts").ending, Ending::Stopped { killed: true });
+    assert!(begun.elapsed() < Duration::from_secs(20), "the grace period is cut short");
+}
+
+#[test]
 fn asking_right_at_the_start_reaches_the_program() {
     for _ in 0..50 {
         let stop = Stop::new().expect("descriptors are left");
