@@ -62,10 +62,9 @@ impl Connection {
         // Asking a server of the old era for the new one costs a round trip, or ten seconds when it does not answer at all.
         let was_legacy = era.is_some_and(|era| era < ProtocolVersion::NO_INITIALIZE.as_str());
         match Self::attempt(server, around, was_legacy).await {
-            Err(_) if was_legacy => Self::attempt(server, around, false).await,
-            // Some servers of the old era answer what they do not know with nothing, which is no refusal.
+            // It may speak another era by now. And some of the old one answer what they do not know with nothing.
             Err(refusal) if failure::is_failed(&refusal) => {
-                Self::attempt(server, around, true).await.map_err(|_| refusal)
+                Self::attempt(server, around, !was_legacy).await.map_err(|_| refusal)
             }
             outcome => outcome,
         }
@@ -99,17 +98,9 @@ impl Connection {
                         .custom_headers(http::headers(&server.name, &headers)?)
                         .max_sse_event_size(MESSAGE_LIMIT);
                     let client = http::client().map_err(|error| failure::unreachable(&server.name, error))?;
-                    match around.logins.manager(&server.name, &url).await? {
-                        Some(manager) => {
-                            let client = AuthClient::new(client, manager);
-                            let transport = StreamableHttpClientTransport::with_client(client, config);
-                            handler.clone().serve_with_lifecycle(transport, mode).await
-                        }
-                        None => {
-                            let transport = StreamableHttpClientTransport::with_client(client, config);
-                            handler.clone().serve_with_lifecycle(transport, mode).await
-                        }
-                    }
+                    let client = AuthClient::new(client, around.logins.manager(&server.name, &url).await?);
+                    let transport = StreamableHttpClientTransport::with_client(client, config);
+                    handler.clone().serve_with_lifecycle(transport, mode).await
                 }
             };
             let service = service.map_err(|error| {

@@ -75,23 +75,22 @@ impl Logins {
         LoginFile(Arc::new(self.directory.join(format!("{}.json", cycod_store::digest(&json!(url))))))
     }
 
-    /// What keeps the token of a server fresh; nothing when nobody logged in to it.
-    pub(crate) async fn manager(&self, server: &str, url: &str) -> Result<Option<AuthorizationManager>, Refusal> {
+    /// What sends the token of a server along and keeps it fresh; without a login it does nothing.
+    pub(crate) async fn manager(&self, server: &str, url: &str) -> Result<AuthorizationManager, Refusal> {
         let file = self.file(url);
         let unreachable = |error: &dyn std::error::Error| failure::unreachable(server, failure::chain(error));
-        let Some(login) = file.read().map_err(|error| unreachable(&error))? else { return Ok(None) };
+        let login = file.read().map_err(|error| unreachable(&error))?;
         let mut manager = manager(server, url).await?;
+        let Some(login) = login else { return Ok(manager) };
         manager.set_credential_store(file);
         // The authorization server is asked for again each time: another one must not be sent the tokens of this one.
-        if !manager.initialize_from_store().await.map_err(|error| unreachable(&error))? {
-            return Ok(None);
-        }
-        if let (Some(id), Some(secret)) = (login["credentials"]["client_id"].as_str(), login["client_secret"].as_str())
-        {
+        let is_usable = manager.initialize_from_store().await.map_err(|error| unreachable(&error))?;
+        let credentials = (login["credentials"]["client_id"].as_str(), login["client_secret"].as_str());
+        if let (true, (Some(id), Some(secret))) = (is_usable, credentials) {
             let config = OAuthClientConfig::new(id, "http://127.0.0.1/callback").with_client_secret(secret);
             manager.configure_client(config).map_err(|error| unreachable(&error))?;
         }
-        Ok(Some(manager))
+        Ok(manager)
     }
 
     /// Logs in. `challenge` is what the server said when it refused us.
