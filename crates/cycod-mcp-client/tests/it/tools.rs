@@ -1,16 +1,21 @@
 //! Tools of servers among ours.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use cycod_definition::Level;
+use cycod_definition::{Level, RemoteTool};
 use cycod_engine::{
     Event, Given, Nobody, PlanError, Sink, Surface,
     catalog::{Scope, ScopeFilter, State},
 };
 use cycod_mcp_client::{Person, Question, Reply};
+use cycod_process::Stop;
+use cycod_run::{RemoteCall, Remotes};
 use serde_json::{Value as Json, json};
 
-use crate::place::{Place, call, entry, text};
+use crate::place::{Place, call, call_within, entry, text};
 
 /// What was said while a tool ran.
 #[derive(Default)]
@@ -159,4 +164,29 @@ fn questions_reach_the_person_and_nobody_else() {
         let nobody: Json = serde_json::from_str(&answer(Arc::new(cycod_mcp_client::NoPerson))).unwrap();
         assert_eq!(nobody["action"], "decline", "{era}");
     }
+}
+
+#[test]
+fn a_task_is_waited_for_and_asks_its_questions() {
+    let place = Place::with(&["plain", "modern"]);
+    let servers = place.servers_with(Arc::new(Someone(json!({ "ok": true }))));
+    let tool = RemoteTool { server: "test".to_owned(), tool: "task".to_owned() };
+    let stop = Stop::new().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let mut said = Vec::new();
+    let call = RemoteCall { tool: &tool, arguments: &[], stop: &stop, deadline };
+    let outcome = servers.call(&call, &mut |line| said.push(line.to_owned())).unwrap();
+    assert_eq!(text(&outcome), r#"{"action": "accept", "content": {"ok": true}}"#);
+    assert_eq!(said, ["half done"]);
+}
+
+#[test]
+fn a_task_that_nobody_waits_for_is_cancelled() {
+    let place = Place::with(&["endless", "modern"]);
+    let servers = place.servers();
+    servers.visit("test").unwrap();
+    let stop = Stop::new().unwrap();
+    let late = call_within(&servers, "test", "task", Duration::from_millis(500), &stop).unwrap_err();
+    assert_eq!(late.code, "timed-out");
+    assert_eq!(text(&call(&servers, "cancelled").unwrap()), "1");
 }

@@ -16,6 +16,8 @@ out = sys.stdout
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 listening = []
 cancelled = []
+looks = []
+answers = []
 
 
 def send(message):
@@ -77,7 +79,7 @@ def tools():
         return [tool("key", inputSchema={"type": "object", "properties": {"a\u202eb": {}}}), other]
     if mode == "many":
         return [tool(f"t{i}", "x" * 200) for i in range(100_000)]
-    return [hello(), other, tool("sleep"), tool("environment"), tool("die"), tool("big"), tool("wrong"), tool("ask"), tool("cancelled")]
+    return [hello(), other, tool("sleep"), tool("environment"), tool("die"), tool("big"), tool("wrong"), tool("ask"), tool("cancelled")] + ([tool("task")] if modern else [])
 
 
 def list_tools(request):
@@ -139,12 +141,33 @@ def call(request):
             answer = json.loads(line)
             if answer.get("id") == "q1":
                 return result(request, text(json.dumps(answer.get("result", answer.get("error")))))
+    if name == "task":
+        return result(request, {**task("working"), "resultType": "task"})
     if name == "cancelled":
         return result(request, text(str(len(cancelled))))
     if mutation():
         meta = {"_meta": {SUBSCRIPTION: listening[0]}} if listening else {}
         send({"method": "notifications/tools/list_changed", "params": meta})
     return result(request, text("fine"))
+
+
+def task(status, **more):
+    then = "2026-01-01T00:00:00Z"
+    return {"taskId": "t1", "status": status, "createdAt": then, "lastUpdatedAt": then, "ttlMs": 60000, "pollIntervalMs": 50, **more}
+
+
+def look_in(request):
+    """Half done, then a question, then the answer to it as the result."""
+    looks.append(1)
+    if mode == "endless":
+        return result(request, task("working"))
+    if answers:
+        return result(request, task("completed", result={"resultType": "complete", **text(json.dumps(answers[0]["sure"]))}))
+    if len(looks) == 1:
+        return result(request, task("working", statusMessage="half done"))
+    schema = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
+    ask = {"method": "elicitation/create", "params": {"mode": "form", "message": "Sure?", "requestedSchema": schema}}
+    result(request, task("input_required", inputRequests={"sure": ask}))
 
 
 def handle(request):
@@ -161,6 +184,14 @@ def handle(request):
         return list_tools(request)
     if method == "tools/call":
         return call(request)
+    if method == "tasks/get":
+        return look_in(request)
+    if method == "tasks/update":
+        answers.append(request["params"]["inputResponses"])
+        return result(request, {})
+    if method == "tasks/cancel":
+        cancelled.append(request["params"]["taskId"])
+        return result(request, {})
     if method == "notifications/cancelled":
         return cancelled.append(request["params"]["requestId"])
     if method == "subscriptions/listen" and modern:
