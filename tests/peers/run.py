@@ -76,7 +76,7 @@ def measure(name, era, tools, calls):
         return None, "no end within 300 s"
     finally:
         shutil.rmtree(where)
-    return (json.loads(done.stdout), None) if done.returncode == 0 else (None, done.stderr.strip().splitlines()[-1:])
+    return (json.loads(done.stdout), None) if done.returncode == 0 else (None, done.stderr.strip()[:300])
 
 
 def show(rows, era, tools):
