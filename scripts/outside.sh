@@ -53,7 +53,7 @@ find_node
 cycod=${CYCOD:-$(cargo build --quiet --locked --package cycod --message-format json |
     jq -r 'select(.reason == "compiler-artifact" and .target.name == "cycod" and .executable) | .executable' | tail -n 1)}
 python=$outside/python/bin/python
-export CYCOD="$cycod" NODE="$node" NODE_MODULES="$outside/node_modules"
+export CYCOD="$cycod" NODE="$node" NODE_MODULES="$outside/node_modules" PYTHONDONTWRITEBYTECODE=1
 suite=$NODE_MODULES/@modelcontextprotocol/conformance/dist/index.js
 
 failed=""
