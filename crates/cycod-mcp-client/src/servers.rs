@@ -265,7 +265,8 @@ impl Remotes for Servers {
                     return ended("cancelled", "was stopped from outside");
                 }
                 Err(RecvTimeoutError::Timeout) if Instant::now() >= call.deadline => {
-                    return ended("timed-out", "was ended when the time of the run was over");
+                    let late = ended("timed-out", "was ended when the time of the run was over");
+                    return late.map_err(|refusal| refusal.attempt("raise `timeout`, or pass --timeout MS"));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }

@@ -366,7 +366,15 @@ impl Worker<'_> {
                 report.answer = Some(Box::new(answer));
                 Attempt { exit_code, status, refusal: None, is_final: false }
             }
-            Err(refusal) => Attempt { exit_code: 1, status: Status::Failed, refusal: Some(refusal), is_final: false },
+            Err(refusal) => {
+                // A call ends as a process would.
+                let (exit_code, status) = match refusal.code {
+                    "timed-out" => (-1, Status::TimedOut),
+                    "cancelled" => (143, Status::Failed),
+                    _ => (1, Status::Failed),
+                };
+                Attempt { exit_code, status, refusal: Some(refusal), is_final: false }
+            }
         }
     }
 

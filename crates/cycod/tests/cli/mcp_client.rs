@@ -123,6 +123,15 @@ fn a_server_that_the_user_replaces_is_met_anew() {
 }
 
 #[test]
+fn a_call_that_takes_too_long_ends_like_any_other() {
+    let place = with_server(&["plain"]);
+    cycod(&place, 0, &["mcp", "test", "test"]);
+    let (out, _) = cycod(&place, 124, &["tool", "run", "mcp_test_sleep", "--timeout", "500", "--format", "json"]);
+    let result: Json = serde_json::from_str(&out).unwrap();
+    assert_eq!((&result["timed_out"], &result["refusal"]["code"]), (&json!(true), &json!("timed-out")));
+}
+
+#[test]
 fn nobody_logs_in_to_a_program() {
     let place = with_server(&["plain"]);
     let (_, err) = cycod(&place, 1, &["mcp", "login", "test"]);
