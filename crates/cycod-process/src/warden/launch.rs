@@ -5,6 +5,7 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use super::area::Area;
@@ -13,6 +14,11 @@ use super::memory::Memory;
 use super::watch::{NotStarted, timespec};
 use super::{GIVE_UP, Session, lock, sys};
 use crate::{Input, Program, Spec, StartError, Terminal};
+
+/// One start at a time: a warden is born with a copy of every descriptor that is open in our process, and closes what is not
+/// its own when it first gets a processor. With the ends of another start's pipes among them, that other program would
+/// seem to go on writing until then, which on a busy machine is long after its end.
+static TURN: Mutex<()> = Mutex::new(());
 
 /// A warden that has been started, and everything that it uses.
 #[derive(Debug)]
@@ -55,6 +61,8 @@ pub(super) fn start(
     let program = &spec.program;
     let prepare = |doing| move |source| StartError::Prepare { program: program.path.clone(), doing, source };
     let strings = Strings::new(program);
+    // Dropped after the pipes' other ends.
+    let _turn = TURN.lock();
     let (ours, theirs) = socket_pair().map_err(prepare("open a control line"))?;
     let (stdout, stdout_write) = pipe().map_err(prepare("open a pipe"))?;
     let (stderr, stderr_write) = pipe().map_err(prepare("open a pipe"))?;
