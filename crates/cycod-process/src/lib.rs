@@ -13,6 +13,7 @@ mod error;
 mod foreground;
 #[cfg(unix)]
 mod interrupts;
+mod memory;
 mod pool;
 mod portable;
 mod program;
@@ -28,6 +29,7 @@ pub use error::StartError;
 pub use foreground::run_foreground;
 #[cfg(unix)]
 pub use interrupts::{HostInterrupts, host_interrupts};
+pub use memory::share_arenas;
 pub use pool::{Pool, PoolSize};
 pub use program::{Program, ProgramNotFound, find_program};
 pub use session::Session;

@@ -1,6 +1,8 @@
 use std::io;
+use std::sync::Mutex;
 
 use super::body::Launch;
+use super::lock;
 use super::tree::{MOST, Room, SCRATCH};
 
 const GUARD: usize = 16 * 1024;
@@ -18,8 +20,27 @@ pub(super) struct Area(*mut u8);
 // SAFETY: plain memory, used through `&mut` or by one warden at a time.
 unsafe impl Send for Area {}
 
+/// Areas that no warden uses. Mapping one anew, and above all giving one back, costs every processor that runs one of us.
+static IDLE: Mutex<Vec<Area>> = Mutex::new(Vec::new());
+
+/// How many idle areas are kept.
+const MOST_IDLE: usize = 64;
+
 impl Area {
-    pub(super) fn new() -> io::Result<Area> {
+    /// Takes an idle area, or maps a new one.
+    pub(super) fn take() -> io::Result<Area> {
+        lock(&IDLE).pop().map_or_else(Area::new, Ok)
+    }
+
+    /// Keeps an area for the next warden.
+    pub(super) fn give_back(self) {
+        let mut idle = lock(&IDLE);
+        if idle.len() < MOST_IDLE {
+            idle.push(self);
+        }
+    }
+
+    fn new() -> io::Result<Area> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
         // SAFETY: a new mapping, wherever the kernel likes.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), SIZE, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };

@@ -12,7 +12,7 @@ use super::area::Area;
 use super::body::{self, Launch, Report, stage};
 use super::memory::Memory;
 use super::watch::{NotStarted, timespec};
-use super::{GIVE_UP, Session, lock, sys};
+use super::{GIVE_UP, Session, sys};
 use crate::{Input, Program, Spec, StartError, Terminal};
 
 /// One start at a time: a warden is born with a copy of every descriptor that is open in our process, and closes what is not
@@ -92,7 +92,7 @@ pub(super) fn start(
         (None, Input::Inherit) => libc::STDIN_FILENO,
         (None, _) => session.null.as_raw_fd(),
     };
-    let area = lock(&session.areas).pop().map_or_else(Area::new, Ok).map_err(prepare("reserve memory"))?;
+    let area = Area::take().map_err(prepare("reserve memory"))?;
 
     let raw = |fd: Option<&OwnedFd>| fd.map_or(-1, AsRawFd::as_raw_fd);
     // A program whose output nobody reads any more shall notice, so a conversation is never drained.
@@ -276,7 +276,9 @@ impl Drop for Warden {
             self.kill();
         }
         if self.is_gone_within(GIVE_UP) {
-            drop(self.take_area());
+            if let Some(area) = self.take_area() {
+                area.give_back();
+            }
             // SAFETY: the warden is gone, and this is the only drop.
             unsafe { ManuallyDrop::drop(&mut self.strings) };
         }

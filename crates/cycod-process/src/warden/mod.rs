@@ -68,7 +68,6 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::{Ended, Leftovers, Spec, StartError, Stop, Stream};
-use area::Area;
 use cgroup::Base;
 pub(crate) use conversation::Conversation;
 use launch::{Purpose, Warden};
@@ -87,7 +86,6 @@ pub(crate) struct Session {
     null: OwnedFd,
     bases: OnceLock<Vec<Base>>,
     /// Memory that wardens are done with.
-    areas: Mutex<Vec<Area>>,
     /// Wardens of programs that ended before everything they started.
     left: Mutex<Vec<Warden>>,
 }
@@ -95,12 +93,7 @@ pub(crate) struct Session {
 impl Session {
     pub(crate) fn new() -> io::Result<Session> {
         let null = fs::File::options().read(true).write(true).open("/dev/null")?;
-        Ok(Session {
-            null: launch::above_stdio(null.into())?,
-            bases: OnceLock::new(),
-            areas: Mutex::default(),
-            left: Mutex::default(),
-        })
+        Ok(Session { null: launch::above_stdio(null.into())?, bases: OnceLock::new(), left: Mutex::default() })
     }
 
     /// Opens a session that may not use control groups.
@@ -150,7 +143,7 @@ impl Session {
     /// Takes back a warden: for its memory if it is gone, for later if something is left below it.
     fn keep(&self, mut warden: Warden) {
         match warden.take_area() {
-            Some(area) => lock(&self.areas).push(area),
+            Some(area) => area.give_back(),
             None => lock(&self.left).push(warden),
         }
     }

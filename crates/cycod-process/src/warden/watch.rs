@@ -1,5 +1,6 @@
 //! Watching over one program from our side: one thread, one `poll`, one place that knows the state.
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -59,6 +60,11 @@ impl NotStarted {
         };
         StartError::Prepare { program: path, doing, source }
     }
+}
+
+thread_local! {
+    /// What a thread reads into, run after run: large enough that the allocator would give it back to the system each time.
+    static READ_BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// Why a tree is being ended.
@@ -134,20 +140,32 @@ impl<'a> Watch<'a> {
     }
 
     /// Watches until the program has ended and its output is read, and gives back the warden: gone, or with something left.
-    pub(super) fn run(mut self, sink: &mut dyn FnMut(Stream, &[u8])) -> (Result<Ended, NotStarted>, Warden) {
-        let mut buffer = Vec::with_capacity(BUFFER);
+    pub(super) fn run(self, sink: &mut dyn FnMut(Stream, &[u8])) -> (Result<Ended, NotStarted>, Warden) {
+        let mut buffer = READ_BUFFER.take();
+        buffer.clear();
+        buffer.reserve_exact(BUFFER);
+        let outcome = self.run_with(&mut buffer, sink);
+        READ_BUFFER.set(buffer);
+        outcome
+    }
+
+    fn run_with(
+        mut self,
+        buffer: &mut Vec<u8>,
+        sink: &mut dyn FnMut(Stream, &[u8]),
+    ) -> (Result<Ended, NotStarted>, Warden) {
         loop {
             let now = Instant::now();
             self.advance(now);
             if self.is_over(now) {
                 break;
             }
-            if let Some(reason) = self.wait(now, &mut buffer, sink) {
+            if let Some(reason) = self.wait(now, buffer, sink) {
                 self.warden.is_gone_within(GIVE_UP);
                 return (Err(reason), self.warden);
             }
         }
-        let (ended, warden) = self.conclude(&mut buffer, sink);
+        let (ended, warden) = self.conclude(buffer, sink);
         (Ok(ended), warden)
     }
 
