@@ -2,14 +2,15 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Weak},
+    sync::{Arc, PoisonError, RwLock, Weak},
     time::Duration,
 };
 
+use cycod_engine::catalog::{Overrides, Scopes};
 use notify::{RecursiveMode, Watcher};
 use tokio::sync::{broadcast, mpsc};
 
-use crate::{handler::Shared, shelf::Difference};
+use crate::{Options, handler::Shared, shelf::Difference};
 
 /// How long to wait for more changes after one: an editor saves in several steps.
 const SETTLE: Duration = Duration::from_millis(80);
@@ -56,52 +57,42 @@ impl Listener {
 /// Where the system cannot watch, lists are as fresh as the last start; a call reads its tool's file anyway.
 pub(crate) fn watch(shared: &Arc<Shared>) {
     let (sender, receiver) = mpsc::channel(1);
+    let wanted = Arc::new(RwLock::new(directories(&shared.options)));
+    let known = Arc::clone(&wanted);
     let notice = move |event: notify::Result<notify::Event>| {
-        let is_change = event.map_or(true, |event| !matches!(event.kind, notify::EventKind::Access(_)));
+        let is_change = event.map_or(true, |event| {
+            let known = known.read().unwrap_or_else(PoisonError::into_inner);
+            !event.kind.is_access() && event.paths.iter().any(|path| concerns(path, &known))
+        });
         if is_change {
             // One that waits stands for all that follow.
             let _ = sender.try_send(());
         }
     };
     let Ok(watcher) = notify::recommended_watcher(notice) else { return };
-    tokio::spawn(follow(Arc::downgrade(shared), watcher, receiver));
+    let mut watched = Watched { watcher, paths: Vec::new(), wanted };
+    watched.set(directories(&shared.options));
+    tokio::spawn(follow(Arc::downgrade(shared), watched, receiver));
 }
 
-async fn follow(shared: Weak<Shared>, mut watcher: notify::RecommendedWatcher, mut noticed: mpsc::Receiver<()>) {
-    let mut watched: Vec<PathBuf> = Vec::new();
-    loop {
-        let Some(strong) = shared.upgrade() else { return };
-        let looking = tokio::task::spawn_blocking(move || {
-            let stock = strong.shelf.stock();
-            // Whoever asks for the lists finds them made.
-            stock.lists();
-            let directories = stock.engine.catalog().scopes().directories();
-            let also = strong.options.watched.iter();
-            directories
-                .iter()
-                .map(|directory| &directory.path)
-                .chain(also)
-                .map(|path| nearest(path))
-                .collect::<Vec<_>>()
-        });
-        let Ok(directories) = looking.await else { return };
-        for path in watched.extract_if(.., |path| !directories.contains(path)) {
-            // It may be gone, and its watch with it.
-            let _ = watcher.unwatch(&path);
-        }
-        for path in directories {
-            if !watched.contains(&path) && watcher.watch(&path, RecursiveMode::NonRecursive).is_ok() {
-                watched.push(path);
-            }
-        }
-        if noticed.recv().await.is_none() {
-            return;
-        }
+async fn follow(shared: Weak<Shared>, mut watched: Watched, mut noticed: mpsc::Receiver<()>) {
+    if let Some(shared) = shared.upgrade() {
+        // Whoever asks for the lists finds them made.
+        tokio::task::spawn_blocking(move || shared.shelf.stock().lists());
+    }
+    while noticed.recv().await.is_some() {
         tokio::time::sleep(SETTLE).await;
         while noticed.try_recv().is_ok() {}
         let Some(shared) = shared.upgrade() else { return };
         let changes = shared.changes.clone();
-        let reloading = tokio::task::spawn_blocking(move || shared.shelf.reload());
+        let options = Arc::clone(&shared.options);
+        let Ok(now) = tokio::task::spawn_blocking(move || directories(&options)).await else { return };
+        watched.set(now);
+        let reloading = tokio::task::spawn_blocking(move || {
+            let difference = shared.shelf.reload();
+            shared.shelf.stock().lists();
+            difference
+        });
         if let Ok(difference) = reloading.await
             && difference != Difference::default()
         {
@@ -111,7 +102,59 @@ async fn follow(shared: Weak<Shared>, mut watcher: notify::RecommendedWatcher, m
     }
 }
 
+/// What is watched. It is watched before it is looked at, so that no change falls between the two.
+struct Watched {
+    watcher: notify::RecommendedWatcher,
+    paths: Vec<PathBuf>,
+    /// The directories themselves; of those that are not there, the nearest one above is watched.
+    wanted: Arc<RwLock<Vec<PathBuf>>>,
+}
+
+impl Watched {
+    fn set(&mut self, wanted: Vec<PathBuf>) {
+        let paths: Vec<PathBuf> = wanted.iter().map(|path| nearest(path)).collect();
+        *self.wanted.write().unwrap_or_else(PoisonError::into_inner) = wanted;
+        for path in self.paths.extract_if(.., |path| !paths.contains(path)) {
+            // It may be gone, and its watch with it.
+            let _ = self.watcher.unwatch(&path);
+        }
+        for path in paths {
+            if !self.paths.contains(&path) && self.watcher.watch(&path, RecursiveMode::NonRecursive).is_ok() {
+                self.paths.push(path);
+            }
+        }
+    }
+}
+
+/// Whether a change at `path` may be one in a directory of `wanted`, or make one appear or go.
+fn concerns(path: &Path, wanted: &[PathBuf]) -> bool {
+    wanted.iter().any(|directory| path.starts_with(directory) || directory.starts_with(path))
+}
+
+/// The directories whose changes may change what is offered, whether they are there or not.
+fn directories(options: &Options) -> Vec<PathBuf> {
+    let scopes = Scopes::discover(&options.host, &Overrides::from_environment(&options.host.environment));
+    let of_tools = scopes.directories().iter().map(|directory| &directory.path);
+    of_tools.chain(&options.watched).cloned().collect()
+}
+
 /// The directory, or the nearest one above it that exists: where it would appear.
 fn nearest(path: &Path) -> PathBuf {
     path.ancestors().find(|path| path.is_dir()).unwrap_or(path).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_beside_a_directory_does_not_concern_it() {
+        let wanted = [PathBuf::from("/home/ada/project/.cycod/tools")];
+        let check = |path: &str, expect: bool| assert_eq!(concerns(Path::new(path), &wanted), expect, "{path}");
+        check("/home/ada/project/.cycod/tools/x.yaml", true);
+        check("/home/ada/project/.cycod/tools", true);
+        check("/home/ada/project/.cycod", true);
+        check("/home/ada/project/notes.txt", false);
+        check("/home/ada/project/.cycod/cache", false);
+    }
 }

@@ -24,6 +24,7 @@ mod handles;
 mod http;
 mod options;
 mod outputs;
+mod pipe;
 mod reply;
 mod running;
 mod shelf;

@@ -12,7 +12,7 @@ use cycod_process::Stop;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// How long a tool that was asked to stop has until it is killed: everything must be gone within two seconds.
-const GRACE: Duration = Duration::from_millis(1_200);
+const GRACE: Duration = Duration::from_millis(700);
 
 /// How many calls may be under way at once; each holds a few descriptors and a thread.
 const MOST: usize = 256;

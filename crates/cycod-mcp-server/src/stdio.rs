@@ -1,28 +1,21 @@
-use std::{
-    io,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{io, sync::Arc, time::Duration};
 
 use cycod_process::{Stop, Urgency};
 use rmcp::ServiceExt;
-use tokio::{
-    io::{AsyncRead, ReadBuf},
-    sync::Notify,
-};
+use tokio::sync::Notify;
 
 use crate::{
     Options, changes,
     handler::{Handler, Shared},
+    pipe::Pipe,
 };
 
 /// How long calls that are under way may go on after the end of input, so that `echo … | cycod mcp serve` answers.
 const AFTER_INPUT: Duration = Duration::from_millis(400);
 
-/// How long closing may take in all, with the sending of what is ready.
-const CLOSING: Duration = Duration::from_millis(1_500);
+/// How long closing may take, and how long what is ready may take on its way out.
+const CLOSING: Duration = Duration::from_millis(1_400);
+const LAST_ANSWERS: Duration = Duration::from_millis(100);
 
 /// Serves one client on standard input and output, until the input ends or `stop` is raised.
 ///
@@ -42,10 +35,10 @@ pub fn serve_stdio(options: Options, stop: &Stop) -> io::Result<()> {
         changes::watch(&shared);
         let (reader, writer) = rmcp::transport::io::stdio_pipes();
         let ended = Arc::new(Notify::new());
-        let reader = Watched { reader, ended: ended.clone() };
+        let pipe = Pipe::new(reader, writer, Arc::clone(&ended));
         let serving = async {
             // A client that goes away before its handshake has nobody to be told.
-            if let Ok(service) = handler.serve((reader, writer)).await {
+            if let Ok(service) = handler.serve(pipe).await {
                 drop(service.waiting().await);
             }
         };
@@ -58,11 +51,10 @@ pub fn serve_stdio(options: Options, stop: &Stop) -> io::Result<()> {
         let running = shared.running.clone();
         // Answers that are ready still go out while the last processes end.
         let closing = tokio::task::spawn_blocking(move || running.close());
-        if is_served {
-            drop(closing.await);
-        } else {
-            let both = async { tokio::join!(closing, &mut serving) };
-            drop(tokio::time::timeout(CLOSING, both).await);
+        drop(tokio::time::timeout(CLOSING, closing).await);
+        if !is_served {
+            // The answers of calls that were ended, as far as the client reads them at once.
+            drop(tokio::time::timeout(LAST_ANSWERS, &mut serving).await);
         }
     });
     shared.running.close();
@@ -85,24 +77,5 @@ pub(crate) async fn raised(stop: &Stop) {
     match waiting {
         Ok(_) => drop(receiver.await),
         Err(_) => std::future::pending().await,
-    }
-}
-
-/// A reader that says when its input is over.
-struct Watched<R> {
-    reader: R,
-    ended: Arc<Notify>,
-}
-
-impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let polled = Pin::new(&mut self.reader).poll_read(cx, buffer);
-        if matches!(&polled, Poll::Ready(Ok(())) if buffer.filled().len() == before && buffer.remaining() > 0)
-            || matches!(&polled, Poll::Ready(Err(_)))
-        {
-            self.ended.notify_one();
-        }
-        polled
     }
 }

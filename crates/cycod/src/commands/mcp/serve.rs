@@ -14,7 +14,7 @@ use cycod_engine::{
 };
 use cycod_mcp_client::{NoPerson, Servers};
 use cycod_mcp_server::{Equip, Options, Selection, serve_stdio};
-use cycod_process::host_interrupts;
+use cycod_process::{host_interrupts, share_arenas};
 
 use super::serve_http;
 use crate::{cli::Context, command_error::CommandError};
@@ -96,6 +96,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         watched: vec![user.join("cache/mcp")],
     };
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot serve: {error}"));
+    share_arenas();
     let stop = Stop::new().map_err(failed)?;
     let _interrupts = host_interrupts(&stop).map_err(failed)?;
     match matches.get_one::<SocketAddr>("http") {
