@@ -39,3 +39,4 @@ step cargo xtask tidy
 step cargo deny check bans licenses sources
 step cargo clippy --workspace --all-targets --locked -- -D warnings
 step cargo test --workspace --locked
+step sh scripts/outside.sh
