@@ -174,7 +174,7 @@ impl Engine {
     ) -> Result<Approved<Plan>, Refusal> {
         let definition = Arc::clone(&plan.call.tool);
         let tool = definition.name.as_str();
-        let commands = if decision.verdict == Verdict::Ask { self.preview(&plan).commands() } else { Vec::new() };
+        let commands = if decision.verdict == Verdict::Ask { self.preview(&plan).everything() } else { Vec::new() };
         let request = cycod_policy::Request {
             tool,
             commands: &commands,

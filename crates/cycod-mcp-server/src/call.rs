@@ -16,7 +16,7 @@ use cycod_store::{Claims, Kept, OutputId, RunId, Spool, StoreError};
 use rmcp::{
     ErrorData, RoleServer,
     model::{
-        ClientCapabilities, InputRequest, InputRequiredResult, InputResponses, JsonObject, LoggingLevel,
+        ClientCapabilities, InputRequest, InputRequests, InputRequiredResult, InputResponses, JsonObject, LoggingLevel,
         ProtocolVersion,
     },
     service::RequestContext,
@@ -116,6 +116,21 @@ impl Caller<'_> {
     fn is_modern(&self) -> bool {
         matches!(self, Self::Request { context, .. } if is_modern(context))
     }
+
+    /// Waits until nobody wants the result any more.
+    pub(crate) async fn gone(&self) {
+        match self {
+            Self::Request { context, .. } => {
+                let client = Client::of(&context.extensions);
+                tokio::select! { () = context.ct.cancelled() => {}, () = client.gone.cancelled() => {} }
+            }
+            Self::Task(handle) | Self::Run(handle) => handle.cancelled().await,
+        }
+    }
+}
+
+fn cancelled() -> Outcome {
+    Outcome::Refused(Refusal::new("cancelled", "the call was cancelled before it ran"))
 }
 
 /// Whether a request belongs to the era without handshakes.
@@ -125,23 +140,20 @@ pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
 
 /// Carries a call out as far as its goal: asks what must be asked, runs it, and ends it when its caller is gone.
 pub(crate) async fn drive(call: Call, caller: &Caller<'_>, goal: Goal) -> Outcome {
-    let run = match call.shared.running.start().await {
+    let gone = caller.gone();
+    tokio::pin!(gone);
+    let started = tokio::select! {
+        started = call.shared.running.start() => started,
+        () = &mut gone => return cancelled(),
+    };
+    let run = match started {
         Ok(run) => Arc::new(run),
         Err(error) => return Outcome::Refused(Refusal::new("not-started", format!("cannot start: {error}"))),
     };
     // The request may be dropped at any await; its run then ends with it.
     let mut guard = EndWhenDropped(Some(run.stop().clone()));
-    let gone = async {
-        match caller {
-            Caller::Request { context, .. } => {
-                let client = Client::of(&context.extensions);
-                tokio::select! { () = context.ct.cancelled() => {}, () = client.gone.cancelled() => {} }
-            }
-            Caller::Task(handle) | Caller::Run(handle) => handle.cancelled().await,
-        }
-    };
     let work = rounds(call, &run, caller, goal);
-    tokio::pin!(work, gone);
+    tokio::pin!(work);
     let outcome = tokio::select! {
         outcome = &mut work => outcome,
         () = &mut gone => tokio::select! { outcome = &mut work => outcome, () = end(run.stop()) => work.await },
@@ -170,30 +182,40 @@ async fn rounds(mut call: Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal)
             // Whoever cannot be asked has not answered; whether the call goes on is for the engine to say.
             call.answers.insert(other.key.clone(), Json::Null);
         }
-        call.approving.clone_from(&approving);
+        call.approving = approving;
         if askable.is_empty() {
             continue;
         }
+        // What was answered before it was asked in these words is no answer to it.
+        askable.iter().for_each(|one| drop(call.answers.remove(&one.key)));
         match caller {
             Caller::Run(_) => {}
             Caller::Task(handle) => {
-                let Some(answers) = handle.ask(asking::requests(&askable)).await else {
-                    return Outcome::Refused(Refusal::new("cancelled", "the run was cancelled"));
-                };
-                call.answers.extend(answers);
+                let asking = handle.ask(asking::requests(&askable));
+                match tokio::time::timeout(THINKING, asking).await {
+                    Ok(Some(answers)) => call.answers.extend(answers),
+                    Ok(None) => return cancelled(),
+                    // Whoever forgot the task must not keep its place for ever.
+                    Err(_) => {
+                        let why = format!("nobody answered within {} s", THINKING.as_secs());
+                        return Outcome::Refused(Refusal::new("question-unanswered", why));
+                    }
+                }
             }
             Caller::Request { context, .. } if is_modern(context) => {
-                return match ticket(&call, approving.as_deref()) {
-                    Ok(ticket) => {
-                        Outcome::InputRequired(InputRequiredResult::new(Some(asking::requests(&askable)), Some(ticket)))
-                    }
+                let requests = asking::requests(&askable);
+                return match ticket(&call, &requests) {
+                    Ok(ticket) => Outcome::InputRequired(InputRequiredResult::new(Some(requests), Some(ticket))),
                     Err(error) => Outcome::Refused(outputs::refused(&error)),
                 };
             }
             Caller::Request { context, .. } => {
                 for one in askable {
-                    let answer = ask(context, &one.request).await.unwrap_or(Json::Null);
-                    call.answers.insert(one.key, answer);
+                    let answer = tokio::select! {
+                        answer = ask(context, &one.request) => answer,
+                        () = caller.gone() => return cancelled(),
+                    };
+                    call.answers.insert(one.key, answer.unwrap_or(Json::Null));
                 }
             }
         }
@@ -311,7 +333,7 @@ impl Call {
         if decision.verdict == Verdict::Ask {
             let preview = engine.preview(&plan);
             let pending = Pending::approval(&plan, &preview, &decision)?;
-            let about = self.approval_digest(&plan, &preview.commands());
+            let about = self.approval_digest(&plan, &preview.everything());
             let answer = self.answers.get(asking::APPROVAL).filter(|_| self.approving.as_ref() == Some(&about));
             match answer {
                 Some(Json::Null) => {}
@@ -341,7 +363,9 @@ impl Call {
             .collect();
         let arguments: Vec<String> = self.arguments.iter().map(|argument| format!("{argument:?}")).collect();
         let about = json!([definitions, arguments, plan.call.arguments_json(), commands, plan.working_directory]);
-        cycod_store::digest(&about).to_string()
+        // Each attempt has a directory of its own, which is the same to whoever is asked.
+        let temp = Json::from(plan.temp_directory.to_string_lossy()).to_string();
+        cycod_store::digest(&json!(about.to_string().replace(temp.trim_matches('"'), "{TEMP}"))).to_string()
     }
 
     fn execute(&self, approved: Approved<Plan>, run: &Run, board: Option<&Board>) -> Ended {
@@ -401,26 +425,28 @@ impl Call {
         let wrong = |why: &str| {
             ErrorData::invalid_params(format!("`requestState` is refused: {why}; call again without it"), None)
         };
-        if let Some(state) = state {
-            let claims =
-                self.shared.tickets.redeem(state, &self.principal, now()).map_err(|why| wrong(&why.to_string()))?;
-            let [binding, approving, earlier] = serde_json::from_value::<[Json; 3]>(claims.about).unwrap_or_default();
-            if binding != self.binding() {
-                return Err(wrong("it belongs to another call"));
-            }
-            self.approving = approving.as_str().map(str::to_owned);
-            self.answers = serde_json::from_value(earlier).unwrap_or_default();
+        // What nobody was asked counts for nothing, and what was answered stays: later questions were put in its light.
+        let Some(state) = state else { return Ok(()) };
+        let claims =
+            self.shared.tickets.redeem(state, &self.principal, now()).map_err(|why| wrong(&why.to_string()))?;
+        let (binding, approving, earlier, asked): (Json, _, _, Vec<String>) =
+            serde_json::from_value(claims.about).map_err(|error| wrong(&error.to_string()))?;
+        if binding != self.binding() {
+            return Err(wrong("it belongs to another call"));
         }
-        // Nobody can say beforehand that somebody was not asked.
-        let new = answers.unwrap_or_default().into_iter().filter(|(_, answer)| !answer.is_null());
-        self.answers.extend(new.filter(|(key, _)| key != asking::APPROVAL || self.approving.is_some()));
+        (self.approving, self.answers) = (approving, earlier);
+        // That somebody cannot be asked is not for the client to say.
+        let new =
+            answers.unwrap_or_default().into_iter().filter(|(key, answer)| asked.contains(key) && !answer.is_null());
+        self.answers.extend(new);
         Ok(())
     }
 }
 
-/// What a client brings back with its retry.
-fn ticket(call: &Call, approving: Option<&str>) -> Result<String, StoreError> {
-    let about = json!([call.binding(), approving, call.answers]);
+/// What a client brings back with its retry, and with the answers to what it is asked now.
+fn ticket(call: &Call, asked: &InputRequests) -> Result<String, StoreError> {
+    let asked: Vec<&String> = asked.keys().collect();
+    let about = json!([call.binding(), call.approving, call.answers, asked]);
     let claims = Claims { principal: call.principal.clone(), expires: now() + THINKING.as_secs(), about };
     call.shared.tickets.issue(&claims)
 }

@@ -9,11 +9,13 @@
 
 mod effective;
 pub mod graph;
+mod mask;
 mod plan;
 mod prepare;
 mod preview;
 
 pub use effective::{Library, effective_level, standing_for};
+pub use mask::{mask, spellings};
 pub use plan::{Plan, PlanError, PlannedAction, PlannedStep, Request};
 pub use prepare::{Argument, Prepared, ScriptFile};
-pub use preview::{Preview, StepPreview, mask};
+pub use preview::{Preview, StepPreview};

@@ -3,7 +3,7 @@ use cycod_definition::{Cleanup, CommandText, ToolUse, Value};
 use cycod_diagnostic::Refusal;
 use cycod_syntax::template::{Reference, StepAttribute};
 
-use crate::{Plan, PlannedAction, PlannedStep, plan::text_for};
+use crate::{Plan, PlannedAction, PlannedStep, mask, plan::text_for};
 
 /// A plan as a dry run shows it: every step with its command.
 #[derive(Clone, Debug)]
@@ -107,16 +107,22 @@ impl Preview {
         self.steps.iter().flat_map(of_step).collect()
     }
 
+    /// Everything that may run, for whoever must allow it: fallbacks and cleanup too, and for what cannot be shown, why.
+    pub fn everything(&self) -> Vec<String> {
+        let shown = |command: &Result<String, Refusal>| match command {
+            Ok(command) => command.clone(),
+            Err(refusal) => format!("[cannot be shown: {}]", refusal.why),
+        };
+        let of_step = |step: &StepPreview| {
+            let mut all = step.nested.as_ref().map_or_else(|| vec![shown(&step.command)], |nested| nested.everything());
+            all.extend(step.fallback.as_ref().map(shown));
+            all
+        };
+        self.steps.iter().flat_map(of_step).chain(self.cleanup.iter().cloned()).collect()
+    }
+
     /// The first refusal in it, nested ones included.
     pub fn refusal(&self) -> Option<&Refusal> {
         self.steps.iter().find_map(|step| step.command.as_ref().err().or_else(|| step.nested.as_ref()?.refusal()))
     }
-}
-
-/// Replaces secrets of at least four characters by `****`, the longest first.
-pub fn mask(text: &str, secrets: &[String]) -> String {
-    let mut secrets: Vec<&str> =
-        secrets.iter().map(String::as_str).filter(|secret| secret.chars().count() >= 4).collect();
-    secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
-    secrets.into_iter().fold(text.to_owned(), |text, secret| text.replace(secret, "****"))
 }

@@ -1,34 +1,22 @@
 use std::borrow::Cow;
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use cycod_plan::spellings;
 
 /// What stands in the place of a secret.
 const MASK: &[u8] = b"****";
-
-/// Secrets shorter than this are not masked: they would take half of any text with them.
-const SHORTEST: usize = 4;
 
 /// Finds the secrets of a run in whatever it says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Secrets(Option<AhoCorasick>, usize);
 
 impl Secrets {
-    /// Collects the values to mask; each is masked as it is and as it stands inside a JSON string.
+    /// Collects the values to mask, in all their spellings.
     pub(crate) fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut patterns: Vec<Vec<u8>> = Vec::new();
-        for value in values {
-            let value = value.trim_end_matches(['\n', '\r']);
-            if value.chars().count() >= SHORTEST {
-                patterns.push(value.as_bytes().to_vec());
-                let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-                if escaped != value {
-                    patterns.push(escaped.into_bytes());
-                }
-            }
-        }
+        let mut patterns: Vec<String> = values.into_iter().flat_map(spellings).collect();
         patterns.sort_unstable();
         patterns.dedup();
-        let longest = patterns.iter().map(Vec::len).max().unwrap_or(0);
+        let longest = patterns.iter().map(String::len).max().unwrap_or(0);
         let automaton = (!patterns.is_empty())
             .then(|| AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok())
             .flatten();
