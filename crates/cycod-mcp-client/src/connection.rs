@@ -212,7 +212,8 @@ fn start(
     environment.extend(env.into_iter().map(|(name, value)| (name.into(), value.into())));
     let search = environment.iter().find(|(name, _)| name == "PATH");
     let search = search.map_or_else(|| OsStr::new("/usr/local/bin:/usr/bin:/bin"), |(_, value)| value.as_os_str());
-    let unreachable = |error: &dyn std::error::Error| failure::unreachable(&server.name, failure::chain(error));
+    let unreachable =
+        |error: &(dyn std::error::Error + 'static)| failure::unreachable(&server.name, failure::chain(error));
     let path = find_program(OsStr::new(command), search, &cwd).map_err(|error| unreachable(&error))?;
     let arg0 = (path.as_os_str() != OsStr::new(command)).then(|| command.into());
     let program = Program { path, arg0, args: args.iter().map(OsString::from).collect(), env: environment, cwd };

@@ -8,7 +8,7 @@ use rmcp::{
     model::ErrorData,
     service::ClientInitializeError,
     transport::auth::AuthError,
-    transport::streamable_http_client::{AuthRequiredError, InsufficientScopeError},
+    transport::streamable_http_client::{AuthRequiredError, InsufficientScopeError, StreamableHttpError},
 };
 
 use crate::{lines::BROKEN_ANSWER, text::line};
@@ -111,19 +111,18 @@ fn needs_login(error: &(dyn Error + 'static)) -> bool {
 }
 
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |&error| error.source())
+    // The transport has its cause in its text alone, and so would hide what that was caused by.
+    let first = match error.downcast_ref() {
+        Some(StreamableHttpError::<reqwest::Error>::Client(client)) => client,
+        _ => error,
+    };
+    std::iter::successors(Some(first), |&error| error.source())
 }
 
 /// An error with its causes, each once.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let cause = error.to_string();
-        if !text.contains(&cause) {
-            text = format!("{text}: {cause}");
-        }
-        source = error.source();
-    }
-    line(&text)
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
+    let text = causes(error)
+        .map(ToString::to_string)
+        .reduce(|text, cause| if text.contains(&cause) { text } else { format!("{text}: {cause}") });
+    line(&text.unwrap_or_default())
 }

@@ -78,7 +78,8 @@ impl Logins {
     /// What sends the token of a server along and keeps it fresh; without a login it does nothing.
     pub(crate) async fn manager(&self, server: &str, url: &str) -> Result<AuthorizationManager, Refusal> {
         let file = self.file(url);
-        let unreachable = |error: &dyn std::error::Error| failure::unreachable(server, failure::chain(error));
+        let unreachable =
+            |error: &(dyn std::error::Error + 'static)| failure::unreachable(server, failure::chain(error));
         let login = file.read().map_err(|error| unreachable(&error))?;
         let mut manager = manager(server, url).await?;
         let Some(login) = login else { return Ok(manager) };
@@ -160,7 +161,7 @@ async fn manager(server: &str, url: &str) -> Result<AuthorizationManager, Refusa
     AuthorizationManager::new(url).await.map_err(|error| failed(server, &error))
 }
 
-fn failed(server: &str, error: &dyn std::error::Error) -> Refusal {
+fn failed(server: &str, error: &(dyn std::error::Error + 'static)) -> Refusal {
     failed_because(server, failure::chain(error))
 }
 
