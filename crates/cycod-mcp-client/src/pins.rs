@@ -5,7 +5,7 @@ use std::{
 };
 
 use cycod_diagnostic::Refusal;
-use cycod_settings::Server;
+use cycod_settings::{Server, masked};
 use cycod_store::{Pin, PinKey, Pins, StoreError, diff, render};
 use serde_json::{Value as Json, json};
 
@@ -55,12 +55,10 @@ impl Accepted {
         if server.is_ours {
             return Ok(());
         }
-        let why = format!(
-            "the server `{}` was configured by somebody else, in `{}`: {}",
-            server.name,
-            server.origin.path.display(),
-            server.entry.transport.in_full()
-        );
+        // Models and logs read this, too; the person who accepts it sees everything.
+        let how = masked(&server.entry).transport.in_full();
+        let (name, path) = (&server.name, server.origin.path.display());
+        let why = format!("the server `{name}` was configured by somebody else, in `{path}`, as: {how}");
         let refusal = Refusal::new("server-not-accepted", why).place(&server.name);
         Err(refusal.attempt(format!("cycod mcp accept {}", server.name)))
     }
