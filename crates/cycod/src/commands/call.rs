@@ -38,7 +38,7 @@ pub(crate) fn command() -> Command {
             Arg::new("timeout")
                 .long("timeout")
                 .value_name("MS")
-                .value_parser(value_parser!(u64))
+                .value_parser(value_parser!(u64).range(1..))
                 .help("The limit of each run, in place of the tool's own"),
         )
 }
@@ -57,16 +57,32 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let timeout = matches.get_one::<u64>("timeout").map(|&limit| Duration::from_millis(limit));
 
     let mut text = Vec::new();
-    let unread = |error: &dyn std::fmt::Display| CommandError::failure(format!("standard input: {error}"));
+    let unread = |error: &dyn std::fmt::Display| {
+        CommandError::failure(format!("standard input: {error}")).hint("see: cycod help tool call")
+    };
     std::io::stdin().read_to_end(&mut text).map_err(|error| unread(&error))?;
     let message: Value =
         serde_json::from_slice(&text).map_err(|error| unread(&format!("this is not JSON: {error}")))?;
     let message = Message::read(provider, &message).map_err(|problem| {
         let place = if problem.pointer.is_empty() { String::new() } else { format!(" (at {})", problem.pointer) };
-        unread(&format!("{problem}{place}")).hint("see: cycod help tool call")
+        let error = unread(&format!("{problem}{place}"));
+        let speaks = |(_, other): &(&str, Dialect)| {
+            other.provider().is_some_and(|other| other != provider && Message::read(other, &message).is_ok())
+        };
+        match Dialect::NAMES.iter().find(|other| speaks(other)) {
+            Some((other, _)) => error.hint(format!("did you mean `--from {other}`?")),
+            None => error,
+        }
     })?;
 
     let Context { engine, printer } = context;
+    for grant in &grants {
+        if let Grant::Tool(name) = grant
+            && engine.catalog().find(name, ScopeFilter::Any).is_none()
+        {
+            printer.warn(&format!("`--auto-approve {name}`: this is no level, and no tool is called so"));
+        }
+    }
     engine.grant(grants);
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
     let control = engine.control().map_err(failed)?;

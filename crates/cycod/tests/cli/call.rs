@@ -139,19 +139,29 @@ fn what_may_do_harm_is_approved_beforehand() {
         {"type":"tool_result","tool_use_id":"t","content":"{\"refusal\":{\"code\":\"not-approved\",\"rule\":\"a model asks before using a tool of level write\",\"where\":\"note\",\"why\":\"`note` must be approved, and nobody can be asked\",\"try\":\"let the person who runs `cycod tool call` add: --auto-approve note\"}}","is_error":true}
     "#]],
     );
-    for grant in ["write", "run", "*", "note", "tool:NOTE", "other,note"] {
+    for grant in ["write", "run", "*", "note", "tool:NOTE"] {
         check(
             &place,
             &["--from", "anthropic", "--auto-approve", grant],
             &call,
             &expect![[r#"
-            0
-            {"type":"tool_result","tool_use_id":"t","content":""}
-        "#]],
+                0
+                {"type":"tool_result","tool_use_id":"t","content":""}
+            "#]],
         );
         assert_eq!(place.read("note.txt"), "milk\n");
         std::fs::remove_file(place.project().join("note.txt")).expect("it is there");
     }
+    check(
+        &place,
+        &["--from", "anthropic", "--auto-approve", "wrte,note"],
+        &call,
+        &expect![[r#"
+            0
+            {"type":"tool_result","tool_use_id":"t","content":""}
+            warning: `--auto-approve wrte`: this is no level, and no tool is called so
+        "#]],
+    );
     check(
         &place,
         &["--from", "anthropic", "--auto-approve", "a b"],
@@ -213,9 +223,10 @@ fn what_is_no_message_cannot_be_answered() {
         &["--from", "openai"],
         "",
         &expect![[r#"
-        1
-        error: standard input: this is not JSON: EOF while parsing a value at line 1 column 0
-    "#]],
+            1
+            error: standard input: this is not JSON: EOF while parsing a value at line 1 column 0
+              see: cycod help tool call
+        "#]],
     );
     check_text(
         &place,
@@ -258,6 +269,17 @@ fn what_is_no_message_cannot_be_answered() {
           see: cycod help tool call
     "#]],
     );
+    check_text(
+        &place,
+        &["--from", "openai"],
+        "{\"type\": \"tool_use\", \"id\": \"t\", \"name\": \"greet\", \"input\": {}}",
+        &expect![[r#"
+            1
+            error: standard input: this is no message with `tool_calls`
+              see: cycod help tool call
+              did you mean `--from anthropic`?
+        "#]],
+    );
 }
 
 #[test]
@@ -266,8 +288,13 @@ fn a_question_that_nobody_can_answer_is_told() {
         "wipe",
         "description: Wipe\nbash: echo {HOW}\ntags: [read]\nasks:\n  how:\n    person: How?\n    fields:\n      HOW: {type: string, description: How, required: true}\n",
     );
-    check(&place, &["--from", "openai"], &chat(&[("wipe", "{}")])["tool_calls"][0], &expect![[r#"
+    check(
+        &place,
+        &["--from", "openai"],
+        &chat(&[("wipe", "{}")])["tool_calls"][0],
+        &expect![[r#"
         0
         {"role":"tool","tool_call_id":"c0","content":"{\"refusal\":{\"code\":\"nobody-to-answer\",\"where\":\"how\",\"why\":\"`wipe` asks a person: How?\",\"try\":\"let a person run it by hand: cycod tool run wipe\"}}"}
-    "#]]);
+    "#]],
+    );
 }
