@@ -1,6 +1,6 @@
 use std::{path::PathBuf, time::Duration};
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, builder::NonEmptyStringValueParser, value_parser};
 use cycod_engine::{
     catalog::{Scope, Scopes},
     definition::Host,
@@ -29,7 +29,12 @@ pub(crate) fn command() -> Command {
         .arg(option("env", "NAME=VALUE", "Give the program this variable").action(ArgAction::Append))
         .arg(option("cwd", "DIR", "Start the program in this directory"))
         .arg(option("timeout", "MS", "Give each call at most this long").value_parser(value_parser!(u64).range(1..)))
-        .arg(option("tools", "NAMES", "Take only these of its tools").value_delimiter(',').action(ArgAction::Append))
+        .arg(
+            option("tools", "NAMES", "Take only these of its tools")
+                .value_parser(NonEmptyStringValueParser::new())
+                .value_delimiter(',')
+                .action(ArgAction::Append),
+        )
         .arg(Arg::new("override").long("override").action(ArgAction::SetTrue).help("Replace the server of this name"));
     with_scope(command)
 }
