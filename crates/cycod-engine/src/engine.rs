@@ -19,6 +19,7 @@ pub struct Engine {
     pub(crate) scripts: JavaScript,
     grants: Vec<Grant>,
     remotes: Option<Arc<dyn Remotes>>,
+    absent: Vec<(String, Refusal)>,
     pool: Option<Arc<Pool>>,
 }
 
@@ -45,6 +46,7 @@ impl Engine {
             scripts: JavaScript::default(),
             grants: Vec::new(),
             remotes: None,
+            absent: Vec::new(),
             pool: None,
         }
     }
@@ -58,6 +60,11 @@ impl Engine {
     pub fn adopt(&mut self, remotes: Arc<dyn Remotes>, tools: impl IntoIterator<Item = Adopted>) {
         self.catalog.adopt(tools);
         self.remotes = Some(remotes);
+    }
+
+    /// Says why no tool whose name begins with `prefix` is here; what is said first counts.
+    pub fn absent(&mut self, prefix: String, why: Refusal) {
+        self.absent.push((prefix, why));
     }
 
     /// Starts shells ahead, for a program that runs many tools.
@@ -78,11 +85,16 @@ impl Engine {
     /// The entry that `name` leads to.
     ///
     /// # Errors
-    /// When there is none, with the name that was probably meant.
+    /// When there is none, with the reason if it is known, else with the name that was probably meant.
     pub fn entry(&self, name: &str, filter: ScopeFilter) -> Result<Entry, EngineError> {
-        self.catalog
-            .find(name, filter)
-            .ok_or_else(|| EngineError::Unknown { name: name.to_owned(), suggestion: self.catalog.suggest(name) })
+        self.catalog.find(name, filter).ok_or_else(|| {
+            let begins =
+                |prefix: &str| name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
+            match self.absent.iter().find(|(prefix, _)| begins(prefix)) {
+                Some((_, why)) => EngineError::Absent(Box::new(why.clone())),
+                None => EngineError::Unknown { name: name.to_owned(), suggestion: self.catalog.suggest(name) },
+            }
+        })
     }
 
     /// Loads a tool with its source.

@@ -12,6 +12,9 @@ pub enum EngineError {
         /// The name that was probably meant.
         suggestion: Option<String>,
     },
+    /// No tool has the name, and it is known why.
+    #[error("{}", .0.why)]
+    Absent(Box<Refusal>),
     /// The tool's file is wrong, or its name is taken twice.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -28,6 +31,7 @@ impl EngineError {
                     None => refusal.attempt("cycod tool list"),
                 }
             }
+            Self::Absent(refusal) => *refusal,
             Self::Load(error) => {
                 let (LoadError::Broken { name, .. } | LoadError::Changed { was: name, .. }) = &error;
                 let name = name.clone();

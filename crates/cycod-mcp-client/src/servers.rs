@@ -109,6 +109,11 @@ impl Servers {
         self.shared.snapshots.last_met(&self.slots.get(name)?.server)
     }
 
+    /// Whether a server was ever met as it is configured now, so that its tools are known.
+    pub fn is_known(&self, name: &str) -> bool {
+        self.slots.get(name).is_some_and(|slot| self.shared.snapshots.load(&slot.server).is_some())
+    }
+
     /// Meets a server and tells what it is and offers.
     ///
     /// # Errors

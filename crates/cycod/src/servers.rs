@@ -2,26 +2,93 @@
 
 use std::sync::Arc;
 
-use cycod_engine::{Engine, definition::Host};
+use cycod_engine::{
+    Engine,
+    catalog::ScopeFilter,
+    definition::Host,
+    diagnostic::{Refusal, closest},
+};
 use cycod_mcp_client::Servers;
+use cycod_settings::{Problem, Servers as Configured};
 
-use crate::person::Terminal;
+use crate::{person::Terminal, printer::Printer, standing::shown_path};
 
 /// Opens the place where `host` stands, with the tools of the servers that are configured there.
 ///
-/// Nothing is started, but for a server that was never met: when one of `words`, which were typed, can only be one of its
-/// tools, it is met now.
+/// Nothing is started, but for a server whose tools are not known: when one of `words`, which were typed, can only be one
+/// of them, it is met now.
 pub(crate) fn open(host: Host, words: &[String]) -> Engine {
     let mut engine = Engine::open(host);
-    if let Some(servers) = Servers::of(&engine, Arc::new(Terminal)) {
-        for server in servers.iter().filter(|server| servers.last_met(&server.name).is_none()) {
-            let prefix = format!("mcp_{}_", server.name).to_ascii_lowercase();
-            if words.iter().any(|word| word.to_ascii_lowercase().starts_with(&prefix)) {
-                // Why it failed is said when the tool is not found.
-                drop(servers.visit(&server.name));
+    let configured = Configured::load(engine.catalog().scopes());
+    let is_typed = |prefix: &str| words.iter().any(|word| word.to_ascii_lowercase().starts_with(prefix));
+    let active: Vec<_> = configured.active().cloned().collect();
+    if !active.is_empty() {
+        let home = engine.catalog().scopes().user_directory();
+        let servers = Arc::new(Servers::new(active, Arc::clone(engine.host()), home, Arc::new(Terminal)));
+        for server in servers.iter().filter(|server| !servers.is_known(&server.name)) {
+            let prefix = prefix(&server.name);
+            if is_typed(&prefix)
+                && let Err(refusal) = servers.visit(&server.name)
+            {
+                engine.absent(prefix, refusal);
             }
         }
         servers.adopt_into(&mut engine);
     }
+    let off = configured.servers.iter().filter(|server| !server.entry.enabled).map(|server| &server.name);
+    for name in off.chain(configured.problems.iter().filter_map(|problem| problem.server.as_ref())) {
+        if configured.active().all(|server| !server.name.eq_ignore_ascii_case(name)) {
+            engine.absent(prefix(name), unusable(&configured, name, engine.host()));
+        }
+    }
+    if let Some(problem) = file_problem(&configured) {
+        let why = format!("no server is known that has this tool; {}", told(problem, engine.host()));
+        engine.absent("mcp_".to_owned(), Refusal::new("unknown-server", why).attempt("mend the file"));
+    }
     engine
+}
+
+/// How the names of a server's tools begin.
+fn prefix(server: &str) -> String {
+    format!("mcp_{server}_").to_ascii_lowercase()
+}
+
+/// Warns of what keeps configured servers from being used.
+pub(crate) fn warn_of_mistakes(configured: &Configured, host: &Host, printer: &mut Printer) {
+    for problem in configured.problems.iter().filter(|problem| !problem.is_warning) {
+        printer.warn(&told(problem, host));
+    }
+}
+
+/// What is wrong in a file of servers, and where.
+pub(crate) fn told(problem: &Problem, host: &Host) -> String {
+    problem.to_string().replace(&problem.path.display().to_string(), &shown_path(&problem.path, host))
+}
+
+fn file_problem(configured: &Configured) -> Option<&Problem> {
+    configured.problems.iter().find(|problem| problem.server.is_none() && !problem.is_warning)
+}
+
+/// Why no server of a name can be used.
+pub(crate) fn unusable(configured: &Configured, name: &str, host: &Host) -> Refusal {
+    let refusal = |why: String| Refusal::new("unknown-server", why).place(name);
+    if let Some(server) = configured.find(name, ScopeFilter::Any).filter(|server| !server.entry.enabled) {
+        let path = shown_path(&server.origin.path, host);
+        return refusal(format!("the server `{name}` is switched off: {path}:{}", server.origin.line))
+            .attempt("take `enabled: false` out of its entry");
+    }
+    let is_of = |problem: &&Problem| {
+        !problem.is_warning && problem.server.as_ref().is_some_and(|server| server.eq_ignore_ascii_case(name))
+    };
+    if let Some(problem) = configured.problems.iter().find(is_of) {
+        return refusal(told(problem, host)).attempt("mend its entry in the file");
+    }
+    let broken = configured.problems.iter().filter_map(|problem| problem.server.as_deref());
+    if let Some(near) = closest(name, configured.servers.iter().map(|server| server.name.as_str()).chain(broken)) {
+        return refusal(format!("no server is called `{name}`")).attempt(format!("did you mean `{near}`?"));
+    }
+    if let Some(problem) = file_problem(configured) {
+        return refusal(format!("no server is called `{name}`; {}", told(problem, host))).attempt("mend the file");
+    }
+    refusal(format!("no server is called `{name}`")).attempt("cycod mcp list")
 }

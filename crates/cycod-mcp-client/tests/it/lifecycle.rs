@@ -24,6 +24,7 @@ fn a_server_that_does_not_start_says_why_and_harms_nobody() {
     assert_eq!(text(&call(&servers, "hello").unwrap()), "hello Ada");
     assert!(servers.last_met("bad").unwrap().failure.unwrap().contains("database"));
     assert_eq!(servers.last_met("test").unwrap().failure, None);
+    assert!(servers.is_known("test") && !servers.is_known("bad"));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use cycod_engine::{
     definition::{Host, Platform, ToolName},
     diagnostic::closest,
 };
+use cycod_settings::Servers;
 use serde_json::Value;
 
 use crate::{
@@ -14,6 +15,7 @@ use crate::{
     command_error::CommandError,
     printer::DIM,
     scope::{scope, with_scope},
+    servers::warn_of_mistakes,
     standing::{entry_json, notes, shown_path, tags},
     table::{Cell, Table},
     yaml_text::yaml_text,
@@ -57,6 +59,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     };
     let catalog = context.engine.catalog();
     let host = context.engine.host();
+    if catalog.scopes().admits(asked.scope, Scope::Mcp) {
+        warn_of_mistakes(&Servers::load(catalog.scopes()), host, &mut context.printer);
+    }
     for (path, error) in catalog.problems() {
         context.printer.warn(&format!("cannot list `{}`: {error}", shown_path(path, host)));
     }
@@ -188,6 +193,11 @@ fn table<'a>(entries: &'a [Entry], host: &Host) -> Table<'a> {
 
 /// Why the list is empty, and how to go on.
 fn nothing(asked: &Asked<'_>, is_empty: bool, catalog: &cycod_engine::catalog::Catalog, host: &Host) -> String {
+    if asked.scope == ScopeFilter::Only(Scope::Mcp) && catalog.entries().iter().all(|entry| entry.scope != Scope::Mcp) {
+        return "no tools of MCP servers are known; a server is met, and its tools listed, with `cycod mcp test SERVER`; \
+                see: cycod mcp list"
+            .to_owned();
+    }
     if is_empty {
         let place = shown_path(&catalog.scopes().written(Scope::Local), host);
         return format!("no tools here yet; add one with `cycod tool add NAME --editor`, or put a file into {place}");

@@ -73,6 +73,52 @@ fn a_server_that_fails_says_why() {
 }
 
 #[test]
+fn a_tool_that_cannot_be_known_says_what_keeps_its_server_away() {
+    let place = with_server(&["crashes"]);
+    place.write(".cycod/mcp.json", r#"{"mcpServers": {"theirs": {"command": "x", "env": {"TOKEN": "hush"}}}}"#);
+    place.tool("local", "description: A tool of this project\nbash: echo\n");
+    let refused = |tool: &str, code: &str, why: &str| {
+        let (_, err) = cycod(&place, 1, &["tool", "run", tool]);
+        assert!(err.contains(&format!("error[{code}]")) && err.contains(why), "{err}");
+        err
+    };
+    // What failed once is tried again.
+    refused("mcp_test_hello", "remote-unreachable", "cannot find the database");
+    refused("mcp_test_hello", "remote-unreachable", "cannot find the database");
+    let err = refused("mcp_theirs_x", "server-not-accepted", "cycod mcp accept theirs");
+    assert!(!err.contains("hush"), "{err}");
+    let (out, _) = cycod(&place, 1, &["tool", "run", "mcp_test_hello", "--format", "json"]);
+    let result: Json = serde_json::from_str(&out).unwrap();
+    assert_eq!(result["refusal"]["code"], "remote-unreachable");
+
+    place.write(".cycod/mcp.json", r#"{"mcpServers": {"off": {"command": "x", "enabled": false}, "bad": {"url": 7}}}"#);
+    refused("mcp_off_x", "unknown-server", "is switched off: .cycod/mcp.json:1");
+    refused("mcp_bad_x", "unknown-server", ".cycod/mcp.json:1:75: server `bad`: `url` needs a text, not a number");
+    refused("mcp_tset_x", "unknown-tool", "no tool is called `mcp_tset_x`");
+    for command in ["test", "get", "accept", "login", "remove"] {
+        let (_, err) = cycod(&place, 1, &["mcp", command, "bad"]);
+        assert!(err.contains("error[unknown-server]: .cycod/mcp.json:1:75: server `bad`"), "{command}: {err}");
+    }
+    let (_, err) = cycod(&place, 1, &["mcp", "test", "off"]);
+    assert!(err.contains("is switched off"), "{err}");
+
+    place.write(".cycod/mcp.json", "{");
+    refused("mcp_theirs_x", "unknown-server", ".cycod/mcp.json:1:2: the file ends here");
+    let (out, err) = cycod(&place, 0, &["tool", "list"]);
+    assert!(out.contains("local") && err.contains("warning: .cycod/mcp.json:1:2"), "{out}{err}");
+    let (_, err) = cycod(&place, 0, &["tool", "list", "--scope", "mcp"]);
+    assert!(err.contains("cycod mcp test SERVER"), "{err}");
+}
+
+#[test]
+fn an_address_where_nobody_listens_says_why_it_is_not_reached() {
+    let place = Place::new();
+    cycod(&place, 0, &["mcp", "add", "web", "--url", "http://127.0.0.1:1/mcp"]);
+    let (_, err) = cycod(&place, 1, &["mcp", "test", "web"]);
+    assert!(err.contains("Connection refused") && err.contains("try: cycod mcp get web"), "{err}");
+}
+
+#[test]
 fn a_change_is_shown_and_accepted() {
     let elsewhere = Place::new();
     let state = elsewhere.home().join("state");
@@ -102,10 +148,13 @@ fn a_project_s_server_needs_consent() {
     let (_, err) = cycod(&place, 1, &["mcp", "test", "theirs"]);
     assert!(err.contains("error[server-not-accepted]") && err.contains("server.py plain"), "{err}");
     cycod(&place, 1, &["mcp", "accept", "theirs"]);
-    let (out, _) = cycod(&place, 0, &["mcp", "accept", "theirs", "--all"]);
-    assert!(out.contains("server.py plain"), "{out}");
+    let (out, err) = cycod(&place, 0, &["mcp", "accept", "theirs", "--all"]);
+    assert!(out.contains("server.py plain") && err.contains("Accepted the server `theirs`"), "{out}{err}");
     let (out, _) = cycod(&place, 0, &["tool", "run", "mcp_theirs_other"]);
     assert_eq!(out, "fine");
+    place.write(".cycod/mcp.json", r#"{"mcpServers": {"web": {"url": "http://x", "headers": {"Key": "${HOME}"}}}}"#);
+    let (out, _) = cycod(&place, 1, &["mcp", "accept", "web"]);
+    assert!(out.contains("would reach\n    http://x\n") && out.contains("Key: ${HOME}"), "{out}");
 }
 
 #[test]

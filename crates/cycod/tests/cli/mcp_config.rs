@@ -102,7 +102,7 @@ fn what_came_with_a_project_is_told_from_what_its_user_added() {
         exit: 0
         --- stdout
         NAME    SCOPE  HOW
-        theirs  local  not accepted - curl x\u{1b}[2K
+        theirs  local  not accepted - curl 'x\u{1b}[2K'
         mine    local  ls
         theirs (local scope, .cycod/mcp.json:2)
           command: curl
@@ -164,8 +164,9 @@ cycod mcp import zed"#,
           try it: cycod mcp test a
         error: server `A` is already there: .cycod/mcp.json
           give --override to replace it
-        error: no server is called `b`
+        error[unknown-server]: no server is called `b`
           did you mean `a`?
+          more: cycod explain unknown-server
         error: the user scope has no server `a`
           the local scope has one: .cycod/mcp.json
         error: removing the local server `a`: .cycod/mcp.json needs a yes, and nobody can be asked

@@ -1,12 +1,17 @@
 use std::io::IsTerminal;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use cycod_engine::catalog::ScopeFilter;
+use cycod_engine::{catalog::ScopeFilter, diagnostic::visible};
 use cycod_mcp_client::Proposal;
-use cycod_settings::{Consents, Servers};
+use cycod_settings::{Consents, Server, Servers, Transport};
 
-use super::test::servers;
-use crate::{cli::Context, command_error::CommandError, editor::ask};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    commands::mcp::{get::keys, usable},
+    editor::ask,
+    store::shown,
+};
 
 /// `cycod mcp accept`.
 pub(crate) fn command() -> Command {
@@ -22,15 +27,17 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let name = matches.get_one::<String>("server").expect("clap requires it");
     let named: Vec<&String> = matches.get_many::<String>("tools").into_iter().flatten().collect();
     let all = matches.get_flag("all");
-    consent(context, name, all)?;
-
-    let servers = servers(context, name)?;
+    let has_consented = consent(context, name, all)?;
+    let servers = usable(context, name)?;
     let mut proposals = servers.proposals(name)?;
     if let Some(unknown) = named.iter().find(|tool| proposals.iter().all(|proposal| proposal.tool != ***tool)) {
         return Err(CommandError::failure(format!("`{unknown}` of the server `{name}` does not wait to be accepted"))
             .hint(format!("cycod mcp test {name}")));
     }
     proposals.retain(|proposal| named.is_empty() || named.iter().any(|tool| **tool == proposal.tool));
+    if proposals.is_empty() && has_consented {
+        return Ok(0);
+    }
     if proposals.is_empty() {
         context.printer.say(&format!("nothing of the server `{name}` waits to be accepted"));
         return Ok(0);
@@ -48,18 +55,30 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     Ok(0)
 }
 
-/// Shows how a server that somebody else configured is started, and asks whether it may be.
-fn consent(context: &mut Context, name: &str, all: bool) -> Result<(), CommandError> {
+/// Shows how a server that somebody else configured is started, and asks whether it may be; returns whether it was asked.
+fn consent(context: &mut Context, name: &str, all: bool) -> Result<bool, CommandError> {
     let scopes = context.engine.catalog().scopes().clone();
     let configured = Servers::load(&scopes);
-    let Some(server) = configured.find(name, ScopeFilter::Any).filter(|server| !server.is_ours) else { return Ok(()) };
-    let place = format!("{}:{}", server.origin.path.display(), server.origin.line);
-    let command = server.entry.transport.in_full();
-    context.printer.data(format!("{name} ({place}) would be:\n    {command}\n").as_bytes());
-    if !all {
-        agree(context, "Let it? [y/n] ", &format!("cycod mcp accept {name} --all"))?;
+    let waits = |server: &&Server| !server.is_ours && server.entry.enabled;
+    let Some(server) = configured.find(name, ScopeFilter::Any).filter(waits) else {
+        return Ok(false);
+    };
+    let place = format!("{}:{}", shown(&server.origin.path, context.engine.host()), server.origin.line);
+    let (does, asked) = match &server.entry.transport {
+        Transport::Stdio { .. } => ("start", "Let it be started? [y/n] "),
+        Transport::Http { .. } => ("reach", "Let it be reached? [y/n] "),
+    };
+    let how = server.entry.transport.in_full();
+    context.printer.line(&format!("{place}: the server `{name}` would {does}\n    {how}"));
+    for line in keys(&server.entry, &["type", "command", "args", "env", "url"]) {
+        context.printer.line(&visible(&format!("  {line}")));
     }
-    Consents::open(&scopes).give(server).map_err(|error| CommandError::failure(error.to_string()))
+    if !all {
+        agree(context, asked, &format!("cycod mcp accept {name} --all"))?;
+    }
+    Consents::open(&scopes).give(server).map_err(|error| CommandError::failure(error.to_string()))?;
+    context.printer.say(&format!("Accepted the server `{name}`"));
+    Ok(true)
 }
 
 fn agree(context: &mut Context, question: &str, instead: &str) -> Result<(), CommandError> {

@@ -1,6 +1,6 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::diagnostic::visible;
-use cycod_settings::{Servers, masked, to_json};
+use cycod_settings::{Entry, Servers, masked, to_json};
 use serde_json::Value;
 
 use crate::{
@@ -34,15 +34,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let origin = &server.origin;
     let mut lines =
         vec![format!("{} ({} scope, {}:{})", server.name, origin.scope, shown(&origin.path, host), origin.line)];
-    for (key, value) in masked(&server.entry).to_json().as_object().into_iter().flatten() {
-        match value {
-            Value::Object(pairs) => {
-                lines.push(format!("  {key}:"));
-                lines.extend(pairs.iter().map(|(name, value)| format!("    {name}: {}", plain(value))));
-            }
-            value => lines.push(format!("  {key}: {}", plain(value))),
-        }
-    }
+    lines.extend(keys(&masked(&server.entry), &[]));
     if let Some(path) = &server.shadowed_by {
         lines.push(format!("  another server of this name comes before it: {}", shown(path, host)));
     }
@@ -58,8 +50,24 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     Ok(0)
 }
 
+/// The keys of an entry as people read them, without those that are shown otherwise.
+pub(super) fn keys(entry: &Entry, shown: &[&str]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (key, value) in entry.to_json().as_object().into_iter().flatten() {
+        match value {
+            _ if shown.contains(&key.as_str()) => {}
+            Value::Object(pairs) => {
+                lines.push(format!("  {key}:"));
+                lines.extend(pairs.iter().map(|(name, value)| format!("    {name}: {}", plain(value))));
+            }
+            value => lines.push(format!("  {key}: {}", plain(value))),
+        }
+    }
+    lines
+}
+
 /// A value as people read it: a list of words as a command line.
-fn plain(value: &Value) -> String {
+pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(items) => {

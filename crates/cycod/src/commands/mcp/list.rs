@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 use crate::{
     cli::Context,
     command_error::CommandError,
+    commands::mcp::get::plain,
     printer::{DIM, WARNING},
     scope::{scope, with_scope},
+    servers::told,
     store::shown,
     table::{Cell, Table},
 };
@@ -31,8 +33,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     all.servers.retain(|server| scopes.admits(filter, server.origin.scope));
     all.problems.retain(|problem| scopes.admits(filter, problem.scope));
     for problem in &all.problems {
-        let path = problem.path.display().to_string();
-        context.printer.warn(&problem.to_string().replace(&path, &shown(&problem.path, host)));
+        context.printer.warn(&told(problem, host));
     }
     match matches.get_one::<String>("format").map(String::as_str) {
         Some("json") => {
@@ -68,7 +69,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             context.printer.data(table.render(width, colour).as_bytes());
         }
     }
-    if all.servers.is_empty() {
+    if all.servers.is_empty() && all.problems.is_empty() {
         let place = if filter == ScopeFilter::Any { " here" } else { " in this scope" };
         context.printer.say(&format!(
             "no MCP servers{place} yet; add one with `cycod mcp add`, or see what other programs know: cycod mcp import"
@@ -90,7 +91,7 @@ fn how(server: &Server, host: &Host) -> Cell<'static> {
         notes.push("not accepted".to_owned());
     }
     let how = match masked(&server.entry).transport {
-        Transport::Stdio { command, args, .. } => [vec![command], args].concat().join(" "),
+        Transport::Stdio { command, args, .. } => plain(&json!([vec![command], args].concat())),
         Transport::Http { url, .. } => url,
     };
     let notes = notes.join("; ");

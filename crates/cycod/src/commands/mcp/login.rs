@@ -8,8 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::diagnostic::visible;
 use cycod_mcp_client::Identity;
 
-use super::test::servers;
-use crate::{cli::Context, command_error::CommandError};
+use crate::{cli::Context, command_error::CommandError, commands::mcp::usable};
 
 /// `cycod mcp login`.
 pub(crate) fn command() -> Command {
@@ -29,7 +28,7 @@ pub(crate) fn command() -> Command {
 /// Logs in to a server, or out.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("server").expect("clap requires it");
-    let servers = servers(context, name)?;
+    let servers = usable(context, name)?;
     if matches.get_flag("forget") {
         let said = if servers.logout(name)? { "Forgot the login" } else { "there was no login" };
         context.printer.say(&format!("{said} of the server `{name}`"));

@@ -13,7 +13,7 @@ mod serve_http;
 pub(crate) mod test;
 pub(crate) mod uninstall;
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use cycod_engine::{
     Engine,
@@ -21,9 +21,10 @@ use cycod_engine::{
     definition::Host,
     diagnostic::closest,
 };
+use cycod_mcp_client::Servers as Connections;
 use cycod_settings::{FileError, McpHost, Server, Servers};
 
-use crate::{command_error::CommandError, store::shown};
+use crate::{cli::Context, command_error::CommandError, person::Terminal, servers::unusable, store::shown};
 
 /// The one scope that something is written to.
 fn written_scope(asked: Option<ScopeFilter>, by_default: Scope) -> Result<Scope, CommandError> {
@@ -38,7 +39,7 @@ fn written_scope(asked: Option<ScopeFilter>, by_default: Scope) -> Result<Scope,
 
 /// Forgets what was accepted of a server: its user has just written another into the file, or none.
 fn forget(scopes: &Scopes, name: &str, path: &Path) -> Result<(), CommandError> {
-    Ok(cycod_mcp_client::Servers::forget(scopes.user_directory(), name, path)?)
+    Ok(Connections::forget(scopes.user_directory(), name, path)?)
 }
 
 /// The server that a name leads to; one that is only in another scope, or is wrong, is told.
@@ -54,22 +55,21 @@ fn server<'a>(
     if let Some(server) = asked.find(of_name) {
         return Ok(server);
     }
-    let is_broken = |server: &String| server.eq_ignore_ascii_case(name);
-    if let Some(problem) = servers.problems.iter().find(|problem| problem.server.as_ref().is_some_and(is_broken)) {
-        return Err(CommandError::failure(
-            problem.to_string().replace(&problem.path.display().to_string(), &shown(&problem.path, host)),
-        ));
-    }
     if let (ScopeFilter::Only(scope), Some(other)) = (filter, servers.servers.iter().find(of_name)) {
         let path = shown(&other.origin.path, host);
         return Err(CommandError::failure(format!("the {scope} scope has no server `{name}`"))
             .hint(format!("the {} scope has one: {path}", other.origin.scope)));
     }
-    let error = CommandError::failure(format!("no server is called `{name}`"));
-    Err(match closest(name, servers.servers.iter().map(|server| server.name.as_str())) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error.hint("see: cycod mcp list"),
-    })
+    Err(unusable(servers, name, host).into())
+}
+
+/// The servers that are switched on, one of which has the name.
+fn usable(context: &Context, name: &str) -> Result<Arc<Connections>, CommandError> {
+    let engine = &context.engine;
+    let configured = Servers::load(engine.catalog().scopes());
+    let is_on = configured.active().any(|server| server.name.eq_ignore_ascii_case(name));
+    let servers = Connections::of(engine, Arc::new(Terminal)).filter(|_| is_on);
+    servers.ok_or_else(|| unusable(&configured, name, engine.host()).into())
 }
 
 /// The host of a name.

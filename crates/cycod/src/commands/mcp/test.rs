@@ -1,14 +1,12 @@
-use std::sync::Arc;
-
 use anstyle::Style;
 use clap::{Arg, ArgMatches, Command};
-use cycod_mcp_client::{Servers, Visit};
+use cycod_mcp_client::Visit;
 use serde_json::json;
 
 use crate::{
     cli::Context,
     command_error::CommandError,
-    person::Terminal,
+    commands::mcp::usable,
     printer::{ERROR, WARNING},
     table::{Cell, Table},
 };
@@ -25,7 +23,11 @@ pub(crate) fn command() -> Command {
 /// Meets a server and shows what it is and offers.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("server").expect("clap requires it");
-    let visit = servers(context, name)?.visit(name)?;
+    let visit = usable(context, name)?.visit(name).map_err(|refusal| match &refusal.attempt {
+        // That is being done.
+        Some(attempt) if attempt.starts_with("cycod mcp test ") => refusal.attempt(format!("cycod mcp get {name}")),
+        _ => refusal,
+    })?;
     let printer = &mut context.printer;
     if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
         printer.line(&format!("{:#}", to_json(name, &visit)));
@@ -70,15 +72,6 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         printer.say(&format!("see what has changed: cycod mcp accept {name}"));
     }
     Ok(0)
-}
-
-/// The servers that are configured, when there is one.
-pub(super) fn servers(context: &mut Context, name: &str) -> Result<Arc<Servers>, CommandError> {
-    Servers::of(&context.engine, Arc::new(Terminal)).ok_or_else(|| {
-        let mut error = CommandError::failure(format!("no server is called `{name}`: none is configured"));
-        error.code = Some("unknown-server");
-        error.hint("cycod mcp add NAME -- COMMAND")
-    })
 }
 
 fn to_json(name: &str, visit: &Visit) -> serde_json::Value {
