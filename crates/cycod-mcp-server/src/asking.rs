@@ -13,8 +13,8 @@ use rmcp::model::{
 };
 use serde_json::{Value as Json, json};
 
-/// The key of the question whether a tool may run.
-pub(crate) const APPROVAL: &str = "approval";
+/// The key of the question whether a tool may run; no question of a tool can be called so.
+pub(crate) const APPROVAL: &str = "cycod/approval";
 
 /// The most of a command that is shown to the person who is asked, in bytes. More would hide what comes after it.
 const MOST_SHOWN: usize = 4 * 1024;
@@ -156,7 +156,7 @@ fn said(content: &Json) -> Option<String> {
 fn approval_text(plan: &Plan, preview: &Preview, decision: &Decision) -> String {
     let tool = plan.tool();
     let mut text = format!("May `{}` run?\n\n", tool.name);
-    for command in preview.commands() {
+    for command in preview.everything() {
         for line in visible(&shortened(&command)).lines() {
             let _ = writeln!(text, "    {line}");
         }

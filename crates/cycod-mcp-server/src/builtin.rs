@@ -133,13 +133,6 @@ struct Named {
     timeout_ms: Option<u64>,
 }
 
-#[derive(Deserialize)]
-struct Look {
-    output: String,
-    #[serde(flatten)]
-    view: View,
-}
-
 /// Carries one of them out.
 pub(crate) async fn call(
     builtin: Builtin,
@@ -149,9 +142,9 @@ pub(crate) async fn call(
     caller: &Caller<'_>,
     principal: &str,
 ) -> Result<CallToolResponse, ErrorData> {
-    let arguments = Json::Object(request.arguments.unwrap_or_default());
+    let arguments = request.arguments.unwrap_or_default();
     let called = match builtin {
-        Builtin::Start => match read::<Start>(arguments) {
+        Builtin::Start => match read::<Start>(Json::Object(arguments)) {
             Ok(start) => {
                 let Some(tool) = stock.tool(&start.tool).filter(|tool| tool.offer == Offer::Tool) else {
                     let why = format!("there is no tool `{}`", start.tool);
@@ -169,23 +162,26 @@ pub(crate) async fn call(
             }
             Err(refusal) => Err(refusal),
         },
-        Builtin::Output => match read::<Look>(arguments) {
-            Ok(look) => {
+        Builtin::Output => match read_look(arguments) {
+            Ok((output, view)) => {
                 let (shared, cap) = (Arc::clone(shared), shared.options.reply_tokens);
-                blocking(move || shared.outputs.look(&look.output, &look.view, cap))
+                blocking(move || shared.outputs.look(&output, &view, cap))
                     .await?
                     .map(|text| CallToolResult::success(vec![ContentBlock::text(text)]))
             }
             Err(refusal) => Err(refusal),
         },
-        Builtin::Status | Builtin::Wait | Builtin::Cancel => match read::<Named>(arguments) {
+        Builtin::Status | Builtin::Wait | Builtin::Cancel => match read::<Named>(Json::Object(arguments)) {
             Ok(named) => match shared.handles.get(&named.run, principal) {
                 Some(handle) => {
                     match builtin {
                         Builtin::Cancel => handle.set(State::Cancelled),
                         Builtin::Wait => {
                             let longest = named.timeout_ms.unwrap_or(WAIT).min(LONGEST_WAIT);
-                            handle.wait(Duration::from_millis(longest)).await;
+                            tokio::select! {
+                                () = handle.wait(Duration::from_millis(longest)) => {}
+                                () = caller.gone() => {}
+                            }
                         }
                         _ => {}
                     }
@@ -198,6 +194,12 @@ pub(crate) async fn call(
         },
     };
     Ok(called.unwrap_or_else(|refusal| reply::refused(&refusal)).into())
+}
+
+/// Reads which output to look into, and how. Not as one value: of a flattened one, names that nobody knows are ignored.
+fn read_look(mut arguments: JsonObject) -> Result<(String, View), Refusal> {
+    let output = read(arguments.remove("output").unwrap_or_default())?;
+    Ok((output, read(Json::Object(arguments))?))
 }
 
 fn read<T: DeserializeOwned>(arguments: Json) -> Result<T, Refusal> {

@@ -493,7 +493,7 @@ fn texts(arguments: JsonObject) -> Result<Vec<(String, Given)>, ErrorData> {
 fn explained(stock: &Stock, tool: &Arc<Definition>, arguments: Vec<(String, Given)>) -> Result<String, Refusal> {
     use std::fmt::Write as _;
     let engine = &stock.engine;
-    let plan = engine.plan(tool, arguments, None).map_err(|error| error.into_refusal(tool.name.as_str()))?;
+    let plan = engine.plan_unasked(tool, arguments, None).map_err(|error| error.into_refusal(tool.name.as_str()))?;
     let preview = engine.preview(&plan);
     let given = cycod_engine::mask(&plan.call.arguments_json(), &plan.call.secrets());
     let mut text = format!("Call the tool `{}` with these arguments:\n\n{given}\n", tool.name);

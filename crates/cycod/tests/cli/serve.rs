@@ -318,7 +318,7 @@ fn a_call_that_is_under_way_is_answered_after_the_end_of_the_input() {
 const WIPE: &str = "description: Wipes\nbash: touch {FILE}\ntags: [write]\nparameters:\n  FILE: {type: string, description: What, required: true}\n";
 
 fn approval(yes: bool) -> Value {
-    json!({"approval": {"action": "accept", "content": {"approve": yes}}})
+    json!({"cycod/approval": {"action": "accept", "content": {"approve": yes}}})
 }
 
 #[test]
@@ -341,7 +341,7 @@ fn approval_is_asked_of_whoever_can_be_asked() {
         let question = client.wait(|message| message["method"] == "elicitation/create");
         let message = question["params"]["message"].as_str().expect("a message");
         assert!(message.contains("touch b") && message.contains("wipe"), "{message}");
-        let answer = approval(yes)["approval"].take();
+        let answer = approval(yes)["cycod/approval"].take();
         client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
         assert_eq!(client.answer(id)["result"]["isError"], !yes);
         assert_eq!(wiped("b"), yes);
@@ -402,6 +402,68 @@ fn an_approval_is_good_for_one_call() {
     let answer = call(&mut client, "c", &state, &yes);
     assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
     assert!(!place.project().join("b").exists() && !place.project().join("c").exists());
+}
+
+#[test]
+fn an_approval_does_not_outlive_what_was_approved() {
+    let place = Place::with_tool("wipe", WIPE);
+    let mut client = Client::modern(&place, &[], json!({"elicitation": {"form": {}}}));
+    let mut params = json!({"name": "wipe", "arguments": {"FILE": "a"}});
+    params["requestState"] = client.ask("tools/call", params.clone())["result"]["requestState"].take();
+    params["inputResponses"] = approval(true);
+    place.tool("wipe", &WIPE.replace("touch {FILE}", "touch {FILE} {FILE}2"));
+    std::thread::sleep(Duration::from_millis(600));
+    let mut asked = client.ask("tools/call", params.clone());
+    params["inputResponses"].take();
+    for _ in 0..2 {
+        assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+        params["requestState"] = asked["result"]["requestState"].take();
+        asked = client.ask("tools/call", params.clone());
+    }
+    assert!(!place.project().join("a").exists());
+}
+
+#[test]
+fn an_answer_is_good_for_its_question_only() {
+    let place = Place::with_tool(
+        "greet",
+        "description: Greets\nbash: echo {name} {approval}\ntags: [read]\nasks:\n  who: {person: Who?, fields: {name: {required: true}}}\n  approval: {person: 'Greet {name}?'}\n",
+    );
+    let mut client = Client::modern(&place, &[], json!({"elicitation": {"form": {}}}));
+    let accept = |content: Value| json!({"action": "accept", "content": content});
+    let mut params = json!({"name": "greet", "arguments": {}});
+
+    // Nothing is answered before it is asked.
+    params["inputResponses"] = json!({"who": accept(json!({"name": "ada"})), "approval": accept(json!({}))});
+    let mut asked = client.ask("tools/call", params.clone());
+    assert!(asked["result"]["inputRequests"].get("who").is_some(), "{asked}");
+
+    params["requestState"] = asked["result"]["requestState"].take();
+    let mut asked = client.ask("tools/call", params.clone());
+    assert_eq!(asked["result"]["inputRequests"]["approval"]["params"]["message"], "Greet ada?", "{asked}");
+
+    // What was answered is not changed by the answer to what follows from it.
+    params["requestState"] = asked["result"]["requestState"].take();
+    params["inputResponses"] = json!({"who": accept(json!({"name": "eve"})), "approval": accept(json!({}))});
+    let greeted = client.ask("tools/call", params);
+    assert_eq!(text(&greeted["result"]), "ada true\n", "{greeted}");
+}
+
+#[test]
+fn an_approval_shows_no_secret_and_holds_in_a_directory_of_the_run() {
+    let place = Place::with_tool(
+        "keep",
+        "description: Keeps\nbash: 'echo \"$KEY\" > {TEMP}/key; touch {NAME}'\ntags: [write]\nresources: {cleanup: [{final-command: rm -f spare}]}\nenvironment: {variables: {KEY: '{KEY}'}}\nparameters:\n  KEY: {description: A key, required: true, sensitive: true}\n  NAME: {description: A name, required: true}\n",
+    );
+    let mut client = Client::modern(&place, &[], json!({"elicitation": {"form": {}}}));
+    let mut params = json!({"name": "keep", "arguments": {"KEY": "say \"hunter2\"\\\n", "NAME": "kept"}});
+    let mut asked = client.ask("tools/call", params.clone())["result"].take();
+    let message = asked["inputRequests"]["cycod/approval"]["params"]["message"].as_str().expect("a message");
+    assert!(!message.contains("hunter2") && message.contains("kept") && message.contains("rm -f spare"), "{message}");
+    params["requestState"] = asked["requestState"].take();
+    params["inputResponses"] = approval(true);
+    assert_eq!(client.ask("tools/call", params)["result"]["isError"], false);
+    assert!(place.project().join("kept").exists());
 }
 
 #[test]
@@ -509,6 +571,19 @@ fn workflows_are_prompts_and_arguments_complete() {
             json!({"ref": {"type": "ref/prompt", "name": "deploy"}, "argument": {"name": "TO", "value": "st"}}),
         );
         assert_eq!(completion["result"]["completion"]["values"], json!(["staging"]));
+    });
+}
+
+#[test]
+fn a_workflow_that_asks_is_a_prompt_too() {
+    let place = Place::with_tool(
+        "ship",
+        "description: Ships\ntags: [read]\nsteps:\n  - {name: ship, bash: 'echo shipped {sure}'}\nasks: {sure: {person: Sure?}}\n",
+    );
+    both(&place, |client| {
+        let prompt = client.ask("prompts/get", json!({"name": "ship"}));
+        let message = prompt["result"]["messages"][0]["content"]["text"].as_str();
+        assert!(message.is_some_and(|message| message.contains("echo shipped")), "{prompt}");
     });
 }
 
