@@ -17,10 +17,11 @@ use rmcp::{
         AuthClient, StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
     },
 };
+use tokio::sync::Semaphore;
 
 use crate::{
     failure,
-    handler::Handler,
+    handler::{Handler, MOST_QUESTIONS},
     http,
     lines::Lines,
     listing::{Listing, list},
@@ -76,6 +77,7 @@ impl Connection {
             server: server.name.as_str().into(),
             person: Arc::clone(&around.person),
             watch: Arc::clone(&watch),
+            questions: Arc::new(Semaphore::new(MOST_QUESTIONS)),
         };
         let mode = if legacy {
             ClientLifecycleMode::Initialize

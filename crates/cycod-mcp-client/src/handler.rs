@@ -12,11 +12,15 @@ use rmcp::{
     service::{NotificationContext, RequestContext},
 };
 use serde_json::{Value as Json, json};
+use tokio::sync::Semaphore;
 
 use crate::{
     person::{Person, ask},
     watch::Watch,
 };
+
+/// How many questions of a server may wait for the person at once; further ones are declined.
+pub(crate) const MOST_QUESTIONS: usize = 8;
 
 /// What we do when a server speaks first. It is told of nothing but forms: no model, no directories.
 #[derive(Clone)]
@@ -24,6 +28,8 @@ pub(crate) struct Handler {
     pub(crate) server: Arc<str>,
     pub(crate) person: Arc<dyn Person>,
     pub(crate) watch: Arc<Watch>,
+    /// Places for questions that wait.
+    pub(crate) questions: Arc<Semaphore>,
 }
 
 impl Handler {
@@ -33,11 +39,17 @@ impl Handler {
             // Nobody was promised that a browser is opened.
             return Ok(json!({ "action": "decline" }));
         };
+        let Ok(place) = Arc::clone(&self.questions).try_acquire_owned() else {
+            return Ok(json!({ "action": "decline" }));
+        };
         let form = serde_json::to_value(requested_schema).map_err(|error| internal(&error))?;
         let (person, server) = (Arc::clone(&self.person), Arc::clone(&self.server));
-        tokio::task::spawn_blocking(move || ask(&*person, &server, &message, form))
-            .await
-            .map_err(|error| internal(&error))
+        let asking = tokio::task::spawn_blocking(move || {
+            // The person is still asked when nobody waits for the answer any more.
+            let _place = place;
+            ask(&*person, &server, &message, form)
+        });
+        asking.await.map_err(|error| internal(&error))
     }
 }
 

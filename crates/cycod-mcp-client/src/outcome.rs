@@ -22,7 +22,7 @@ pub(crate) fn outcome(
     blocks.iter_mut().for_each(clean);
     let mut texts: Vec<String> = blocks.iter().map(shown).collect();
     if let (true, Some(structured)) = (texts.is_empty(), &result.structured_content) {
-        texts.push(structured.to_string());
+        texts.push(answer(&structured.to_string()).into_owned());
     }
     Ok(RemoteOutcome {
         output: texts.join("\n").into_bytes(),

@@ -1,4 +1,7 @@
-use std::io::{IsTerminal, Write, stderr, stdin};
+use std::{
+    io::{IsTerminal, Write, stderr, stdin},
+    sync::{Mutex, PoisonError},
+};
 
 use cycod_mcp_client::{Person, Question, Reply};
 use serde_json::{Map, Value as Json, json};
@@ -15,6 +18,9 @@ impl Person for Terminal {
     }
 
     fn answer(&self, question: &Question) -> Reply {
+        // There is one terminal: what several servers ask comes one after the other.
+        static TURN: Mutex<()> = Mutex::new(());
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let mut talk = stderr();
         _ = writeln!(talk, "The server `{}` asks: {}", question.server, question.message);
         let mut form = Map::new();

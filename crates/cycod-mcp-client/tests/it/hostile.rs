@@ -1,7 +1,14 @@
 //! Servers that flood, lie and hang. None of them costs more than its own calls.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc, Mutex,
+        mpsc::{Receiver, channel},
+    },
+    time::Duration,
+};
 
+use cycod_mcp_client::{Person, Question, Reply};
 use cycod_process::Stop;
 use serde_json::json;
 
@@ -139,6 +146,30 @@ fn questions_without_end_are_ended() {
     let refusal = call(&Place::with(&["forever", "modern"]).servers(), "ask").unwrap_err();
     assert_eq!(refusal.code, "remote-failed");
     assert!(refusal.why.contains("it asked 10 times and still wants more"), "{refusal}");
+}
+
+/// Thinks until nobody holds the other end.
+struct Thinks(Mutex<Receiver<()>>);
+
+impl Person for Thinks {
+    fn is_there(&self) -> bool {
+        true
+    }
+
+    fn answer(&self, _: &Question) -> Reply {
+        let thought = self.0.lock().map(|end| end.recv());
+        assert!(thought.is_ok_and(|end| end.is_err()), "nothing is ever sent");
+        Reply::Cancel
+    }
+}
+
+#[test]
+fn a_server_that_nags_is_declined() {
+    let (sender, receiver) = channel();
+    let place = Place::with(&["nags"]);
+    let servers = place.servers_with(Arc::new(Thinks(Mutex::new(receiver))));
+    assert_eq!(text(&call(&servers, "ask").unwrap()), r#"{"declined\u{202e}":12}"#);
+    drop(sender);
 }
 
 #[test]

@@ -127,6 +127,15 @@ def call(request):
         return result(request, text("x" * 50_000_000))
     if name == "wrong":
         return result(request, text("\x1b[2Jfailed", isError=True))
+    if name == "ask" and mode == "nags":
+        schema = {"type": "object", "properties": {}}
+        for at in range(20):
+            send({"id": f"q{at}", "method": "elicitation/create", "params": {"message": "Sure?", "requestedSchema": schema}})
+        declined = 0
+        for line in sys.stdin:
+            declined += json.loads(line).get("result", {}).get("action") == "decline"
+            if declined == 12:
+                return result(request, {"content": [], "structuredContent": {"declined\u202e": declined}})
     if name == "ask" and modern:
         if mode == "forever" or "inputResponses" not in params:
             ask = {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}, "mode": "form"}
