@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use cycod_diagnostic::Refusal;
+use cycod_settings::{Server, Transport};
 use rmcp::{
     ServiceError,
     model::ErrorData,
@@ -41,6 +42,18 @@ pub(crate) fn login(server: &str) -> Refusal {
     Refusal::new("login-needed", format!("the server `{server}` wants a login"))
         .place(server)
         .attempt(format!("cycod mcp login {server}"))
+}
+
+/// A login does not help where the entry itself says who we are, and is not believed.
+pub(crate) fn of_header(server: &Server, refusal: Refusal) -> Refusal {
+    let says = |(name, _): &(String, String)| name.eq_ignore_ascii_case("authorization");
+    match &server.entry.transport {
+        Transport::Http { headers, .. } if refusal.code == "login-needed" && headers.iter().any(says) => {
+            let why = format!("the server `{}` does not take the `Authorization` that its entry sends", server.name);
+            Refusal::new(refusal.code, why).place(&server.name).attempt(format!("cycod mcp get {}", server.name))
+        }
+        _ => refusal,
+    }
 }
 
 /// Why a connection did not come about.

@@ -70,9 +70,11 @@ impl Slot {
                 tokio::time::sleep(pause).await;
                 let era = shared.snapshots.load(&self.server).map(|snapshot| snapshot.era);
                 let opened = Connection::open(&self.server, &shared.around, era.as_deref()).await;
-                let connection = Arc::new(opened.inspect_err(|refusal| {
+                let connection = Arc::new(opened.map_err(|refusal| {
+                    let refusal = failure::of_header(&self.server, refusal);
                     lock(&self.health).failed(Instant::now());
-                    shared.snapshots.failed(&self.server, refusal);
+                    shared.snapshots.failed(&self.server, &refusal);
+                    refusal
                 })?);
                 open.insert(self.learn(connection, shared)?).clone()
             }

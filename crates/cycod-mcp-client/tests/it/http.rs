@@ -63,6 +63,14 @@ fn headers_go_along_and_secrets_stay_out_of_sight() {
 }
 
 #[test]
+fn a_token_that_is_not_taken_is_told_from_a_login_that_is_missing() {
+    let refusal =
+        call(&Remote::new("login", &json!({ "Authorization": "Bearer old" })).servers(), "headers").unwrap_err();
+    assert_eq!((refusal.code, refusal.attempt.as_deref()), ("login-needed", Some("cycod mcp get test")));
+    assert!(refusal.why.contains("does not take the `Authorization`"), "{refusal}");
+}
+
+#[test]
 fn nobody_is_sent_elsewhere() {
     let refusal = call(&Remote::new("redirect", &json!({})).servers(), "headers").unwrap_err();
     assert!(refusal.why.contains("307"), "{refusal}");

@@ -45,7 +45,13 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         metadata_url: text("client-metadata"),
         scopes: matches.get_many::<String>("scope").into_iter().flatten().cloned().collect(),
     };
-    servers.login(name, identity, Arc::new(browse))?;
+    servers.login(name, identity, Arc::new(browse)).map_err(|refusal| match &refusal.attempt {
+        // That is being done.
+        Some(attempt) if attempt.starts_with("cycod mcp login ") => {
+            refusal.attempt("a fixed token, if it wants one, is a header of its entry: cycod help mcp add")
+        }
+        _ => refusal,
+    })?;
     context.printer.say(&format!("Logged in to the server `{name}`"));
     Ok(0)
 }
