@@ -21,7 +21,12 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let shell = *matches.get_one::<Shell>("shell").expect("clap requires it");
     let mut script = Vec::new();
-    generate(shell, &mut cli::command(), "cycod", &mut script);
+    // The commands take these as texts, so that they can say more about a wrong one than clap does.
+    let hosts = || cycod_settings::HOSTS.iter().map(|host| host.name);
+    let with_hosts = |command: Command| command.mut_arg("host", |host| host.value_parser(hosts().collect::<Vec<_>>()));
+    let mut command = cli::command()
+        .mut_subcommand("mcp", |mcp| mcp.mut_subcommand("install", with_hosts).mut_subcommand("uninstall", with_hosts));
+    generate(shell, &mut command, "cycod", &mut script);
     let script = String::from_utf8(script).expect("names and texts are UTF-8");
     context.printer.data(with_names(shell, script).as_bytes());
     Ok(0)

@@ -47,6 +47,7 @@ fn bash_completes_commands_options_and_tools() {
     place.write(".cycod/mcp.json", r#"{"mcpServers": {"wiki": {"command": "x"}, "files": {"command": "x"}}}"#);
     assert_eq!(offered(&place, &["mcp", "remove", "wi"]), ["wiki"]);
     assert_eq!(offered(&place, &["mcp", "unin"]), ["uninstall"]);
+    assert_eq!(offered(&place, &["mcp", "install", "cod"]), ["codex"]);
 }
 
 /// Zsh asks for completions only while somebody types; that it can read the script is what can be shown here.
