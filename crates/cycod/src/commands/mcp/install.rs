@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, builder::NonEmptyStringValueParser};
 use cycod_engine::{
     catalog::{Scope, ScopeFilter},
     definition::Host,
@@ -20,7 +20,8 @@ use crate::{
 pub(crate) fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     let offer = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).action(ArgAction::Append).help(help)
+        let texts = NonEmptyStringValueParser::new();
+        Arg::new(name).long(name).value_name(value).value_parser(texts).action(ArgAction::Append).help(help)
     };
     let command = Command::new("install")
         .about("Offer the tools here to a host")

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, builder::NonEmptyStringValueParser, value_parser};
 use cycod_engine::{
     Engine, Grant, Stop,
     catalog::{Overrides, Scopes},
@@ -22,7 +22,8 @@ use crate::{cli::Context, command_error::CommandError};
 /// `cycod mcp serve`.
 pub(crate) fn command() -> Command {
     let names = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).action(ArgAction::Append).value_delimiter(',').help(help)
+        let texts = Arg::new(name).long(name).value_name(value).value_parser(NonEmptyStringValueParser::new());
+        texts.action(ArgAction::Append).value_delimiter(',').help(help)
     };
     Command::new("serve")
         .about("Offer the tools here to an MCP client")
