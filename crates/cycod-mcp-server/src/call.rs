@@ -245,7 +245,7 @@ async fn ask(context: &RequestContext<RoleServer>, request: &InputRequest) -> Op
 async fn attempt(call: &Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal) -> Result<Step, tokio::task::JoinError> {
     let board = Board::for_caller(caller);
     let (work, for_run, follower) = (call.clone(), Arc::clone(run), board.clone());
-    let work = tokio::task::spawn_blocking(move || {
+    let work = call.shared.running.in_turn(move || {
         let step = work.step(&for_run, follower.as_ref(), goal).unwrap_or_else(Step::Refused);
         if let Some(board) = &follower {
             board.end();

@@ -9,7 +9,10 @@ use std::{
 };
 
 use cycod_process::Stop;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinError,
+};
 
 /// How long a tool that was asked to stop has until it is killed: everything must be gone within two seconds.
 const GRACE: Duration = Duration::from_millis(700);
@@ -20,9 +23,16 @@ const MOST: usize = 256;
 /// How many more may wait for their turn.
 const MOST_WAITING: usize = 4_096;
 
+/// How many calls may begin at once for each processor. More would only take the processors from each other.
+const BEGINNING: usize = 4;
+
+/// How long a call may count as beginning; most have ended by then.
+const BEGUN: Duration = Duration::from_millis(20);
+
 /// Every run of the server, so that all of them can be ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Running {
+    beginning: Arc<Semaphore>,
     runs: Arc<Mutex<Runs>>,
     turns: Arc<Semaphore>,
     waiting: Arc<AtomicUsize>,
@@ -30,7 +40,13 @@ pub(crate) struct Running {
 
 impl Default for Running {
     fn default() -> Self {
-        Self { runs: Arc::default(), turns: Arc::new(Semaphore::new(MOST)), waiting: Arc::default() }
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            beginning: Arc::new(Semaphore::new(BEGINNING * processors)),
+            runs: Arc::default(),
+            turns: Arc::new(Semaphore::new(MOST)),
+            waiting: Arc::default(),
+        }
     }
 }
 
@@ -67,6 +83,23 @@ impl Running {
         runs.next += 1;
         runs.stops.insert(key, stop.clone());
         Ok(Run { running: self.clone(), key, stop, _turn: turn })
+    }
+
+    /// Does work on a thread that may wait, and begins it in the order in which it came. Work that takes long lets the next
+    /// begin, so that it holds nobody up.
+    pub(crate) async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
+        // It is never closed.
+        let beginning = self.beginning.acquire().await.ok();
+        let work = tokio::task::spawn_blocking(work);
+        tokio::pin!(work);
+        if let Ok(done) = tokio::time::timeout(BEGUN, &mut work).await {
+            return done;
+        }
+        drop(beginning);
+        work.await
     }
 
     async fn turn(&self) -> io::Result<OwnedSemaphorePermit> {
