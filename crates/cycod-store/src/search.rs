@@ -85,6 +85,8 @@ impl Kept {
         // Time is linear in the output whatever the pattern; these bound the factor.
         let regex = RegexBuilder::new(search.pattern).size_limit(1 << 20).dfa_size_limit(1 << 21).build();
         let regex = regex.map_err(|error| StoreError::Pattern(Box::new(error)))?;
+        // More lines than there are tokens are never shown, so none of them are remembered.
+        let search = &Search { context: search.context.min(search.cap), ..*search };
         let from = search.from.min(self.bytes());
         let number = self.line_of(from)?;
         let begin = self.line_start(number)?;

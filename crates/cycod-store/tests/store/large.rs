@@ -46,6 +46,8 @@ pub(crate) fn measure(place: &Path) {
         Search { pattern: "n[e]+dle", from: 0, max_matches: 5, context: 1, cap: 1000, time: Duration::from_secs(300) };
     let found = kept.search(&search).unwrap();
     assert_eq!((found.matches, found.lines[1].number), (1, lines + 1));
+    let around = kept.search(&Search { context: usize::MAX, ..search }).unwrap();
+    assert_eq!((around.matches, around.lines[0].number), (1, lines + 1));
     let grew = peak() - before;
     assert!(grew < 10 << 20, "memory grew by {grew} bytes");
     println!("grew by {grew} bytes");
