@@ -7,9 +7,9 @@ use std::{
 };
 
 use cycod_engine::{
-    AnswerTo, Approved, Approver, Control, Event, Given, Plan, Request, RunReport, Stream, Surface, ToolAnswer,
-    Verdict,
-    definition::{Body, Produces, Tool, json::parse},
+    AnswerTo, Approved, Approver, Beginning, Control, Event, Given, Plan, Request, RunReport, Stream, Surface,
+    ToolAnswer, Verdict,
+    definition::{Body, Produces, Tool, Whom, json::parse},
     diagnostic::Refusal,
 };
 use cycod_store::{Claims, Kept, OutputId, RunId, Spool, StoreError};
@@ -53,6 +53,7 @@ pub(crate) struct Call {
     pub(crate) answers: BTreeMap<String, Json>,
     /// What the answer to the question of approval is bound to; nothing before it was asked.
     pub(crate) approving: Option<String>,
+    pub(crate) beginning: Beginning,
 }
 
 /// How far to go with a call.
@@ -291,7 +292,8 @@ impl Call {
         principal: &str,
     ) -> Self {
         let (shared, principal) = (Arc::clone(shared), principal.to_owned());
-        Self { shared, stock, tool, arguments, principal, answers: BTreeMap::new(), approving: None }
+        let beginning = Beginning::at(SystemTime::now());
+        Self { shared, stock, tool, arguments, principal, answers: BTreeMap::new(), approving: None, beginning }
     }
 
     fn step(&self, run: &Run, board: Option<&Board>, goal: Goal) -> Result<Step, Refusal> {
@@ -300,7 +302,7 @@ impl Call {
         let mut answers: Vec<(String, AnswerTo)> = Vec::new();
         loop {
             let questions = engine
-                .questions(&self.tool, self.arguments.clone(), &answers, goal != Goal::Task)
+                .questions(&self.tool, self.arguments.clone(), &answers, goal != Goal::Task, &self.beginning)
                 .map_err(|error| error.into_refusal(name))?;
             if questions.is_empty() {
                 break;
@@ -326,7 +328,7 @@ impl Call {
             return Ok(Step::Ready);
         }
         let plan = engine
-            .plan_answered(&self.tool, self.arguments.clone(), &answers, None)
+            .plan_answered(&self.tool, self.arguments.clone(), &answers, None, &self.beginning)
             .map_err(|error| error.into_refusal(name))?;
         let decision = engine.decide(&plan, Surface::Model);
         let mut said = cycod_engine::Answer::Unanswered;
@@ -363,9 +365,7 @@ impl Call {
             .collect();
         let arguments: Vec<String> = self.arguments.iter().map(|argument| format!("{argument:?}")).collect();
         let about = json!([definitions, arguments, plan.call.arguments_json(), commands, plan.working_directory]);
-        // Each attempt has a directory of its own, which is the same to whoever is asked.
-        let temp = Json::from(plan.temp_directory.to_string_lossy()).to_string();
-        cycod_store::digest(&json!(about.to_string().replace(temp.trim_matches('"'), "{TEMP}"))).to_string()
+        cycod_store::digest(&about).to_string()
     }
 
     fn execute(&self, approved: Approved<Plan>, run: &Run, board: Option<&Board>) -> Ended {
@@ -425,20 +425,27 @@ impl Call {
         let wrong = |why: &str| {
             ErrorData::invalid_params(format!("`requestState` is refused: {why}; call again without it"), None)
         };
-        // What nobody was asked counts for nothing, and what was answered stays: later questions were put in its light.
-        let Some(state) = state else { return Ok(()) };
+        // That somebody cannot be asked is not for the client to say.
+        let answers = answers.unwrap_or_default().into_iter().filter(|(_, answer)| !answer.is_null());
+        let Some(state) = state else {
+            // A client may know which form a tool will show. To what it has not seen, nobody can have agreed.
+            let is_form = |key: &String| {
+                self.tool.asks.iter().any(|ask| ask.name == *key && !matches!(ask.whom, Whom::Consent { .. }))
+            };
+            self.answers = answers.filter(|(key, _)| is_form(key)).collect();
+            return Ok(());
+        };
         let claims =
             self.shared.tickets.redeem(state, &self.principal, now()).map_err(|why| wrong(&why.to_string()))?;
-        let (binding, approving, earlier, asked): (Json, _, _, Vec<String>) =
+        let (binding, approving, earlier, asked, moment, run_id): (Json, _, _, Vec<String>, Duration, _) =
             serde_json::from_value(claims.about).map_err(|error| wrong(&error.to_string()))?;
         if binding != self.binding() {
             return Err(wrong("it belongs to another call"));
         }
+        // What was answered stays: later questions were put in its light.
         (self.approving, self.answers) = (approving, earlier);
-        // That somebody cannot be asked is not for the client to say.
-        let new =
-            answers.unwrap_or_default().into_iter().filter(|(key, answer)| asked.contains(key) && !answer.is_null());
-        self.answers.extend(new);
+        self.beginning = Beginning { moment: UNIX_EPOCH + moment, run_id };
+        self.answers.extend(answers.filter(|(key, _)| asked.contains(key)));
         Ok(())
     }
 }
@@ -446,7 +453,9 @@ impl Call {
 /// What a client brings back with its retry, and with the answers to what it is asked now.
 fn ticket(call: &Call, asked: &InputRequests) -> Result<String, StoreError> {
     let asked: Vec<&String> = asked.keys().collect();
-    let about = json!([call.binding(), call.approving, call.answers, asked]);
+    let Beginning { moment, run_id } = &call.beginning;
+    let moment = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let about = json!([call.binding(), call.approving, call.answers, asked, moment, run_id]);
     let claims = Claims { principal: call.principal.clone(), expires: now() + THINKING.as_secs(), about };
     call.shared.tickets.issue(&claims)
 }

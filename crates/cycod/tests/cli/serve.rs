@@ -433,12 +433,8 @@ fn an_answer_is_good_for_its_question_only() {
     let accept = |content: Value| json!({"action": "accept", "content": content});
     let mut params = json!({"name": "greet", "arguments": {}});
 
-    // Nothing is answered before it is asked.
+    // A form may be filled in before it is shown; nobody agrees to what was not shown.
     params["inputResponses"] = json!({"who": accept(json!({"name": "ada"})), "approval": accept(json!({}))});
-    let mut asked = client.ask("tools/call", params.clone());
-    assert!(asked["result"]["inputRequests"].get("who").is_some(), "{asked}");
-
-    params["requestState"] = asked["result"]["requestState"].take();
     let mut asked = client.ask("tools/call", params.clone());
     assert_eq!(asked["result"]["inputRequests"]["approval"]["params"]["message"], "Greet ada?", "{asked}");
 
@@ -464,6 +460,27 @@ fn an_approval_shows_no_secret_and_holds_in_a_directory_of_the_run() {
     params["inputResponses"] = approval(true);
     assert_eq!(client.ask("tools/call", params)["result"]["isError"], false);
     assert!(place.project().join("kept").exists());
+}
+
+#[test]
+fn a_call_has_one_moment_in_all_its_rounds() {
+    let text_of = "description: Tells\nbash: echo {TIMESTAMP}\ntags: [run]\nparameters: {}\n";
+    let place = Place::with_tool("tell", text_of);
+    let mut client = Client::modern(&place, &[], json!({"elicitation": {"form": {}}}));
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        let mut params = json!({"name": "tell", "arguments": {}});
+        let mut asked = client.ask("tools/call", params.clone())["result"].take();
+        std::thread::sleep(Duration::from_millis(1_100));
+        params["requestState"] = asked["requestState"].take();
+        params["inputResponses"] = approval(true);
+        let answer = client.ask("tools/call", params);
+        let moment = text(&answer["result"]).trim().to_owned();
+        let message = asked["inputRequests"]["cycod/approval"]["params"]["message"].as_str().expect("a message");
+        assert!(message.contains(&moment), "{moment} in {message}");
+        told.push(moment);
+    }
+    assert_ne!(told[0], told[1], "each call has its own");
 }
 
 #[test]
