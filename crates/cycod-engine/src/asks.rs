@@ -8,7 +8,7 @@ use cycod_diagnostic::Refusal;
 use cycod_plan::{Plan, PlanError, mask};
 use serde_json::Value as Json;
 
-use crate::{Engine, engine::run_id};
+use crate::{Beginning, Engine};
 
 /// Something to ask before a tool can run.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +68,7 @@ impl Engine {
         arguments: Vec<(String, Given)>,
         answers: &[(String, AnswerTo)],
         is_task: bool,
+        beginning: &Beginning,
     ) -> Result<Vec<Question>, PlanError> {
         if tool.asks.is_empty() && !matches!(tool.body, Body::Alias { .. }) {
             return Ok(Vec::new());
@@ -83,12 +84,10 @@ impl Engine {
         // Until its question is answered, nobody misses an answer.
         let mut without = Tool::clone(&definition);
         without.parameters.iter_mut().for_each(|known| known.required &= !unknown.contains(known.name.as_str()));
-        let run = RunContext {
-            temp: Plan::temp_directory_of(self.host(), &run_id()),
-            tool_name: definition.name.to_string(),
-        };
-        let call =
-            bind(&Arc::new(without), arguments, self.host(), &run, &self.scripts).map_err(PlanError::Arguments)?;
+        let host = self.host_of(beginning);
+        let temp = Plan::temp_directory_of(&host, &beginning.run_id);
+        let run = RunContext { temp, tool_name: definition.name.to_string() };
+        let call = bind(&Arc::new(without), arguments, &host, &run, &self.scripts).map_err(PlanError::Arguments)?;
         let is_next = |ask: &&&Ask| (is_task || !ask.within_task) && definition.answers_for(ask).is_disjoint(&unknown);
         let next = open.iter().filter(is_next).map(|ask| question(&definition, ask, &call));
         Ok(next.collect::<Result<_, _>>()?)
@@ -104,9 +103,11 @@ impl Engine {
         arguments: Vec<(String, Given)>,
         answers: &[(String, AnswerTo)],
         timeout: Option<Duration>,
+        beginning: &Beginning,
     ) -> Result<Plan, PlanError> {
         let definition = self.library(tool)?.effective(tool)?;
-        self.plan(tool, with_answers(&definition, arguments, answers)?, timeout)
+        let arguments = with_answers(&definition, arguments, answers)?;
+        self.plan_on(&self.host_of(beginning), &beginning.run_id, tool, arguments, timeout)
     }
 
     /// Plans a call to be shown, asking nobody: answers that are not there are left empty, and the plan is never approved.

@@ -27,6 +27,7 @@
 
 mod answer;
 mod asks;
+mod beginning;
 mod control;
 mod engine;
 mod error;
@@ -37,6 +38,7 @@ mod testing;
 
 pub use answer::{Block, Content, Payload, ToolAnswer};
 pub use asks::{AnswerTo, AskedOf, Question};
+pub use beginning::Beginning;
 pub use control::Control;
 pub use engine::Engine;
 pub use error::EngineError;

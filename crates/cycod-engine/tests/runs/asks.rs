@@ -51,7 +51,7 @@ impl Asking {
     }
 
     fn next(&self) -> Result<Vec<Question>, PlanError> {
-        self.engine.questions(&self.tool, self.arguments.clone(), &self.answers, false)
+        self.engine.questions(&self.tool, self.arguments.clone(), &self.answers, false, &self.engine.begin())
     }
 
     /// The next round: a line for each question.
@@ -74,7 +74,7 @@ impl Asking {
             Ok(questions) => {
                 assert_eq!(questions, []);
                 self.engine
-                    .plan_answered(&self.tool, self.arguments.clone(), &self.answers, None)
+                    .plan_answered(&self.tool, self.arguments.clone(), &self.answers, None, &self.engine.begin())
                     .expect_err("it is refused")
             }
         };
@@ -83,7 +83,10 @@ impl Asking {
     }
 
     fn run(&self) -> String {
-        let plan = self.engine.plan_answered(&self.tool, self.arguments.clone(), &self.answers, None).expect("a plan");
+        let plan = self
+            .engine
+            .plan_answered(&self.tool, self.arguments.clone(), &self.answers, None, &self.engine.begin())
+            .expect("a plan");
         let approved = self.engine.approve(plan, Surface::Person, &Nobody).expect("a person may");
         let report = self.engine.run(approved, &self.engine.control().expect("descriptors"), &mut Ignore);
         String::from_utf8(report.output).expect("text")
@@ -183,7 +186,8 @@ fn what_waits_for_the_task_is_asked_within_it() {
         "description: A tool\nbash: echo ran\ntask: offered\nasks: {a: {person: A?}, b: {person: B?, within: task}}\n";
     let (_place, asking) = Asking::new(tool, &[]);
     let names = |is_task| -> Vec<String> {
-        let questions = asking.engine.questions(&asking.tool, Vec::new(), &[], is_task).expect("questions");
+        let questions =
+            asking.engine.questions(&asking.tool, Vec::new(), &[], is_task, &asking.engine.begin()).expect("questions");
         questions.into_iter().map(|question| question.name).collect()
     };
     assert_eq!(names(false), ["a"]);
@@ -196,7 +200,7 @@ fn an_alias_asks_what_its_base_asks() {
         Place::new("type: alias\nbase-tool: base\ndefault-parameters: {VERSION: \"2\"}\n").tool("base", RELEASE);
     let engine = place.engine();
     let tool = engine.tool("t").expect("it loads");
-    let questions = engine.questions(&tool, Vec::new(), &[], false).expect("questions");
+    let questions = engine.questions(&tool, Vec::new(), &[], false, &engine.begin()).expect("questions");
     assert_eq!(questions[0].whom, AskedOf::Model { prompt: "A name for 2".into(), max_tokens: 5 });
 }
 
@@ -206,14 +210,14 @@ fn an_alias_cannot_answer() {
     let place = Place::new("type: alias\nbase-tool: base\ndefault-parameters: {sure: true}\n").tool("base", base);
     let engine = place.engine();
     let tool = engine.tool("t").expect("it loads");
-    let error = engine.questions(&tool, Vec::new(), &[], false).expect_err("it is refused");
+    let error = engine.questions(&tool, Vec::new(), &[], false, &engine.begin()).expect_err("it is refused");
     assert_eq!(error.into_refusal("t").code, "asked-parameter");
 
     let alias = "type: alias\nbase-tool: base\nparameters: {sure: {type: boolean, description: d, default: true}}\n";
     let place = Place::new(alias).tool("base", base);
     let engine = place.engine();
     let tool = engine.tool("t").expect("it loads");
-    let questions = engine.questions(&tool, Vec::new(), &[], false).expect("it asks");
+    let questions = engine.questions(&tool, Vec::new(), &[], false, &engine.begin()).expect("it asks");
     assert_eq!((questions.len(), questions[0].is_required), (1, true));
     let error = engine.plan(&tool, Vec::new(), None).expect_err("nobody was asked");
     assert_eq!(error.into_refusal("t").code, "question-unanswered");

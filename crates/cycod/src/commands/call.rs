@@ -124,11 +124,12 @@ impl Caller<'_> {
             _ => Vec::new(),
         };
         let refused = |error: cycod_engine::PlanError| error.into_refusal(tool.name.as_str());
-        let questions = self.engine.questions(&tool, arguments.clone(), &[], false).map_err(refused)?;
+        let beginning = self.engine.begin();
+        let questions = self.engine.questions(&tool, arguments.clone(), &[], false, &beginning).map_err(refused)?;
         if let Some(question) = questions.iter().find(|question| question.is_required) {
             return Err(unanswerable(&tool, question));
         }
-        let plan = self.engine.plan_answered(&tool, arguments, &[], self.timeout).map_err(refused)?;
+        let plan = self.engine.plan_answered(&tool, arguments, &[], self.timeout, &beginning).map_err(refused)?;
         let definition = plan.tool().clone();
         let approved = self.engine.approve(plan, Surface::Model, &Nobody).map_err(|refusal| {
             // Elevated rights are asked for each time, whatever was approved beforehand.

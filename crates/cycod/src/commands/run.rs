@@ -6,8 +6,7 @@ use std::{
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cycod_engine::{
-    Control, Given, Nobody, Plan, RunReport, Surface, catalog::ScopeFilter, definition::Value, json,
-    result_json,
+    Control, Given, Nobody, Plan, RunReport, Surface, catalog::ScopeFilter, definition::Value, json, result_json,
 };
 use cycod_process::host_interrupts;
 
@@ -96,7 +95,7 @@ fn prepare(context: &mut Context, name: &str, filter: ScopeFilter, matches: &Arg
         context.engine.plan_unasked(&tool, arguments, timeout)
     } else {
         let answers = answers(context, &tool, &arguments)?;
-        context.engine.plan_answered(&tool, arguments, &answers, timeout)
+        context.engine.plan_answered(&tool, arguments, &answers, timeout, &context.engine.begin())
     };
     plan.map_err(|error| not_planned(name, error))
 }

@@ -25,7 +25,7 @@ pub(crate) fn answers(
     loop {
         let questions = context
             .engine
-            .questions(tool, arguments.to_vec(), &answers, true)
+            .questions(tool, arguments.to_vec(), &answers, true, &context.engine.begin())
             .map_err(|error| not_planned(tool.name.as_str(), error))?;
         if questions.is_empty() {
             return Ok(answers);
