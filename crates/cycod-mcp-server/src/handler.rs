@@ -38,6 +38,10 @@ use crate::{
 /// How long a host may take a list for true, in milliseconds.
 const FRESH: u64 = 1_000;
 
+/// How many resources a session of the era with handshakes may subscribe to, and how long their addresses may be.
+const MOST_WATCHED: usize = 1_000;
+const LONGEST_WATCHED: usize = 4_096;
+
 /// How many questions may be out at once.
 const TICKETS: usize = 4_096;
 
@@ -423,9 +427,14 @@ impl ServerHandler for Handler {
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let mut watched = self.session.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        if watched.len() < 1_000 && !watched.contains(&request.uri) {
-            watched.push(request.uri);
+        if watched.contains(&request.uri) {
+            return Ok(());
         }
+        if watched.len() >= MOST_WATCHED || request.uri.len() > LONGEST_WATCHED {
+            let why = format!("{MOST_WATCHED} addresses of at most {LONGEST_WATCHED} bytes can be subscribed to");
+            return Err(ErrorData::invalid_params(why, None));
+        }
+        watched.push(request.uri);
         Ok(())
     }
 

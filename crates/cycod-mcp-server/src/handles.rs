@@ -19,7 +19,7 @@ pub(crate) const REMEMBERED: Duration = Duration::from_secs(3600);
 /// How often it makes sense to ask, in milliseconds.
 pub(crate) const POLL: u64 = 500;
 
-/// How many runs may be under way, and how many are remembered in all.
+/// How many runs of one owner may be under way, and how many of everybody are remembered.
 const MOST_WORKING: usize = 64;
 const MOST: usize = 512;
 
@@ -72,7 +72,8 @@ impl Handles {
         let id = RunId::random().map_err(|error| error.to_string())?.to_string();
         let mut handles = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         handles.retain(|_, handle| handle.ended().is_none_or(|ended| ended.elapsed() < REMEMBERED));
-        if handles.values().filter(|handle| handle.ended().is_none()).count() >= MOST_WORKING {
+        let is_working = |handle: &&Arc<Handle>| handle.owner == owner && handle.ended().is_none();
+        if handles.values().filter(is_working).count() >= MOST_WORKING {
             return Err(format!("{MOST_WORKING} runs are under way; wait for one, or cancel one"));
         }
         if handles.len() >= MOST {
@@ -246,5 +247,22 @@ fn object(value: &impl serde::Serialize) -> JsonObject {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::Object(object)) => object,
         _ => JsonObject::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_takes_the_places_of_others() {
+        let handles = Handles::default();
+        let first = handles.open("t", "ada").expect("there is room");
+        (1..MOST_WORKING).for_each(|_| drop(handles.open("t", "ada").expect("there is room")));
+        assert!(handles.open("t", "ada").is_err());
+        let other = handles.open("t", "eve").expect("there is room for others");
+        assert!(handles.get(&other.id, "ada").is_none() && handles.get(&other.id, "eve").is_some());
+        first.set(State::Cancelled);
+        assert!(handles.open("t", "ada").is_ok());
     }
 }

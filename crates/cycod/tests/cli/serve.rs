@@ -605,6 +605,14 @@ fn a_workflow_that_asks_is_a_prompt_too() {
 }
 
 #[test]
+fn a_question_that_a_client_cannot_ask_is_not_taken_for_declined() {
+    let place =
+        Place::with_tool("ship", "description: Ships\ntags: [read]\nbash: echo\nasks: {sure: {person: Sure?}}\n");
+    let result = Client::legacy(&place, &[], json!({})).call("ship", json!({}));
+    assert!(text(&result).contains("nobody-to-answer") && result["isError"] == true, "{result}");
+}
+
+#[test]
 fn resources_are_what_their_tools_print() {
     let place =
         Place::with_tool("note", "description: A note\nbash: echo hi\ntags: [read]\noffer: {resource: 'note://hi'}\n");
@@ -620,6 +628,12 @@ fn resources_are_what_their_tools_print() {
         assert_eq!(read(client, "note://hi")["result"]["contents"][0]["text"], "hi\n");
         assert_eq!(read(client, "note://a%3Bb/page")["result"]["contents"][0]["text"], "page a;b\n");
         assert!(read(client, "note://nothing").get("error").is_some());
+        if !client.is_modern {
+            let subscribe = |client: &mut Client, uri: &str| client.ask("resources/subscribe", json!({"uri": uri}));
+            assert!(subscribe(client, "note://hi").get("result").is_some());
+            let long = subscribe(client, &format!("note://{}", "x".repeat(5_000)));
+            assert_eq!(long["error"]["code"], -32602, "what is not watched is not promised");
+        }
         assert_eq!(client.ask("tools/call", json!({"name": "note"}))["error"]["code"], -32602, "no tool");
     });
 }
