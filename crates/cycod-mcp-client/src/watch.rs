@@ -6,7 +6,6 @@ use std::{
     },
 };
 
-use cycod_diagnostic::visible;
 use rmcp::model::ProgressToken;
 
 use crate::text::line;
@@ -51,7 +50,7 @@ impl Watch {
         let kept: Vec<u8> = lock(&self.stderr).iter().copied().collect();
         let text = String::from_utf8_lossy(&kept);
         let all: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        visible(&all[all.len().saturating_sub(lines)..].join("\n")).into_owned()
+        all[all.len().saturating_sub(lines)..].iter().map(|text| line(text)).collect::<Vec<_>>().join("\n")
     }
 
     /// Notes a line that is no message; servers print such things to the wrong stream.
@@ -134,4 +133,18 @@ fn lines(count: u64) -> String {
 /// Nothing here leaves half a change behind, so a panic elsewhere does not matter.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_words_are_few() {
+        let watch = Watch::default();
+        watch.stderr(b"one\ntwo\n\n\x1b[2Jthree\n");
+        assert_eq!(watch.last_words(2), "two\n\\u{1b}[2Jthree");
+        watch.stderr(&[b'x'; STDERR_KEPT]);
+        assert!(watch.last_words(5).len() < 600);
+    }
 }
