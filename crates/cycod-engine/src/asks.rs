@@ -21,6 +21,20 @@ pub struct Question {
     pub is_required: bool,
 }
 
+impl Question {
+    /// Refuses the call of a tool whose question nobody can be asked.
+    pub fn unanswerable(&self, tool: &str) -> Refusal {
+        let asked = match &self.whom {
+            AskedOf::Person { message, .. } => format!("a person: {message}"),
+            AskedOf::Model { .. } => "a host with a model".to_owned(),
+            AskedOf::Roots => "a host for its directories".to_owned(),
+        };
+        Refusal::new("nobody-to-answer", format!("`{tool}` asks {asked}"))
+            .place(&self.name)
+            .attempt(format!("let a person run it by hand: cycod tool run {tool}"))
+    }
+}
+
 /// Whom a question goes to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AskedOf {

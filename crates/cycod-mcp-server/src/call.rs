@@ -309,6 +309,9 @@ impl Call {
             }
             let mut pending = Vec::new();
             for question in questions {
+                if question.is_required && self.answers.get(&question.name) == Some(&Json::Null) {
+                    return Err(question.unanswerable(name));
+                }
                 let question = Pending::question(question)?;
                 match self.answers.get(&question.key) {
                     // Nobody could be asked.

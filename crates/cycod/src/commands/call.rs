@@ -2,7 +2,7 @@ use std::{io::Read, sync::Arc, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cycod_engine::{
-    AskedOf, Content, Control, Engine, Given, Grant, Ignore, Nobody, Question, Surface, ToolAnswer,
+    Content, Control, Engine, Given, Grant, Ignore, Nobody, Surface, ToolAnswer,
     catalog::{ScopeFilter, State},
     definition::{Privilege, Tool, function_schema},
     diagnostic::Refusal,
@@ -127,7 +127,7 @@ impl Caller<'_> {
         let beginning = self.engine.begin();
         let questions = self.engine.questions(&tool, arguments.clone(), &[], false, &beginning).map_err(refused)?;
         if let Some(question) = questions.iter().find(|question| question.is_required) {
-            return Err(unanswerable(&tool, question));
+            return Err(question.unanswerable(tool.name.as_str()));
         }
         let plan = self.engine.plan_answered(&tool, arguments, &[], self.timeout, &beginning).map_err(refused)?;
         let definition = plan.tool().clone();
@@ -152,18 +152,6 @@ impl Caller<'_> {
         }
         self.engine.tool(name).map_err(|error| error.into_refusal())
     }
-}
-
-/// Nobody is here who could answer a tool's question.
-fn unanswerable(tool: &Tool, question: &Question) -> Refusal {
-    let asked = match &question.whom {
-        AskedOf::Person { message, .. } => format!("a person: {message}"),
-        AskedOf::Model { .. } => "a host with a model".to_owned(),
-        AskedOf::Roots => "a host for its directories".to_owned(),
-    };
-    Refusal::new("nobody-to-answer", format!("`{}` asks {asked}", tool.name))
-        .place(&question.name)
-        .attempt(format!("let a person run it by hand: cycod tool run {}", tool.name))
 }
 
 /// What a model reads: the texts of an answer, and of everything else that it is there.
