@@ -106,6 +106,18 @@ pub(crate) fn entry(context: &Context, name: &str, filter: ScopeFilter) -> Resul
     Ok(context.engine.entry(name, filter)?)
 }
 
+/// Refuses a tool that is in no file, for commands about its file.
+pub(crate) fn in_a_file(entry: Entry) -> Result<Entry, CommandError> {
+    match entry.scope {
+        Scope::Mcp => {
+            Err(CommandError::failure(format!("tool `{}` is an MCP server's, and in no file here", entry.name))
+                .hint(format!("show it: cycod tool get {}", entry.name))
+                .hint("change its server: cycod help mcp"))
+        }
+        _ => Ok(entry),
+    }
+}
+
 /// Turns a refused write into an error with the way on.
 pub(crate) fn write_error(error: &WriteError, host: &Host) -> CommandError {
     let source = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();

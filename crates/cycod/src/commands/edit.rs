@@ -10,7 +10,7 @@ use crate::{
     command_error::CommandError,
     editor::{Edited, edit},
     scope::{scope, with_scope},
-    store::{entry, shown, write_error},
+    store::{entry, in_a_file, shown, write_error},
 };
 
 /// `cycod tool edit`.
@@ -31,7 +31,7 @@ pub(crate) fn command() -> Command {
 /// Opens a tool's file in an editor; what comes back is checked before it takes the old one's place.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("name").expect("clap requires it");
-    let entry = entry(context, name, scope(matches)?.unwrap_or(ScopeFilter::Any))?;
+    let entry = in_a_file(entry(context, name, scope(matches)?.unwrap_or(ScopeFilter::Any))?)?;
     let path = shown(&entry.path, context.engine.host());
     let (source, diagnostics) = entry.diagnostics();
     if source.text.is_empty() && matches!(entry.state, State::Broken { .. }) {

@@ -8,7 +8,7 @@ use crate::{
     cli::Context,
     command_error::CommandError,
     scope::{scope, with_scope},
-    store::entry,
+    store::{entry, in_a_file},
 };
 
 /// `cycod tool export`.
@@ -36,7 +36,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("name").expect("clap requires it");
     let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
-    let entry = entry(context, name, scope(matches)?.unwrap_or(ScopeFilter::Any))?;
+    let entry = in_a_file(entry(context, name, scope(matches)?.unwrap_or(ScopeFilter::Any))?)?;
     let (source, diagnostics) = entry.diagnostics();
     let unusable = |why: &str| {
         CommandError::failure(format!("tool `{}` {why}: {}", entry.name, count(&diagnostics)))

@@ -61,6 +61,10 @@ fn a_server_is_met_listed_and_used() {
     assert!(err.contains("nmae"), "{err}");
     let (_, err) = cycod(&place, 1, &["tool", "remove", "mcp_test_hello", "--force"]);
     assert!(err.contains("belongs to another program"), "{err}");
+    for command in ["edit", "export"] {
+        let (out, err) = cycod(&place, 1, &["tool", command, "mcp_test_hello"]);
+        assert!(out.is_empty() && err.contains("is an MCP server's, and in no file here"), "{command}: {out}{err}");
+    }
 }
 
 #[test]
