@@ -66,6 +66,9 @@ pub(crate) fn usage_error(error: &clap::Error, words: &[&str], commands: &[&str]
     } else if !list(ContextKind::ValidValue).is_empty() {
         result = result.hint(format!("one of {}", list(ContextKind::ValidValue).join(", ")));
     }
+    if error.kind() == ErrorKind::UnknownArgument && words == ["mcp", "add"] {
+        result = result.hint("a program and its arguments come after `--`");
+    }
     result.hint(["see: cycod help"].iter().chain(words).copied().collect::<Vec<_>>().join(" "))
 }
 

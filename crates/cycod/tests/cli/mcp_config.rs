@@ -128,6 +128,8 @@ cycod mcp add a --env A -- ls
 cycod mcp add a --header A:1 -- ls
 cycod mcp add a --any -- ls
 cycod mcp add a --timeout 0 -- ls
+cycod mcp add a --tools '' -- ls
+cycod mcp add a npx -y b
 cycod mcp add a -- ls
 cycod mcp add A -- ls
 cycod mcp get b
@@ -159,6 +161,11 @@ cycod mcp import zed"#,
         error: a server is written to one scope
           give --local, --user or --global
         error: `0` is not a value of `--timeout`
+          see: cycod help mcp add
+        error: `--tools` needs a value
+          see: cycod help mcp add
+        error: `npx` is one argument too many for `cycod mcp add`
+          a program and its arguments come after `--`
           see: cycod help mcp add
         Added local server `a`: .cycod/mcp.json
           try it: cycod mcp test a
