@@ -134,6 +134,20 @@ impl ToolAnswer {
     }
 }
 
+impl Payload {
+    /// A file of this type: text if that is what such files hold, and this one does.
+    pub fn of(media_type: &str, bytes: Vec<u8>) -> Self {
+        let essence = media_type.split(';').next().unwrap_or_default().trim_end();
+        let formats = ["json", "xml", "yaml", "toml", "javascript"];
+        let is_text = essence.starts_with("text/") || formats.iter().any(|format| essence.ends_with(format));
+        match String::from_utf8(bytes) {
+            Ok(text) if is_text => Self::Text(text),
+            Ok(text) => Self::Bytes(text.into_bytes()),
+            Err(error) => Self::Bytes(error.into_bytes()),
+        }
+    }
+}
+
 impl Block {
     /// A text without annotations.
     pub fn text(text: impl Into<String>) -> Self {
@@ -236,17 +250,10 @@ fn file(tool: &Tool, media_type: &str, output: &[u8]) -> Content {
         Some("audio") => Content::Audio { media_type, bytes },
         Some("text") => Content::Text(String::from_utf8_lossy(output).into_owned()),
         _ => {
-            let payload = String::from_utf8(bytes).ok().filter(|_| is_text(&media_type)).map(Payload::Text);
-            let payload = payload.unwrap_or_else(|| Payload::Bytes(output.to_vec()));
+            let payload = Payload::of(&media_type, bytes);
             Content::Resource { uri: format!("cycod://tool/{}", tool.name), media_type: Some(media_type), payload }
         }
     }
-}
-
-/// Whether files of this type are text, though their type does not start so.
-fn is_text(media_type: &str) -> bool {
-    let essence = media_type.split(';').next().unwrap_or_default().trim_end();
-    ["json", "xml", "yaml", "toml", "javascript"].iter().any(|format| essence.ends_with(format))
 }
 
 /// Reads content blocks: as our tools print them, or as they are on the wire, which is nearly the same.

@@ -143,7 +143,7 @@ pub(crate) fn messages(ended: Ended, cap: usize) -> Result<Vec<PromptMessage>, S
 
 /// What a tool printed, as the content of a resource.
 pub(crate) fn resource(mut ended: Ended, tool: &Tool, uri: &str) -> Result<ResourceContents, String> {
-    if !ended.report.success {
+    if !ended.report.success || ended.answer.as_ref().is_some_and(|answer| answer.is_error) {
         return Err(said(&result(ended, 1_000)));
     }
     let media_type = wire::media_type(tool).to_owned();
@@ -151,11 +151,7 @@ pub(crate) fn resource(mut ended: Ended, tool: &Tool, uri: &str) -> Result<Resou
         Some(mut kept) => whole(&mut kept)?,
         None => ended.report.output,
     };
-    let payload = match String::from_utf8(bytes) {
-        Ok(text) if is_text(&media_type) => Payload::Text(text),
-        Ok(text) => Payload::Bytes(text.into_bytes()),
-        Err(error) => Payload::Bytes(error.into_bytes()),
-    };
+    let payload = Payload::of(&media_type, bytes);
     Ok(contents(uri.to_owned(), Some(media_type), payload))
 }
 
@@ -179,10 +175,6 @@ pub(crate) fn whole(kept: &mut Kept) -> Result<Vec<u8>, String> {
     }
     bytes.truncate(filled);
     Ok(bytes)
-}
-
-fn is_text(media_type: &str) -> bool {
-    media_type.starts_with("text/") || media_type.ends_with("json") || media_type.ends_with("xml")
 }
 
 /// The text of a result, for an error that has room for nothing else.

@@ -620,13 +620,28 @@ fn resources_are_what_their_tools_print() {
         "page",
         "description: A page\nbash: echo page {id}\ntags: [read]\noffer: {resource: 'note://{id}/page'}\nparameters:\n  id: {type: string, description: Which, required: true}\n",
     );
+    for (name, produces, said) in [("plan", "application/yaml", "a: 1"), ("broken", "application/json", "{half")] {
+        let text = "description: x\ntags: [read]\n";
+        place.tool(
+            name,
+            &format!("{text}produces: {produces}\nbash: 'echo \"{said}\"'\noffer: {{resource: 'note://{name}'}}\n"),
+        );
+    }
     both(&place, |client| {
-        assert_eq!(client.ask("resources/list", json!({}))["result"]["resources"][0]["uri"], "note://hi");
+        assert_eq!(client.ask("resources/list", json!({}))["result"]["resources"][1]["uri"], "note://hi");
         let templates = client.ask("resources/templates/list", json!({}));
         assert_eq!(templates["result"]["resourceTemplates"][0]["uriTemplate"], "note://{id}/page");
         let read = |client: &mut Client, uri: &str| client.ask("resources/read", json!({"uri": uri}));
         assert_eq!(read(client, "note://hi")["result"]["contents"][0]["text"], "hi\n");
         assert_eq!(read(client, "note://a%3Bb/page")["result"]["contents"][0]["text"], "page a;b\n");
+        assert_eq!(
+            read(client, "note://plan")["result"]["contents"][0]["text"],
+            "a: 1\n",
+            "{}",
+            read(client, "note://plan")
+        );
+        let broken = read(client, "note://broken");
+        assert!(broken["error"]["message"].as_str().is_some_and(|why| why.contains("wrong-output")), "{broken}");
         assert!(read(client, "note://nothing").get("error").is_some());
         if !client.is_modern {
             let subscribe = |client: &mut Client, uri: &str| client.ask("resources/subscribe", json!({"uri": uri}));
