@@ -58,7 +58,7 @@ pub enum Input {
 /// Whether a program may see our terminal. Its output is captured in both cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Terminal {
-    /// It has a session of its own and no terminal: `/dev/tty` does not open, Ctrl-C does not reach it.
+    /// It has a process group of its own and no terminal: `/dev/tty` does not open, Ctrl-C does not reach it.
     Detached,
     /// It stays in our session and our foreground process group, so that it can ask for a password on `/dev/tty` and
     /// Ctrl-C reaches it directly.

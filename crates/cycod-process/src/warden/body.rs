@@ -40,7 +40,7 @@ pub(super) struct Launch {
     pub(super) script: i32,
     /// The open list of processes of the control group to join, or -1.
     pub(super) cgroup: i32,
-    /// Whether the program gets a session of its own.
+    /// Whether the program gets a process group of its own and no terminal.
     pub(super) detached: bool,
     /// The process group that a program on our terminal joins.
     pub(super) group: i32,
@@ -366,7 +366,15 @@ unsafe extern "C" fn program(launch: *mut Launch) -> ! {
         // If somebody kills the warden, the program shall not outlive it.
         sys!(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         if (*launch).detached {
-            or_fail!(stage::SESSION, sys!(libc::SYS_setsid));
+            or_fail!(stage::SESSION, sys!(libc::SYS_setpgid, 0, 0));
+            // Not a session of its own: where the kernel shares out the processors by sessions, many programs at once would
+            // leave us and their wardens, in one session, next to nothing. Who is no leader gives up the terminal alone.
+            let terminal =
+                sys!(libc::SYS_openat, libc::AT_FDCWD, c"/dev/tty".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC, 0);
+            if errno(terminal).is_none() {
+                or_fail!(stage::SESSION, sys!(libc::SYS_ioctl, terminal, libc::TIOCNOTTY, 0));
+                sys!(libc::SYS_close, terminal);
+            }
         } else {
             or_fail!(stage::SESSION, sys!(libc::SYS_setpgid, 0, (*launch).group));
         }

@@ -46,9 +46,9 @@ fn environment_name_and_directory_are_as_given() {
 }
 
 #[test]
-fn it_has_a_session_of_its_own_and_no_terminal() {
+fn it_has_a_process_group_of_its_own_and_no_terminal() {
     let run = run(&perl(
-        "open F, '/proc/self/stat'; my @f = split ' ', (split /\\) /, <F>)[1]; print $f[2] == $$ && $f[3] == $$, ' ', open(T, '+<', '/dev/tty') ? 'tty' : 'none'",
+        "open F, '/proc/self/stat'; my @f = split ' ', (split /\\) /, <F>)[1]; print $f[2] == $$, ' ', open(T, '+<', '/dev/tty') ? 'tty' : 'none'",
     ));
     assert_eq!(run.out(), "1 none");
 }
