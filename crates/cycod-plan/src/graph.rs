@@ -9,7 +9,7 @@ mod mermaid;
 mod rails;
 mod svg;
 
-use cycod_definition::{Body, Command, Interpreter, Step, StepAction, Tool};
+use cycod_definition::{Body, Command, Interpreter, RemoteTool, Step, StepAction, Tool};
 use cycod_syntax::template::{Reference, Segment};
 
 pub use rails::Charset;
@@ -97,7 +97,10 @@ impl Graph {
             Body::Command(command) => (vec![only(command_kind(command))], Vec::new()),
             Body::Use(tool_use) => (vec![only(NodeKind::Tool(tool_use.tool.clone()))], Vec::new()),
             Body::Alias { base, .. } => (vec![only(NodeKind::Tool(base.clone()))], Vec::new()),
-            Body::Remote(_) => (vec![only(NodeKind::Tool(name.clone()))], Vec::new()),
+            Body::Remote(RemoteTool { server, tool }) => {
+                let kind = NodeKind::Command { interpreter: "mcp".to_owned(), text: format!("{server}/{tool}") };
+                (vec![only(kind)], Vec::new())
+            }
             Body::Steps(steps) => (steps.iter().map(|step| node(step, tool.ignore_errors)).collect(), edges(steps)),
         };
         Self { name, nodes, edges }

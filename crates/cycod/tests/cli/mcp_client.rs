@@ -51,6 +51,8 @@ fn a_server_is_met_listed_and_used() {
     assert_eq!(tool["input-schema"]["properties"]["name"]["type"], "string");
     let (out, _) = cycod(&place, 0, &["tool", "get", "mcp_test_hello"]);
     assert!(out.starts_with("name: mcp_test_hello\ntitle: Hello\n"), "{out}");
+    let (out, _) = cycod(&place, 0, &["tool", "graph", "mcp_test_hello"]);
+    assert!(out.contains("mcp: test/hello"), "{out}");
     let (out, _) = cycod(&place, 0, &["tool", "get", "mcp_test_hello", "--detail"]);
     assert!(out.contains("mcp: test/hello"), "{out}");
 
