@@ -10,8 +10,8 @@ use sha2::Sha256;
 
 use crate::{StoreError, id::random};
 
-/// The longest ticket that is looked at.
-const LONGEST: usize = 64 * 1024;
+/// The longest ticket that is looked at. One may hold what a model has written.
+const LONGEST: usize = 1 << 20;
 
 /// What a ticket is good for. It can be read by whoever holds it, so it holds no secrets.
 #[derive(Clone, Debug, PartialEq)]

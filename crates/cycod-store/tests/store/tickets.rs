@@ -27,6 +27,13 @@ fn a_ticket_is_good_once_for_one_in_its_time() {
 }
 
 #[test]
+fn a_ticket_may_hold_a_long_answer() {
+    let tickets = Tickets::new(&KEY, "approval", 10);
+    let claims = Claims { about: json!("long ".repeat(50_000)), ..claims() };
+    assert_eq!(tickets.redeem(&tickets.issue(&claims).unwrap(), "alice", 0), Ok(claims));
+}
+
+#[test]
 fn a_ticket_that_was_changed_is_refused() {
     let (tickets, claims) = (Tickets::new(&KEY, "approval", 10), claims());
     let ticket = tickets.issue(&claims).unwrap();
@@ -43,7 +50,7 @@ fn a_ticket_that_was_changed_is_refused() {
         tickets.redeem(&BASE64_URL_SAFE_NO_PAD.encode(&bytes[..bytes.len() - 1]), "alice", 0),
         Err(Why::Tampered)
     );
-    for text in ["", "x", "not a ticket", &ticket[..40], &format!("{ticket}="), &"A".repeat(100_000)] {
+    for text in ["", "x", "not a ticket", &ticket[..40], &format!("{ticket}="), &"A".repeat(2_000_000)] {
         assert_eq!(tickets.redeem(text, "alice", 0), Err(Why::Malformed), "{text}");
     }
     assert!(tickets.redeem(&ticket, "alice", 0).is_ok());
