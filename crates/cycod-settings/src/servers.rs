@@ -152,9 +152,13 @@ impl Servers {
         };
         let source = SourceFile::new("", text.as_str());
         let position = |at: usize| Some(source.position(u32::try_from(at).unwrap_or(u32::MAX)));
-        let root = match jsonc::parse(&text).and_then(|root| table(&root).map(|table| table.cloned())) {
-            Ok(Some(table)) => table,
-            Ok(None) => return,
+        let root = match jsonc::parse(&text).and_then(|root| Ok((table(&root)?.cloned(), foreign(&root)))) {
+            Ok((Some(table), _)) => table,
+            Ok((None, foreign)) => {
+                return self
+                    .problems
+                    .extend(foreign.map(|wrong| problem(position(wrong.at), None, false, wrong.message)));
+            }
             Err(wrong) => return self.problems.push(problem(position(wrong.at), None, false, wrong.message)),
         };
         let consents = if scope == Scope::Local { consents() } else { Consents::default() };
@@ -199,6 +203,15 @@ impl Servers {
 /// How a server may be called.
 pub(crate) const NAME_HELP: &str =
     "a name starts with a letter or digit and holds letters, digits, `_` and `-`, at most 32";
+
+/// A table of servers as another program calls it, which would go unseen.
+fn foreign(root: &Node) -> Option<Wrong> {
+    let keys = root.members().iter().find(|member| matches!(&*member.key, "servers" | "context_servers"));
+    keys.map(|member| {
+        let why = format!("`{}` is another program's word; servers stand in `mcpServers` here", member.key);
+        Wrong::new(member.key_span.start, why)
+    })
+}
 
 /// The table of servers; a file may write its key as others do.
 fn table(root: &Node) -> Result<Option<&Node>, Wrong> {

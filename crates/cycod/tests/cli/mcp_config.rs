@@ -201,6 +201,25 @@ cycod mcp import zed"#,
 }
 
 #[test]
+fn what_is_wrong_is_told_to_whoever_serves_and_in_whose_words_it_is() {
+    let place = Place::new();
+    place.write(".cycod/mcp.json", "{\"servers\": {\"a\": {\"command\": \"x\"}}}");
+    let ran = place.shell("cycod mcp serve < /dev/null; cycod mcp list; cycod mcp add b -- y; cycod mcp list");
+    expect![[r#"
+        exit: 0
+        --- stdout
+        NAME  SCOPE  HOW
+        b     local  y
+        --- stderr
+        warning: .cycod/mcp.json:1:2: `servers` is another program's word; servers stand in `mcpServers` here
+        warning: .cycod/mcp.json:1:2: `servers` is another program's word; servers stand in `mcpServers` here
+        Added local server `b`: .cycod/mcp.json
+          try it: cycod mcp test b
+    "#]]
+    .assert_eq(&ran.block());
+}
+
+#[test]
 fn a_broken_file_is_told_and_left_alone() {
     let place = Place::new();
     place.write(".cycod/mcp.json", "{\"mcpServers\": {\n  oops\n}}\n");

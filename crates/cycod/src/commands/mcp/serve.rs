@@ -17,7 +17,7 @@ use cycod_mcp_server::{Equip, Options, Selection, serve_stdio};
 use cycod_process::{host_interrupts, share_arenas};
 
 use super::serve_http;
-use crate::{cli::Context, command_error::CommandError};
+use crate::{cli::Context, command_error::CommandError, servers::warn_of_mistakes};
 
 /// `cycod mcp serve`.
 pub(crate) fn command() -> Command {
@@ -76,7 +76,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     // The first answer does not wait for a look at the tools, so the engine of other commands is not opened here.
     let host = host::current()
         .map_err(|error| CommandError::failure(format!("cannot tell the working directory: {error}")))?;
-    let user = Scopes::discover(&host, &Overrides::from_environment(&host.environment)).user_directory().to_owned();
+    let scopes = Scopes::discover(&host, &Overrides::from_environment(&host.environment));
+    warn_of_mistakes(&cycod_settings::Servers::load(&scopes), &host, &mut context.printer);
+    let user = scopes.user_directory().to_owned();
     let servers = OnceLock::new();
     let equip = move |engine: &mut Engine| {
         let servers = servers.get_or_init(|| Servers::of(engine, Arc::new(NoPerson)));
