@@ -256,4 +256,3 @@ fn into_js<'js>(ctx: &Ctx<'js>, value: &Value) -> rquickjs::Result<rquickjs::Val
         value => ctx.json_parse(value.to_json().to_string()),
     }
 }
-

@@ -221,13 +221,11 @@ impl Lowering<'_> {
     }
 
     fn rules(&self, view: &View<'_>, kind: ParameterType) -> Validation {
-        let pattern = view.text("pattern").and_then(|text| {
-            match Pattern::new(&text.scalar.text, PATTERN_LIMIT) {
-                Ok(pattern) => Some(pattern),
-                Err(error) => {
-                    self.invalid_pattern(text, &error);
-                    None
-                }
+        let pattern = view.text("pattern").and_then(|text| match Pattern::new(&text.scalar.text, PATTERN_LIMIT) {
+            Ok(pattern) => Some(pattern),
+            Err(error) => {
+                self.invalid_pattern(text, &error);
+                None
             }
         });
         let listed = view.node("enum").and_then(|node| node.as_sequence()).inspect(|items| {
