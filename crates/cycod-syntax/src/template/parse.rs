@@ -69,11 +69,15 @@ pub fn parse(text: &str, origin: impl Fn(usize) -> u32, names: &Names) -> (Templ
 pub(super) fn escape(text: &str, names: &Names, into: &mut String) {
     let scanner = Scanner { text, names, origin: &|_| 0 };
     let mut copied = 0;
-    for (open, _) in text.match_indices('{') {
-        if matches!(scanner.token(open), Token::Hole(..) | Token::Escaped(_)) {
+    let mut at = 0;
+    while let Some(open) = text[at..].find('{').map(|offset| at + offset) {
+        at = open + 1;
+        // What was escaped may be a placeholder that is wrong; either way its inside belongs to it.
+        if let Token::Hole(_, end, _) | Token::Wrong(end, _) | Token::Escaped(end) = scanner.token(open) {
             into.push_str(&text[copied..open]);
             into.push('\\');
             copied = open;
+            at = end;
         }
     }
     into.push_str(&text[copied..]);

@@ -419,6 +419,15 @@ fn without_spans(mut template: Template) -> String {
     format!("{:?}", template.segments)
 }
 
+#[test]
+fn an_escaped_placeholder_that_is_wrong_reads_back() {
+    let names = names();
+    let (template, _) = parse("\\{NAME?{NAME}", |at| at as u32, &names);
+    let source = template.source(&names);
+    assert_eq!(source, "\\{NAME?{NAME}");
+    assert_eq!(without_spans(parse(&source, |at| at as u32, &names).0), without_spans(template));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
     #[test]
