@@ -74,8 +74,22 @@ pub(crate) struct Ended {
     /// What the tool gives back, in the kinds of content that hosts know; not for text, which is in `output`.
     pub(crate) answer: Option<ToolAnswer>,
     /// Standard output and standard error of a single command, or the transcript of a workflow.
-    pub(crate) output: Option<Kept>,
-    pub(crate) error: Option<Kept>,
+    pub(crate) output: Option<Output>,
+    pub(crate) error: Option<Output>,
+}
+
+/// What a stream brought.
+#[derive(Debug)]
+pub(crate) enum Output {
+    /// All of it, where outputs are kept.
+    Kept(Kept),
+    /// What the report holds of it, because it could not be kept.
+    Held {
+        bytes: Vec<u8>,
+        /// Whether that is all of it.
+        is_whole: bool,
+        why: String,
+    },
 }
 
 /// What came of a call.
@@ -375,29 +389,46 @@ impl Call {
         let effective = Arc::clone(&approved.subject().call.tool);
         let is_single = !approved.subject().is_workflow && matches!(effective.body, Body::Command(_));
         let is_text = effective.produces == Produces::Text;
-        // The bytes of a single command go straight to where outputs are kept; memory holds none of them.
-        let mut spools = if is_single && is_text { self.spools().ok() } else { None };
-        let keep = spools.as_ref().map(|_| 0);
+        // The bytes of a single command go straight to where outputs are kept. The report holds as much as can be handed
+        // over should that fail.
+        let mut spools = (is_single && is_text).then(|| self.spools());
+        let keep = matches!(spools, Some(Ok(_))).then_some(outputs::IN_MEMORY as u64);
         let control = Control { stop: run.stop().clone(), is_attended: false, keep };
-        let mut broken: Option<StoreError> = None;
+        let mut broken = None;
         let mut take = |event: &Event<'_>| {
-            if let (Event::Output { stream, bytes, .. }, Some([output, error])) = (event, &mut spools) {
+            if let (Event::Output { stream, bytes, .. }, Some(Ok([output, error]))) = (event, &mut spools) {
                 let spool = if *stream == Stream::Stdout { output } else { error };
                 if let Err(error) = spool.write(bytes) {
+                    // It says why once, and from then on only that it failed.
                     broken.get_or_insert(error);
                 }
             }
         };
         let mut follower = Follower { board, take: &mut take };
         let mut report = self.stock.engine.run(approved, &control, &mut follower);
-        if let Some(error) = broken {
-            report.warnings.push(format!("some of the output is lost: {error}"));
-        }
         let [output, error] = match spools {
-            Some(spools) => spools.map(|spool| spool.finish().ok()),
-            None if is_text => [self.keep("transcript", &report.transcript), None],
+            Some(Ok(spools)) => {
+                let mut held = [&report.output, &report.error].into_iter();
+                spools.map(|spool| {
+                    let held = held.next().map_or(&[][..], Vec::as_slice);
+                    let kept = spool.finish().map_err(|error| broken.as_ref().unwrap_or(&error).to_string());
+                    Some(Output::of(kept, held, held.len() < outputs::IN_MEMORY))
+                })
+            }
+            Some(Err(error)) => {
+                [&report.output, &report.error].map(|held| Some(Output::of(Err(error.to_string()), held, true)))
+            }
+            None if is_text => {
+                let kept = self.keep(&report.transcript).map_err(|error| error.to_string());
+                [Some(Output::of(kept, &report.transcript, true)), None]
+            }
             None => [None, None],
         };
+        for one in [&output, &error] {
+            if let Some(Output::Held { why, .. }) = one {
+                report.warnings.push(format!("an output could not be kept: {why}"));
+            }
+        }
         let answer = (!is_text || report.answer.is_some()).then(|| ToolAnswer::of(&effective, &report));
         Ended { report, answer, output, error }
     }
@@ -408,10 +439,10 @@ impl Call {
         Ok([spool("stdout")?, spool("stderr")?])
     }
 
-    fn keep(&self, name: &str, bytes: &[u8]) -> Option<Kept> {
-        let mut spool = self.shared.outputs.spool(OutputId::new(RunId::random().ok()?, name).ok()?).ok()?;
-        spool.write(bytes).ok()?;
-        spool.finish().ok()
+    fn keep(&self, transcript: &[u8]) -> Result<Kept, StoreError> {
+        let mut spool = self.shared.outputs.spool(OutputId::new(RunId::random()?, "transcript")?)?;
+        spool.write(transcript)?;
+        spool.finish()
     }
 
     /// What a retry of this call must be: the same tool with the same arguments.
@@ -450,6 +481,21 @@ impl Call {
         self.beginning = Beginning { moment: UNIX_EPOCH + moment, run_id };
         self.answers.extend(answers.filter(|(key, _)| asked.contains(key)));
         Ok(())
+    }
+}
+
+impl Output {
+    /// What was kept, or else what the report holds.
+    fn of(kept: Result<Kept, String>, held: &[u8], is_whole: bool) -> Self {
+        kept.map_or_else(|why| Self::Held { bytes: held.to_vec(), is_whole, why }, Self::Kept)
+    }
+
+    /// Whether the stream brought nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Kept(kept) => kept.bytes() == 0,
+            Self::Held { bytes, .. } => bytes.is_empty(),
+        }
     }
 }
 

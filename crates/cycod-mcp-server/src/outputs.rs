@@ -22,7 +22,7 @@ use crate::{reply, uri::decoded};
 const RETENTION: Retention = Retention { max_age: Duration::from_secs(24 * 3600), max_bytes: 16 << 30 };
 
 /// The most of an output that stays in memory.
-const IN_MEMORY: usize = 64 * 1024;
+pub(crate) const IN_MEMORY: usize = 64 * 1024;
 
 /// The most that one look may cost.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -9,7 +9,10 @@ use rmcp::model::{
 };
 use serde_json::json;
 
-use crate::{call::Ended, wire};
+use crate::{
+    call::{Ended, Output},
+    wire,
+};
 
 /// The reply to a call that has run, with at most `cap` tokens of its text.
 pub(crate) fn result(mut ended: Ended, cap: usize) -> CallToolResult {
@@ -20,7 +23,7 @@ pub(crate) fn result(mut ended: Ended, cap: usize) -> CallToolResult {
     let mut blocks = Vec::new();
     // A command that succeeds and says nothing may still have something to tell on the other stream.
     let [output, error] = [ended.output.as_mut(), ended.error.as_mut()];
-    let is_silent = output.as_ref().is_none_or(|output| output.bytes() == 0);
+    let is_silent = output.as_ref().is_none_or(|output| output.is_empty());
     add(&mut blocks, output, cap);
     if !report.success || is_silent {
         add(&mut blocks, error, cap / 2);
@@ -44,8 +47,14 @@ pub(crate) fn refused(refusal: &Refusal) -> CallToolResult {
 }
 
 /// Adds an output: all of it, or as much as is handed over with the way to the rest.
-fn add(blocks: &mut Vec<ContentBlock>, kept: Option<&mut Kept>, cap: usize) {
-    let Some(kept) = kept.filter(|kept| kept.bytes() > 0) else { return };
+fn add(blocks: &mut Vec<ContentBlock>, output: Option<&mut Output>, cap: usize) {
+    let Some(output) = output.filter(|output| !output.is_empty()) else { return };
+    let kept = match output {
+        Output::Kept(kept) => kept,
+        Output::Held { bytes, is_whole, why } => {
+            return blocks.push(ContentBlock::text(held(bytes, *is_whole, why, cap)));
+        }
+    };
     match kept.excerpt(cap) {
         Ok(excerpt) => {
             blocks.push(ContentBlock::text(excerpt.text));
@@ -55,6 +64,16 @@ fn add(blocks: &mut Vec<ContentBlock>, kept: Option<&mut Kept>, cap: usize) {
         }
         Err(error) => blocks.push(ContentBlock::text(format!("[the output is lost: {error}]"))),
     }
+}
+
+/// The beginning of an output that could not be kept, with what became of the rest.
+fn held(bytes: &[u8], is_whole: bool, why: &str, cap: usize) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let end = text.char_indices().nth(cap.saturating_mul(4)).map_or(text.len(), |(at, _)| at);
+    if is_whole && end == text.len() {
+        return text.into_owned();
+    }
+    format!("{}\n[… the rest is lost, because it could not be kept: {why}]", &text[..end])
 }
 
 /// The way to an output that was not handed over whole.
@@ -148,7 +167,9 @@ pub(crate) fn resource(mut ended: Ended, tool: &Tool, uri: &str) -> Result<Resou
     }
     let media_type = wire::media_type(tool).to_owned();
     let bytes = match ended.output.take() {
-        Some(mut kept) => whole(&mut kept)?,
+        Some(Output::Kept(mut kept)) => whole(&mut kept)?,
+        Some(Output::Held { bytes, is_whole: true, .. }) => bytes,
+        Some(Output::Held { why, .. }) => return Err(format!("the output could not be kept: {why}")),
         None => ended.report.output,
     };
     let payload = Payload::of(&media_type, bytes);

@@ -699,3 +699,30 @@ fn garbage_is_survived() {
     input.write_all(deep.as_bytes()).expect("written");
     assert_eq!(text(&client.call("greet", json!({"NAME": "x"}))), "hello x\n");
 }
+
+#[test]
+fn an_output_that_cannot_be_kept_is_handed_over() {
+    let place = Place::with_tool(
+        "much",
+        "description: Much\nbash: seq 1 {N}; echo talk >&2\ntags: [read]\nparameters:\n  N: {type: integer, description: How many, required: true}\n",
+    );
+    place.tool("flow", "description: Two steps\ntags: [read]\nsteps:\n  - {name: a, bash: echo first}\n");
+    // Nothing can be written where outputs are kept.
+    std::fs::create_dir_all(place.home().join(".cycod")).expect("a directory");
+    std::fs::write(place.home().join(".cycod/outputs"), "not a directory").expect("a file");
+    both(&place, |client| {
+        let small = client.call("much", json!({"N": 3}));
+        assert_eq!((text(&small), &small["isError"]), ("1\n2\n3\n", &json!(false)));
+        assert!(small["_meta"].to_string().contains("could not be kept"), "{small}");
+
+        let large = client.call("much", json!({"N": 200_000}));
+        assert!(
+            text(&large).starts_with("1\n2\n") && text(&large).contains("the rest is lost"),
+            "{}",
+            text(&large).len()
+        );
+        assert!(text(&large).len() < 40_000);
+
+        assert!(text(&client.call("flow", json!({}))).contains("first"));
+    });
+}
