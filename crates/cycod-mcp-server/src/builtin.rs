@@ -150,7 +150,7 @@ pub(crate) async fn call(
                     let why = format!("there is no tool `{}`", start.tool);
                     return Ok(reply::refused(&Refusal::new("unknown-tool", why)).into());
                 };
-                let mut call = Call::new(shared, stock, tool, start.arguments, principal)?;
+                let mut call = Call::new(shared, stock, tool, start.arguments, principal);
                 call.resume(request.request_state.as_deref(), request.input_responses)?;
                 match drive(call, caller, Goal::Start).await {
                     Outcome::Ready(call) => tasks::spawn(*call, false).map(|handle| about(&handle, "started")),

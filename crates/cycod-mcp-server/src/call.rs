@@ -9,7 +9,7 @@ use std::{
 use cycod_engine::{
     AnswerTo, Approved, Approver, Beginning, Control, Event, Given, Plan, Request, RunReport, Stream, Surface,
     ToolAnswer, Verdict,
-    definition::{Body, Produces, Tool, Whom, json::parse},
+    definition::{Body, Produces, Tool, Whom},
     diagnostic::Refusal,
 };
 use cycod_store::{Claims, Kept, OutputId, RunId, Spool, StoreError};
@@ -277,24 +277,15 @@ async fn attempt(call: &Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal) -
 
 impl Call {
     /// A call with arguments as they are on the wire.
-    ///
-    /// # Errors
-    /// When they hold what no argument can be, such as a number that nobody can read.
     pub(crate) fn new(
         shared: &Arc<Shared>,
         stock: Arc<Stock>,
         tool: Arc<Tool>,
         arguments: JsonObject,
         principal: &str,
-    ) -> Result<Self, ErrorData> {
-        let arguments = arguments
-            .into_iter()
-            .map(|(name, value)| match parse(&value.to_string()) {
-                Ok(value) => Ok((name, Given::Value(value))),
-                Err(error) => Err(ErrorData::invalid_params(format!("`{name}`: {error}"), None)),
-            })
-            .collect::<Result<_, _>>()?;
-        Ok(Self::with(shared, stock, tool, arguments, principal))
+    ) -> Self {
+        let arguments = arguments.into_iter().map(|(name, value)| (name, Given::Value(value.into()))).collect();
+        Self::with(shared, stock, tool, arguments, principal)
     }
 
     /// A call with arguments of both kinds.

@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cycod_engine::{
     Given,
-    definition::{Body, Offer, TaskSupport, Tool as Definition, json},
+    definition::{Body, Offer, TaskSupport, Tool as Definition},
     diagnostic::Refusal,
 };
 use cycod_store::{StoreError, Tickets};
@@ -248,7 +248,7 @@ impl ServerHandler for Handler {
             }
         };
         let arguments = request.arguments.unwrap_or_default();
-        let mut call = Call::new(&self.shared, stock, tool, arguments, &principal)?;
+        let mut call = Call::new(&self.shared, stock, tool, arguments, &principal);
         call.resume(request.request_state.as_deref(), request.input_responses)?;
         let goal = if as_task { Goal::Task } else { Goal::End };
         Ok(match drive(call, &caller, goal).await {
@@ -281,7 +281,7 @@ impl ServerHandler for Handler {
         let stock = self.stock().await?;
         let unknown = || ErrorData::invalid_params(format!("there is no prompt `{}`", request.name), None);
         let tool = stock.tool(&request.name).ok_or_else(unknown)?;
-        let arguments = texts(request.arguments.unwrap_or_default())?;
+        let arguments = texts(request.arguments.unwrap_or_default());
         let mut result = match (&tool.offer, &tool.body) {
             (Offer::Prompt, _) => {
                 let retry = (request.request_state, request.input_responses);
@@ -487,13 +487,10 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 }
 
 /// Arguments of a prompt: text, as people type it, but other values are understood.
-fn texts(arguments: JsonObject) -> Result<Vec<(String, Given)>, ErrorData> {
+fn texts(arguments: JsonObject) -> Vec<(String, Given)> {
     let given = arguments.into_iter().map(|(name, value)| match value {
-        Json::String(text) => Ok((name, Given::Text(text))),
-        other => match json::parse(&other.to_string()) {
-            Ok(value) => Ok((name, Given::Value(value))),
-            Err(error) => Err(ErrorData::invalid_params(format!("`{name}`: {error}"), None)),
-        },
+        Json::String(text) => (name, Given::Text(text)),
+        other => (name, Given::Value(other.into())),
     });
     given.collect()
 }
