@@ -31,7 +31,7 @@ use crate::{
     handles::{Handle, Handles, State},
     outputs, reply,
     running::Running,
-    shelf::{Difference, Shelf, Stock},
+    shelf::{Difference, Lists, Shelf, Stock},
     tasks,
 };
 
@@ -119,6 +119,12 @@ impl Handler {
                 blocking(move || shared.shelf.stock()).await
             }
         }
+    }
+
+    /// Everything that is offered now.
+    async fn lists(&self) -> Result<Arc<Lists>, ErrorData> {
+        let stock = self.stock().await?;
+        blocking(move || stock.lists()).await
     }
 
     /// Runs the tool behind a prompt or a resource.
@@ -213,8 +219,7 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let stock = self.stock().await?;
-        let tools = blocking(move || stock.lists().tools.clone()).await?;
+        let tools = self.lists().await?.tools.clone();
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
 
@@ -268,8 +273,7 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let stock = self.stock().await?;
-        let prompts = blocking(move || stock.lists().prompts.clone()).await?;
+        let prompts = self.lists().await?.prompts.clone();
         Ok(ListPromptsResult::with_all_items(prompts).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
 
@@ -335,8 +339,7 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let stock = self.stock().await?;
-        let resources = blocking(move || stock.lists().resources.clone()).await?;
+        let resources = self.lists().await?.resources.clone();
         Ok(ListResourcesResult::with_all_items(resources).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
 
@@ -345,8 +348,7 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let stock = self.stock().await?;
-        let templates = blocking(move || stock.lists().templates.clone()).await?;
+        let templates = self.lists().await?.templates.clone();
         Ok(ListResourceTemplatesResult::with_all_items(templates)
             .with_ttl_ms(FRESH)
             .with_cache_scope(CacheScope::Private))
