@@ -13,6 +13,7 @@ mod neighbours;
 mod person;
 mod places;
 mod printer;
+mod removal;
 mod run;
 mod scope;
 mod servers;

@@ -1,12 +1,10 @@
-use std::io::IsTerminal;
-
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 use cycod_engine::catalog::{Scope, ScopeFilter, State};
 
 use crate::{
     cli::Context,
     command_error::CommandError,
-    editor::ask,
+    removal::{confirm, force},
     scope::{scope, with_scope},
     store::{entry, shown, write_error},
 };
@@ -16,7 +14,7 @@ pub(crate) fn command() -> Command {
     let command = Command::new("remove")
         .about("Delete a tool")
         .arg(Arg::new("name").value_name("TOOL_NAME").required(true))
-        .arg(Arg::new("force").long("force").action(ArgAction::SetTrue).help("Skip confirmation prompt"));
+        .arg(force());
     with_scope(command)
 }
 
@@ -34,16 +32,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         .hint("remove one of the files"));
     }
     let what = format!("{} tool `{}`: {path}", entry.scope, entry.name);
-    if !matches.get_flag("force") {
-        if !(std::io::stdin().is_terminal() && context.printer.is_terminal) {
-            return Err(CommandError::usage(format!("removing the {what} needs a yes, and nobody can be asked"))
-                .hint("give --force"));
-        }
-        context.printer.say(&format!("This removes the {what}"));
-        if ask(context, "Remove it? [y/n] ", &["y", "n"])? != Some("y") {
-            return Err(CommandError::failure("nothing was removed"));
-        }
-    }
+    confirm(context, matches, &what)?;
     context.engine.catalog().writer().remove(&entry).map_err(|error| write_error(&error, context.engine.host()))?;
     context.printer.say(&format!("Removed {what}"));
     // The catalog is from before the change; what it says about other scopes still holds.

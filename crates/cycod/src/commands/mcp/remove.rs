@@ -1,13 +1,11 @@
-use std::io::IsTerminal;
-
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 use cycod_settings::Servers;
 
 use crate::{
     cli::Context,
     command_error::CommandError,
     commands::mcp::{file_error, forget, server},
-    editor::ask,
+    removal::{confirm, force},
     scope::{scope, with_scope},
     store::shown,
 };
@@ -17,7 +15,7 @@ pub(crate) fn command() -> Command {
     let command = Command::new("remove")
         .about("Remove an MCP server")
         .arg(Arg::new("server").value_name("SERVER").required(true))
-        .arg(Arg::new("force").long("force").action(ArgAction::SetTrue).help("Skip confirmation prompt"));
+        .arg(force());
     with_scope(command)
 }
 
@@ -28,16 +26,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let server = server(&servers, name, scope(matches)?.unwrap_or_default(), &context.engine)?;
     let path = shown(&server.origin.path, context.engine.host());
     let what = format!("{} server `{}`: {path}", server.origin.scope, server.name);
-    if !matches.get_flag("force") {
-        if !(std::io::stdin().is_terminal() && context.printer.is_terminal) {
-            return Err(CommandError::usage(format!("removing the {what} needs a yes, and nobody can be asked"))
-                .hint("give --force"));
-        }
-        context.printer.say(&format!("This removes the {what}"));
-        if ask(context, "Remove it? [y/n] ", &["y", "n"])? != Some("y") {
-            return Err(CommandError::failure("nothing was removed"));
-        }
-    }
+    confirm(context, matches, &what)?;
     let host = context.engine.host();
     cycod_settings::remove(context.engine.catalog().scopes(), server).map_err(|error| file_error(&error, host))?;
     forget(context.engine.catalog().scopes(), &server.name, &server.origin.path)?;
