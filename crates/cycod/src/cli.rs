@@ -1,4 +1,4 @@
-use std::{cell::LazyCell, collections::BTreeMap, ffi::OsString, process::ExitCode};
+use std::{cell::LazyCell, collections::BTreeMap, ffi::OsString, io::IsTerminal, process::ExitCode};
 
 use clap::{Arg, ArgMatches, Command};
 use cycod_engine::{Engine, diagnostic::visible, host};
@@ -21,6 +21,13 @@ pub(crate) struct Context {
     pub(crate) engine: Tools,
     /// The way to the terminal.
     pub(crate) printer: Printer,
+}
+
+impl Context {
+    /// Whether a person is there who reads what we say and can answer.
+    pub(crate) fn is_attended(&self) -> bool {
+        std::io::stdin().is_terminal() && self.printer.is_terminal
+    }
 }
 
 /// What carries a command out.

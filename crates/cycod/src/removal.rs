@@ -1,7 +1,5 @@
 //! What every command that removes something asks first.
 
-use std::io::IsTerminal;
-
 use clap::{Arg, ArgAction, ArgMatches};
 
 use crate::{cli::Context, command_error::CommandError, editor::ask};
@@ -19,7 +17,7 @@ pub(crate) fn confirm(context: &mut Context, matches: &ArgMatches, what: &str) -
     if matches.get_flag("force") {
         return Ok(());
     }
-    if !(std::io::stdin().is_terminal() && context.printer.is_terminal) {
+    if !context.is_attended() {
         return Err(CommandError::usage(format!("removing the {what} needs a yes, and nobody can be asked"))
             .hint("give --force"));
     }

@@ -1,4 +1,4 @@
-use std::{ffi::OsString, fs, io::IsTerminal};
+use std::{ffi::OsString, fs};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use cycod_engine::{catalog::ScopeFilter, definition::ToolName, diagnostic::SourceFile};
@@ -98,7 +98,7 @@ fn description(context: &mut Context) -> Result<String, CommandError> {
         CommandError::usage("a tool needs a description")
             .hint("--description \"what it is for\": people and models choose by it")
     };
-    if !(std::io::stdin().is_terminal() && context.printer.is_terminal) {
+    if !context.is_attended() {
         return Err(missing());
     }
     match editor::prompt(context, "What is the tool for? ")? {

@@ -1,8 +1,4 @@
-use std::{
-    fs,
-    io::{IsTerminal, Read},
-    time::Duration,
-};
+use std::{fs, io::Read, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cycod_engine::{
@@ -156,7 +152,7 @@ fn show(context: &mut Context, plan: &Plan, whole: bool, json: bool) -> Result<u
 
 fn execute(context: &mut Context, plan: Plan, json: bool) -> Result<u8, CommandError> {
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
-    let attended = std::io::stdin().is_terminal() && context.printer.is_terminal;
+    let attended = context.is_attended();
     let control = Control { is_attended: attended, ..context.engine.control().map_err(failed)? };
     let mut display = Display::new(&plan, json);
     let approved = context.engine.approve(plan, Surface::Person, &Nobody)?;

@@ -1,6 +1,6 @@
 //! The questions of a tool, asked of the person at the terminal.
 
-use std::{io::IsTerminal, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use cycod_engine::{
     AnswerTo, AskedOf, Given, PlanError, Question,
@@ -46,7 +46,7 @@ pub(crate) fn not_planned(tool: &str, error: PlanError) -> CommandError {
 }
 
 fn answer(context: &mut Context, tool: &Tool, question: &Question) -> Result<AnswerTo, CommandError> {
-    let is_attended = std::io::stdin().is_terminal() && context.printer.is_terminal;
+    let is_attended = context.is_attended();
     match &question.whom {
         AskedOf::Roots => {
             let workspace = file_address(&context.engine.host().workspace);

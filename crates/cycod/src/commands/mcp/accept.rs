@@ -1,5 +1,3 @@
-use std::io::IsTerminal;
-
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{catalog::ScopeFilter, diagnostic::visible};
 use cycod_mcp_client::Proposal;
@@ -82,7 +80,7 @@ fn consent(context: &mut Context, name: &str, all: bool) -> Result<bool, Command
 }
 
 fn agree(context: &mut Context, question: &str, instead: &str) -> Result<(), CommandError> {
-    if !(std::io::stdin().is_terminal() && context.printer.is_terminal) {
+    if !context.is_attended() {
         return Err(CommandError::failure("nothing was accepted: nobody can be asked").hint(format!("try: {instead}")));
     }
     if ask(context, question, &["y", "n"])? == Some("y") {
