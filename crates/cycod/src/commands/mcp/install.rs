@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, ArgMatches, Command, builder::NonEmptyStringValueParser};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     catalog::{Scope, ScopeFilter},
     definition::Host,
@@ -11,7 +11,7 @@ use cycod_settings::{Done, HostFile, McpHost, Offer, is_server_name};
 use crate::{
     cli::Context,
     command_error::CommandError,
-    commands::mcp::{file_error, named_host},
+    commands::mcp::{file_error, named_host, selection},
     scope::{scope, with_scope},
     store::shown,
 };
@@ -19,26 +19,13 @@ use crate::{
 /// `cycod mcp install`.
 pub(crate) fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    let offer = |name: &'static str, value: &'static str, help: &'static str| {
-        let texts = NonEmptyStringValueParser::new();
-        Arg::new(name).long(name).value_name(value).value_parser(texts).action(ArgAction::Append).help(help)
-    };
     let command = Command::new("install")
         .about("Offer the tools here to a host")
         .arg(Arg::new("host").value_name("HOST").required(true).help("The program that is to use them"))
         .arg(Arg::new("name").long("name").value_name("NAME").default_value(NAME).help("Call the entry so"))
         .arg(flag("print", "Show the entry and its file, and write nothing"))
         .arg(flag("override", "Replace an entry of this name that starts something else"))
-        .arg(offer("tools", "NAMES", "Offer only these tools"))
-        .arg(offer("tag", "TAG", "Offer only tools with this tag"))
-        .arg(offer("group", "GROUP", "Offer only tools of this group"))
-        .arg(
-            Arg::new("level")
-                .long("level")
-                .value_name("LEVEL")
-                .value_parser(["read", "write", "run"])
-                .help("Offer only tools up to this level"),
-        );
+        .args(selection::options());
     with_scope(command)
 }
 
@@ -115,7 +102,7 @@ fn options(matches: &ArgMatches) -> Vec<String> {
         let values = matches.get_many::<String>(name).into_iter().flatten();
         values.flat_map(move |value| [format!("--{name}"), value.clone()])
     };
-    ["tools", "tag", "group", "level"].into_iter().flat_map(given).collect()
+    selection::NAMES.into_iter().flat_map(given).collect()
 }
 
 /// The absolute path of this program: as `PATH` has it, where updates keep it, else as it is.

@@ -8,6 +8,7 @@ pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod login;
 pub(crate) mod remove;
+mod selection;
 pub(crate) mod serve;
 mod serve_http;
 pub(crate) mod test;

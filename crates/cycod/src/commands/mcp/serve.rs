@@ -16,28 +16,25 @@ use cycod_mcp_client::{NoPerson, Servers};
 use cycod_mcp_server::{Equip, Options, Selection, serve_stdio};
 use cycod_process::{host_interrupts, share_arenas};
 
-use super::serve_http;
+use super::{selection, serve_http};
 use crate::{cli::Context, command_error::CommandError, servers::warn_of_mistakes};
 
 /// `cycod mcp serve`.
 pub(crate) fn command() -> Command {
-    let names = |name: &'static str, value: &'static str, help: &'static str| {
-        let texts = Arg::new(name).long(name).value_name(value).value_parser(NonEmptyStringValueParser::new());
-        texts.action(ArgAction::Append).value_delimiter(',').help(help)
-    };
+    let [tools, tag, group, level] = selection::options();
     Command::new("serve")
         .about("Offer the tools here to an MCP client")
-        .arg(names("tools", "NAMES", "Offer only these tools"))
-        .arg(names("tag", "TAG", "Offer only tools with this tag"))
-        .arg(names("group", "GROUP", "Offer only tools of this group"))
+        .args([tools, tag, group].map(|names| names.value_delimiter(',')))
+        .arg(level)
         .arg(
-            Arg::new("level")
-                .long("level")
-                .value_name("LEVEL")
-                .value_parser(["read", "write", "run"])
-                .help("Offer only tools up to this level"),
+            Arg::new("auto-approve")
+                .long("auto-approve")
+                .value_name("WHAT")
+                .value_parser(NonEmptyStringValueParser::new())
+                .action(ArgAction::Append)
+                .value_delimiter(',')
+                .help("Let models use this without asking: a level, '*', or a tool's name"),
         )
-        .arg(names("auto-approve", "WHAT", "Let models use this without asking: a level, '*', or a tool's name"))
         .arg(
             Arg::new("reply-tokens")
                 .long("reply-tokens")
