@@ -2,13 +2,14 @@
 ///
 /// A file's diagnostics also carry codes of the crates that read YAML, templates and conditions, and of the one
 /// that places values into shells.
-pub const CODES: [&str; 64] = [
+pub const CODES: [&str; 67] = [
     "alias-command",
     "alias-of-itself",
     "alias-without-base",
     "alias-without-type",
     "ask-cycle",
     "condition-type",
+    "confusable-name",
     "container-unused",
     "contradicting-hints",
     "default-cycle",
@@ -49,6 +50,8 @@ pub const CODES: [&str; 64] = [
     "returns-no-json",
     "script-without-shell",
     "several-commands",
+    "secret-in-argument",
+    "secret-without-permission",
     "shadows-predefined",
     "step-cycle",
     "step-reference",

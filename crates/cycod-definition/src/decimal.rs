@@ -8,7 +8,7 @@ const MAX_WRITTEN_DIGITS: i64 = 400;
 /// Limits such as `maximum: 9007199254740993` and steps such as `multipleOf: 0.1` mean what they say, which
 /// machine numbers cannot promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Decimal {
+pub struct Decimal {
     negative: bool,
     /// Digits without zeros at either end; none for zero.
     digits: Vec<u8>,
@@ -18,7 +18,7 @@ pub(crate) struct Decimal {
 
 impl Decimal {
     /// Reads the text of a JSON number.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         if !crate::json::is_number(text) {
             return None;
         }

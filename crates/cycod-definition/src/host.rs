@@ -1,9 +1,4 @@
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ffi::OsString,
-    path::PathBuf,
-    time::SystemTime,
-};
+use std::{collections::BTreeMap, ffi::OsString, fmt, path::PathBuf, sync::Arc, time::SystemTime};
 
 use crate::{Demand, Platform};
 
@@ -25,5 +20,39 @@ pub struct Host {
     /// The one instant of the run.
     pub now: SystemTime,
     /// What this program can hold a tool to here.
-    pub offered: BTreeSet<Demand>,
+    pub offered: Offered,
+}
+
+/// What a machine can hold a tool to, found out when it is first asked: a trial of the kernel's mechanisms costs more than
+/// planning a call that needs none of them.
+#[derive(Clone)]
+pub struct Offered(Arc<Verdicts>);
+
+/// Says why a demand cannot be met, if it cannot.
+type Verdicts = dyn Fn(Demand) -> Result<(), String> + Send + Sync;
+
+impl Offered {
+    /// Asks `verdicts` each time; what costs something is remembered there.
+    pub fn by(verdicts: impl Fn(Demand) -> Result<(), String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(verdicts))
+    }
+
+    /// A machine that can hold a tool to nothing, as where no mechanism is known.
+    pub fn nothing() -> Self {
+        Self::by(|_| Err("there is no mechanism for it on this platform".to_owned()))
+    }
+
+    /// Asks whether a demand can be met.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub fn meets(&self, demand: Demand) -> Result<(), String> {
+        (self.0)(demand)
+    }
+}
+
+impl fmt::Debug for Offered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Offered")
+    }
 }

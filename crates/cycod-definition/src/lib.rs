@@ -18,6 +18,7 @@ mod check;
 mod codes;
 mod coerce;
 mod command;
+mod confusable;
 mod decimal;
 mod digest;
 mod document;
@@ -44,12 +45,14 @@ mod violations;
 
 pub use codes::CODES;
 pub use command::{Command, CommandText, Interpreter, PlatformCommands, PlatformKey, ProgramTemplate};
+pub use confusable::{looks_like, mixes_scripts, name_shapes};
+pub use decimal::Decimal;
 pub use digest::digest;
-pub use document::document_json;
+pub use document::{document_json, exact_json};
 pub use file_paths::FilePaths;
 pub use format::FileFormat;
 pub use function_schema::{form_schema, function_schema};
-pub use host::Host;
+pub use host::{Host, Offered};
 pub use interface::{Ask, Hints, Offer, Produces, TaskSupport, Whom};
 pub use json_schema::{JsonSchema, SchemaViolation};
 pub use level::{Level, level};
@@ -59,10 +62,11 @@ pub use platform::Platform;
 pub use security::{Access, Demand, Isolation, Permission, Privilege, Security};
 pub use settings::{
     Change, Cleanup, Container, Deprecation, Environment, FunctionCalling, Interactive, Metadata, Requires, Resources,
+    Secret,
 };
 pub use step::{Backoff, Output, OutputMode, Retry, Step, StepAction, StreamTarget, ToolUse};
 pub use table::{file_schema, key_reference};
 pub use test_case::{Expected, TestCase};
-pub use tool::{Body, RemoteTool, Tool, ToolName};
+pub use tool::{Body, Origin, RemoteTool, Tool, ToolName};
 pub use value::{Literal, Value};
 pub use violations::{Choice, Disclosure, Fault, PathPart, Rejection, ValuePath, Violation, shown, visible_or_hidden};

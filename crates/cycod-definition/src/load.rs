@@ -1,7 +1,9 @@
+use std::sync::Arc;
+
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
 use cycod_syntax::yaml;
 
-use crate::{FileFormat, Tool, ToolName, lower};
+use crate::{FileFormat, Tool, ToolName, exact_json, lower};
 
 /// What a file says, with everything that is wrong with it.
 #[derive(Clone, Debug)]
@@ -33,7 +35,11 @@ pub fn load(source: &SourceFile, stem: Option<&str>) -> Loaded {
     let Some(root) = root else {
         return Loaded { tool: None, name: stem.and_then(ToolName::new), diagnostics };
     };
-    lower::lower(source, &root, stem, diagnostics)
+    let mut loaded = lower::lower(source, &root, stem, diagnostics);
+    if let Some(tool) = &mut loaded.tool {
+        tool.origin.document = Arc::new(exact_json(&root));
+    }
+    loaded
 }
 
 impl Loaded {

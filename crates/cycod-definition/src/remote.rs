@@ -1,6 +1,6 @@
 use crate::{
-    Body, Environment, FilePaths, FunctionCalling, Hints, JsonSchema, Metadata, Offer, Parameter, Produces, RemoteTool,
-    Requires, Resources, Security, TaskSupport, Tool, ToolName,
+    Body, Environment, FilePaths, FunctionCalling, Hints, JsonSchema, Metadata, Offer, Origin, Parameter, Produces,
+    RemoteTool, Requires, Resources, Security, TaskSupport, Tool, ToolName,
 };
 
 impl Tool {
@@ -41,6 +41,7 @@ impl Tool {
             changelog: Vec::new(),
             declared_risk: None,
             uses_temp: false,
+            origin: Origin::default(),
         }
     }
 }

@@ -32,11 +32,13 @@ pub enum Demand {
     Elevated,
     /// `isolation: container`.
     Container,
+    /// The `image` of `security.container`.
+    Image,
 }
 
 impl Demand {
     /// Every demand.
-    pub const ALL: [Self; 4] = [Self::Permissions, Self::Reduced, Self::Elevated, Self::Container];
+    pub const ALL: [Self; 5] = [Self::Permissions, Self::Reduced, Self::Elevated, Self::Container, Self::Image];
 }
 
 impl fmt::Display for Demand {
@@ -46,6 +48,7 @@ impl fmt::Display for Demand {
             Self::Reduced => "`execution-privilege: reduced`",
             Self::Elevated => "`execution-privilege: elevated`",
             Self::Container => "`isolation: container`",
+            Self::Image => "the `image` of a container",
         })
     }
 }
@@ -53,23 +56,26 @@ impl fmt::Display for Demand {
 impl Security {
     /// What the tool asks to be held to.
     pub fn demands(&self) -> BTreeSet<Demand> {
+        let image = self.container.as_ref().and_then(|container| container.image.as_ref());
+        let is_container = self.isolation == Isolation::Container;
         let asked = [
             (!self.permissions.is_empty(), Demand::Permissions),
             (self.privilege == Privilege::Reduced, Demand::Reduced),
             (self.privilege == Privilege::Elevated, Demand::Elevated),
-            (self.isolation == Isolation::Container, Demand::Container),
+            (is_container && image.is_none(), Demand::Container),
+            (is_container && image.is_some(), Demand::Image),
         ];
         asked.into_iter().filter_map(|(is_asked, demand)| is_asked.then_some(demand)).collect()
     }
 }
 
-/// `execution-privilege`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// `execution-privilege`; the later, the more rights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names of the schema")]
 pub enum Privilege {
+    Reduced,
     #[default]
     SameAsUser,
-    Reduced,
     Elevated,
 }
 

@@ -1,6 +1,6 @@
 use std::{collections::BTreeSet, time::Duration};
 
-use cycod_syntax::template::Template;
+use cycod_syntax::template::{Reference, Template};
 
 use crate::{Command, Platform};
 
@@ -11,8 +11,33 @@ pub struct Environment {
     pub variables: Vec<(String, Template)>,
     /// Whether the rest of our own environment is passed on.
     pub inherit: bool,
-    /// Names whose values are masked: variables or parameters.
-    pub secrets: Vec<String>,
+    /// What is masked, and what is kept elsewhere.
+    pub secrets: Vec<Secret>,
+}
+
+/// An entry of `environment.secrets`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Secret {
+    /// The variable or parameter whose value is masked.
+    pub name: String,
+    /// The name under which its value is kept, when no parameter and no variable gives it.
+    pub kept_as: String,
+    /// The hosts on the way to which the value takes the place of what the tool sees instead. Without any, the tool sees
+    /// the value.
+    pub hosts: Vec<String>,
+}
+
+impl Environment {
+    /// Whether the value of `name` is secret.
+    pub fn is_secret(&self, name: &str) -> bool {
+        self.secrets.iter().any(|secret| secret.name == name)
+    }
+
+    /// Whether `secret` is given by a variable. One that holds only its own name stands for what is kept.
+    pub(crate) fn sets(&self, secret: &Secret) -> bool {
+        let is_itself = |(reference, _): (&Reference, _)| *reference == Reference::Environment(secret.name.clone());
+        self.variables.iter().any(|(name, value)| *name == secret.name && !value.references().any(is_itself))
+    }
 }
 
 impl Default for Environment {

@@ -1,11 +1,12 @@
-use std::{collections::BTreeSet, fmt, time::Duration};
+use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use cycod_syntax::template::{Reference, Template};
+use serde_json::Value as Json;
 
 use crate::{
     Ask, Change, Cleanup, Command, Deprecation, Environment, FilePaths, FunctionCalling, Hints, Interactive,
-    JsonSchema, Level, Literal, Metadata, Offer, Parameter, Platform, Produces, Requires, Resources, Security, Step,
-    StepAction, TaskSupport, TestCase, ToolUse,
+    JsonSchema, Level, Literal, Metadata, Offer, Parameter, Platform, Produces, Requires, Resources, Secret, Security,
+    Step, StepAction, TaskSupport, TestCase, ToolUse,
 };
 
 /// The name of a tool: `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`, compared without regard to case.
@@ -117,6 +118,17 @@ pub struct Tool {
     pub declared_risk: Option<Level>,
     /// Whether anything in it refers to `{TEMP}`, so that a run needs a directory of its own.
     pub uses_temp: bool,
+    /// What it was read from.
+    pub origin: Origin,
+}
+
+/// What a tool was read from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Origin {
+    /// All that is said about it, as [`exact_json`](crate::exact_json) writes it.
+    pub document: Arc<Json>,
+    /// Its file, when it is in one.
+    pub file: Option<PathBuf>,
 }
 
 /// What a tool does when it is called.
@@ -179,6 +191,24 @@ impl Tool {
         }
         seen.retain(|name| self.parameter(name).is_some_and(|parameter| parameter.asked));
         seen
+    }
+
+    /// The secrets that neither a parameter nor a variable gives, so that a run has to be given them; those of steps too.
+    pub fn kept_secrets(&self) -> impl Iterator<Item = &Secret> {
+        let steps = match &self.body {
+            Body::Steps(steps) => steps.as_slice(),
+            _ => &[],
+        };
+        let environments = std::iter::once(&self.environment).chain(steps.iter().map(|step| &step.environment));
+        environments.flat_map(|environment| self.kept_in(environment))
+    }
+
+    /// The secrets of `environment`, the tool's or a step's, that neither a parameter nor a variable gives.
+    pub fn kept_in<'a>(&'a self, environment: &'a Environment) -> impl Iterator<Item = &'a Secret> {
+        let is_given = |secret: &Secret| {
+            self.parameter(&secret.name).is_some() || environment.sets(secret) || self.environment.sets(secret)
+        };
+        environment.secrets.iter().filter(move |secret| !is_given(secret))
     }
 
     /// Every command the tool can run: its own or its steps', fallbacks, cleanup, and the cleanup of its tests.

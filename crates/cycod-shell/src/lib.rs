@@ -21,6 +21,7 @@ mod words;
 
 pub use piece::{Kind, Mode, Piece, Shell, Value, Words};
 pub use refusal::{Context, Finding, Placed, Problem, Refusal, code};
+pub use words::{Word, words};
 
 /// Places values into a program for `shell`.
 ///

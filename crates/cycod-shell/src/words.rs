@@ -14,6 +14,32 @@ pub(crate) enum Segment<'a> {
     Tilde,
 }
 
+/// A word that a value becomes in an unquoted place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    /// The word without its quotes.
+    pub text: String,
+    /// Whether it stands for files, or begins at the home directory, so that only the shell knows what it becomes.
+    pub is_live: bool,
+}
+
+/// Reads the words that a value becomes in an unquoted place.
+pub fn words(text: &str) -> Vec<Word> {
+    let Some(split) = parse(text, true) else { return vec![Word { text: text.to_owned(), is_live: false }] };
+    let word = |segments: Vec<Segment<'_>>| Word {
+        is_live: segments.iter().any(|segment| !matches!(segment, Segment::Literal(_))),
+        text: segments
+            .iter()
+            .map(|segment| match segment {
+                Segment::Literal(text) => &**text,
+                Segment::Glob(glob) => glob,
+                Segment::Tilde => "~",
+            })
+            .collect(),
+    };
+    split.words.into_iter().map(word).collect()
+}
+
 /// The words a value becomes in an unquoted place.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Split<'a> {

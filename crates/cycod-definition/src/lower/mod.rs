@@ -58,6 +58,7 @@ pub(crate) fn lower(source: &SourceFile, root: &Node, stem: Option<&str>, found:
         used: RefCell::default(),
         uses_temp: Cell::new(false),
         parameters: Vec::new(),
+        secret_hosts: RefCell::default(),
     };
     let (name, tool) = lowering.tool(&view, stem);
     let diagnostics = lowering.sink.into_diagnostics();
@@ -83,6 +84,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) uses_temp: Cell<bool>,
     /// The parameters, once they are lowered.
     pub(crate) parameters: Vec<Parameter>,
+    /// The hosts that alone get a secret, and where the file says so.
+    pub(crate) secret_hosts: RefCell<Vec<(String, Span)>>,
 }
 
 /// Whether results of steps exist where a template is used.

@@ -1,7 +1,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use cycod_diagnostic::{Code, Diagnostic, Severity, Span};
-use cycod_syntax::template;
+use cycod_syntax::{template, yaml::Node};
 
 use super::{
     Lowering, Scope, Text, View,
@@ -10,7 +10,8 @@ use super::{
 };
 use crate::{
     Access, Change, Cleanup, Container, Environment, Expected, FilePaths, FunctionCalling, Interactive, Isolation,
-    Metadata, ParameterType, Permission, Privilege, Requires, Resources, Security, TestCase, Value,
+    Metadata, ParameterType, Permission, Privilege, Requires, Resources, Secret, Security, TestCase, ToolName, Value,
+    table::SECRET,
 };
 
 impl Lowering<'_> {
@@ -75,8 +76,7 @@ impl Lowering<'_> {
             .collect();
         for secret in view.texts("secrets").into_iter().filter(|secret| !known.contains(secret.scalar.text.as_str())) {
             let name = &secret.scalar.text;
-            // A secret may also name a variable of the caller's environment, so a stranger is fine unless it
-            // looks like a slip of the pen.
+            // A secret may also be kept elsewhere, so a stranger is fine unless it looks like a slip of the pen.
             if let Some((near, help)) = self.sink.did_you_mean(name, known.iter().copied()) {
                 self.sink.report(
                     Diagnostic::warning(
@@ -84,13 +84,50 @@ impl Lowering<'_> {
                         secret.span,
                         format!("`{name}` is neither a variable nor a parameter of this tool"),
                     )
-                    .label("taken for a variable of the caller's environment")
+                    .label("taken for one that is kept by `cycod secret set`")
                     .help(help)
                     .fix(format!("write `{near}`"), self.sink.rewrite(secret.span, near)),
                 );
             }
         }
-        Environment { variables, inherit: view.flag("inherit").unwrap_or(true), secrets: view.strings("secrets") }
+        let secrets = view.one_or_many("secrets").iter().filter_map(|node| self.secret(node)).collect();
+        Environment { variables, inherit: view.flag("inherit").unwrap_or(true), secrets }
+    }
+
+    /// An entry of `secrets`: a name, or a mapping that says more.
+    fn secret(&self, node: &Node) -> Option<Secret> {
+        if let Some(scalar) = node.as_scalar() {
+            return Some(Secret { name: scalar.text.clone(), kept_as: scalar.text.clone(), hosts: Vec::new() });
+        }
+        let view = View::new(node, &SECRET)?;
+        let Some(name) = view.text("name") else {
+            self.sink.error(Code("invalid-name"), view.span, "a secret needs a `name`".to_owned());
+            return None;
+        };
+        self.check_variable_name(&name.scalar.text, name.span);
+        let kept_as = view.text("secret").unwrap_or(name);
+        // Tools and what is kept go by names of one form.
+        if ToolName::new(&kept_as.scalar.text).is_none() {
+            let message = format!("no secret can be kept as `{}`", kept_as.scalar.text);
+            self.sink.report(
+                Diagnostic::error(Code("invalid-name"), kept_as.span, message)
+                    .note("names start with a letter or digit and hold letters, digits, `_`, `.` and `-`, at most 64"),
+            );
+        }
+        let hosts = view.texts("for");
+        for host in &hosts {
+            let is_plain = is_host(&host.scalar.text) && !host.scalar.text.contains('*');
+            if !is_plain {
+                let message = format!("`{}` is not a host", host.scalar.text);
+                self.sink.error(Code("unknown-permission"), host.span, message);
+            }
+            self.secret_hosts.borrow_mut().extend(is_plain.then(|| (host.scalar.text.clone(), host.span)));
+        }
+        Some(Secret {
+            name: name.to_owned(),
+            kept_as: kept_as.to_owned(),
+            hosts: hosts.into_iter().map(Text::to_owned).collect(),
+        })
     }
 
     pub(crate) fn check_variable_name(&self, name: &str, span: Span) {

@@ -41,6 +41,13 @@ impl Shape<'_> {
                     (NodeKind::Scalar(_), _) => self.value(node, *other, name),
                 }
             }
+            Takes::TextsOr(section) => {
+                let one = Takes::Either(section, &Takes::Text);
+                match node.as_sequence() {
+                    Some(items) => items.iter().for_each(|item| self.value(item, one, &format!("an item of {name}"))),
+                    None => self.value(node, one, name),
+                }
+            }
             Takes::Texts | Takes::Templates => self.one_or_many(node, Takes::Text, takes, name),
             Takes::Choices(words) => self.one_or_many(node, Takes::Choice(words), takes, name),
             _ => match node.as_scalar() {

@@ -10,7 +10,7 @@ use super::{
     parameter::is_parameter_name,
     replace,
 };
-use crate::{Body, Command, Level, Platform, PlatformKey, Tool, ToolName};
+use crate::{Body, Command, Level, Origin, Platform, PlatformKey, Tool, ToolName};
 
 impl Lowering<'_> {
     /// Reads a whole tool, with its name whether or not the rest can be read.
@@ -101,10 +101,13 @@ impl Lowering<'_> {
             changelog: self.changelog(view),
             declared_risk: declared_risk(view),
             uses_temp: false,
+            origin: Origin::default(),
         };
         tool.uses_temp = self.uses_temp.get();
         self.check_ask_cycles(&tool, view);
         crate::check::unused::check(&tool, &[written, fields, self.described(view).iter().collect()].concat(), self);
+        crate::check::secrets::check(&tool, self);
+        crate::check::confusable::check(view, self);
         crate::check::ignored::in_tool(&tool, view, self);
         crate::check::ignored::in_alias(&tool, view, self);
         (name, Some(tool))

@@ -107,9 +107,14 @@ impl<'a> View<'a> {
 
     /// The texts of one scalar or of a list.
     pub(crate) fn texts(&self, name: &str) -> Vec<Text<'a>> {
-        let Some(node) = self.node(name) else { return Vec::new() };
-        let nodes = node.as_sequence().unwrap_or(std::slice::from_ref(node));
-        nodes.iter().filter_map(|node| Some(Text { scalar: node.as_scalar()?, span: node.span })).collect()
+        let text = |node: &'a Node| Some(Text { scalar: node.as_scalar()?, span: node.span });
+        self.one_or_many(name).iter().filter_map(text).collect()
+    }
+
+    /// What is there once, or in a list.
+    pub(crate) fn one_or_many(&self, name: &str) -> &'a [Node] {
+        let nodes = |node: &'a Node| node.as_sequence().unwrap_or(std::slice::from_ref(node));
+        self.node(name).map(nodes).unwrap_or_default()
     }
 
     pub(crate) fn strings(&self, name: &str) -> Vec<String> {

@@ -4,7 +4,7 @@ use super::{
     Key, Section,
     Takes::{
         self, Any, Bool, Choice, Choices, Command, Condition, Either, Integer, List, Map, Milliseconds, Number,
-        Object, Pattern, Schema, Size, Template, Templates, Text, Texts,
+        Object, Pattern, Schema, Size, Template, Templates, Text, Texts, TextsOr,
     },
 };
 
@@ -307,7 +307,19 @@ pub(crate) static ENVIRONMENT: Section = Section {
     keys: &[
         key("variables", Map("VARIABLE", &Template), "Variables to set. `${NAME}` is the caller's variable.").chapter("Environment Variables"),
         key("inherit", Bool, "`false` leaves PATH, HOME, USER, LANG, LC_*, TERM and TMPDIR of the caller's environment.").or("true").chapter("Environment Variables"),
-        key("secrets", Texts, "Names of variables or parameters whose values are masked.").chapter("Secrets and Sensitive Values"),
+        key("secrets", TextsOr(&SECRET), "Names of variables or parameters whose values are masked. What neither a parameter nor a variable gives is kept by `cycod secret set`, or a variable of the caller's environment.").chapter("Secrets and Sensitive Values"),
+    ],
+};
+
+/// An entry of `environment.secrets` that says more than its name.
+pub(crate) static SECRET: Section = Section {
+    noun: "a secret",
+    doc: "A value that is masked, and kept outside of the file.",
+    strict: true,
+    keys: &[
+        key("name", Text, "The variable that holds it.").chapter("Secrets and Sensitive Values"),
+        key("secret", Text, "The name under which it is kept.").or("its `name`").chapter("Secrets and Sensitive Values"),
+        key("for", Texts, "The hosts that get the value. The tool itself sees another text, which is replaced by the value on the way to these hosts; `required-permissions` must name them.").chapter("Secrets and Sensitive Values"),
     ],
 };
 

@@ -9,7 +9,7 @@ mod keys;
 mod reference;
 mod schema;
 
-pub(crate) use keys::{ENVIRONMENT, TOOL, ask, commands, parameter};
+pub(crate) use keys::{ENVIRONMENT, SECRET, TOOL, ask, commands, parameter};
 pub use reference::key_reference;
 #[cfg(test)]
 pub(crate) use reference::sections;
@@ -85,6 +85,8 @@ pub(crate) enum Takes {
     Map(&'static str, &'static Takes),
     /// A mapping with known keys, or when it has none of them the second.
     Either(&'static Section, &'static Takes),
+    /// One text or mapping with known keys, or a list of them.
+    TextsOr(&'static Section),
     /// A JSON Schema.
     Schema,
     /// Anything.
@@ -128,6 +130,7 @@ impl Takes {
             Self::Object(_) | Self::Map(..) => "a mapping".to_owned(),
             Self::Either(_, Self::Map(..)) => "a mapping".to_owned(),
             Self::Either(_, other) => format!("{} or a mapping", other.describe()),
+            Self::TextsOr(_) => "text or a mapping, or a list of them".to_owned(),
             Self::Schema => "a JSON Schema".to_owned(),
             Self::List(item) => match item {
                 Self::Object(_) => "a list of mappings".to_owned(),

@@ -58,6 +58,7 @@ fn below(path: String, takes: Takes, pending: &mut Vec<(String, &'static Section
     match takes {
         Takes::Object(section) => pending.push((path, section)),
         Takes::Either(section, _) => pending.push((path, section)),
+        Takes::TextsOr(section) => pending.push((format!("{path}[]"), section)),
         Takes::List(item) => below(format!("{path}[]"), *item, pending),
         Takes::Map(key, value) => below(format!("{path}.{key}"), *value, pending),
         _ => {}
@@ -76,6 +77,9 @@ fn row(key: &Key) -> String {
         Takes::Either(section, Takes::Map(..)) => format!("{}, or a mapping of names to text", section.noun),
         Takes::Either(section, other) => {
             format!("{}, or [{}](#{})", other.describe(), section.noun.replace('`', ""), section.anchor())
+        }
+        Takes::TextsOr(section) => {
+            format!("text or [{}](#{}), or a list of them", section.noun.replace('`', ""), section.anchor())
         }
         Takes::Object(section) => format!("[{}](#{})", section.noun.replace('`', ""), section.anchor()),
         Takes::List(Takes::Object(section)) => {

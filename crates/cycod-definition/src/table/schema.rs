@@ -88,6 +88,7 @@ fn value(takes: Takes, definitions: &mut Map<String, Value>) -> Map<String, Valu
         Takes::Either(section, other) => {
             json!({"anyOf": [reference(section, definitions), value(*other, definitions)]})
         }
+        Takes::TextsOr(section) => one_or_many(json!({"anyOf": [scalar(), reference(section, definitions)]})),
         Takes::Schema => json!({"type": "object"}),
         Takes::Any => json!({}),
     };

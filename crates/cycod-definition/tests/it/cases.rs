@@ -1306,6 +1306,8 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: hunter2, sensitive: true, validation: {enum: [hunter3]}}}\n",
             expect![[r#"
+                3:10-3:13 warning[secret-in-argument]: `P` is secret, and stands among the arguments of `ls`
+                  help: let `ls` read it from its environment or its standard input
                 4:43-4:50 error[invalid-default]: the default of `P`: `****` is not one of `hunter3`
             "#]],
         );

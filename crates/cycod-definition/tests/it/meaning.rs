@@ -41,7 +41,11 @@ fn check(value: &impl std::fmt::Debug, expect: Expect) {
 #[test]
 fn nothing_is_wrong_with_the_file_that_has_every_key() {
     let (_, lines) = report(EVERYTHING, Some("everything"));
-    expect![[r#""#]].assert_eq(&lines);
+    expect![[r#"
+        10:16-10:21 warning[secret-in-argument]: `URL` is secret, and stands among the arguments of `curl`
+          help: let `curl` read it from its environment or its standard input
+    "#]]
+    .assert_eq(&lines);
 }
 
 #[test]
@@ -97,7 +101,7 @@ fn settings() {
         &(&tool.environment, &tool.interactive, &tool.resources.cleanup),
         expect![[r#"
             (
-            Environment { variables: [("LIST", Template { segments: [Hole(Hole { raw: false, value: Reference { of: Parameter("LIST"), transforms: [], format: None}}), Text(" "), Hole(Hole { raw: false, value: Reference { of: Parameter("KEY"), transforms: [], format: None}}), Text(" "), Hole(Hole { raw: false, value: Reference { of: Parameter("CHOICE"), transforms: [], format: None}}), Text(" "), Hole(Hole { raw: false, value: Reference { of: Parameter("NAME"), transforms: [], format: None}}), Text(" "), Hole(Hole { raw: false, value: Reference { of: Parameter("MODE"), transforms: [], format: None}})]})], inherit: true, secrets: ["KEY"]},
+            Environment { variables: [("LIST", Template { segments: [Hole(Hole { raw: false, value: Reference { of: Parameter("LIST"), transforms: [], format: None}}), Text(" "), Hole(Hole { raw: false, value: Reference { of: Parameter("KEY"), transforms: [], format: None}}), Text(" "), Hole(Hole { raw: false, value: Reference { of: Parameter("CHOICE"), transforms: [], format: None}}), Text(" "), Hole(Hole { raw: false, value: Reference { of: Parameter("NAME"), transforms: [], format: None}}), Text(" "), Hole(Hole { raw: false, value: Reference { of: Parameter("MODE"), transforms: [], format: None}})]})], inherit: true, secrets: [Secret { name: "KEY", kept_as: "KEY", hosts: []}, Secret { name: "TOKEN", kept_as: "kept", hosts: ["example.org"]}]},
             Some(Interactive { timeout: Some(100ms), default_response: Some(Template { segments: [Text("y")]})}),
             [DeleteTempFiles, Command(One(CommandText { interpreter: PlatformDefault, template: Template { segments: [Text("rm "), Hole(Hole { raw: false, value: Reference { of: Step { step: "fetch", attribute: Output}, transforms: [], format: None}})]}, options: []}))])
         "#]],
@@ -144,7 +148,7 @@ fn steps() {
             timeout: Some(5s),
             working_directory: Some(Template { segments: [Hole(Hole { raw: false, value: Reference { of: Predefined(Workspace), transforms: [], format: None}})]}),
             input: Some(Template { segments: [Hole(Hole { raw: false, value: Reference { of: Parameter("URL"), transforms: [], format: None}})]}),
-            environment: Environment { variables: [("A", Template { segments: [Text("1")]})], inherit: false, secrets: ["A"]}}
+            environment: Environment { variables: [("A", Template { segments: [Text("1")]})], inherit: false, secrets: [Secret { name: "A", kept_as: "A", hosts: []}]}}
         "#]],
     );
     check(

@@ -24,7 +24,10 @@ pub(crate) fn without_places(tool: &Tool) -> String {
 
 fn read(yaml: &str, name: &str) -> String {
     let tool = load(&SourceFile::new(name, yaml), None).tool;
-    without_places(&tool.unwrap_or_else(|| panic!("{name} loads:\n{yaml}")))
+    let mut tool = tool.unwrap_or_else(|| panic!("{name} loads:\n{yaml}"));
+    // A number that JSON would write otherwise is text there: the tool is the same, and its text another one.
+    tool.origin = Default::default();
+    without_places(&tool)
 }
 
 #[test]

@@ -44,6 +44,9 @@ fn every_example_loads() {
         api-request
         5:11-5:67 warning[unquoted-command]: the value of `bash` must be quoted, because `: ` in it would start another value
           fix: quote the command
+        5:45-5:54 warning[secret-in-argument]: `API_KEY` is secret, and stands among the arguments of `curl`
+          help: let `curl` read the header, such as
+                printf 'X-Key: %s' "{API_KEY}" | curl -H @- …
         find-files
         18:30-18:44 warning[invalid-example]: an example of `DIRECTORY`: `C:\Projects` does not match the pattern `^[^<>:"|?*]+$`
         github-commit-stats
