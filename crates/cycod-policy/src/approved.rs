@@ -1,12 +1,13 @@
 use cycod_diagnostic::Refusal;
 
-use crate::{Answer, Approver, Decision, Request, Verdict};
+use crate::{Answer, Decision, Request, Verdict};
 
 /// Something that may be done. Only a decision can make it.
 #[derive(Debug)]
 pub struct Approved<T> {
     subject: T,
     decision: Decision,
+    answer: Option<Answer>,
 }
 
 impl<T> Approved<T> {
@@ -19,31 +20,113 @@ impl<T> Approved<T> {
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
+
+    /// What somebody answered, if somebody was asked.
+    pub fn answer(&self) -> Option<&Answer> {
+        self.answer.as_ref()
+    }
 }
 
 impl Decision {
-    /// Approves `subject`, asking `approver` when the verdict is to ask.
+    /// Approves `subject` where nobody need be asked.
     ///
     /// # Errors
-    /// A refusal when the verdict is to deny, when the answer is no and when nobody can be asked.
-    pub fn approve<T>(
-        self,
-        subject: T,
-        request: &Request<'_>,
-        approver: &dyn Approver,
-    ) -> Result<Approved<T>, Refusal> {
-        let refused = |why: String| Refusal::new(self.code, why).rule(self.rule.clone()).place(request.tool);
+    /// A refusal when the verdict is to deny, and when it is to ask.
+    pub fn approve<T>(self, tool: &str, subject: T) -> Result<Approved<T>, Refusal> {
         match self.verdict {
-            Verdict::Allow => Ok(Approved { subject, decision: self }),
-            Verdict::Deny => Err(refused(format!("`{}` may not run here", request.tool))),
-            Verdict::Ask => match approver.answer(request) {
-                Answer::Once => Ok(Approved { subject, decision: self }),
-                Answer::No => Err(refused(format!("running `{}` was not approved", request.tool))),
-                Answer::Unanswered => {
-                    Err(refused(format!("`{}` must be approved, and nobody can be asked", request.tool))
-                        .attempt(format!("run it by hand: cycod tool run {}", request.tool)))
-                }
-            },
+            Verdict::Allow => Ok(Approved { subject, decision: self, answer: None }),
+            Verdict::Ask => Err(self.unanswered(tool, None)),
+            Verdict::Deny => Err(self.refused(tool, format!("`{tool}` may not run here"))),
         }
+    }
+
+    /// Approves `subject` by what was answered to `request`, which counts where the verdict is to ask.
+    ///
+    /// # Errors
+    /// A refusal when the verdict is to deny, and when the answer is not yes.
+    pub fn approve_answered<T>(self, subject: T, request: &Request, answer: Answer) -> Result<Approved<T>, Refusal> {
+        let tool = &request.tool;
+        match (self.verdict, answer) {
+            (Verdict::Ask, answer @ (Answer::Once | Answer::Session(_) | Answer::Always(_))) => {
+                Ok(Approved { subject, decision: self, answer: Some(answer) })
+            }
+            (Verdict::Ask, Answer::No(reason)) => {
+                let said = reason.map(|reason| format!(", because: {reason}")).unwrap_or_default();
+                Err(Refusal::new("approval-declined", format!("running `{tool}` was not approved{said}"))
+                    .rule(self.rule)
+                    .place(tool)
+                    .attempt("do not repeat the call as it is; ask the person what they want instead"))
+            }
+            // Whoever can plan again does so before it comes to this.
+            (Verdict::Ask, Answer::Edit(arguments)) => {
+                Err(self.unanswered(tool, Some(format!("call it with these arguments: {arguments}"))))
+            }
+            (Verdict::Ask, Answer::Unanswered(attempt)) => Err(self.unanswered(tool, attempt)),
+            (Verdict::Allow | Verdict::Deny, _) => self.approve(tool, subject),
+        }
+    }
+
+    fn unanswered(self, tool: &str, attempt: Option<String>) -> Refusal {
+        let attempt = attempt.unwrap_or_else(|| format!("run it by hand: cycod tool run {tool}"));
+        self.refused(tool, format!("`{tool}` must be approved, and nobody has answered")).attempt(attempt)
+    }
+
+    fn refused(self, tool: &str, why: String) -> Refusal {
+        Refusal::new(self.code, why).rule(self.rule).place(tool)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cycod_definition::{Level, Privilege};
+
+    use super::*;
+    use crate::{Breadth, Surface};
+
+    fn request() -> Request {
+        Request {
+            tool: "t".to_owned(),
+            title: None,
+            source: "t.yaml".to_owned(),
+            level: Level::Run,
+            privilege: Privilege::SameAsUser,
+            commands: Vec::new(),
+            arguments: "{}".to_owned(),
+            editable: None,
+            working_directory: "/".to_owned(),
+            reach: Vec::new(),
+            rule: "a rule".to_owned(),
+            yields: true,
+            justification: None,
+            changes: None,
+            warnings: Vec::new(),
+            digest: String::new(),
+            call: String::new(),
+            surface: Surface::Mcp,
+            asker: "a test".to_owned(),
+            is_lasting: true,
+            has_session: true,
+        }
+    }
+
+    #[test]
+    fn only_a_yes_to_a_question_approves() {
+        let decision = |verdict| Decision::built_in(verdict, "a rule", "not-approved");
+        let answered = |verdict, answer: Answer| match decision(verdict).approve_answered((), &request(), answer) {
+            Ok(approved) => approved.answer().map_or("allowed".to_owned(), |answer| format!("{answer:?}")),
+            Err(refusal) => format!("{}: {}", refusal.code, refusal.why),
+        };
+        let yes = [Answer::Once, Answer::Session(Breadth::AnyArguments), Answer::Always(Breadth::TheseArguments)];
+        for yes in yes {
+            assert_eq!(answered(Verdict::Ask, yes.clone()), format!("{yes:?}"));
+            assert_eq!(answered(Verdict::Deny, yes.clone()), "not-approved: `t` may not run here");
+            assert_eq!(answered(Verdict::Allow, yes), "allowed");
+        }
+        let no = Answer::No(Some("not today".to_owned()));
+        assert_eq!(answered(Verdict::Ask, no), "approval-declined: running `t` was not approved, because: not today");
+        for silent in [Answer::Unanswered(None), Answer::Edit("{}".to_owned())] {
+            assert_eq!(answered(Verdict::Ask, silent), "not-approved: `t` must be approved, and nobody has answered");
+        }
+        assert!(decision(Verdict::Ask).approve("t", ()).is_err());
     }
 }

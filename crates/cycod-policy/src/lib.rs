@@ -1,14 +1,28 @@
 //! May this be done, and which rule says so.
 //!
-//! [`decide`] turns a [`Question`] into a [`Decision`]; a decision to allow is the only way to an [`Approved`]
-//! value, and the runner takes nothing else. Nothing here prompts, remembers or runs.
+//! A [`Policy`] holds what was decided beforehand: [`Rule`]s, each with the [`Pattern`] of the calls it is about and the
+//! [`Origin`] it came from. [`Policy::decide`] turns a [`Question`] into a [`Decision`]; a decision to allow is the only
+//! way to an [`Approved`] value, and the runner takes nothing else. Nothing here prompts, remembers or runs.
 
 mod approved;
 mod approver;
+mod codes;
+mod condition;
 mod decision;
-mod grant;
+mod glob;
+mod index;
+mod pattern;
+mod policy;
+mod question;
+mod rule;
+mod surface;
+mod value;
 
 pub use approved::Approved;
-pub use approver::{Answer, Approver, Nobody, Request};
-pub use decision::{Decision, Question, Surface, Verdict, decide};
-pub use grant::Grant;
+pub use approver::{Answer, Approver, Breadth, Nobody, Request};
+pub use decision::{Decision, Verdict};
+pub use pattern::{Pattern, PatternError};
+pub use policy::{Flaw, Policy};
+pub use question::{Argument, Held, Places, Question, Reading, Standing, Subject};
+pub use rule::{Layer, Origin, Rule};
+pub use surface::{Surface, Surfaces};

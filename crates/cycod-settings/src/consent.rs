@@ -12,10 +12,10 @@ use crate::{
     tree::Wrong,
 };
 
-/// The entries of project files that this machine's user wrote or agreed to.
+/// What this machine's user wrote into project files, or agreed to there.
 ///
-/// A file that came with a repository may name any command. Consent is bound to the file, the name and the text of the
-/// entry: any change asks again.
+/// A file that came with a repository may name any command and allow anything. Consent is bound to the file and to the text
+/// of what was agreed to: any change asks again.
 #[derive(Clone, Debug, Default)]
 pub struct Consents {
     path: PathBuf,
@@ -23,9 +23,22 @@ pub struct Consents {
 }
 
 impl Consents {
-    /// Reads what was agreed to; a file that cannot be read agrees to nothing.
+    /// Reads which servers were agreed to; a file that cannot be read agrees to nothing.
     pub fn open(scopes: &Scopes) -> Self {
-        let path = scopes.user_directory().join("mcp-consent.json");
+        Self::at(Self::path_of(scopes, "mcp"))
+    }
+
+    /// Reads which rules were agreed to.
+    pub(crate) fn of_rules(scopes: &Scopes) -> Self {
+        Self::at(Self::path_of(scopes, "policy"))
+    }
+
+    /// Where consent of a kind is kept.
+    pub(crate) fn path_of(scopes: &Scopes, kind: &str) -> PathBuf {
+        scopes.user_directory().join(format!("{kind}-consent.json"))
+    }
+
+    fn at(path: PathBuf) -> Self {
         let given = file::read(&path).ok().flatten().and_then(|text| parse(&text)).unwrap_or_default();
         Self { path, given }
     }
@@ -40,7 +53,7 @@ impl Consents {
     /// When that cannot be written down.
     pub fn give(&mut self, server: &Server) -> Result<(), FileError> {
         let record = json!({"server": server.name, "file": server.origin.path.to_string_lossy()});
-        self.change(|given| given.insert(server.digest.clone(), record).is_none())
+        self.remember([(server.digest.clone(), record)])
     }
 
     /// Takes it back.
@@ -48,7 +61,21 @@ impl Consents {
     /// # Errors
     /// When that cannot be written down.
     pub fn withdraw(&mut self, server: &Server) -> Result<(), FileError> {
-        self.change(|given| given.remove(&server.digest).is_some())
+        self.forget(&server.digest)
+    }
+
+    /// Agrees to what has these digests; the records are for people.
+    pub(crate) fn remember(&mut self, records: impl IntoIterator<Item = (String, Value)>) -> Result<(), FileError> {
+        self.change(|given| {
+            let before = given.len();
+            given.extend(records);
+            given.len() > before
+        })
+    }
+
+    /// Agrees no more to what has this digest.
+    pub(crate) fn forget(&mut self, digest: &str) -> Result<(), FileError> {
+        self.change(|given| given.remove(digest).is_some())
     }
 
     /// Changes what is in the file now: another process may have written it since it was read.

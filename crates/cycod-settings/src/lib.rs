@@ -2,8 +2,9 @@
 //!
 //! [`Servers::load`] reads the MCP servers of every scope, [`add`] and [`remove`] change one file of them.
 //! [`read_foreign`] reads those that other programs know; [`Offer::install`] and [`uninstall`] write our own entry into
-//! their files. Whatever is written, every byte that is not meant stays, no reader sees half a file, and a file
-//! that cannot be understood is left alone. Nothing is started and nobody is asked here.
+//! their files; [`policy`] reads and changes the rules of what may run. Whatever is written, every byte that is not meant
+//! stays, no reader sees half a file, and a file that cannot be understood is left alone. Nothing is started and nobody is
+//! asked here.
 
 mod consent;
 mod edit;
@@ -13,6 +14,7 @@ mod foreign;
 mod hosts;
 mod install;
 mod jsonc;
+pub mod policy;
 mod secret;
 mod servers;
 mod toml;

@@ -4,4 +4,5 @@ mod foreign;
 mod hosts;
 mod install;
 mod layers;
+mod policy;
 mod support;

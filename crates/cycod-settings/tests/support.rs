@@ -1,7 +1,7 @@
 //! A machine with a home, a project and nothing else.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     time::SystemTime,
@@ -21,7 +21,7 @@ pub(crate) fn host(platform: Platform, home: &Path, project: &Path, environment:
         temp: PathBuf::from("/tmp"),
         environment: environment.iter().map(|(name, value)| (name.into(), value.into())).collect::<BTreeMap<_, _>>(),
         now: SystemTime::UNIX_EPOCH,
-        offered: BTreeSet::new(),
+        offered: cycod_definition::Offered::nothing(),
     }
 }
 

@@ -1,0 +1,73 @@
+use std::borrow::Cow;
+
+/// A name in which `*` stands for any run of characters; compared without regard to case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Glob(String);
+
+impl Glob {
+    pub(crate) fn new(text: &str) -> Self {
+        Self(text.to_ascii_lowercase())
+    }
+
+    /// The name, when it is only one.
+    pub(crate) fn exact(&self) -> Option<&str> {
+        (!self.0.contains('*')).then_some(&*self.0)
+    }
+
+    /// What all names begin with that it stands for.
+    pub(crate) fn prefix(&self) -> &str {
+        self.0.split('*').next().unwrap_or_default()
+    }
+
+    /// Whether it stands for a name.
+    pub(crate) fn matches(&self, name: &str) -> bool {
+        stands_for(&self.0, &folded(name))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A name as it is compared.
+pub(crate) fn folded(name: &str) -> Cow<'_, str> {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) { name.to_ascii_lowercase().into() } else { name.into() }
+}
+
+/// Whether a text is one that `glob` stands for: each part between stars in its order, the first and last at the ends.
+fn stands_for(glob: &str, text: &str) -> bool {
+    let mut parts = glob.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(last) = parts.next_back() else { return first == text };
+    let Some(mut rest) = text.strip_prefix(first).and_then(|rest| rest.strip_suffix(last)) else { return false };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_any_run() {
+        for (glob, name, expect) in [
+            ("git-*", "Git-push", true),
+            ("git-*", "git-", true),
+            ("git-*", "git", false),
+            ("*-push", "git-push", true),
+            ("a*b*c", "axxbyyc", true),
+            ("a*b*c", "acb", false),
+            ("ab*bc", "abc", false),
+            ("*", "", true),
+            ("x", "X", true),
+            ("x", "xy", false),
+        ] {
+            assert_eq!(Glob::new(glob).matches(name), expect, "{glob} {name}");
+        }
+    }
+}

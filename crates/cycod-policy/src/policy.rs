@@ -1,0 +1,148 @@
+use std::{cell::Cell, cmp::Reverse};
+
+use cycod_definition::{Level, Privilege};
+
+use crate::{Decision, Question, Rule, Standing, Subject, Verdict, codes, index::Index, value::Readings};
+
+/// Everything that was decided beforehand.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    /// By weight: what denies before what asks before what allows, the more exact before the broader, the later layer
+    /// before the earlier.
+    rules: Vec<Rule>,
+    index: Index,
+    flaws: Vec<Flaw>,
+}
+
+/// Why rules cannot be known: while there is one, nothing runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// Where: `.cycod/policy.yaml:4:9`.
+    pub place: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Policy {
+    /// A policy of these rules.
+    pub fn new(mut rules: Vec<Rule>, flaws: Vec<Flaw>) -> Self {
+        // The order of equals is that of their files.
+        rules.sort_by_key(|rule| Reverse((rule.verdict, rule.pattern.exactness(), rule.origin.layer)));
+        let index = Index::of(&rules);
+        Self { rules, index, flaws }
+    }
+
+    /// Its rules, by weight.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Why it decides nothing.
+    pub fn flaws(&self) -> &[Flaw] {
+        &self.flaws
+    }
+
+    /// Decides a question.
+    ///
+    /// A rule that denies wins, whatever its layer; then one that asks, then one that allows, then what holds where nobody
+    /// decided anything: a person who runs a tool by hand has consented, and a model may read and is asked about the rest.
+    ///
+    /// Some things hold whatever is allowed: a tool never runs with less confinement than it asks for, and elevated rights
+    /// and a tool that is not known as it is are asked about each time.
+    pub fn decide(&self, question: &Question<'_>) -> Decision {
+        let first: Cell<Option<(usize, Option<&str>)>> = Cell::default();
+        let is_before = |at| first.get().is_none_or(|(first, _)| at < first);
+        self.each_match(question, is_before, |at, through| first.set(Some((at, through))));
+        self.weighed(question, first.get().as_slice()).swap_remove(0)
+    }
+
+    /// Everything that applies to a question, by weight; the first is what [`Policy::decide`] says.
+    pub fn explain(&self, question: &Question<'_>) -> Vec<Decision> {
+        let mut found: Vec<(usize, Option<&str>)> = Vec::new();
+        self.each_match(question, |_| true, |at, through| found.push((at, through)));
+        // What is said of the tool itself comes first, and once is enough.
+        found.sort_by_key(|(at, _)| *at);
+        found.dedup_by_key(|(at, _)| *at);
+        self.weighed(question, &found)
+    }
+
+    /// Calls `found` with every rule that applies and is `wanted`, and with the tool it is about if that is only reached.
+    fn each_match<'q>(
+        &self,
+        question: &'q Question<'_>,
+        wanted: impl Fn(usize) -> bool,
+        mut found: impl FnMut(usize, Option<&'q str>),
+    ) {
+        let own = std::iter::once((&question.tool, None));
+        let reached = question.reached.iter().map(|subject| (subject, Some(subject.name)));
+        for (subject, through) in own.chain(reached) {
+            let arguments: Vec<_> = subject.arguments.iter().map(Readings::of).collect();
+            let applies = |rule: &Rule, subject: &Subject<'_>| {
+                // To allow a tool is not to allow all that use it.
+                (rule.verdict != Verdict::Allow || through.is_none())
+                    && rule.surfaces.contains(question.surface)
+                    && rule.pattern.covers(rule.verdict, subject)
+                    && rule.pattern.conditions_hold(rule.verdict, &arguments, &question.places)
+            };
+            self.index.candidates(subject, |at| {
+                if wanted(at) && applies(&self.rules[at], subject) {
+                    found(at, through);
+                }
+            });
+        }
+    }
+
+    /// The decisions of some rules together with those that need none, by weight.
+    fn weighed(&self, question: &Question<'_>, rules: &[(usize, Option<&str>)]) -> Vec<Decision> {
+        let by_rule = |&(at, through): &(usize, Option<&str>)| Decision::by(&self.rules[at], through);
+        let denies = rules.partition_point(|(at, _)| self.rules[*at].verdict == Verdict::Deny);
+        let mut decisions: Vec<Decision> = self.flaws.iter().map(broken).collect();
+        decisions.extend(rules[..denies].iter().map(by_rule));
+        decisions.extend(fixed(question));
+        decisions.extend(rules[denies..].iter().map(by_rule));
+        decisions.sort_by_key(|decision| Reverse(decision.verdict));
+        decisions.push(default(question));
+        decisions
+    }
+}
+
+/// What follows from rules that cannot be known.
+fn broken(flaw: &Flaw) -> Decision {
+    let rule = format!("nothing runs while the rules cannot be read: {}: {}", flaw.place, flaw.message);
+    Decision::built_in(Verdict::Deny, rule, codes::BROKEN)
+}
+
+/// What holds whatever the rules allow.
+fn fixed(question: &Question<'_>) -> impl Iterator<Item = Decision> {
+    let unmet = question.unmet.first().map(|demand| {
+        let rule = format!("a tool never runs with less confinement than it asks for: {demand}");
+        Decision::built_in(Verdict::Deny, rule, codes::UNCONFINED)
+    });
+    let is_elevated = question.privilege == Privilege::Elevated;
+    let elevated = is_elevated.then(|| ask("elevated rights are asked for each time".to_owned()));
+    let unknown = match question.standing {
+        Standing::Trusted => None,
+        Standing::Untrusted => Some(("a tool that came with a project runs when it is trusted", "untrusted-tool")),
+        Standing::Changed => {
+            Some(("a tool that is not what was trusted runs when it is trusted again", "tool-changed"))
+        }
+    };
+    // Only the person can say so, having seen the tool: no answer to a call stands for it.
+    let unknown = unknown.map(|(rule, code)| Decision::built_in(Verdict::Deny, rule, code));
+    unmet.into_iter().chain(unknown).chain(elevated)
+}
+
+/// What holds where nobody decided anything.
+fn default(question: &Question<'_>) -> Decision {
+    let allow = |rule: &str| Decision::built_in(Verdict::Allow, rule, codes::UNAPPROVED);
+    let decision = match question.tool.level {
+        _ if !question.surface.is_model() => allow("a person runs the tool by hand"),
+        Level::Read => allow("a model may use tools of level read"),
+        level => ask(format!("a model asks before using a tool of level {level}")),
+    };
+    Decision { yields: true, ..decision }
+}
+
+fn ask(rule: String) -> Decision {
+    Decision::built_in(Verdict::Ask, rule, codes::UNAPPROVED)
+}

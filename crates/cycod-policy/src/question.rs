@@ -1,0 +1,119 @@
+use std::path::{Path, PathBuf};
+
+use cycod_definition::{Level, Parameter, ParameterType, Privilege, Value};
+
+use crate::Surface;
+
+/// A call, as far as policy needs to know it.
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    /// The tool; its level is that of all it reaches.
+    pub tool: Subject<'a>,
+    /// The tools that it stands for and uses: what is denied is denied through them as well.
+    pub reached: Vec<Subject<'a>>,
+    /// With whose rights it runs.
+    pub privilege: Privilege,
+    /// Who asks.
+    pub surface: Surface,
+    /// Whether the tool is known to this machine's user as it is.
+    pub standing: Standing,
+    /// What the tool asks to be confined to and this machine or version cannot enforce.
+    pub unmet: &'a [String],
+    /// Where paths start.
+    pub places: Places<'a>,
+}
+
+/// Whether a tool is known to this machine's user as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// The user wrote it, or agreed to it.
+    #[default]
+    Trusted,
+    /// It came from elsewhere and nobody looked at it.
+    Untrusted,
+    /// It is not what the user agreed to.
+    Changed,
+}
+
+impl Standing {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Trusted => "trusted",
+            Self::Untrusted => "untrusted",
+            Self::Changed => "changed",
+        }
+    }
+}
+
+/// One tool with its arguments.
+#[derive(Clone, Debug)]
+pub struct Subject<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// How dangerous it is.
+    pub level: Level,
+    /// Its top-level tags.
+    pub tags: &'a [String],
+    /// The server and its name there, for a tool of another program.
+    pub remote: Option<(&'a str, &'a str)>,
+    /// One for each parameter that it has.
+    pub arguments: Vec<Argument<'a>>,
+}
+
+/// One parameter of a tool, with what is known of its value.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument<'a> {
+    /// The parameter.
+    pub name: &'a str,
+    /// Its value, coerced and transformed.
+    pub value: Held<'a>,
+    /// What becomes of a text.
+    pub reading: Reading,
+}
+
+/// What is known of a value.
+#[derive(Clone, Copy, Debug)]
+pub enum Held<'a> {
+    /// This is it.
+    Value(&'a Value),
+    /// There is none.
+    Nothing,
+    /// It will be known while the tool runs.
+    Later,
+}
+
+/// What becomes of a text that is a parameter's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// It arrives as it is.
+    Literal,
+    /// Where it is not quoted, it is read as words with shell quoting; patterns for files stay live.
+    Words,
+    /// It is part of the program.
+    Code,
+}
+
+impl Reading {
+    /// What becomes of a parameter's texts in a command.
+    pub fn of(parameter: &Parameter) -> Self {
+        match (parameter.escape_shell, parameter.kind) {
+            (Some(false), _) => Self::Code,
+            (None, ParameterType::String | ParameterType::Any) => Self::Words,
+            _ => Self::Literal,
+        }
+    }
+}
+
+/// Where paths start.
+#[derive(Clone, Copy, Debug)]
+pub struct Places<'a> {
+    /// Where a rule's relative directories start.
+    pub workspace: &'a Path,
+    /// Where a value's relative paths start.
+    pub directory: &'a Path,
+    /// What `~` stands for.
+    pub home: &'a Path,
+    /// Follows links, as far as the path exists.
+    pub real: fn(&Path) -> PathBuf,
+}

@@ -1,0 +1,237 @@
+//! The rules of what may run: `policy.yaml` beside the tools of each scope, and two variables of the environment.
+//!
+//! A mistake anywhere is a flaw of the whole policy, because a rule that cannot be read may be the one that denies.
+
+mod edit;
+mod example;
+mod read;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use cycod_catalog::{Scope, Scopes, Style};
+use cycod_definition::Host;
+use cycod_diagnostic::{Report, Severity, SourceFile, Span};
+use cycod_policy::{Flaw, Layer, Origin, Pattern, Policy, Rule, Verdict};
+use serde_json::json;
+
+use crate::{Consents, FileError, file};
+
+pub use edit::{NewRule, add, remove};
+
+/// What a file of rules is called.
+const NAME: &str = "policy.yaml";
+
+/// What one would take for a file of rules, and is not.
+const MISTAKEN: [&str; 2] = ["policy.yml", "policy.json"];
+
+/// The variables that hold rules.
+const VARIABLES: [(&str, Verdict); 2] = [("CYCOD_AUTO_APPROVE", Verdict::Allow), ("CYCOD_AUTO_DENY", Verdict::Deny)];
+
+/// Every rule that is written down for this place.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// The files that are there, from the broadest scope to the narrowest.
+    pub files: Vec<RuleFile>,
+    variables: Vec<Rule>,
+    flaws: Vec<Flaw>,
+    /// Everything that was looked at, as it was then.
+    seen: Vec<(PathBuf, Option<Stamp>)>,
+}
+
+/// A file of rules.
+#[derive(Clone, Debug)]
+pub struct RuleFile {
+    /// Whose it is.
+    pub scope: Scope,
+    /// Where it is.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub report: Report,
+    /// What it says.
+    pub rules: Vec<FileRule>,
+}
+
+/// A rule of a file.
+#[derive(Clone, Debug)]
+pub struct FileRule {
+    /// The rule.
+    pub rule: Rule,
+    /// Where its pattern stands.
+    pub span: Span,
+    /// Its line.
+    pub line: usize,
+    /// Whether it counts: what a project's file allows must have been written or agreed to by this machine's user.
+    pub counts: bool,
+    /// The key and the place in its list.
+    pub(crate) at: (String, Option<usize>),
+    digest: String,
+}
+
+/// What tells that a file is another.
+type Stamp = (SystemTime, u64, u64);
+
+impl Rules {
+    /// Reads the rules of every scope and of the environment.
+    pub fn load(scopes: &Scopes, host: &Host) -> Self {
+        let mut rules = Self { files: Vec::new(), variables: Vec::new(), flaws: Vec::new(), seen: Vec::new() };
+        rules.see(Consents::path_of(scopes, "policy"));
+        let consents = Consents::of_rules(scopes);
+        for directory in scopes.directories().iter().filter(|directory| directory.style == Style::Cycod).rev() {
+            let Some(beside) = directory.path.parent() else { continue };
+            for name in MISTAKEN {
+                let path = beside.join(name);
+                if rules.see(path.clone()) {
+                    let message = format!("this file is not read: call it {NAME}");
+                    rules.flaws.push(Flaw { place: shown(&path, host), message });
+                }
+            }
+            let path = beside.join(NAME);
+            rules.see(path.clone());
+            match RuleFile::read(directory.scope, path, host, &consents) {
+                Ok(Some(file)) => {
+                    rules.flaws.extend(file.flaw());
+                    rules.files.push(file);
+                }
+                Ok(None) => {}
+                Err(flaw) => rules.flaws.push(flaw),
+            }
+        }
+        for (name, verdict) in VARIABLES {
+            let Some(value) = host.environment.get(std::ffi::OsStr::new(name)) else { continue };
+            let origin = || Origin::new(Layer::Environment, name);
+            match value.to_str() {
+                Some(list) => {
+                    for text in Pattern::split(list) {
+                        match Pattern::parse(text) {
+                            Ok(pattern) => rules.variables.push(Rule::new(verdict, pattern, origin())),
+                            Err(error) => {
+                                let message = format!("`{text}`: {error}; {}", error.help);
+                                rules.flaws.push(Flaw { place: name.to_owned(), message });
+                            }
+                        }
+                    }
+                }
+                None => rules.flaws.push(Flaw { place: name.to_owned(), message: "this is not UTF-8".to_owned() }),
+            }
+        }
+        rules
+    }
+
+    /// Whether nothing that was read has changed since.
+    pub fn are_current(&self) -> bool {
+        self.seen.iter().all(|(path, seen)| stamp(path) == *seen)
+    }
+
+    /// The policy that they make together with others.
+    pub fn policy(&self, others: &[Rule]) -> Policy {
+        let of_files = self.files.iter().flat_map(|file| &file.rules).filter(|rule| rule.counts).map(|rule| &rule.rule);
+        Policy::new(of_files.chain(&self.variables).chain(others).cloned().collect(), self.flaws.clone())
+    }
+
+    /// Why they decide nothing.
+    pub fn flaws(&self) -> &[Flaw] {
+        &self.flaws
+    }
+
+    /// The rules that do not count because nobody agreed to them.
+    pub fn waiting(&self) -> impl Iterator<Item = (&RuleFile, &FileRule)> {
+        self.files
+            .iter()
+            .flat_map(|file| file.rules.iter().map(move |rule| (file, rule)))
+            .filter(|(_, rule)| !rule.counts)
+    }
+
+    /// Agrees to rules that wait, as they are.
+    ///
+    /// # Errors
+    /// When that cannot be written down.
+    pub fn accept<'a>(
+        scopes: &Scopes,
+        rules: impl IntoIterator<Item = (&'a RuleFile, &'a FileRule)>,
+    ) -> Result<(), FileError> {
+        let record = |(file, rule): (&RuleFile, &FileRule)| {
+            let said = format!("{} {}", rule.rule.verdict, rule.rule.pattern);
+            (rule.digest.clone(), json!({"rule": said, "file": file.path.to_string_lossy()}))
+        };
+        Consents::of_rules(scopes).remember(rules.into_iter().map(record))
+    }
+
+    /// Remembers what is at a path; whether something is.
+    fn see(&mut self, path: PathBuf) -> bool {
+        let stamp = stamp(&path);
+        self.seen.push((path, stamp));
+        stamp.is_some()
+    }
+}
+
+impl RuleFile {
+    /// Reads the file of a scope, if there is one.
+    fn read(scope: Scope, path: PathBuf, host: &Host, consents: &Consents) -> Result<Option<Self>, Flaw> {
+        let name = shown(&path, host);
+        let text = match file::read(&path) {
+            Ok(Some(text)) => text,
+            Ok(None) => return Ok(None),
+            Err(FileError::Wrong { at, message, .. }) => {
+                return Err(Flaw { place: format!("{name}:{}:{}", at.line, at.column), message });
+            }
+            Err(error) => return Err(Flaw { place: name, message: error.to_string() }),
+        };
+        let mut file = Self::of(scope, path, SourceFile::new(name, text));
+        for rule in &mut file.rules {
+            rule.counts = scope != Scope::Local || rule.rule.verdict != Verdict::Allow || consents.has(&rule.digest);
+        }
+        Ok(Some(file))
+    }
+
+    /// Reads the text of a file, all of whose rules count.
+    pub fn of(scope: Scope, path: PathBuf, source: SourceFile) -> Self {
+        let layer = match scope {
+            Scope::Local | Scope::Mcp => Layer::Local,
+            Scope::User => Layer::User,
+            Scope::Global => Layer::Global,
+        };
+        let (rules, diagnostics) = read::rules(&source, layer);
+        let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        let rules = rules.into_iter().map(|read::Found { rule, span, at }| {
+            let line = source.position(span.start).line;
+            let about = format!("{}\0{} {}\0{:?}", real.display(), rule.verdict, rule.pattern, rule.surfaces.names());
+            FileRule { rule, span, line, counts: true, at, digest: cycod_definition::digest(&about) }
+        });
+        Self { scope, path, rules: rules.collect(), report: Report { source, diagnostics } }
+    }
+
+    /// The first mistake in it.
+    fn flaw(&self) -> Option<Flaw> {
+        let mistake = self.report.diagnostics.iter().find(|found| found.severity == Severity::Error)?;
+        let at = self.report.source.position(mistake.span().unwrap_or_default().start);
+        let place = format!("{}:{}:{}", self.report.source.name, at.line, at.column);
+        Some(Flaw { place, message: mistake.message.clone() })
+    }
+}
+
+/// The file of a scope's rules, whether it is there or not.
+pub fn path(scopes: &Scopes, scope: Scope) -> PathBuf {
+    scopes.written(scope).with_file_name(NAME)
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let file = std::os::unix::fs::MetadataExt::ino(&metadata);
+    #[cfg(not(unix))]
+    let file = 0;
+    Some((metadata.modified().ok()?, metadata.len(), file))
+}
+
+/// A path as a person would write it from the project.
+fn shown(path: &Path, host: &Host) -> String {
+    match (path.strip_prefix(&host.workspace), path.strip_prefix(&host.home)) {
+        (Ok(here), _) => here.display().to_string(),
+        (_, Ok(home)) => Path::new("~").join(home).display().to_string(),
+        _ => path.display().to_string(),
+    }
+}

@@ -1,0 +1,221 @@
+use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span, closest};
+use cycod_policy::{Layer, Origin, Pattern, Rule, Surfaces, Verdict};
+use cycod_syntax::yaml::{self, Entry, Node, Resolved, Scalar};
+
+use super::example;
+
+/// A rule as it stands in a file.
+pub(super) struct Found {
+    pub(super) rule: Rule,
+    /// Where its pattern stands.
+    pub(super) span: Span,
+    /// The key and the place in its list.
+    pub(super) at: (String, Option<usize>),
+}
+
+const KEYS: [&str; 3] = ["auto-approve", "auto-deny", "rules"];
+const RULE_KEYS: [&str; 7] = ["allow", "ask", "deny", "why", "for", "match", "not-match"];
+
+const UNKNOWN_KEY: Code = Code("unknown-key");
+const WRONG_TYPE: Code = Code("wrong-type");
+const RULE: Code = Code("policy-rule");
+const PATTERN: Code = Code("policy-pattern");
+const EXAMPLE: Code = Code("policy-example");
+
+/// Reads a file, with everything that is wrong with it.
+pub(super) fn rules(source: &SourceFile, layer: Layer) -> (Vec<Found>, Vec<Diagnostic>) {
+    let is_comment = |line: &str| line.trim_start().starts_with('#') || line.trim().is_empty();
+    if source.text.lines().all(is_comment) {
+        return (Vec::new(), Vec::new());
+    }
+    let (root, diagnostics) = yaml::parse(source);
+    let mut reader = Reader { source, layer, found: Vec::new(), diagnostics };
+    if let Some(root) = root {
+        reader.file(&root);
+    }
+    reader.diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.start, span.end)));
+    (reader.found, reader.diagnostics)
+}
+
+struct Reader<'a> {
+    source: &'a SourceFile,
+    layer: Layer,
+    found: Vec<Found>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn error(&mut self, code: Code, span: Span, message: impl Into<String>, help: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::error(code, span, message).help(help));
+    }
+
+    fn file(&mut self, root: &Node) {
+        let Some(entries) = root.as_mapping() else {
+            let code = Code("not-a-mapping");
+            return self.error(
+                code,
+                root.span,
+                "a file of rules is a mapping",
+                "begin with `rules:`, and a list below it",
+            );
+        };
+        for entry in entries {
+            match entry.key.as_str() {
+                "auto-approve" => self.list(entry, Verdict::Allow),
+                "auto-deny" => self.list(entry, Verdict::Deny),
+                "rules" => match entry.value.as_sequence() {
+                    Some(items) => items.iter().enumerate().for_each(|(at, item)| self.rule(item, at)),
+                    None if is_empty(&entry.value) => {}
+                    None => {
+                        self.error(WRONG_TYPE, entry.value.span, "`rules` is a list", "write each rule after a `-`");
+                    }
+                },
+                _ => self.unknown(entry, &KEYS, "a file of rules"),
+            }
+        }
+    }
+
+    fn unknown(&mut self, entry: &Entry, known: &[&str], whose: &str) {
+        let help = match closest(&entry.key, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("it has {}", known.join(", ")),
+        };
+        // Nobody may believe in a rule that is not there.
+        self.error(UNKNOWN_KEY, entry.key_span, format!("`{}` is not a key of {whose}", entry.key), help);
+    }
+
+    fn list(&mut self, entry: &Entry, verdict: Verdict) {
+        let key = &entry.key;
+        for (at, scalar, span) in self.texts(&entry.value, key) {
+            if let Some(pattern) = self.pattern(scalar, span) {
+                self.add(Rule::new(verdict, pattern, self.origin(span)), span, (key.clone(), at));
+            }
+        }
+    }
+
+    fn rule(&mut self, item: &Node, at: usize) {
+        let Some(entries) = item.as_mapping() else {
+            return self.error(RULE, item.span, "a rule is a mapping", "write it as `- deny: PATTERN`");
+        };
+        let verdict_of = |key: &str| Verdict::NAMES.iter().find(|(name, _)| *name == key).map(|(_, verdict)| *verdict);
+        let mut heads = entries.iter().filter_map(|entry| Some((entry, verdict_of(&entry.key)?)));
+        for entry in entries.iter().filter(|entry| !RULE_KEYS.contains(&entry.key.as_str())) {
+            self.unknown(entry, &RULE_KEYS, "a rule");
+        }
+        let (head, verdict) = match (heads.next(), heads.next()) {
+            (Some(head), None) => head,
+            (Some(_), Some((again, _))) => {
+                let message = "a rule has one of `allow`, `ask` and `deny`";
+                return self.error(RULE, again.key_span, message, "make it two rules");
+            }
+            (None, _) => {
+                let message = "a rule without `allow`, `ask` or `deny`";
+                return self.error(RULE, item.span, message, "write `deny: PATTERN`");
+            }
+        };
+        let Some(scalar) = self.text(&head.value, &head.key) else { return };
+        let Some(pattern) = self.pattern(scalar, head.value.span) else { return };
+        let mut rule = Rule::new(verdict, pattern, self.origin(head.value.span));
+        for entry in entries {
+            match entry.key.as_str() {
+                "why" => rule.why = self.text(&entry.value, "why").map(|scalar| scalar.text.clone()),
+                "for" => rule.surfaces = self.surfaces(entry),
+                _ => {}
+            }
+        }
+        for entry in entries.iter().filter(|entry| matches!(&*entry.key, "match" | "not-match")) {
+            for (_, scalar, span) in self.texts(&entry.value, &entry.key) {
+                self.example(&rule, &scalar.text, span, entry.key == "match");
+            }
+        }
+        self.add(rule, head.value.span, ("rules".to_owned(), Some(at)));
+    }
+
+    fn example(&mut self, rule: &Rule, text: &str, span: Span, wanted: bool) {
+        match example::is_covered(rule, text) {
+            Ok(covered) if covered == wanted => {}
+            Ok(_) => {
+                let does = if wanted { "is not about" } else { "is about" };
+                let message = format!("`{} {}` {does} its own example", rule.verdict, rule.pattern);
+                self.error(EXAMPLE, span, message, "change the rule or the example");
+            }
+            Err(why) => self.error(EXAMPLE, span, why, example::FORM),
+        }
+    }
+
+    fn surfaces(&mut self, entry: &Entry) -> Surfaces {
+        let mut all: Option<Surfaces> = None;
+        for (_, scalar, span) in self.texts(&entry.value, "for") {
+            match Surfaces::named(&scalar.text) {
+                Some(surfaces) => all = Some(all.map_or(surfaces, |all| all.and(surfaces))),
+                None => {
+                    let names = Surfaces::NAMES.map(|(name, _)| name);
+                    let help = match closest(&scalar.text, names) {
+                        Some(near) => format!("did you mean `{near}`?"),
+                        None => format!("one of {}; leave `for` out for all", names.join(", ")),
+                    };
+                    self.error(RULE, span, format!("`{}` is none of those who ask", scalar.text), help);
+                }
+            }
+        }
+        all.unwrap_or(Surfaces::ALL)
+    }
+
+    fn pattern(&mut self, scalar: &Scalar, span: Span) -> Option<Pattern> {
+        match Pattern::parse(&scalar.text) {
+            Ok(pattern) => Some(pattern),
+            Err(error) => {
+                let start = if scalar.text.is_empty() { span.start } else { scalar.origin(error.at) };
+                let at = Span { start: start.clamp(span.start, span.end), end: span.end };
+                let message = format!("`{}`: {error}", scalar.text);
+                self.diagnostics.push(Diagnostic::error(PATTERN, at, message).help(error.help));
+                None
+            }
+        }
+    }
+
+    /// A text, or each text of a list, with its place there.
+    fn texts<'n>(&mut self, node: &'n Node, key: &str) -> Vec<(Option<usize>, &'n Scalar, Span)> {
+        if is_empty(node) {
+            return Vec::new();
+        }
+        match node.as_sequence() {
+            Some(items) => {
+                let texts = items.iter().enumerate();
+                texts.filter_map(|(at, item)| Some((Some(at), self.text(item, key)?, item.span))).collect()
+            }
+            None => self.text(node, key).map(|scalar| (None, scalar, node.span)).into_iter().collect(),
+        }
+    }
+
+    fn text<'n>(&mut self, node: &'n Node, key: &str) -> Option<&'n Scalar> {
+        let scalar = node.as_scalar().filter(|_| !is_empty(node));
+        if scalar.is_none() {
+            self.error(
+                WRONG_TYPE,
+                node.span,
+                format!("`{key}` takes text"),
+                "quote it if YAML takes it for something else",
+            );
+        }
+        scalar
+    }
+
+    fn origin(&self, span: Span) -> Origin {
+        let line = self.source.position(span.start).line;
+        Origin::new(self.layer, format!("{}:{line}", self.source.name))
+    }
+
+    fn add(&mut self, rule: Rule, span: Span, at: (String, Option<usize>)) {
+        self.found.push(Found { rule, span, at });
+    }
+}
+
+fn is_empty(node: &Node) -> bool {
+    node.as_scalar().is_some_and(|scalar| scalar.resolve() == Resolved::Null)
+}
+
+/// Whether any of them keeps the file from being used.
+pub(super) fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+}
