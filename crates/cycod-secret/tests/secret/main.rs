@@ -1,0 +1,26 @@
+//! The file of secrets and its key, and the keyring by a stand-in for its program.
+
+mod file;
+mod keyring;
+
+use std::{collections::BTreeMap, ffi::OsString, path::Path};
+
+use cycod_secret::{Access, Change, SecretError, Store, Zeroizing};
+
+/// The secrets below a directory, with these variables of the environment.
+fn store(directory: &Path, variables: &[(&str, &str)]) -> Store {
+    let environment: BTreeMap<OsString, OsString> =
+        variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    Store::open(directory, Access::from_environment(&environment), &environment)
+}
+
+const NOTHING_ELSE: Change = Change { vault: None, tools: None, now: 7 };
+
+fn set(store: &Store, name: &str, value: &str) {
+    store.set(name, &Zeroizing::new(value.to_owned()), NOTHING_ELSE).unwrap();
+}
+
+fn get(store: &Store, name: &str) -> Result<Option<String>, SecretError> {
+    let values = store.values(&[name], None)?;
+    Ok(values.into_iter().next().unwrap().map(|value| value.to_string()))
+}
