@@ -1,10 +1,11 @@
 use std::io::{PipeReader, PipeWriter};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::portable;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 use crate::warden;
-use crate::{Ending, Input, Limits, Program, Spec, StartError};
+use crate::{Confinement, Ending, Input, Limits, Program, Spec, StartError};
 
 /// A program that somebody talks with over its standard streams, for as long as it likes.
 ///
@@ -36,7 +37,16 @@ impl Conversation {
     ///
     /// A limit of memory is refused: nobody watches over a conversation, and none is started without what was asked for.
     pub fn start(program: Program, limits: Limits) -> Result<(Conversation, Streams), StartError> {
-        let spec = terms(program, limits)?;
+        Conversation::start_under(program, limits, None)
+    }
+
+    /// As [`start`](Conversation::start), held to a confinement, if there is one.
+    pub fn start_under(
+        program: Program,
+        limits: Limits,
+        confinement: Option<Arc<Confinement>>,
+    ) -> Result<(Conversation, Streams), StartError> {
+        let spec = Spec { confinement, ..terms(program, limits)? };
         #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
         let (backend, streams) = {
             let (warden, streams) = warden::Conversation::start(&spec)?;
@@ -44,6 +54,9 @@ impl Conversation {
         };
         #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
         let (backend, streams) = {
+            if let Some(what) = spec.beyond_plain() {
+                return Err(StartError::Unsupported { program: spec.program.path, what });
+            }
             let (portable, streams) = portable::Conversation::start(&spec)?;
             (Backend::Portable(portable), streams)
         };

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use crate::Enforced;
+
 /// Everything known about a program that was started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
@@ -16,13 +18,16 @@ pub struct Ended {
     pub memory: MemoryEnforcement,
     /// Whether something still held the output open when reading stopped.
     pub pipe_held: bool,
+    /// What stood behind [`Spec::confinement`](crate::Spec::confinement), if there was one.
+    pub confined: Option<Enforced>,
 }
 
 impl Ended {
     /// The end of a program that it was too late to start.
     pub(crate) fn not_started(ending: Ending) -> Ended {
         let (duration, cpu) = (Duration::ZERO, Duration::ZERO);
-        Ended { ending, duration, cpu, peak_memory: None, memory: MemoryEnforcement::Unlimited, pipe_held: false }
+        let memory = MemoryEnforcement::Unlimited;
+        Ended { ending, duration, cpu, peak_memory: None, memory, pipe_held: false, confined: None }
     }
 
     /// Returns whether the program ended by itself and reported success.

@@ -1,6 +1,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::Mechanism;
+
 /// Why a program did not start. Whatever the reason, nothing of it is left running.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -50,6 +52,18 @@ pub enum StartError {
         /// What the system said.
         source: io::Error,
     },
+    /// What the program was to be confined with does not work, so it was not started without it.
+    #[error("cannot confine `{}` by {mechanism}: cannot {doing}", program.display())]
+    Confine {
+        /// The program that was to be started.
+        program: PathBuf,
+        /// What failed.
+        mechanism: Mechanism,
+        /// What we were doing, and to what.
+        doing: String,
+        /// What the system said.
+        source: io::Error,
+    },
     /// This platform cannot give what the terms ask for, so the program was not started without it.
     #[error("cannot start `{}` with {what} on this platform", program.display())]
     Unsupported {
@@ -78,7 +92,7 @@ impl StartError {
 
 /// Reads the interpreter out of an executable script's first line.
 #[cfg(unix)]
-fn interpreter(program: &std::path::Path) -> Option<PathBuf> {
+pub(crate) fn interpreter(program: &std::path::Path) -> Option<PathBuf> {
     use std::ffi::OsStr;
     use std::io::Read;
     use std::os::unix::ffi::OsStrExt;
@@ -96,6 +110,6 @@ fn interpreter(program: &std::path::Path) -> Option<PathBuf> {
 }
 
 #[cfg(not(unix))]
-fn interpreter(_: &std::path::Path) -> Option<PathBuf> {
+pub(crate) fn interpreter(_: &std::path::Path) -> Option<PathBuf> {
     None
 }

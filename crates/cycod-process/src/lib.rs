@@ -7,6 +7,8 @@
 )]
 #![deny(clippy::undocumented_unsafe_blocks)]
 
+mod ancestry;
+mod confinement;
 mod conversation;
 mod ended;
 mod error;
@@ -14,6 +16,7 @@ mod foreground;
 #[cfg(unix)]
 mod interrupts;
 mod memory;
+mod observe;
 mod pool;
 mod portable;
 mod program;
@@ -23,6 +26,11 @@ mod stop;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod warden;
 
+pub use ancestry::{is_below_a_run, terminal_session};
+pub use confinement::{
+    Access, Confinement, Enforced, Gate, Lack, Mechanism, Mount, Network, NetworkEnforcement, Offered,
+    ProcessEnforcement, Root, offered,
+};
 pub use conversation::{Conversation, Streams};
 pub use ended::{Ended, Ending, Leftovers, MemoryEnforcement};
 pub use error::StartError;
@@ -30,6 +38,7 @@ pub use foreground::run_foreground;
 #[cfg(unix)]
 pub use interrupts::{HostInterrupts, host_interrupts};
 pub use memory::share_arenas;
+pub use observe::{Observer, Place, Touch, Touched};
 pub use pool::{Pool, PoolSize};
 pub use program::{Program, ProgramNotFound, find_program};
 pub use session::Session;

@@ -35,6 +35,9 @@ impl Session {
         if spec.limits.memory.is_some() {
             return Err(StartError::Unsupported { program: spec.program.path.clone(), what: "a memory limit" });
         }
+        if let Some(what) = spec.beyond_plain() {
+            return Err(StartError::Unsupported { program: spec.program.path.clone(), what });
+        }
         let begun = Instant::now();
         let mut child = start(spec)?;
         let group = Group::of(&child, spec.terminal);
@@ -162,6 +165,7 @@ impl Watch<'_> {
             peak_memory: None,
             memory: MemoryEnforcement::Unlimited,
             pipe_held: open,
+            confined: None,
         }
     }
 

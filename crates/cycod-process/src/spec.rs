@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::Program;
+use crate::{Confinement, Observer, Program};
 
 /// Where a program finds the text given as [`Spec::script`].
 pub const SCRIPT_PATH: &str = "/dev/fd/3";
@@ -26,6 +26,10 @@ pub struct Spec {
     /// How long to keep reading, once the program has ended, what its children still write. What the program itself
     /// wrote is always read to the end.
     pub linger: Duration,
+    /// What it may reach, if that is less than what we may reach ourselves.
+    pub confinement: Option<Arc<Confinement>>,
+    /// Who learns what it touches. It can gain no privileges then. Not together with a confinement.
+    pub observer: Option<Arc<dyn Observer>>,
 }
 
 impl Spec {
@@ -40,7 +44,17 @@ impl Spec {
             deadline: None,
             grace: Duration::from_secs(2),
             linger: Duration::from_millis(100),
+            confinement: None,
+            observer: None,
         }
+    }
+}
+
+impl Spec {
+    /// What it asks for that not every mechanism has.
+    pub(crate) fn beyond_plain(&self) -> Option<&'static str> {
+        let confinement = self.confinement.as_ref().map(|_| "a confinement");
+        confinement.or(self.observer.as_ref().map(|_| "an observer"))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What runs in the warden's process, and in the program's before it executes: see the rule in [`super::sys`].
 
-use super::sys::{call, clone, errno, kill, sys};
+use super::calls::{Call, make};
+use super::sys::{call, clone, close_and_exit, errno, kill, sys};
 use super::tree::{Room, walk};
 
 /// Told to the warden: end everything.
@@ -25,6 +26,26 @@ pub(super) mod stage {
     pub(crate) const HALT: i32 = 9;
     /// Not a failure: the program has been executed.
     pub(crate) const STARTED: i32 = 10;
+    /// One of the calls that confine; which one is in [`super::Report::status`].
+    pub(crate) const CONFINE: i32 = 11;
+    /// Not a failure: sockets come with the report.
+    pub(crate) const LISTENING: i32 = 12;
+    pub(crate) const PROCESSES: i32 = 13;
+}
+
+/// The lists of calls that confine, in the order in which their calls are numbered.
+pub(super) mod list {
+    /// The warden's first: it becomes root in its namespaces.
+    pub(crate) const ENTER: usize = 0;
+    /// A helper's, beside the warden: making a network takes the kernel as long as all the rest.
+    pub(crate) const NETWORK: usize = 1;
+    /// The warden's: the file system.
+    pub(crate) const BUILD: usize = 2;
+    /// The warden's, when the helper is done.
+    pub(crate) const JOIN: usize = 3;
+    /// The program's.
+    pub(crate) const PROGRAM: usize = 4;
+    pub(crate) const COUNT: usize = 5;
 }
 
 /// Everything a warden needs, prepared in our process. The pointers and descriptors belong to the owner of this value.
@@ -38,13 +59,15 @@ pub(super) struct Launch {
     pub(super) stdio: [i32; 3],
     /// What becomes the program's descriptor 3, or -1.
     pub(super) script: i32,
-    /// The open list of processes of the control group to join, or -1.
-    pub(super) cgroup: i32,
+    /// The open lists of processes of the control groups to join, or -1.
+    pub(super) cgroups: [i32; 2],
+    /// What confines, by [`list`]; nothing when there is no confinement.
+    pub(super) confine: [(*const Call, usize); list::COUNT],
     /// Whether the program gets a process group of its own and no terminal.
     pub(super) detached: bool,
     /// The process group that a program on our terminal joins.
     pub(super) group: i32,
-    pub(super) limits: [(i32, u64); 4],
+    pub(super) limits: [(i32, u64); 6],
     pub(super) limit_count: usize,
     pub(super) child_stack: *mut u8,
     /// The warden's end of the line to us.
@@ -56,7 +79,7 @@ pub(super) struct Launch {
     /// Whether the program is halted on its way, see [`halt`].
     pub(super) halts: bool,
     /// All descriptors above, in ascending order; every other one is closed.
-    pub(super) keep: [i32; 8],
+    pub(super) keep: [i32; 9],
     pub(super) keep_count: usize,
     pub(super) room: Room,
     /// Written by the kernel when the warden is cloned.
@@ -66,6 +89,19 @@ pub(super) struct Launch {
     /// Written by the program when its start fails.
     pub(super) failed: i32,
     pub(super) failed_errno: i32,
+    pub(super) failed_call: i32,
+    /// Written by the kernel when the network's helper is cloned.
+    pub(super) helper: i32,
+    /// Set by the warden when nothing is left below it and it is about to exit.
+    pub(super) done: i32,
+}
+
+impl Launch {
+    /// Whether the warden is the first of its own process namespace. No panic, no call: the warden asks.
+    #[inline(always)]
+    fn is_confined(&self) -> bool {
+        self.confine[list::ENTER].1 != 0
+    }
 }
 
 /// What a warden reports about its program: once at its end, and once before if it announces the start.
@@ -81,6 +117,18 @@ pub(super) struct Report {
     pub(super) left: i32,
     pub(super) cpu_us: i64,
     pub(super) peak_kib: i64,
+}
+
+impl Report {
+    /// What comes with listening sockets.
+    pub(super) fn listening() -> Report {
+        Report { failed: stage::LISTENING, ..Report::default() }
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        // SAFETY: all of its bytes are initialised: the type has no padding.
+        unsafe { std::slice::from_raw_parts((&raw const *self).cast(), size_of::<Report>()) }
+    }
 }
 
 static NAME: &[u8; 13] = b"cycod-warden\0";
@@ -114,7 +162,10 @@ pub(super) unsafe extern "C" fn warden(launch: *mut Launch) -> ! {
     unsafe {
         // Out of the reach of whoever signals our group. A session of its own would cost as much as the rest of the warden,
         // where the kernel schedules by sessions.
-        sys!(libc::SYS_setpgid, 0, 0);
+        // A confined program on our terminal stays in our group, which it cannot name, by its warden's being in it.
+        if (*launch).detached || !(*launch).is_confined() {
+            sys!(libc::SYS_setpgid, 0, 0);
+        }
         sys!(libc::SYS_prctl, libc::PR_SET_CHILD_SUBREAPER, 1);
         sys!(libc::SYS_prctl, libc::PR_SET_NAME, NAME.as_ptr());
         close_others(launch);
@@ -126,6 +177,10 @@ pub(super) unsafe extern "C" fn warden(launch: *mut Launch) -> ! {
         if let Some(errno) = errno(signals) {
             fail(launch, &raw mut report, stage::WARDEN, errno);
         }
+        if (*launch).is_confined() && !confine(launch) {
+            report.status = (*launch).failed_call;
+            fail(launch, &raw mut report, (*launch).failed, (*launch).failed_errno);
+        }
         let flags = libc::CLONE_VFORK | libc::SIGCHLD;
         let started = clone(flags, (*launch).child_stack, program, launch, &raw mut (*launch).program);
         if let Some(errno) = errno(started) {
@@ -134,9 +189,17 @@ pub(super) unsafe extern "C" fn warden(launch: *mut Launch) -> ! {
         let program = started as i32;
         if (&raw const (*launch).failed).read_volatile() != stage::NONE {
             sys!(libc::SYS_wait4, program, 0, libc::__WALL, 0);
+            report.status = (*launch).failed_call;
             fail(launch, &raw mut report, (*launch).failed, (*launch).failed_errno);
         }
-        for fd in [(*launch).stdio[0], (*launch).stdio[1], (*launch).stdio[2], (*launch).script, (*launch).cgroup] {
+        for fd in [
+            (*launch).stdio[0],
+            (*launch).stdio[1],
+            (*launch).stdio[2],
+            (*launch).script,
+            (*launch).cgroups[0],
+            (*launch).cgroups[1],
+        ] {
             if fd >= 0 {
                 sys!(libc::SYS_close, fd);
             }
@@ -150,6 +213,59 @@ pub(super) unsafe extern "C" fn warden(launch: *mut Launch) -> ! {
             report.failed = stage::NONE;
         }
         watch(launch, program, signals as i32, &raw mut report)
+    }
+}
+
+/// Does the warden's part of a confinement; returns whether all of it succeeded.
+#[inline(never)]
+unsafe fn confine(launch: *mut Launch) -> bool {
+    // SAFETY: as `warden`. The helper shares our descriptors, and works on the program's stack, which nobody uses yet.
+    unsafe {
+        if !perform(launch, list::ENTER) {
+            return false;
+        }
+        let mut helper = 0;
+        if (*launch).confine[list::NETWORK].1 != 0 {
+            helper = clone(libc::CLONE_FILES, (*launch).child_stack, network, launch, &raw mut (*launch).helper);
+            if let Some(errno) = errno(helper) {
+                (*launch).failed_errno = errno;
+                (&raw mut (*launch).failed).write_volatile(stage::CLONE);
+                return false;
+            }
+        }
+        let built = perform(launch, list::BUILD);
+        if helper != 0 {
+            sys!(libc::SYS_wait4, helper, 0, libc::__WALL, 0);
+        }
+        built && (&raw const (*launch).failed).read_volatile() == stage::NONE && perform(launch, list::JOIN)
+    }
+}
+
+/// The helper's process.
+///
+/// # Safety
+/// To be started by a warden alone, which waits for it.
+unsafe extern "C" fn network(launch: *mut Launch) -> ! {
+    // SAFETY: as `warden`.
+    unsafe { exit(i32::from(!perform(launch, list::NETWORK))) }
+}
+
+/// Makes the calls of one list; returns whether all succeeded, or leaves which one did not.
+#[inline(never)]
+unsafe fn perform(launch: *mut Launch, list: usize) -> bool {
+    // SAFETY: as `warden`; there is such a list.
+    unsafe {
+        let lists = (&raw const (*launch).confine).cast::<(*const Call, usize)>();
+        let Some((mut number, errno)) = make((*lists.add(list)).0, (*lists.add(list)).1) else { return true };
+        let mut before = 0_usize;
+        while before < list {
+            number = number.wrapping_add((*lists.add(before)).1 as i32);
+            before = before.wrapping_add(1);
+        }
+        (*launch).failed_call = number;
+        (*launch).failed_errno = errno;
+        (&raw mut (*launch).failed).write_volatile(stage::CONFINE);
+        false
     }
 }
 
@@ -229,7 +345,9 @@ unsafe fn watch(launch: *mut Launch, program: i32, signals: i32, report: *mut Re
                 send(control, report);
             }
             if !left {
-                exit(0);
+                (&raw mut (*launch).done).write_volatile(1);
+                // Its end is seen by this being closed, and in a namespace that would come after all else is taken down.
+                close_and_exit(control);
             }
             if killing {
                 end_tree(launch, if running { program } else { 0 });
@@ -275,6 +393,11 @@ unsafe fn watch(launch: *mut Launch, program: i32, signals: i32, report: *mut Re
 unsafe fn end_tree(launch: *mut Launch, group: i32) {
     // SAFETY: as `warden`; `room` is not in use by anyone else.
     unsafe {
+        if (*launch).is_confined() {
+            // The kernel does it at once: nobody else is in our namespace, and whoever is can hide nowhere.
+            kill(-1, libc::SIGKILL);
+            return;
+        }
         // The kernel delivers to a group at once, between two forks: most trees, and most fork bombs, end here. The group's
         // number is ours for certain only while its leader has not been reaped.
         if group > 0 && (*launch).detached {
@@ -375,7 +498,7 @@ unsafe extern "C" fn program(launch: *mut Launch) -> ! {
                 or_fail!(stage::SESSION, sys!(libc::SYS_ioctl, terminal, libc::TIOCNOTTY, 0));
                 sys!(libc::SYS_close, terminal);
             }
-        } else {
+        } else if !(*launch).is_confined() {
             or_fail!(stage::SESSION, sys!(libc::SYS_setpgid, 0, (*launch).group));
         }
         // The sources of 0, 1 and 2 are above 2 or already in place, so none is overwritten before it is used.
@@ -391,8 +514,11 @@ unsafe extern "C" fn program(launch: *mut Launch) -> ! {
             target = target.wrapping_add(1);
         }
         or_fail!(stage::DIRECTORY, sys!(libc::SYS_chdir, (*launch).cwd));
-        if (*launch).cgroup >= 0 {
-            or_fail!(stage::CGROUP, sys!(libc::SYS_write, (*launch).cgroup, b"0".as_ptr(), 1));
+        if (*launch).cgroups[0] >= 0 {
+            or_fail!(stage::CGROUP, sys!(libc::SYS_write, (*launch).cgroups[0], b"0".as_ptr(), 1));
+        }
+        if (*launch).cgroups[1] >= 0 {
+            or_fail!(stage::PROCESSES, sys!(libc::SYS_write, (*launch).cgroups[1], b"0".as_ptr(), 1));
         }
         let mut at = 0;
         while at < (*launch).limit_count {
@@ -418,6 +544,10 @@ unsafe extern "C" fn program(launch: *mut Launch) -> ! {
         sys!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const none, 0, 8);
         if (*launch).halts {
             or_fail!(stage::HALT, sys!(libc::SYS_ptrace, libc::PTRACE_TRACEME, 0, 0, 0));
+        }
+        // Last, for it takes away what the rest needs.
+        if !perform(launch, list::PROGRAM) {
+            exit(127)
         }
         or_fail!(stage::EXECUTE, sys!(libc::SYS_execve, (*launch).path, (*launch).argv, (*launch).envp));
         exit(127)

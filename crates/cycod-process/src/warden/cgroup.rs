@@ -1,4 +1,4 @@
-//! Memory limits by control group: a group of our own below the one we are in, for one program's whole tree.
+//! Limits by control group: a group of our own below the one we are in, for one program's whole tree.
 
 use std::fs;
 use std::io::{self, Write};
@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::MemoryEnforcement;
-
-/// A place where we may make control groups for memory.
+/// A place where we may make control groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Base {
     pub(super) directory: PathBuf,
@@ -22,28 +20,19 @@ pub(super) enum Version {
     V2,
 }
 
-impl Version {
-    pub(super) fn enforcement(self) -> MemoryEnforcement {
-        match self {
-            Version::V1 => MemoryEnforcement::CgroupV1,
-            Version::V2 => MemoryEnforcement::CgroupV2,
-        }
-    }
-}
-
-/// Returns the places to try, best first.
-pub(super) fn bases() -> Vec<Base> {
+/// Returns the places to try for a controller, best first.
+pub(super) fn bases(controller: &str) -> Vec<Base> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let bases =
-        bases_in(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"), |file| fs::read_to_string(file).ok());
+    let file = |file: &Path| fs::read_to_string(file).ok();
+    let bases = bases_in(controller, &read("/proc/self/cgroup"), &read("/proc/self/mountinfo"), file);
     bases.iter().for_each(|base| sweep(&base.directory));
     bases
 }
 
-/// Version 2 allows groups with limits only beside or above us, in a group that hands memory control down and that was
+/// Version 2 allows groups with limits only beside or above us, in a group that hands control down and that was
 /// delegated to us; our own group must be unlimited then, for a group beside it would escape its limit. Version 1
 /// allows them directly below our own group, whose limit goes on holding.
-fn bases_in(membership: &str, mounts: &str, read: impl Fn(&Path) -> Option<String>) -> Vec<Base> {
+fn bases_in(controller: &str, membership: &str, mounts: &str, read: impl Fn(&Path) -> Option<String>) -> Vec<Base> {
     let mut bases = Vec::new();
     for line in membership.lines() {
         let mut fields = line.splitn(3, ':');
@@ -52,9 +41,9 @@ fn bases_in(membership: &str, mounts: &str, read: impl Fn(&Path) -> Option<Strin
             let Some(own) = mounted(mounts, "cgroup2", None, group) else { continue };
             let hands_down = |directory: &Path| {
                 read(&directory.join("cgroup.subtree_control"))
-                    .is_some_and(|controls| controls.split_whitespace().any(|c| c == "memory"))
+                    .is_some_and(|controls| controls.split_whitespace().any(|c| c == controller))
             };
-            let unlimited = read(&own.join("memory.max")).is_none_or(|limit| limit.trim() == "max");
+            let unlimited = read(&own.join(format!("{controller}.max"))).is_none_or(|limit| limit.trim() == "max");
             let directory = if hands_down(&own) {
                 Some(own)
             } else {
@@ -63,8 +52,8 @@ fn bases_in(membership: &str, mounts: &str, read: impl Fn(&Path) -> Option<Strin
             if let Some(directory) = directory {
                 bases.insert(0, Base { directory, version: Version::V2 });
             }
-        } else if controllers.split(',').any(|controller| controller == "memory")
-            && let Some(directory) = mounted(mounts, "cgroup", Some("memory"), group)
+        } else if controllers.split(',').any(|c| c == controller)
+            && let Some(directory) = mounted(mounts, "cgroup", Some(controller), group)
         {
             bases.push(Base { directory, version: Version::V1 });
         }
@@ -111,26 +100,35 @@ pub(super) struct Cgroup {
 }
 
 impl Cgroup {
-    /// Makes a group with a memory limit in bytes.
-    pub(super) fn new(base: &Base, limit: u64) -> io::Result<Cgroup> {
+    /// Makes a group without limits.
+    pub(super) fn new(base: &Base) -> io::Result<Cgroup> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let name = format!("{PREFIX}{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let directory = base.directory.join(name);
         fs::create_dir(&directory)?;
-        let group = Cgroup { directory, version: base.version };
-        match base.version {
+        Ok(Cgroup { directory, version: base.version })
+    }
+
+    /// Sets a limit of memory in bytes.
+    pub(super) fn limit_memory(&self, limit: u64) -> io::Result<()> {
+        match self.version {
             Version::V1 => {
-                group.write("memory.limit_in_bytes", &limit.to_string())?;
+                self.write("memory.limit_in_bytes", &limit.to_string())?;
                 // Absent where swap is not accounted.
-                drop(group.write("memory.memsw.limit_in_bytes", &limit.to_string()));
+                drop(self.write("memory.memsw.limit_in_bytes", &limit.to_string()));
             }
             Version::V2 => {
-                group.write("memory.max", &limit.to_string())?;
-                drop(group.write("memory.swap.max", "0"));
-                drop(group.write("memory.oom.group", "1"));
+                self.write("memory.max", &limit.to_string())?;
+                drop(self.write("memory.swap.max", "0"));
+                drop(self.write("memory.oom.group", "1"));
             }
         }
-        Ok(group)
+        Ok(())
+    }
+
+    /// Sets a limit of processes and threads.
+    pub(super) fn limit_processes(&self, limit: u32) -> io::Result<()> {
+        self.write("pids.max", &limit.to_string())
     }
 
     fn write(&self, file: &str, text: &str) -> io::Result<()> {
@@ -142,8 +140,8 @@ impl Cgroup {
         Ok(fs::File::options().write(true).open(self.directory.join("cgroup.procs"))?.into())
     }
 
-    pub(super) fn enforcement(&self) -> MemoryEnforcement {
-        self.version.enforcement()
+    pub(super) fn version(&self) -> Version {
+        self.version
     }
 
     /// Returns whether the kernel had to kill something to hold the limit.
@@ -202,7 +200,7 @@ mod tests {
             |path: &Path| files.iter().find(|(name, _)| Path::new(name) == path).map(|(_, text)| (*text).to_owned());
         let expect: Vec<Base> =
             expect.iter().map(|&(directory, version)| Base { directory: directory.into(), version }).collect();
-        assert_eq!(bases_in(membership, mounts, read), expect);
+        assert_eq!(bases_in("memory", membership, mounts, read), expect);
     }
 
     #[test]

@@ -2,7 +2,6 @@ use std::io;
 use std::time::Duration;
 
 use super::launch::{self, Pipes, Purpose, Warden};
-use super::memory::Memory;
 use super::watch::ending_of;
 use super::{Session, tree};
 use crate::{Ending, Spec, StartError, Streams};
@@ -19,8 +18,8 @@ impl Conversation {
     pub(crate) fn start(spec: &Spec) -> Result<(Conversation, Streams), StartError> {
         let prepare = |doing| move |source| StartError::Prepare { program: spec.program.path.clone(), doing, source };
         let session = Session::new().map_err(prepare("open the null device"))?;
-        let (memory, _) = Memory::new(None, &[]);
-        let (warden, pipes) = launch::start(&session, spec, Purpose::Converse, memory, None)?;
+        let hold = session.hold(spec)?;
+        let (warden, pipes) = launch::start(&session, spec, Purpose::Converse, hold)?;
         if let Err(reason) = warden.started(None) {
             return Err(reason.into_error(&spec.program));
         }

@@ -9,16 +9,29 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use super::area::Area;
-use super::body::{self, Launch, Report, stage};
+use super::body::{self, Launch, Report, list, stage};
+use super::cgroup::Base;
+use super::confine::{MOST_LISTENERS, Plan};
 use super::memory::Memory;
+use super::processes::Processes;
 use super::watch::{NotStarted, timespec};
-use super::{GIVE_UP, Session, sys};
-use crate::{Input, Program, Spec, StartError, Terminal};
+use super::{GIVE_UP, Session, lock, sys, tree};
+use crate::{Enforced, Input, Mechanism, Program, Spec, StartError, Terminal};
 
 /// One start at a time: a warden is born with a copy of every descriptor that is open in our process, and closes what is not
 /// its own when it first gets a processor. With the ends of another start's pipes among them, that other program would
 /// seem to go on writing until then, which on a busy machine is long after its end.
 static TURN: Mutex<()> = Mutex::new(());
+
+/// Wardens that have nothing left to do but to be waited for.
+static LEAVING: Mutex<Vec<i32>> = Mutex::new(Vec::new());
+
+/// Waits for those who have left.
+fn bid_farewell() {
+    // SAFETY: no status is asked for.
+    lock(&LEAVING)
+        .retain(|&pid| unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG | libc::__WALL) } == 0);
+}
 
 /// A warden that has been started, and everything that it uses.
 #[derive(Debug)]
@@ -28,8 +41,34 @@ pub(super) struct Warden {
     /// Not to be unmapped, nor the strings freed, while the warden lives.
     area: Option<ManuallyDrop<Area>>,
     strings: ManuallyDrop<Strings>,
+    plan: ManuallyDrop<Option<Box<Plan>>>,
     pub(super) memory: Memory,
+    /// Removes a control group when it is dropped.
+    _processes: Processes,
     gone: bool,
+}
+
+/// What a tree is held to, and the ways into its control groups.
+#[derive(Debug)]
+pub(super) struct Hold {
+    memory: Memory,
+    processes: Processes,
+    doors: [Option<OwnedFd>; 2],
+}
+
+impl Hold {
+    /// Takes the best mechanisms that work, of places for memory and for processes.
+    pub(super) fn new(spec: &Spec, memory: &[Base], processes: &[Base]) -> Result<Hold, StartError> {
+        let (memory, memory_door) = Memory::new(spec.limits.memory, memory);
+        let limit = spec.confinement.as_ref().and_then(|confinement| confinement.processes);
+        let (processes, door) = Processes::new(limit, processes, &memory).map_err(|source| StartError::Confine {
+            program: spec.program.path.clone(),
+            mechanism: Mechanism::Processes,
+            doing: "limit processes".to_owned(),
+            source,
+        })?;
+        Ok(Hold { memory, processes, doors: [memory_door, door] })
+    }
 }
 
 /// What a program is started for. The warden says that one which is not watched from the beginning has started.
@@ -55,15 +94,17 @@ pub(super) fn start(
     session: &Session,
     spec: &Spec,
     purpose: Purpose,
-    memory: Memory,
-    door: Option<&OwnedFd>,
+    hold: Hold,
 ) -> Result<(Warden, Pipes), StartError> {
+    bid_farewell();
     let program = &spec.program;
     let prepare = |doing| move |source| StartError::Prepare { program: program.path.clone(), doing, source };
     let strings = Strings::new(program);
     // Dropped after the pipes' other ends.
     let _turn = TURN.lock();
     let (ours, theirs) = socket_pair().map_err(prepare("open a control line"))?;
+    // An observed program sends something, when its own descriptors are in their places.
+    let theirs = above(libc::STDERR_FILENO + 1, theirs).map_err(prepare("open a control line"))?;
     let (stdout, stdout_write) = pipe().map_err(prepare("open a pipe"))?;
     let (stderr, stderr_write) = pipe().map_err(prepare("open a pipe"))?;
     let announces = !matches!(purpose, Purpose::Run);
@@ -92,6 +133,14 @@ pub(super) fn start(
         (None, Input::Inherit) => libc::STDIN_FILENO,
         (None, _) => session.null.as_raw_fd(),
     };
+    let Hold { memory, processes, doors } = hold;
+    let plan = spec.confinement.as_deref().map(|confinement| {
+        Plan::new(confinement, program, spec.terminal, theirs.as_raw_fd(), processes.enforcement())
+            .map(Box::new)
+            .map_err(|refused| refused.into_error(program))
+    });
+    let plan = plan.transpose()?;
+    let plan = plan.or_else(|| spec.observer.as_ref().map(|one| Box::new(Plan::observe(one, theirs.as_raw_fd()))));
     let area = Area::take().map_err(prepare("reserve memory"))?;
 
     let raw = |fd: Option<&OwnedFd>| fd.map_or(-1, AsRawFd::as_raw_fd);
@@ -102,7 +151,8 @@ pub(super) fn start(
         stdout_write.as_raw_fd(),
         stderr_write.as_raw_fd(),
         raw(script.as_ref()),
-        raw(door),
+        raw(doors[0].as_ref()),
+        raw(doors[1].as_ref()),
         theirs.as_raw_fd(),
         output[0],
         output[1],
@@ -110,7 +160,7 @@ pub(super) fn start(
     keep.sort_unstable();
     let absent = keep.iter().take_while(|&&fd| fd < 0).count();
     keep.rotate_left(absent);
-    let (limits, limit_count) = limits(spec, &memory);
+    let (limits, limit_count) = limits(spec, &memory, &processes);
     let launch = Launch {
         path: strings.path(),
         argv: strings.argv(),
@@ -118,7 +168,10 @@ pub(super) fn start(
         cwd: strings.cwd(),
         stdio: [input, stdout_write.as_raw_fd(), stderr_write.as_raw_fd()],
         script: raw(script.as_ref()),
-        cgroup: raw(door),
+        cgroups: [raw(doors[0].as_ref()), raw(doors[1].as_ref())],
+        confine: plan.as_ref().map_or([(std::ptr::null(), 0); list::COUNT], |plan| {
+            plan.lists.each_ref().map(|calls| (calls.first(), calls.count()))
+        }),
         detached: spec.terminal == Terminal::Detached,
         // SAFETY: plain call without pointers.
         group: unsafe { libc::getpgrp() },
@@ -136,18 +189,25 @@ pub(super) fn start(
         program: 0,
         failed: stage::NONE,
         failed_errno: 0,
+        failed_call: 0,
+        helper: 0,
+        done: 0,
     };
+    let namespaces = plan.as_ref().map_or(0, |plan| plan.namespaces);
     let place = area.launch();
     let signals = sys::block_signals();
     // SAFETY: `place` and the stack are in an area that nobody else uses and that the warden's owner keeps while it lives;
     // so are the strings. Signals are blocked. Descriptors are copied by the call, so ours may be closed after it.
     let cloned = unsafe {
         place.write(launch);
-        sys::clone(0, area.warden_stack(), body::warden, place, &raw mut (*place).warden)
+        sys::clone(namespaces, area.warden_stack(), body::warden, place, &raw mut (*place).warden)
     };
     sys::set_signals(signals);
     if let Some(errno) = sys::errno(cloned) {
-        return Err(prepare("create a process")(io::Error::from_raw_os_error(errno)));
+        return Err(match &plan {
+            Some(plan) => plan.explain(-1, errno).into_error(program),
+            None => prepare("create a process")(io::Error::from_raw_os_error(errno)),
+        });
     }
     let pid = i32::try_from(cloned).expect("process ids are small");
     let warden = Warden {
@@ -155,7 +215,9 @@ pub(super) fn start(
         control: ours,
         area: Some(ManuallyDrop::new(area)),
         strings: ManuallyDrop::new(strings),
+        plan: ManuallyDrop::new(plan),
         memory,
+        _processes: processes,
         gone: false,
     };
     Ok((warden, Pipes { stdin, stdout, stderr }))
@@ -174,7 +236,28 @@ impl Warden {
     pub(super) fn program(&self) -> Option<i32> {
         let area = self.area.as_ref()?;
         // SAFETY: the launch was written by `start`; the kernel writes this one number.
-        Some(unsafe { (&raw const (*area.launch()).program).read_volatile() }).filter(|&program| program != 0)
+        let program = Some(unsafe { (&raw const (*area.launch()).program).read_volatile() });
+        let program = program.filter(|&program| program != 0)?;
+        // In a namespace of its own it has a number that means nothing here; it is the warden's first child.
+        if !self.is_confined() { Some(program) } else { tree::descendants(self.pid, &[]).first().copied() }
+    }
+
+    fn is_confined(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| plan.namespaces != 0)
+    }
+
+    /// What holds the program, if it is confined.
+    pub(super) fn enforced(&self) -> Option<Enforced> {
+        self.plan.as_ref().and_then(|plan| plan.enforced.clone())
+    }
+
+    /// What a report of a failed start means.
+    pub(super) fn not_started(&self, report: &Report) -> NotStarted {
+        match (report.failed, self.plan.as_deref()) {
+            (stage::CGROUP, _) => NotStarted::Cgroup,
+            (stage::CONFINE, Some(plan)) => NotStarted::Refused(plan.explain(report.status, report.failed_errno)),
+            (stage, _) => NotStarted::At { stage, source: io::Error::from_raw_os_error(report.failed_errno) },
+        }
     }
 
     /// Waits until the warden has told whether the program started, for a purpose for which it tells.
@@ -185,7 +268,7 @@ impl Warden {
                 None if longest.is_none() => continue,
                 None => NotStarted::At { stage: stage::EXECUTE, source: io::ErrorKind::TimedOut.into() },
                 Some(Some(Report { failed: stage::STARTED, .. })) => return Ok(()),
-                Some(Some(report)) => NotStarted::of(&report),
+                Some(Some(report)) => self.not_started(&report),
                 Some(None) => NotStarted::At { stage: stage::WARDEN, source: io::ErrorKind::UnexpectedEof.into() },
             };
             return Err(failed);
@@ -221,16 +304,20 @@ impl Warden {
         unsafe { libc::ppoll(&raw mut poll, 1, longest, std::ptr::null()) };
     }
 
-    /// Receives what the warden has to say: `Some(None)` is its death.
+    /// Receives what the warden has to say: `Some(None)` is its death. Sockets that it sends go to the gate.
     #[expect(clippy::option_option, reason = "nothing yet, and nothing ever, differ")]
     pub(super) fn receive(&self) -> Option<Option<Report>> {
         let mut report = Report::default();
-        let size = size_of::<Report>();
-        // SAFETY: writes at most the report's size into it, and every bit pattern is a report.
-        let length = unsafe { libc::recv(self.control(), (&raw mut report).cast(), size, libc::MSG_DONTWAIT) };
-        match usize::try_from(length) {
-            Ok(length) => Some((length == size).then_some(report)),
-            Err(_) => match io::Error::last_os_error().kind() {
+        let (received, sockets) = receive_with(&self.control, &mut report);
+        match received {
+            Ok(length) if length == size_of::<Report>() && report.failed == stage::LISTENING => {
+                if let Some(plan) = self.plan.as_deref() {
+                    plan.hand_over(sockets);
+                }
+                None
+            }
+            Ok(length) => Some((length == size_of::<Report>()).then_some(report)),
+            Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => None,
                 _ => Some(None),
             },
@@ -254,13 +341,25 @@ impl Warden {
                 _ => return false,
             }
         }
-        // Its descriptors are closed, so it is about to be waitable.
+        // Its descriptors are closed, so it is about to be waitable. The kernel may have namespaces to take down first, which
+        // nobody needs to wait for when nothing is left in them: it touches our memory no more.
+        if self.is_confined() && self.is_done() {
+            lock(&LEAVING).push(self.pid);
+            self.gone = true;
+            return true;
+        }
         // SAFETY: no status is asked for. A process without an exit signal is waited for with `__WALL`.
         while unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), libc::__WALL) } < 0
             && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
         {}
         self.gone = true;
         true
+    }
+
+    /// Whether the warden found nothing left below it, by its own word.
+    fn is_done(&self) -> bool {
+        // SAFETY: the launch was written by `start`; the warden writes this one number.
+        self.area.as_ref().is_some_and(|area| unsafe { (&raw const (*area.launch()).done).read_volatile() } != 0)
     }
 
     /// Gives up the memory of a warden that is gone.
@@ -280,7 +379,10 @@ impl Drop for Warden {
                 area.give_back();
             }
             // SAFETY: the warden is gone, and this is the only drop.
-            unsafe { ManuallyDrop::drop(&mut self.strings) };
+            unsafe {
+                ManuallyDrop::drop(&mut self.strings);
+                ManuallyDrop::drop(&mut self.plan);
+            }
         }
     }
 }
@@ -342,12 +444,43 @@ impl Strings {
 }
 
 /// The limits that the program sets for itself, as many as there are.
-fn limits(spec: &Spec, memory: &Memory) -> ([(i32, u64); 4], usize) {
-    let mut limits = [(0, 0); 4];
-    let memory = memory.per_process().map(|bytes| (libc::RLIMIT_DATA.cast_signed(), bytes));
-    let wanted = spec.limits.per_process().into_iter().chain(memory);
+fn limits(spec: &Spec, memory: &Memory, processes: &Processes) -> ([(i32, u64); 6], usize) {
+    let mut limits = [(0, 0); 6];
+    let memory = memory.per_process().map(|bytes| (libc::RLIMIT_DATA, bytes));
+    let processes = processes.per_user().map(|count| (libc::RLIMIT_NPROC, count));
+    // What a confined program remembers is not for a file that somebody else is given.
+    let core = spec.confinement.as_ref().map(|_| (libc::RLIMIT_CORE, 0));
+    let more = [memory, processes, core].into_iter().flatten();
+    let wanted = spec.limits.per_process().into_iter().chain(more.map(|(limit, value)| (limit.cast_signed(), value)));
     let count = limits.iter_mut().zip(wanted).map(|(place, limit)| *place = limit).count();
     (limits, count)
+}
+
+/// Receives without waiting: bytes of a report, and descriptors.
+fn receive_with(control: &OwnedFd, report: &mut Report) -> (io::Result<usize>, Vec<OwnedFd>) {
+    // A header of sixteen bytes and room for as many as a message carries.
+    let mut room = [0_u64; 2 + MOST_LISTENERS / 2];
+    let mut piece = libc::iovec { iov_base: (&raw mut *report).cast(), iov_len: size_of::<Report>() };
+    // SAFETY: all-zero is a valid header; what it points to lives across the call, and every bit pattern is a report. A
+    // control message starts with its length, and its descriptors are nobody's but ours.
+    unsafe {
+        let mut header: libc::msghdr = std::mem::zeroed();
+        header.msg_iov = &raw mut piece;
+        header.msg_iovlen = 1;
+        header.msg_control = room.as_mut_ptr().cast();
+        header.msg_controllen = size_of_val(&room) as _;
+        let flags = libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC;
+        let received = libc::recvmsg(control.as_raw_fd(), &raw mut header, flags);
+        let Ok(received) = usize::try_from(received) else { return (Err(io::Error::last_os_error()), Vec::new()) };
+        let is_rights = header.msg_controllen as usize >= 16 && {
+            let first = &*room.as_ptr().cast::<libc::cmsghdr>();
+            (first.cmsg_level, first.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS)
+        };
+        let count = if is_rights { (room[0] as usize).saturating_sub(16) / size_of::<RawFd>() } else { 0 };
+        let fds = room.as_ptr().add(2).cast::<RawFd>();
+        let fds = (0..count.min(MOST_LISTENERS)).map(|index| OwnedFd::from_raw_fd(*fds.add(index))).collect();
+        (Ok(received), fds)
+    }
 }
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
@@ -356,11 +489,15 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
 
 /// Moves a descriptor out of the range that a program's own are placed in.
 pub(super) fn above_stdio(fd: OwnedFd) -> io::Result<OwnedFd> {
-    if fd.as_raw_fd() > libc::STDERR_FILENO {
+    above(libc::STDERR_FILENO, fd)
+}
+
+fn above(last: RawFd, fd: OwnedFd) -> io::Result<OwnedFd> {
+    if fd.as_raw_fd() > last {
         return Ok(fd);
     }
     // SAFETY: duplicates a descriptor we own; the new one is ours alone.
-    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3))?)) }
+    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, last + 1))?)) }
 }
 
 fn pair(fds: [libc::c_int; 2]) -> io::Result<(OwnedFd, OwnedFd)> {

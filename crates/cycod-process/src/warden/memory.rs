@@ -1,10 +1,12 @@
 //! The ladder of memory limits: control group, else a limit per process and a sampler over the tree.
 
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-use super::cgroup::{Base, Cgroup};
+use super::cgroup::{Base, Cgroup, Version};
 use super::tree::descendants;
 use crate::MemoryEnforcement;
 
@@ -26,7 +28,8 @@ impl Memory {
     pub(super) fn new(limit: Option<u64>, bases: &[Base]) -> (Memory, Option<OwnedFd>) {
         let Some(limit) = limit else { return (Memory::Unlimited, None) };
         let group = |base: &Base| -> io::Result<(Cgroup, OwnedFd)> {
-            let group = Cgroup::new(base, limit)?;
+            let group = Cgroup::new(base)?;
+            group.limit_memory(limit)?;
             let door = group.door()?;
             Ok((group, door))
         };
@@ -39,9 +42,17 @@ impl Memory {
     pub(super) fn enforcement(&self) -> MemoryEnforcement {
         match self {
             Memory::Unlimited => MemoryEnforcement::Unlimited,
-            Memory::Group(group) => group.enforcement(),
+            Memory::Group(group) => match group.version() {
+                Version::V1 => MemoryEnforcement::CgroupV1,
+                Version::V2 => MemoryEnforcement::CgroupV2,
+            },
             Memory::Sampled { .. } => MemoryEnforcement::Sampled,
         }
+    }
+
+    /// The control group of version 2 that the program will be in, for it can be in no other.
+    pub(super) fn unified_group(&self) -> Option<&Cgroup> {
+        if let Memory::Group(group) = self { Some(group).filter(|group| group.version() == Version::V2) } else { None }
     }
 
     /// The limit that each process gets by itself.
@@ -82,9 +93,26 @@ impl Memory {
     }
 }
 
-/// Adds up the memory that these processes below `warden` do not share with files. An address space that a process shares with
-/// its parent is counted once, and not at all when it is the warden's, which is our own.
+/// Adds up the memory that these processes below `warden` do not share with files, and files in memory without a name where
+/// they are open.
 fn in_use(warden: i32, pids: &[i32]) -> u64 {
+    let nameless: BTreeMap<(u64, u64), u64> = pids.iter().flat_map(|&pid| nameless_files(pid)).collect();
+    nameless.values().sum::<u64>() + anonymous(warden, pids)
+}
+
+/// The files in memory that a process has open and that have no name: which, and their bytes.
+fn nameless_files(pid: i32) -> Vec<((u64, u64), u64)> {
+    let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let nameless = open.filter(|entry| {
+        fs::read_link(entry.path()).is_ok_and(|to| to.as_os_str().as_encoded_bytes().starts_with(b"/memfd:"))
+    });
+    let sizes = nameless.filter_map(|entry| fs::metadata(entry.path()).ok());
+    sizes.map(|meta| ((meta.dev(), meta.ino()), meta.blocks() * 512)).collect()
+}
+
+/// An address space that a process shares with its parent is counted once, and not at all when it is the warden's, which is our
+/// own.
+fn anonymous(warden: i32, pids: &[i32]) -> u64 {
     pids.iter()
         .filter_map(|&pid| {
             let (parent, bytes) = parse_status(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?)?;

@@ -44,19 +44,27 @@
 //!
 //! **Prepared shells.** A [`Pool`] starts wardens and shells before they are needed: see [`prepared`].
 //!
-//! What this does not do: a program that may signal its warden can kill it. It dies too, and its run ends, but what it had
-//! set loose before is nobody's then; the same goes for the kernel's out-of-memory killer picking our address space, which is
-//! the warden's. Only a process namespace closes that gap. Processes that changed to another user can refuse our signals; the
-//! session reports them as survivors.
+//! **Confinement.** A warden can be the first process of namespaces of its own, and its program be held to what it was
+//! granted: see [`confine`]. **Observation.** Or we learn what it touches while it runs as ever: see [`observe`].
+//!
+//! What this does not do: a program that is not confined and may signal its warden can kill it. It dies too, and its run ends,
+//! but what it had set loose before is nobody's then; the same goes for the kernel's out-of-memory killer picking our address
+//! space, which is the warden's. A confined program cannot: the kernel keeps signals from the first process of a namespace, and
+//! ends all the others with it. Processes that changed to another user can refuse our signals; the session reports them as
+//! survivors.
 
 mod area;
 mod body;
+mod calls;
 mod cgroup;
+mod confine;
 mod conversation;
 mod launch;
 mod memory;
+mod observe;
 mod pool;
 mod prepared;
+mod processes;
 mod sys;
 mod tree;
 mod watch;
@@ -69,9 +77,9 @@ use std::time::{Duration, Instant};
 
 use crate::{Ended, Leftovers, Spec, StartError, Stop, Stream};
 use cgroup::Base;
+pub(crate) use confine::offered;
 pub(crate) use conversation::Conversation;
-use launch::{Purpose, Warden};
-use memory::Memory;
+use launch::{Hold, Purpose, Warden};
 pub(crate) use pool::Pool;
 use prepared::Key;
 use watch::{NotStarted, Watch};
@@ -85,7 +93,7 @@ const GIVE_UP: Duration = Duration::from_secs(5);
 pub(crate) struct Session {
     null: OwnedFd,
     bases: OnceLock<Vec<Base>>,
-    /// Memory that wardens are done with.
+    counting_bases: OnceLock<Vec<Base>>,
     /// Wardens of programs that ended before everything they started.
     left: Mutex<Vec<Warden>>,
 }
@@ -93,13 +101,19 @@ pub(crate) struct Session {
 impl Session {
     pub(crate) fn new() -> io::Result<Session> {
         let null = fs::File::options().read(true).write(true).open("/dev/null")?;
-        Ok(Session { null: launch::above_stdio(null.into())?, bases: OnceLock::new(), left: Mutex::default() })
+        Ok(Session {
+            null: launch::above_stdio(null.into())?,
+            bases: OnceLock::new(),
+            counting_bases: OnceLock::new(),
+            left: Mutex::default(),
+        })
     }
 
     /// Opens a session that may not use control groups.
     pub(crate) fn without_cgroups() -> io::Result<Session> {
         let session = Session::new()?;
         session.bases.get_or_init(Vec::new);
+        session.counting_bases.get_or_init(Vec::new);
         Ok(session)
     }
 
@@ -110,6 +124,10 @@ impl Session {
         stop: &Stop,
         sink: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<Ended, StartError> {
+        if spec.observer.is_some() && spec.confinement.is_some() {
+            let what = "an observer and a confinement at once";
+            return Err(StartError::Unsupported { program: spec.program.path.clone(), what });
+        }
         self.forget_finished();
         let begun = Instant::now();
         let _visit = pool.map(Pool::visit);
@@ -119,12 +137,11 @@ impl Session {
             self.keep(warden);
             return result.map_err(|reason| reason.into_error(&spec.program));
         }
-        let bases = self.bases(spec);
+        let (bases, counting) = self.bases(spec);
         for rung in 0..=bases.len() {
-            let (memory, door) = Memory::new(spec.limits.memory, &bases[rung..]);
+            let hold = Hold::new(spec, &bases[rung..], counting)?;
             let begun = Instant::now();
-            let (warden, pipes) = launch::start(self, spec, Purpose::Run, memory, door.as_ref())?;
-            drop(door);
+            let (warden, pipes) = launch::start(self, spec, Purpose::Run, hold)?;
             let (result, warden) = Watch::new(spec, stop, warden, pipes, begun).run(sink);
             self.keep(warden);
             match result {
@@ -135,9 +152,18 @@ impl Session {
         unreachable!("the last rung uses no control group, so the loop returned")
     }
 
-    /// Where control groups for this program can be made.
-    fn bases(&self, spec: &Spec) -> &[Base] {
-        if spec.limits.memory.is_some() { self.bases.get_or_init(cgroup::bases) } else { &[] }
+    /// Where control groups for this program can be made: for its memory, and for its number of processes.
+    fn bases(&self, spec: &Spec) -> (&[Base], &[Base]) {
+        let limits_processes = spec.confinement.as_ref().is_some_and(|confinement| confinement.processes.is_some());
+        let memory = spec.limits.memory.map(|_| self.bases.get_or_init(|| cgroup::bases("memory")));
+        let processes = limits_processes.then(|| self.counting_bases.get_or_init(|| cgroup::bases("pids")));
+        (memory.map_or(&[], Vec::as_slice), processes.map_or(&[], Vec::as_slice))
+    }
+
+    /// What to hold a program to that is started once.
+    fn hold(&self, spec: &Spec) -> Result<Hold, StartError> {
+        let (memory, processes) = self.bases(spec);
+        Hold::new(spec, memory, processes)
     }
 
     /// Takes back a warden: for its memory if it is gone, for later if something is left below it.

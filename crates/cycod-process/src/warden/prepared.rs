@@ -31,14 +31,14 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use super::launch::{self, Pipes, Purpose, Warden};
-use super::memory::Memory;
 use super::watch::{bytes_waiting, write_quietly};
 use super::{GIVE_UP, Session};
-use crate::{Input, Limits, Program, SCRIPT_PATH, Spec, Terminal};
+use crate::{Confinement, Input, Limits, Network, Program, SCRIPT_PATH, Spec, Terminal};
 
 /// Leaves no trace of the waiting.
 const WAKING: &[u8] = b"unset BASH_ENV\nexec 3<&-\n:\n";
@@ -91,8 +91,9 @@ pub(super) struct Key {
     is_fed: bool,
     /// Bytes for the text and a zero.
     room: usize,
-    /// What the file and the directory were; another one at the same path is another key.
-    places: [Stamp; 2],
+    confinement: Option<Arc<Confinement>>,
+    /// What the file, the directory and what is mounted were; another one at the same path is another key.
+    places: Vec<Stamp>,
 }
 
 /// Device, number and time of change.
@@ -110,7 +111,10 @@ impl Key {
     pub(super) fn of(spec: &Spec) -> Option<(Key, &OsStr)> {
         let program = &spec.program;
         let shell = Shell::of(program)?;
-        let plain = spec.terminal == Terminal::Detached && spec.input != Input::Inherit && spec.script.is_none();
+        let plain = spec.terminal == Terminal::Detached
+            && spec.input != Input::Inherit
+            && spec.script.is_none()
+            && spec.observer.is_none();
         let [options @ .., flag, text] = program.args.as_slice() else { return None };
         if !plain || flag != "-c" || !are_plain(options) || tells(text.as_bytes()) {
             return None;
@@ -120,13 +124,23 @@ impl Key {
         if program.env.iter().any(|(name, _)| changes(name)) {
             return None;
         }
+        let confinement = spec.confinement.clone();
+        // A gate serves one run.
+        if confinement.as_ref().is_some_and(|confinement| matches!(confinement.network, Network::Through(_))) {
+            return None;
+        }
+        let mounted = confinement.iter().flat_map(|confinement| &confinement.mounts).map(|mount| &mount.source);
+        // The directory may exist for the program only.
+        let places = [&program.path].into_iter().chain(mounted).map(|path| stamp(path)).collect::<Option<Vec<_>>>()?;
+        let cwd = stamp(&program.cwd).or_else(|| confinement.as_ref().map(|_| Stamp::default()))?;
         let key = Key {
             shell,
             program: Program { args: program.args[..program.args.len() - 1].to_vec(), ..program.clone() },
             limits: spec.limits,
             is_fed: matches!(spec.input, Input::Bytes(_)),
             room: (text.len() + 1).next_power_of_two().max(*ROOM.start()),
-            places: [stamp(&program.path)?, stamp(&program.cwd)?],
+            confinement,
+            places: places.into_iter().chain([cwd]).collect(),
         };
         Some((key, text))
     }
@@ -141,7 +155,7 @@ impl Key {
             program = program.env("BASH_ENV", SCRIPT_PATH);
         }
         let input = if self.is_fed { Input::Bytes([].into()) } else { Input::Closed };
-        Spec { limits: self.limits, input, ..Spec::new(program) }
+        Spec { limits: self.limits, input, confinement: self.confinement.clone(), ..Spec::new(program) }
     }
 }
 
@@ -191,8 +205,8 @@ impl Prepared {
             write_quietly(gate, WAKING).ok()?;
         }
         let spec = key.spec();
-        let (memory, door) = Memory::new(key.limits.memory, session.bases(&spec));
-        let (warden, pipes) = launch::start(session, &spec, Purpose::Prepare(read), memory, door.as_ref()).ok()?;
+        let hold = session.hold(&spec).ok()?;
+        let (warden, pipes) = launch::start(session, &spec, Purpose::Prepare(read), hold).ok()?;
         // The pool's thread must not hang with a program that does.
         warden.started(Some(GIVE_UP)).ok()?;
         let process = warden.program()?;

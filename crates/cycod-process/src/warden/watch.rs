@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use super::body::{Report, stage};
+use super::confine::Refused;
 use super::launch::{Pipes, Warden};
 use super::{GIVE_UP, sys, tree};
 use crate::stop::Urgency;
@@ -30,21 +31,17 @@ pub(super) enum NotStarted {
         stage: i32,
         source: io::Error,
     },
+    /// What was to confine it does not work.
+    Refused(Refused),
 }
 
 impl NotStarted {
-    pub(super) fn of(report: &Report) -> NotStarted {
-        match report.failed {
-            stage::CGROUP => NotStarted::Cgroup,
-            stage => NotStarted::At { stage, source: io::Error::from_raw_os_error(report.failed_errno) },
-        }
-    }
-
     pub(super) fn into_error(self, program: &Program) -> StartError {
         let path = program.path.clone();
         let (stage, source) = match self {
             NotStarted::Cgroup => (stage::CGROUP, io::Error::from(io::ErrorKind::Unsupported)),
             NotStarted::At { stage, source } => (stage, source),
+            NotStarted::Refused(refused) => return refused.into_error(program),
         };
         let doing = match stage {
             stage::DIRECTORY => return StartError::Directory { program: path, cwd: program.cwd.clone(), source },
@@ -53,7 +50,7 @@ impl NotStarted {
             stage::CLONE => "create a process",
             stage::SESSION => "leave the terminal",
             stage::STDIO => "connect input and output",
-            stage::CGROUP => "join a control group",
+            stage::CGROUP | stage::PROCESSES => "join a control group",
             stage::LIMITS => "set limits",
             stage::HALT => "halt it",
             _ => "prepare",
@@ -309,7 +306,7 @@ impl<'a> Watch<'a> {
 
     fn hear(&mut self) -> Option<NotStarted> {
         match self.warden.receive()? {
-            Some(report) if report.failed != stage::NONE => return Some(NotStarted::of(&report)),
+            Some(report) if report.failed != stage::NONE => return Some(self.warden.not_started(&report)),
             Some(report) => {
                 let at = Instant::now();
                 self.exit = Some(Exit { report, at });
@@ -417,6 +414,7 @@ impl<'a> Watch<'a> {
             peak_memory: self.warden.memory.peak().or_else(|| own_peak(report.peak_kib)),
             memory: self.warden.memory.enforcement(),
             pipe_held,
+            confined: self.warden.enforced(),
         };
         (ended, self.warden)
     }

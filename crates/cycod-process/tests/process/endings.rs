@@ -109,8 +109,9 @@ fn a_second_request_reaches_what_the_program_left_behind() {
     // The program ends when it is asked; its child ignores that, and has the grace period before it.
     let stop = Stop::new().expect("descriptors are left");
     let mut spec = perl(
-        "$| = 1; my $child = fork; if (!$child) { $SIG{TERM} = 'IGNORE'; print qq(deaf\\n); sleep 1 while 1 }
-         $SIG{TERM} = sub { print qq(gone\\n); exit }; select undef, undef, undef, 0.05 while 1",
+        "$| = 1; $SIG{TERM} = sub { print qq(gone\\n); exit };
+         my $child = fork; if (!$child) { $SIG{TERM} = 'IGNORE'; print qq(deaf\\n); sleep 1 while 1 }
+         select undef, undef, undef, 0.05 while 1",
     );
     spec.grace = Duration::from_secs(60);
     let mut seen = Vec::new();
