@@ -43,6 +43,30 @@ pub enum StoreError {
     /// A text that is no digest.
     #[error("`{0}` is not a digest: expected 64 lower-case hexadecimal digits")]
     BadDigest(String),
+    /// A text that is no head of a history.
+    #[error("`{0}` names no row of a history: expected `NUMBER:DIGEST`, as `cycod runs head` prints it")]
+    BadHead(String),
+    /// A text that names no request for an approval.
+    #[error("`{0}` names no request: expected 8 of `a-z 2-8` without `l`")]
+    BadRequestId(String),
+    /// A request for an approval that is not there any more.
+    #[error("no request `{0}` waits: it was answered and used, it was withdrawn, or its time is over")]
+    NotWaiting(String),
+    /// A request for an approval that somebody else answered.
+    #[error("the request `{0}` was answered already")]
+    AlreadyAnswered(String),
+    /// So many requests for approvals wait that no more are taken.
+    #[error("{most} requests for approvals wait already")]
+    QueueFull {
+        /// How many there may be.
+        most: usize,
+    },
+    /// A request for an approval that nobody could read.
+    #[error("the request for an approval is larger than {most} bytes")]
+    RequestTooLarge {
+        /// How many bytes it may have.
+        most: usize,
+    },
     /// An output grew beyond what the store may hold.
     #[error("the output is larger than the {limit} bytes that may be kept")]
     TooLarge {

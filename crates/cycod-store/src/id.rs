@@ -1,15 +1,23 @@
-use std::{fmt, str::FromStr};
+use std::{
+    fmt,
+    str::FromStr,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use crate::StoreError;
 
-/// Names one run: 128 random bits, so that only who was told can ask for its outputs.
+/// Names one run: the time in 48 bits, so that names sort by it, and 80 random bits, so that only who was told can ask for
+/// its outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RunId([u8; 16]);
 
 impl RunId {
     /// Draws a new one.
     pub fn random() -> Result<RunId, StoreError> {
-        random().map(RunId)
+        let mut bytes = random::<16>()?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        bytes[..6].copy_from_slice(&now.to_be_bytes()[10..]);
+        Ok(RunId(bytes))
     }
 }
 

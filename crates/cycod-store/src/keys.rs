@@ -11,7 +11,7 @@ use crate::{StoreError, id::random, private};
 ///
 /// A file that others can read, or that belongs to somebody else, is refused.
 pub fn secret_key(path: &Path) -> Result<[u8; 32], StoreError> {
-    let content = read_or_make(path, &random::<32>()?)?;
+    let content = key_file(path, &random::<32>()?)?;
     content.try_into().map_err(|content: Vec<u8>| StoreError::Malformed {
         path: path.to_owned(),
         expected: "a key of 32 bytes",
@@ -22,7 +22,7 @@ pub fn secret_key(path: &Path) -> Result<[u8; 32], StoreError> {
 /// Returns the token in the file, 43 printable characters, under the same terms as [`secret_key`].
 pub fn bearer_token(path: &Path) -> Result<String, StoreError> {
     let fresh = BASE64_URL_SAFE_NO_PAD.encode(random::<32>()?) + "\n";
-    let content = String::from_utf8(read_or_make(path, fresh.as_bytes())?).unwrap_or_default();
+    let content = String::from_utf8(key_file(path, fresh.as_bytes())?).unwrap_or_default();
     let token = content.trim_ascii_end();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     if token.len() != 43 || !token.bytes().all(is_plain) {
@@ -35,8 +35,8 @@ pub fn bearer_token(path: &Path) -> Result<String, StoreError> {
     Ok(token.to_owned())
 }
 
-/// Reads a small private file, or fills it: whoever has the lock on the empty file does.
-fn read_or_make(path: &Path, fresh: &[u8]) -> Result<Vec<u8>, StoreError> {
+/// Reads a small private file, or fills it with what is `fresh`: whoever has the lock on the empty file does.
+pub fn key_file(path: &Path, fresh: &[u8]) -> Result<Vec<u8>, StoreError> {
     private::parent(path)?;
     let mut file = private::open(private::options().write(true).create(true), path)?;
     file.lock().map_err(StoreError::io("lock", path))?;

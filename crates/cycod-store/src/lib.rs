@@ -1,15 +1,17 @@
-//! What must outlast a call: outputs too large to hand over, pins, keys.
+//! What must outlast a call: the history of runs, outputs too large to hand over, pins, keys, approvals.
 //!
-//! Everything here is a file that only its owner can read, and several processes may use it at once. There is no daemon
-//! and no lock file: who writes holds the kernel's lock on the very file being written, and the kernel lets go when the
-//! process ends, however it ends. So a file that is incomplete and not locked belongs to nobody, and is removed.
+//! Everything here is a file that only its owner can read, and several processes may use it at once. There is no daemon,
+//! and a lock is the kernel's, which lets go when the process ends, however it ends. So a file that is incomplete and not
+//! locked belongs to nobody, and is removed.
 //!
 //! Nothing here starts a program or knows what a tool is.
 
+pub mod approvals;
 mod canonical;
 mod difference;
 mod error;
 mod excerpt;
+mod history;
 mod id;
 pub mod jq;
 mod kept;
@@ -23,17 +25,23 @@ mod slice;
 mod spool;
 mod tally;
 mod tickets;
+mod whole;
 
+pub use approvals::Approvals;
 pub use canonical::{Digest, canonical, digest};
 pub use difference::{Change, What, diff, render};
 pub use error::StoreError;
 pub use excerpt::{Excerpt, LeftOut, tokens};
+pub use history::{
+    Durability, Event, Filter, Finding, Head, History, Keep, Kind, Pruned, Row, Run, State, Verification, Wrong,
+};
 pub use id::{OutputId, RunId};
 pub use kept::Kept;
-pub use keys::{bearer_token, secret_key};
+pub use keys::{bearer_token, key_file, secret_key};
 pub use outputs::{Outputs, Retention};
 pub use pins::{Pin, PinKey, Pins};
 pub use search::{Found, FoundLine, Search};
 pub use slice::{Position, Slice};
 pub use spool::Spool;
 pub use tickets::{Claims, Tickets, Why};
+pub use whole::Whole;

@@ -24,9 +24,9 @@ pub struct Retention {
 }
 
 impl Default for Retention {
-    /// A week, 4 GiB.
+    /// A week, 16 GiB.
     fn default() -> Retention {
-        Retention { max_age: Duration::from_secs(7 * 24 * 60 * 60), max_bytes: 4 << 30 }
+        Retention { max_age: Duration::from_secs(7 * 24 * 60 * 60), max_bytes: 16 << 30 }
     }
 }
 

@@ -1,13 +1,8 @@
-use std::{
-    collections::BTreeMap,
-    fs::{self, File},
-    io::{ErrorKind, Read, Write},
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::Path};
 
 use serde_json::{Map, Value, json};
 
-use crate::{Digest, StoreError, canonical::digest, private};
+use crate::{Digest, StoreError, Whole, canonical::digest};
 
 /// What a pin is about, such as the tool `send` of the server `mail`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,26 +42,19 @@ impl Pin {
 
 /// A file of definitions that were accepted.
 ///
-/// Any number of processes may change it: each change is made to what is there, under the lock of the file, and takes
-/// its place at once. A file that cannot be understood is an error, never an empty one: nothing is accepted by
-/// accident.
+/// A file that cannot be understood is an error, never an empty one: nothing is accepted by accident.
 #[derive(Clone, Debug)]
-pub struct Pins {
-    path: PathBuf,
-}
+pub struct Pins(Whole);
 
 impl Pins {
     /// Names the file, which is made by the first change.
     pub fn open(path: &Path) -> Pins {
-        Pins { path: path.to_owned() }
+        Pins(Whole::open(path))
     }
 
     /// Reads all pins.
     pub fn all(&self) -> Result<BTreeMap<PinKey, Pin>, StoreError> {
-        match private::open(&private::options(), &self.path) {
-            Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(BTreeMap::new()),
-            file => self.read(&file?),
-        }
+        self.parse(self.0.read()?)
     }
 
     /// Reads one pin.
@@ -88,53 +76,22 @@ impl Pins {
 
     /// Changes any number of pins at once.
     pub fn update<T>(&self, change: impl FnOnce(&mut BTreeMap<PinKey, Pin>) -> T) -> Result<T, StoreError> {
-        let file = self.lock()?;
-        let before = self.read(&file)?;
-        let mut pins = before.clone();
-        let result = change(&mut pins);
-        if pins != before {
-            self.replace(&pins)?;
-        }
-        Ok(result)
+        self.0.update(|content| {
+            let before = self.parse(content)?;
+            let mut pins = before.clone();
+            let result = change(&mut pins);
+            Ok(((pins != before).then(|| to_json(&pins).to_string().into_bytes()), result))
+        })
     }
 
-    /// Opens the file, empty if it is new, and waits until nobody else changes it.
-    fn lock(&self) -> Result<File, StoreError> {
-        private::parent(&self.path)?;
-        loop {
-            let file = private::open(private::options().write(true).create(true), &self.path)?;
-            file.lock().map_err(StoreError::io("lock", &self.path))?;
-            // While we waited, another process may have put a new file in its place.
-            if private::is_current(&file, &self.path) {
-                return Ok(file);
-            }
-        }
-    }
-
-    /// Puts a new file in the place of the locked one.
-    fn replace(&self, pins: &BTreeMap<PinKey, Pin>) -> Result<(), StoreError> {
-        let mut name = self.path.file_name().unwrap_or_default().to_owned();
-        name.push(".new");
-        let new = self.path.with_file_name(name);
-        // Who has the lock is alone, so one that is there was left by a process that was killed.
-        let _ = fs::remove_file(&new);
-        let mut file = private::open(private::options().write(true).create_new(true), &new)?;
-        let written = file.write_all(to_json(pins).to_string().as_bytes()).and_then(|()| file.sync_all());
-        written.and_then(|()| fs::rename(&new, &self.path)).map_err(StoreError::io("write", &self.path))
-    }
-
-    fn read(&self, mut file: &File) -> Result<BTreeMap<PinKey, Pin>, StoreError> {
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(StoreError::io("read", &self.path))?;
-        if text.is_empty() {
-            return Ok(BTreeMap::new());
-        }
+    fn parse(&self, content: Option<Vec<u8>>) -> Result<BTreeMap<PinKey, Pin>, StoreError> {
+        let Some(content) = content else { return Ok(BTreeMap::new()) };
         let malformed = |why: String| StoreError::Malformed {
-            path: self.path.clone(),
+            path: self.0.path().to_owned(),
             expected: "a file of accepted definitions",
             why,
         };
-        let json: Value = serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))?;
+        let json: Value = serde_json::from_slice(&content).map_err(|error| malformed(error.to_string()))?;
         from_json(&json).ok_or_else(|| malformed("it has another form, or a digest does not fit its definition".into()))
     }
 }

@@ -7,7 +7,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use cycod_store::{Outputs, Pin, PinKey, Pins, Retention, secret_key};
+use cycod_store::{History, Keep, Outputs, Pin, PinKey, Pins, Retention, secret_key};
 use serde_json::json;
 
 const PART: &str = "CYCOD_STORE_TEST_PART";
@@ -19,8 +19,9 @@ const FILLED: &str = r#"trap "" XFSZ; ulimit -f 400; exec "$0" "$@""#;
 /// Starts a process that plays a part. What it prints can be read.
 pub(crate) fn start(part: &str, place: &Path) -> Child {
     let program = env::current_exe().unwrap();
-    let mut command = Command::new(if part == "fill the disk" { Path::new("/bin/sh") } else { &program });
-    if part == "fill the disk" {
+    let is_filling = part.starts_with("fill ");
+    let mut command = Command::new(if is_filling { Path::new("/bin/sh") } else { &program });
+    if is_filling {
         command.arg("-c").arg(FILLED).arg(&program);
     }
     command.args(["--exact", "child::play", "--ignored", "--nocapture", "--test-threads=1"]);
@@ -44,11 +45,15 @@ fn play() {
         "spool and tidy" => spool_and_tidy(&place),
         "pin forever" => pin_forever(&place),
         "pin" => pin(&place),
+        "write runs" => write_runs(&place),
+        "write and drop runs forever" => write_and_drop_runs_forever(&place),
+        "write runs forever" => write_runs_forever(&place),
         "key" => println!("key {:02x?}", secret_key(&place).unwrap()),
+        "fill the history" => super::history::fill(&place),
         "fill the disk" => super::outputs::fill_the_disk(&place),
         "jq" => super::jq::answer(&place),
         "large" => super::large::measure(&place),
-        part => panic!("no part `{part}`"),
+        part => super::approvals::play(part, &place),
     }
 }
 
@@ -95,5 +100,30 @@ fn pin(place: &Path) {
     for round in 0..20 {
         let key = PinKey::new("tool", &std::process::id().to_string(), &round.to_string());
         Pins::open(place).set(key, Pin::new(json!({"round": round}), round)).unwrap();
+    }
+}
+
+fn write_runs(place: &Path) {
+    let history = History::at(place);
+    for _ in 0..50 {
+        super::history::write_run(&history, "t");
+    }
+}
+
+/// Says which runs were written, each at once.
+fn write_runs_forever(place: &Path) {
+    let history = History::at(place);
+    println!("ready");
+    loop {
+        println!("written {}", super::history::write_run(&history, "t"));
+    }
+}
+
+fn write_and_drop_runs_forever(place: &Path) {
+    let history = History::at(place);
+    println!("ready");
+    loop {
+        super::history::write_run(&history, "t");
+        history.prune(Keep { runs: 3, ..Keep::default() }).unwrap();
     }
 }

@@ -1,12 +1,12 @@
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read},
     path::Path,
     process::Child,
     thread,
     time::Duration,
 };
 
-use cycod_store::{OutputId, Outputs, Pins, Retention};
+use cycod_store::{History, OutputId, Outputs, Pins, Retention, State};
 
 use crate::{child, files, store};
 
@@ -73,4 +73,54 @@ fn pins_survive_a_kill_at_any_moment() {
     }
     assert!(!Pins::open(&path).all().unwrap().is_empty());
     assert!(files(directory.path()).iter().all(|name| name == "pins.json" || name == "pins.json.new"));
+}
+
+/// Collects what a process says it has written, until it is gone.
+fn acknowledged(writer: &mut Child) -> thread::JoinHandle<Vec<String>> {
+    let mut stdout = writer.stdout.take().unwrap();
+    thread::spawn(move || {
+        let mut said = String::new();
+        stdout.read_to_string(&mut said).unwrap();
+        // A line without its end is no word yet.
+        let lines = said.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+        lines.filter_map(|line| Some(line.strip_prefix("written ")?.to_owned())).collect()
+    })
+}
+
+#[test]
+fn no_run_that_was_written_is_lost_to_a_kill() {
+    let place = tempfile::tempdir().unwrap();
+    let (mut written, mut killed, mut round) = (Vec::new(), 0, 0);
+    // Several at once, so that one is killed while it waits for another, holds a lock, or brings the log in.
+    while written.len() < 1_000 {
+        let mut writers: Vec<Child> = (0..4).map(|_| child::start("write runs forever", place.path())).collect();
+        let reading: Vec<_> = writers.iter_mut().map(acknowledged).collect();
+        for (at, writer) in writers.iter_mut().enumerate() {
+            thread::sleep(Duration::from_micros(60_000 + (round * 7 + at as u64) * 1_013 % 20_000));
+            writer.kill().unwrap();
+            writer.wait().unwrap();
+            killed += 1;
+        }
+        written.extend(reading.into_iter().flat_map(|reading| reading.join().unwrap()));
+        round += 1;
+    }
+    let history = History::at(place.path());
+    let verified = history.verify(None).unwrap();
+    assert_eq!(verified.findings, []);
+    for id in &written {
+        let found = history.find(id).unwrap();
+        assert!(found.len() == 1 && found[0].state == State::Ok, "{id}: {found:?}");
+    }
+    assert!(killed >= 4 && verified.rows >= 2_000);
+    let running = cycod_store::Filter { state: Some(State::Running), ..Default::default() };
+    assert_eq!(history.runs(&running).unwrap(), []);
+}
+
+#[test]
+fn rows_are_dropped_whole_or_not_at_all() {
+    let place = tempfile::tempdir().unwrap();
+    for round in 0..25 {
+        kill_at_work("write and drop runs forever", place.path(), Duration::from_micros(round * 900));
+        assert_eq!(History::at(place.path()).verify(None).unwrap().findings, []);
+    }
 }

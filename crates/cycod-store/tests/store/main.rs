@@ -1,9 +1,11 @@
 //! The store as its users see it: real directories, real processes, real kills.
 #![expect(clippy::print_stdout, reason = "a process of the test reports so")]
 
+mod approvals;
 mod child;
 mod crash;
 mod excerpt;
+mod history;
 mod hostile;
 mod jq;
 mod keys;

@@ -1,0 +1,351 @@
+//! The history: what is written is there, and what was changed shows.
+
+use std::{fs, path::Path, thread, time::Duration};
+
+use cycod_store::{Durability, Event, Filter, Finding, History, Keep, Kind, RunId, State, StoreError, Wrong};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn place() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// Writes a call with its end, and returns its name.
+pub(crate) fn write_run(history: &History, tool: &str) -> String {
+    let run = begin(history, tool, "", &json!({"arguments": {"A": 1}}));
+    end(history, &run, "ok");
+    run
+}
+
+pub(crate) fn begin(history: &History, tool: &str, status: &str, body: &Value) -> String {
+    let run = RunId::random().unwrap().to_string();
+    let event = Event { kind: Kind::Call, run: &run, tool, surface: "person", status, body };
+    history.write(&event, Durability::Process).unwrap();
+    run
+}
+
+fn end(history: &History, run: &str, status: &str) {
+    let body = json!({"exit_code": 0});
+    let event = Event { kind: Kind::End, run, tool: "", surface: "", status, body: &body };
+    history.write(&event, Durability::Power).unwrap();
+}
+
+/// Brings everything into the database's own file.
+fn checkpoint(path: &Path) {
+    let connection = Connection::open(path).unwrap();
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+}
+
+/// Every finding, with the row where it shows.
+fn findings(history: &History) -> Vec<(u64, Wrong)> {
+    let verified = history.verify(None).unwrap();
+    verified.findings.into_iter().map(|Finding { seq, wrong, .. }| (seq, wrong)).collect()
+}
+
+/// Ten runs, and something that somebody does to the database behind our back.
+fn tampered(sql: &str) -> (TempDir, Vec<(u64, Wrong)>) {
+    let place = place();
+    let history = History::at(place.path());
+    for _ in 0..10 {
+        write_run(&history, "t");
+    }
+    assert_eq!(findings(&history), []);
+    Connection::open(history.path()).unwrap().execute_batch(sql).unwrap();
+    let found = findings(&history);
+    (place, found)
+}
+
+#[test]
+fn what_is_written_is_there() {
+    let place = place();
+    let history = History::at(place.path());
+    assert_eq!(history.runs(&Filter::default()).unwrap(), []);
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "reading makes nothing");
+    let first = write_run(&history, "first");
+    let refused = begin(&history, "second", "refused", &json!({}));
+    let running = begin(&history, "Third", "", &json!({}));
+    let other = History::at(place.path());
+    let told: Vec<_> =
+        other.runs(&Filter::default()).unwrap().into_iter().map(|run| (run.id, run.tool, run.state)).collect();
+    let expect = [
+        (running.clone(), "Third".to_owned(), State::Running),
+        (refused, "second".to_owned(), State::Refused),
+        (first.clone(), "first".to_owned(), State::Ok),
+    ];
+    assert_eq!(told, expect);
+    let found = other.find(&first).unwrap();
+    assert_eq!(
+        (&found[0].call, &found[0].end.as_ref().unwrap().1),
+        (&json!({"arguments": {"A": 1}}), &json!({"exit_code": 0}))
+    );
+    assert_eq!(other.find(&first[..4]).unwrap().len(), 2, "a prefix of several");
+    let only = |filter: Filter| other.runs(&filter).unwrap().into_iter().map(|run| run.tool).collect::<Vec<_>>();
+    assert_eq!(only(Filter { tool: Some("third".into()), ..Filter::default() }), ["Third"]);
+    assert_eq!(only(Filter { state: Some(State::Running), ..Filter::default() }), ["Third"]);
+    assert_eq!(only(Filter { state: Some(State::Ok), ..Filter::default() }), ["first"]);
+    assert_eq!(only(Filter { state: Some(State::Refused), ..Filter::default() }), ["second"]);
+    assert_eq!(only(Filter { surface: Some("mcp".into()), ..Filter::default() }), [""; 0]);
+    assert_eq!(only(Filter { since: Some(u64::try_from(i64::MAX).unwrap()), ..Filter::default() }), [""; 0]);
+    assert_eq!(only(Filter { limit: 1, ..Filter::default() }), ["Third"]);
+    // The process that ran it goes without a word.
+    drop(history);
+    assert_eq!(other.find(&running).unwrap()[0].state, State::Interrupted);
+    let rows: Vec<_> = other.rows_after(1, 10).unwrap().into_iter().map(|row| (row.seq, row.kind)).collect();
+    assert_eq!(rows, [(2, "end".into()), (3, "call".into()), (4, "call".into())]);
+    assert_eq!(findings(&other), []);
+}
+
+#[test]
+fn what_somebody_did_to_the_rows_shows() {
+    for (sql, expect) in [
+        ("UPDATE events SET body = '{}' WHERE seq = 7", (7, Wrong::Changed)),
+        ("UPDATE events SET status = 'failed' WHERE seq = 8", (8, Wrong::Changed)),
+        ("UPDATE events SET at = at + 1 WHERE seq = 20", (20, Wrong::Changed)),
+        ("UPDATE events SET digest = zeroblob(32) WHERE seq = 9", (9, Wrong::Misplaced)),
+        ("DELETE FROM events WHERE seq IN (7, 8)", (9, Wrong::Removed(7))),
+        ("DELETE FROM events WHERE seq < 3", (3, Wrong::Removed(1))),
+        ("DELETE FROM events WHERE seq > 17", (17, Wrong::CutOff(20))),
+        (
+            "UPDATE events SET seq = -1 WHERE seq = 5; UPDATE events SET seq = 5 WHERE seq = 6;
+             UPDATE events SET seq = 6 WHERE seq = -1",
+            (5, Wrong::Misplaced),
+        ),
+        (
+            "UPDATE events SET seq = seq + 1000 WHERE seq > 9; UPDATE events SET seq = seq - 999 WHERE seq > 1000;
+             INSERT INTO events SELECT 10, at, kind, 'x', tool, surface, status, process, body, digest FROM events
+             WHERE seq = 9",
+            (10, Wrong::Misplaced),
+        ),
+        ("UPDATE events SET digest = zeroblob(32) WHERE seq = 20", (20, Wrong::Changed)),
+    ] {
+        let (_place, found) = tampered(sql);
+        assert_eq!(found.first(), Some(&expect), "{sql}");
+    }
+    let (_place, found) = tampered(
+        "PRAGMA writable_schema = ON;
+         UPDATE sqlite_schema SET sql = replace(sql, 'status)', 'kind)') WHERE name = 'by_run'",
+    );
+    assert!(matches!(found[..], [(20, Wrong::Damaged(_))]), "{found:?}");
+}
+
+#[test]
+fn rows_that_are_lost_stay_told() {
+    let (place, _) = tampered("DELETE FROM events WHERE seq > 17");
+    let history = History::at(place.path());
+    write_run(&history, "t");
+    // A number is never given twice, and what happened stays known.
+    assert_eq!(history.last_row().unwrap(), 23);
+    assert_eq!(findings(&history), [(21, Wrong::Lost(18))]);
+    let (place, _) = tampered("UPDATE events SET digest = zeroblob(32) WHERE seq = 20");
+    let history = History::at(place.path());
+    write_run(&history, "t");
+    assert!(!findings(&history).is_empty());
+}
+
+#[test]
+fn a_head_kept_elsewhere_shows_a_history_written_anew() {
+    let place = place();
+    let history = History::at(place.path());
+    write_run(&history, "t");
+    let kept = history.head().unwrap().unwrap();
+    assert_eq!(kept.to_string().parse::<cycod_store::Head>().unwrap(), kept);
+    drop(history);
+    for file in fs::read_dir(place.path()).unwrap() {
+        let path = file.unwrap().path();
+        if path.is_file() {
+            fs::remove_file(path).unwrap();
+        }
+    }
+    let history = History::at(place.path());
+    write_run(&history, "another");
+    write_run(&history, "another");
+    assert_eq!(findings(&history), []);
+    let found = history.verify(Some(kept)).unwrap().findings;
+    assert_eq!(found[0].wrong, Wrong::OtherHead);
+    let beyond = cycod_store::Head { seq: 99, ..kept };
+    assert_eq!(history.verify(Some(beyond)).unwrap().findings[0].wrong, Wrong::CutOff(99));
+    for wrong in ["", "1", "x:y", "1:abc"] {
+        assert!(wrong.parse::<cycod_store::Head>().is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn what_is_dropped_leaves_the_rest_to_be_verified() {
+    let place = place();
+    let history = History::at(place.path());
+    let runs: Vec<String> = (0..20).map(|_| write_run(&history, "t")).collect();
+    let kept = history.head().unwrap().unwrap();
+    let keep = Keep { runs: 5, ..Keep::default() };
+    let pruned = history.prune(keep).unwrap();
+    assert_eq!(pruned.rows, 29);
+    let left: Vec<String> = history.runs(&Filter::default()).unwrap().into_iter().map(|run| run.id).rev().collect();
+    assert_eq!(left, runs[15..]);
+    assert_eq!(findings(&history), []);
+    assert_eq!(history.keeps().unwrap(), keep);
+    assert_eq!(history.verify(Some(kept)).unwrap().findings, []);
+    // By itself from now on.
+    for _ in 0..200 {
+        write_run(&history, "t");
+    }
+    let count = history.runs(&Filter::default()).unwrap().len();
+    assert!((5..140).contains(&count), "{count}");
+    assert_eq!(findings(&history), []);
+    assert!(history.prune(Keep { age: Duration::ZERO, ..keep }).unwrap().rows > 0);
+    assert_eq!(findings(&history), []);
+    // What somebody else drops is not what was said to be dropped.
+    write_run(&history, "t");
+    Connection::open(history.path())
+        .unwrap()
+        .execute_batch("DELETE FROM events WHERE seq = (SELECT min(seq) FROM events)")
+        .unwrap();
+    assert!(matches!(findings(&history)[..], [(_, Wrong::Removed(_))]));
+}
+
+#[test]
+fn what_is_dropped_is_not_in_the_file() {
+    let place = place();
+    let history = History::at(place.path());
+    begin(&history, "t", "refused", &json!({"text": "a marker that goes"}));
+    for _ in 0..600 {
+        write_run(&history, "t");
+    }
+    history.prune(Keep { runs: 3, ..Keep::default() }).unwrap();
+    checkpoint(&history.path());
+    let bytes = fs::read(history.path()).unwrap();
+    assert!(memchr::memmem::find(&bytes, b"a marker that goes").is_none());
+    assert!(bytes.len() < 100_000, "{}", bytes.len());
+}
+
+#[test]
+fn a_history_that_cannot_be_used_is_told() {
+    let place = place();
+    let history = History::at(place.path());
+    write_run(&history, "t");
+    let path = history.path();
+    drop(history);
+    checkpoint(&path);
+    let all = |place: &Path| History::at(place).runs(&Filter::default()).map(|_| ());
+    let written = |place: &Path| {
+        let (history, body) = (History::at(place), json!({}));
+        let event = Event { kind: Kind::Call, run: "r", tool: "t", surface: "person", status: "", body: &body };
+        history.write(&event, Durability::Process).map(|_| ())
+    };
+    let malformed = |result: Result<(), StoreError>| {
+        let error = result.unwrap_err();
+        assert!(matches!(error, StoreError::Malformed { .. }), "{error}");
+        error.to_string()
+    };
+    let good = fs::read(&path).unwrap();
+    // Torn, something else, emptied, gone: never a new one.
+    let mut torn = good.clone();
+    torn.iter_mut().skip(4096).for_each(|byte| *byte = 0x5a);
+    for (content, why) in [
+        (&b"not a database, but a text of some length that is no header of one"[..], "file is not a database"),
+        (b"", "it is empty"),
+        (&torn, "malformed"),
+    ] {
+        fs::write(&path, content).unwrap();
+        let told = malformed(written(place.path()));
+        assert!(told.contains(why), "{told}");
+        if !content.is_empty() || why == "it is empty" {
+            assert!(malformed(all(place.path())).contains(why));
+        }
+        assert_eq!(fs::read(&path).unwrap(), content, "it is left as it is");
+        for name in ["history.db-wal", "history.db-shm"] {
+            _ = fs::remove_file(place.path().join(name));
+        }
+    }
+    fs::remove_file(&path).unwrap();
+    assert!(malformed(all(place.path())).contains("it is gone"));
+    assert!(malformed(written(place.path())).contains("it is empty"));
+    // Put back, it goes on.
+    super::hostile::write_private(&path, &good);
+    written(place.path()).unwrap();
+    assert_eq!(findings(&History::at(place.path())), []);
+    Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
+    assert!(malformed(all(place.path())).contains("newer version"));
+}
+
+#[cfg(unix)]
+#[test]
+fn it_is_ours_alone() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let place = place();
+    let history = History::at(&place.path().join("new"));
+    begin(&history, "t", "", &json!({}));
+    let directory = place.path().join("new");
+    assert_eq!(fs::metadata(&directory).unwrap().mode() & 0o777, 0o700);
+    let mut seen = Vec::new();
+    for entry in fs::read_dir(&directory).unwrap() {
+        let entry = entry.unwrap();
+        let expect = if entry.path().is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(entry.metadata().unwrap().mode() & 0o777, expect, "{:?}", entry.path());
+        seen.push(entry.file_name().into_string().unwrap());
+    }
+    seen.sort();
+    assert_eq!(seen, ["history.db", "history.db-shm", "history.db-wal", "history.head", "history.live"]);
+    drop(history);
+    fs::set_permissions(directory.join("history.db"), fs::Permissions::from_mode(0o644)).unwrap();
+    let refused = History::at(&directory).runs(&Filter::default());
+    assert!(matches!(refused, Err(StoreError::NotPrivate { .. })));
+}
+
+#[test]
+fn threads_and_processes_take_turns() {
+    let place = place();
+    let children: Vec<_> = (0..3).map(|_| super::child::start("write runs", place.path())).collect();
+    let history = History::at(place.path());
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| (0..50).for_each(|_| drop(write_run(&history, "t"))));
+        }
+    });
+    for child in children {
+        assert!(child.wait_with_output().unwrap().status.success());
+    }
+    assert_eq!(history.last_row().unwrap(), 6 * 50 * 2);
+    assert_eq!(findings(&history), []);
+}
+
+/// Writes until no more can be written, and says what was.
+pub(crate) fn fill(place: &Path) {
+    let history = History::at(place);
+    let text = "x".repeat(500);
+    loop {
+        let (run, body) = (RunId::random().unwrap().to_string(), json!({"text": text}));
+        let event = Event { kind: Kind::Call, run: &run, tool: "t", surface: "person", status: "refused", body: &body };
+        match history.write(&event, Durability::Process) {
+            Ok(_) => println!("written {run}"),
+            Err(error) => break println!("full {error}"),
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_told_and_loses_nothing() {
+    let place = place();
+    let said = super::child::run("fill the history", place.path());
+    assert!(said.contains("full failed to use `"), "{said}");
+    let written: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("written ")).collect();
+    assert!(written.len() > 5, "{}", written.len());
+    let history = History::at(place.path());
+    let there: Vec<String> = history.runs(&Filter::default()).unwrap().into_iter().map(|run| run.id).collect();
+    assert!(written.iter().all(|id| there.iter().any(|there| there == id)));
+    assert_eq!(findings(&history), []);
+    write_run(&history, "t");
+    assert_eq!(findings(&history), []);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_that_cannot_be_written_is_told() {
+    // Nobody can make a file there, whoever runs the tests.
+    let history = History::at(Path::new("/proc/self/cycod"));
+    let body = json!({});
+    let event = Event { kind: Kind::Call, run: "r", tool: "t", surface: "person", status: "", body: &body };
+    let error = history.write(&event, Durability::Process).unwrap_err();
+    assert!(error.to_string().contains("failed to make directory"), "{error}");
+    assert_eq!(history.runs(&Filter::default()).unwrap(), []);
+}
