@@ -63,8 +63,9 @@ pub fn bind(
             .map(|parameter| Bound {
                 name: parameter.name.clone(),
                 value: None,
+                untransformed: None,
                 origin: Origin::Absent,
-                sensitive: parameter.sensitive || tool.environment.secrets.contains(&parameter.name),
+                sensitive: parameter.sensitive || tool.environment.is_secret(&parameter.name),
             })
             .collect(),
         progress: vec![Progress::Waiting; tool.parameters.len()],
@@ -88,7 +89,8 @@ pub fn bind(
             run: run.clone(),
             values,
             warnings,
-            untransformed_secrets: secrets,
+            more_secrets: secrets,
+            kept_secrets: Vec::new(),
         })
     } else {
         Err(problems)
@@ -188,7 +190,13 @@ impl<'a> Binder<'a> {
             self.problems.push(problem);
             return;
         }
-        self.more.push(Bound { name, value: Some(value), origin: Origin::Given, sensitive: false });
+        self.more.push(Bound {
+            name,
+            value: Some(value),
+            untransformed: None,
+            origin: Origin::Given,
+            sensitive: false,
+        });
     }
 
     /// Holds everything that was given against the schema that the author wrote for all of it.
@@ -351,7 +359,7 @@ impl<'a> Binder<'a> {
                 return;
             }
         }
-        let scope = Scope { tool, values: &self.values, host: self.host, run: self.run, steps: &NoSteps };
+        let scope = Scope { tool, values: &self.values, secrets: &[], host: self.host, run: self.run, steps: &NoSteps };
         match scope.literal(default) {
             Ok(Value::Null) => self.settle_absent(index),
             Ok(value) => self.settle_value(index, value, Origin::Default),
@@ -396,6 +404,7 @@ impl<'a> Binder<'a> {
         if hide && parameter.transform.is_some() {
             collect_texts(&value, &mut self.secrets);
         }
+        let untransformed = parameter.transform.as_ref().map(|_| value.clone());
         let value = match self.transform(parameter, value, hide) {
             Ok(value) => value,
             Err(problem) => return self.fail(index, problem),
@@ -404,6 +413,7 @@ impl<'a> Binder<'a> {
             return self.fail(index, nul_problem(&parameter.name));
         }
         let bound = &mut self.values[index];
+        bound.untransformed = untransformed;
         bound.value = (value != Value::Null).then_some(value);
         bound.origin = origin;
         self.progress[index] = Progress::Settled;

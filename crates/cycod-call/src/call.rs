@@ -3,7 +3,7 @@ use std::{
     sync::Arc,
 };
 
-use cycod_definition::{FilePaths, Host, Literal, Platform, Tool, Value};
+use cycod_definition::{FilePaths, Host, Literal, Platform, Secret, Tool, Value};
 use cycod_syntax::{condition::Expr, template::Template};
 
 use crate::{OwnedPiece, ResolveError, Steps, json, resolve::Scope, transform};
@@ -21,8 +21,35 @@ pub struct Call {
     pub values: Vec<Bound>,
     /// What the caller should know, such as the use of a deprecated parameter.
     pub warnings: Vec<String>,
-    /// Sensitive values as they were before their `transform`, which a program may well undo.
-    pub untransformed_secrets: Vec<String>,
+    /// What else must never be shown: sensitive values as they were before their `transform`, which a program may well
+    /// undo, and the secrets of a tool that calls this one.
+    pub more_secrets: Vec<String>,
+    /// The secrets that a run was given beside its arguments.
+    pub kept_secrets: Vec<KeptSecret>,
+}
+
+/// A secret with the value that was kept for it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct KeptSecret {
+    /// What the tool says of it.
+    pub secret: Secret,
+    /// The value.
+    pub value: String,
+    /// What the tool sees instead.
+    pub placeholder: Option<String>,
+}
+
+impl KeptSecret {
+    /// What the tool sees.
+    pub fn shown_to_tool(&self) -> &str {
+        self.placeholder.as_ref().unwrap_or(&self.value)
+    }
+}
+
+impl std::fmt::Debug for KeptSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KeptSecret").field("secret", &self.secret).finish_non_exhaustive()
+    }
 }
 
 /// What a call knows of the run it belongs to.
@@ -41,6 +68,8 @@ pub struct Bound {
     pub name: String,
     /// Its value, validated and transformed.
     pub value: Option<Value>,
+    /// Its value before its `transform`, if it has one.
+    pub untransformed: Option<Value>,
     /// Where the value comes from.
     pub origin: Origin,
     /// Whether the value is masked everywhere.
@@ -61,7 +90,15 @@ pub enum Origin {
 impl Call {
     /// A call that no argument was given for yet: what can be resolved without any, such as a test's arguments.
     pub fn without_arguments(tool: Arc<Tool>, host: Arc<Host>, run: RunContext) -> Self {
-        Self { tool, host, run, values: Vec::new(), warnings: Vec::new(), untransformed_secrets: Vec::new() }
+        Self {
+            tool,
+            host,
+            run,
+            values: Vec::new(),
+            warnings: Vec::new(),
+            more_secrets: Vec::new(),
+            kept_secrets: Vec::new(),
+        }
     }
 
     /// Resolves a command for a shell: the author's text and the values to place in it.
@@ -97,18 +134,19 @@ impl Call {
     /// variables whose name speaks of a secret. Texts of fewer than four characters are left out: masking them
     /// would only garble what is shown.
     pub fn secrets(&self) -> Vec<String> {
-        let mut secrets = self.untransformed_secrets.clone();
+        let mut secrets = self.more_secrets.clone();
+        secrets.extend(self.kept_secrets.iter().map(|secret| secret.value.clone()));
         for bound in self.values.iter().filter(|bound| bound.sensitive) {
             bound.value.iter().for_each(|value| collect_texts(value, &mut secrets));
         }
         for (name, template) in &self.tool.environment.variables {
-            if speaks_of_secret(name) || self.is_listed_secret(name) {
+            if speaks_of_secret(name) || self.tool.environment.is_secret(name) {
                 secrets.extend(self.text(template, &crate::NoSteps).ok());
             }
         }
         for (name, value) in &self.host.environment {
             let (Some(name), Some(value)) = (name.to_str(), value.to_str()) else { continue };
-            if speaks_of_secret(name) || self.is_listed_secret(name) {
+            if speaks_of_secret(name) || self.tool.environment.is_secret(name) {
                 secrets.push(value.to_owned());
             }
         }
@@ -149,11 +187,14 @@ impl Call {
     }
 
     fn scope<'a>(&'a self, steps: &'a dyn Steps) -> Scope<'a> {
-        Scope { tool: &self.tool, values: &self.values, host: &self.host, run: &self.run, steps }
-    }
-
-    fn is_listed_secret(&self, name: &str) -> bool {
-        self.tool.environment.secrets.iter().any(|secret| secret == name)
+        Scope {
+            tool: &self.tool,
+            values: &self.values,
+            secrets: &self.kept_secrets,
+            host: &self.host,
+            run: &self.run,
+            steps,
+        }
     }
 }
 

@@ -18,7 +18,7 @@ mod transform;
 pub use cycod_definition::json;
 
 pub use bind::{Given, Scripts, bind};
-pub use call::{Bound, Call, Origin, RunContext, normalize_path, speaks_of_secret};
+pub use call::{Bound, Call, KeptSecret, Origin, RunContext, normalize_path, speaks_of_secret};
 pub use piece::{OwnedPiece, OwnedValue, OwnedWords};
 pub use predefined::timestamp;
 pub use problem::{ArgumentProblem, code};

@@ -17,8 +17,8 @@ use cycod_syntax::{
 };
 
 use crate::{
-    Bound, OwnedPiece, OwnedValue, OwnedWords, RunContext, StepValue, Steps, call::speaks_of_secret, json, predefined,
-    problem::code, transform,
+    Bound, KeptSecret, OwnedPiece, OwnedValue, OwnedWords, RunContext, StepValue, Steps, call::speaks_of_secret, json,
+    predefined, problem::code, transform,
 };
 
 /// Why a template has no meaning for these values.
@@ -48,6 +48,12 @@ pub enum ResolveError {
         /// `step.attribute`.
         name: String,
     },
+    /// A secret is asked for before the run begins.
+    #[error("`{{{name}}}` is a secret, which only a run is given")]
+    Secret {
+        /// The secret.
+        name: String,
+    },
     /// A transform is not one of ours, or does not fit the value.
     #[error("transform `{transform}` fails on `{{{name}}}`: {reason}")]
     Transform {
@@ -75,7 +81,7 @@ impl ResolveError {
     /// The slug of the page that explains it.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Unset { .. } | Self::NotUnicode { .. } => code::UNSET,
+            Self::Unset { .. } | Self::NotUnicode { .. } | Self::Secret { .. } => code::UNSET,
             Self::NoResult { .. } | Self::Later { .. } => code::NO_RESULT,
             Self::Transform { .. } => code::TRANSFORM,
             Self::Format { .. } => code::FORMAT,
@@ -88,6 +94,7 @@ impl ResolveError {
 pub(crate) struct Scope<'a> {
     pub(crate) tool: &'a Tool,
     pub(crate) values: &'a [Bound],
+    pub(crate) secrets: &'a [KeptSecret],
     pub(crate) host: &'a Host,
     pub(crate) run: &'a RunContext,
     pub(crate) steps: &'a dyn Steps,
@@ -282,13 +289,21 @@ impl<'a> Scope<'a> {
             }
             // An alias is written without sight of the parameters of its base.
             Reference::Environment(name) if self.tool.parameter(name).is_some() => Ok(self.parameter(name)),
+            Reference::Environment(name) if let Some(secret) = self.secret(name) => {
+                let value = Value::Text(secret.shown_to_tool().to_owned());
+                let mut operand = Operand::new(Cow::Owned(name.clone()), value, Mode::Word, Kind::Text);
+                operand.sensitive = secret.placeholder.is_none();
+                Ok(Some(operand))
+            }
+            Reference::Environment(name) if self.tool.kept_secrets().any(|secret| secret.name == *name) => {
+                Err(ResolveError::Secret { name: name.clone() })
+            }
             Reference::Environment(name) => {
                 let value = environment(self.host, name).ok_or_else(|| ResolveError::Unset { name: name.clone() })?;
                 let value = value.to_str().ok_or_else(|| ResolveError::NotUnicode { name: name.clone() })?;
                 let value = Value::Text(value.to_owned());
                 let mut operand = Operand::new(Cow::Owned(name.clone()), value, Mode::Word, Kind::Text);
-                operand.sensitive =
-                    speaks_of_secret(name) || self.tool.environment.secrets.iter().any(|secret| secret == name);
+                operand.sensitive = speaks_of_secret(name) || self.tool.environment.is_secret(name);
                 Ok(Some(operand))
             }
             Reference::Step { step, attribute } => match self.steps.value(step, *attribute) {
@@ -301,6 +316,10 @@ impl<'a> Scope<'a> {
                 StepValue::Missing => Err(ResolveError::NoResult { name: step_name(step, *attribute) }),
             },
         }
+    }
+
+    fn secret(&self, name: &str) -> Option<&'a KeptSecret> {
+        self.secrets.iter().find(|kept| kept.secret.name == name)
     }
 
     fn parameter(&self, name: &str) -> Option<Operand<'a>> {

@@ -35,7 +35,7 @@ fn main() {
         temp: root.path().to_owned(),
         environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
         now: SystemTime::UNIX_EPOCH,
-        offered: std::collections::BTreeSet::new(),
+        offered: cycod_definition::Offered::nothing(),
         home,
     };
     let overrides = Overrides { user: None, global: Some(root.path().join("global")) };

@@ -1,12 +1,12 @@
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::HashMap,
     ffi::{OsStr, OsString},
     fmt, fs,
     path::{Path, PathBuf},
     sync::Mutex,
 };
 
-use cycod_definition::{Demand, Host, Platform};
+use cycod_definition::{Demand, Host, Offered, Platform};
 
 use crate::Summary;
 
@@ -34,8 +34,8 @@ pub enum Reason {
     MissingVariable(String),
     /// It needs a newer version of this program.
     NewerVersion(semver::Version),
-    /// It asks to be held to something that cannot be enforced.
-    NotEnforced(Demand),
+    /// It asks to be held to something that cannot be enforced, and why not.
+    NotEnforced(Demand, String),
     /// The program that offers it is not trusted with it.
     Withheld(String),
 }
@@ -54,7 +54,7 @@ impl fmt::Display for Reason {
             }
             Self::MissingVariable(name) => write!(f, "requires the environment variable `{name}`"),
             Self::NewerVersion(version) => write!(f, "requires cycod {version} or newer"),
-            Self::NotEnforced(demand) => write!(f, "asks for {demand}, which cannot be enforced here"),
+            Self::NotEnforced(demand, why) => write!(f, "asks for {demand}, which cannot be enforced here: {why}"),
             Self::Withheld(why) => f.write_str(why),
         }
     }
@@ -68,7 +68,7 @@ pub(crate) struct Machine {
     extensions: Vec<OsString>,
     variables: Vec<OsString>,
     programs: Mutex<HashMap<String, bool>>,
-    offered: BTreeSet<Demand>,
+    offered: Offered,
 }
 
 impl Machine {
@@ -111,7 +111,8 @@ impl Machine {
         if let Some(version) = summary.min_cycod_version.as_ref().filter(|version| **version > our_version()) {
             reasons.push(Reason::NewerVersion(version.clone()));
         }
-        reasons.extend(summary.demands.difference(&self.offered).copied().map(Reason::NotEnforced));
+        let unmet = |&demand: &Demand| Some(Reason::NotEnforced(demand, self.offered.meets(demand).err()?));
+        reasons.extend(summary.demands.iter().filter_map(unmet));
         if reasons.is_empty() { Availability::Available } else { Availability::Unavailable(reasons) }
     }
 

@@ -106,11 +106,12 @@ impl Entry {
         self.add_problems_of_the_directory(&mut checked);
         let is_broken = checked.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
         match checked.tool {
-            Some(tool) if !is_broken => {
+            Some(mut tool) if !is_broken => {
                 if tool.name.key() != self.name.to_ascii_lowercase() {
                     let (was, is) = (self.name.clone(), tool.name.as_str().to_owned());
                     return Err(LoadError::Changed { path: self.path.clone(), was, is });
                 }
+                tool.origin.file = Some(self.path.clone());
                 Ok(Opened { tool, source: checked.source, diagnostics: checked.diagnostics })
             }
             _ => Err(LoadError::Broken {

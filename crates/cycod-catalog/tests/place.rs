@@ -33,7 +33,7 @@ impl Place {
             temp: root.path().join("temp"),
             environment: BTreeMap::from([(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))]),
             now: SystemTime::UNIX_EPOCH,
-            offered: std::collections::BTreeSet::new(),
+            offered: cycod_definition::Offered::nothing(),
         };
         Self { root, host }
     }

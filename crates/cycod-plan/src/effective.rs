@@ -114,6 +114,7 @@ pub fn standing_for(alias: &Tool, mut base: Tool) -> Tool {
         }
     }
     base.name = alias.name.clone();
+    base.origin = alias.origin.clone();
     base.description = alias.description.clone().or(base.description);
     base.title.clone_from(&alias.title);
     base.group = alias.group.clone().or(base.group);

@@ -7,15 +7,19 @@
 //!
 //! Invariant: this crate starts no process, opens no file and asks no clock.
 
+mod confinement;
 mod effective;
 pub mod graph;
 mod mask;
 mod plan;
 mod prepare;
 mod preview;
+mod secrets;
 
+pub use confinement::{Confinement, ContainerNetwork, ContainerPlan, Mount, Reach, Target};
 pub use effective::{Library, effective_level, standing_for};
-pub use mask::{mask, spellings};
+pub use mask::{Masks, mask, spellings};
 pub use plan::{Plan, PlanError, PlannedAction, PlannedStep, Request};
 pub use prepare::{Argument, Prepared, ScriptFile};
 pub use preview::{Preview, StepPreview};
+pub use secrets::{NoSecrets, Secrets, Swap};

@@ -4,13 +4,13 @@ use cycod_call::{
     ArgumentProblem, Call, Given, NoSteps, ResolveError, RunContext, Scripts, Steps, bind, normalize_path,
 };
 use cycod_definition::{
-    Body, Cleanup, Command, CommandText, Demand, Environment, Host, Level, Output, Platform, RemoteTool, Retry, Step,
-    StepAction, Tool, ToolUse,
+    Body, Cleanup, Command, CommandText, Demand, Environment, Host, Isolation, Level, Offered, Output, Platform,
+    Privilege, RemoteTool, Retry, Step, StepAction, Tool, ToolUse,
 };
 use cycod_diagnostic::Refusal;
 use cycod_syntax::{condition::Expr, template::Template};
 
-use crate::{Library, effective_level};
+use crate::{Confinement, Library, confinement, effective_level};
 
 /// A call with everything a plan is made of.
 pub struct Request<'a> {
@@ -28,6 +28,8 @@ pub struct Request<'a> {
     pub timeout: Option<Duration>,
     /// Runs the transforms that are JavaScript.
     pub scripts: &'a dyn Scripts,
+    /// What the tool that calls this one is held to, and this one with it.
+    pub within: Confinement,
 }
 
 /// Why there is no plan.
@@ -48,6 +50,8 @@ impl From<Refusal> for PlanError {
 /// Everything that would happen.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// The tool that was asked for; the call is of the one that it stands for.
+    pub asked: Arc<Tool>,
     /// The call, bound.
     pub call: Call,
     /// The steps in source order; a single command is one step.
@@ -64,13 +68,18 @@ pub struct Plan {
     pub temp_directory: PathBuf,
     /// What is done when the run ends, however it ends.
     pub cleanup: Vec<Cleanup>,
+    /// What its programs are held to.
+    pub confinement: Confinement,
+    /// With whose rights, the tools it uses included.
+    pub privilege: Privilege,
     /// What the tool asks to be confined to and is not offered.
     pub unmet: Vec<String>,
     /// What a person should know, such as the use of something deprecated.
     pub warnings: Vec<String>,
     /// The tools its steps reach.
     pub library: Arc<Library>,
-    pub(crate) run_id: String,
+    /// Names the run.
+    pub run_id: String,
 }
 
 /// A step, ready but for the results of earlier ones.
@@ -118,7 +127,7 @@ impl Plan {
     /// The arguments' problems, or a refusal: wrong platform, a newer version needed, a cycle of tools, a
     /// directory that cannot be resolved.
     pub fn new(request: Request<'_>) -> Result<Self, PlanError> {
-        let Request { tool, arguments, library, host, run_id, timeout, scripts } = request;
+        let Request { tool, arguments, library, host, run_id, timeout, scripts, within } = request;
         let definition = library.effective(tool)?;
         check_here(tool, host.platform)?;
         check_here(&definition, host.platform)?;
@@ -132,11 +141,12 @@ impl Plan {
                 // In the template itself `{TEMP}` is the system's directory; everywhere else it is the run's own.
                 let outside = bound(arguments.clone(), host.temp.clone())?;
                 let parent = resolve_directory(&outside, Some(template), &NoSteps)?;
-                bound(arguments, parent.join(run_id))?
+                bound(arguments, parent.join(shown_name(run_id)))?
             }
         };
         let steps = planned_steps(&definition, host.platform)?;
-        let working_directory = resolve_directory(&call, definition.file_paths.working_directory.as_ref(), &NoSteps)?;
+        let working_directory = confinement::working_directory(&call)?;
+        let confinement = Confinement::of(&call, &working_directory)?.within(&within, &definition)?;
         let mut warnings = call.warnings.clone();
         if let Some(deprecated) = &definition.deprecated {
             let instead = deprecated.message.as_deref().map(|message| format!(": {message}")).unwrap_or_default();
@@ -148,13 +158,14 @@ impl Plan {
                     .into(),
             );
         }
-        let unmet_by = |used: &Arc<Tool>| -> Vec<String> {
-            let demands = used.security.demands();
-            let said = |demand: &Demand| format!("`{}` asks for {demand}, which cannot be enforced here", used.name);
-            demands.difference(&host.offered).map(said).collect()
-        };
-        let unmet = std::iter::once(&definition).chain(library.tools()).flat_map(unmet_by).collect();
+        let unmet = std::iter::once(&definition)
+            .chain(library.tools())
+            .flat_map(|used| unmet(used, &host.offered, confinement.is_confined()))
+            .collect();
+        let privileges = library.tools().map(|used| used.security.privilege).chain([confinement.privilege]);
+        let privilege = privileges.max().unwrap_or_default();
         Ok(Self {
+            asked: Arc::clone(tool),
             is_workflow: matches!(definition.body, Body::Steps(_)),
             // An alias can be called more dangerous than what it stands for, never less.
             level: effective_level(tool, &library).max(effective_level(&definition, &library)),
@@ -164,6 +175,8 @@ impl Plan {
             call,
             steps,
             working_directory,
+            confinement,
+            privilege,
             unmet,
             warnings,
             library,
@@ -173,7 +186,12 @@ impl Plan {
 
     /// The directory for temporary files that a run gets when its tool does not choose another.
     pub fn temp_directory_of(host: &Host, run_id: &str) -> PathBuf {
-        host.temp.join(format!("cycod-{run_id}"))
+        host.temp.join(format!("cycod-{}", shown_name(run_id)))
+    }
+
+    /// Names the run.
+    pub fn run_id(&self) -> &str {
+        &self.run_id
     }
 
     /// The definition that runs.
@@ -223,7 +241,7 @@ impl Plan {
             let value = self.call.literal(literal, steps).map_err(|error| self.unresolved(&error))?;
             arguments.push((name.clone(), Given::Value(value)));
         }
-        Self::new(Request {
+        let mut plan = Self::new(Request {
             tool,
             arguments,
             library: Arc::clone(&self.library),
@@ -231,7 +249,11 @@ impl Plan {
             run_id: &format!("{}-{}", self.run_id, step.name),
             timeout: None,
             scripts,
-        })
+            within: self.confinement.clone(),
+        })?;
+        // What it is given may hold what is secret here.
+        plan.call.more_secrets.extend(self.call.secrets());
+        Ok(plan)
     }
 }
 
@@ -253,6 +275,30 @@ impl PlannedStep {
             environment: Environment::default(),
         }
     }
+}
+
+/// What a tool asks to be held to, by itself or by what uses it, and cannot be.
+fn unmet(tool: &Tool, offered: &Offered, is_confined: bool) -> Vec<String> {
+    let security = &tool.security;
+    let refused = |demand: Demand| {
+        let why = offered.meets(demand).err()?;
+        Some(format!("`{}` asks for {demand}, which cannot be enforced here: {why}", tool.name))
+    };
+    let mut unmet: Vec<String> = security.demands().into_iter().filter_map(refused).collect();
+    let asks_to_be_confined = !security.permissions.is_empty() || security.isolation == Isolation::Container;
+    if security.privilege == Privilege::Elevated && asks_to_be_confined {
+        unmet.push(format!("`{}` asks for elevated rights, which nothing can confine", tool.name));
+    }
+    if matches!(tool.body, Body::Remote(_)) && is_confined {
+        unmet.push(format!("`{}` runs in another program, which cannot be held to anything from here", tool.name));
+    }
+    unmet
+}
+
+/// The name of a run as others may see it: enough that no two are the same, and too little to ask for its outputs.
+fn shown_name(run_id: &str) -> String {
+    let (name, step) = run_id.split_at_checked(32).unwrap_or((run_id, ""));
+    format!("{}{step}", name.get(..20).unwrap_or(name))
 }
 
 fn check_here(tool: &Tool, platform: Platform) -> Result<(), Refusal> {
@@ -327,7 +373,7 @@ pub(crate) fn text_for(command: &Command, platform: Platform, tool: &Tool) -> Re
     })
 }
 
-fn resolve_path(call: &Call, template: &Template, steps: &dyn Steps) -> Result<String, ResolveError> {
+pub(crate) fn resolve_path(call: &Call, template: &Template, steps: &dyn Steps) -> Result<String, ResolveError> {
     let text = call.text(template, steps)?;
     Ok(normalize_path(&call.tool.file_paths, call.host.platform, &text))
 }

@@ -1,18 +1,25 @@
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
+use std::{borrow::Cow, collections::BTreeMap, ffi::OsString, path::PathBuf};
 
-use cycod_call::{OwnedPiece, ResolveError, Steps, speaks_of_secret};
+use cycod_call::{OwnedPiece, OwnedWords, ResolveError, Steps, speaks_of_secret};
 use cycod_definition::{CommandText, Interpreter, Platform};
 use cycod_diagnostic::Refusal;
 use cycod_shell::{Shell, place, place_argv, place_inline};
 use cycod_syntax::template::{Segment, Template};
 
-use crate::{Plan, PlannedStep, plan::resolve_directory};
+use crate::{Masks, Plan, PlannedStep, Swap, plan::resolve_directory};
 
 /// The longest program given as an argument; the system's limit for one is 128 KiB.
 const LONGEST_ARGUMENT: usize = 100 * 1024;
 
+/// The path at which a program finds [`Prepared::script`] on Unix.
+const DESCRIPTOR: &str = "/dev/fd/3";
+
 /// What is left of the caller's environment with `inherit: false`, beside `LC_*`.
 const KEPT: [&str; 6] = ["PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR"];
+
+/// What a name holds whose value opens something, beside what is taken for a secret everywhere, and what leads to services
+/// and libraries that a confined program cannot see.
+const OPENING: [&str; 9] = ["CREDENTIAL", "PASSWD", "AUTH", "COOKIE", "_PROXY", "DBUS_", "_SOCK", "GPG_", "LD_"];
 
 /// Variables by which a caller's environment would change how a shell reads a command.
 const SHELL_VARIABLES: [&str; 3] = ["BASH_ENV", "SHELLOPTS", "BASHOPTS"];
@@ -54,6 +61,8 @@ pub struct Prepared {
     pub shown: String,
     /// Values to mask wherever the process is shown or heard.
     pub secrets: Vec<String>,
+    /// What must be put into the place of placeholders on the way out.
+    pub swaps: Vec<Swap>,
 }
 
 impl Plan {
@@ -79,7 +88,7 @@ impl Plan {
             secrets.extend(self.call.text(template, steps).ok());
         }
         let pieces = self.call.pieces(&command.template, in_command).map_err(|error| self.unresolved(&error))?;
-        let program = self.program(step, command, &pieces)?;
+        let program = self.guarded(step, command, &pieces, &Masks::new(&secrets))?;
         let input = step.input.as_ref().map(|input| self.call.text(input, steps)).transpose();
         let working_directory = match &step.working_directory {
             Some(template) => resolve_directory(&self.call, Some(template), steps)?,
@@ -94,10 +103,54 @@ impl Plan {
             input: input.map_err(|error| self.unresolved(&error))?,
             shown: program.shown,
             secrets,
+            swaps: self.swaps(),
         })
     }
 
-    fn program(&self, step: &PlannedStep, command: &CommandText, pieces: &[OwnedPiece]) -> Result<Program, Refusal> {
+    /// Keeps secrets from where others can look: what is shown, the arguments of a process, and files.
+    fn guarded(
+        &self,
+        step: &PlannedStep,
+        command: &CommandText,
+        pieces: &[OwnedPiece],
+        masks: &Masks,
+    ) -> Result<Program, Refusal> {
+        // What an earlier step said may hold a secret, too.
+        let Some(masked) = masked(pieces, masks) else { return self.program(step, command, pieces, masks) };
+        let is_shell = matches!(
+            command.interpreter,
+            Interpreter::Bash | Interpreter::Sh | Interpreter::Zsh | Interpreter::PlatformDefault
+        );
+        let is_by_descriptor = is_shell && self.host().platform.is_unix();
+        if !is_by_descriptor && let Some(name) = texts(pieces).find_map(|text| self.secret_in(text)) {
+            let (place, instead) = match command.interpreter {
+                Interpreter::Program(_) => ("in a file", ""),
+                _ => ("among the arguments of a program", " or from `input`"),
+            };
+            return Err(Refusal::new(
+                "secret-in-argument",
+                format!("the value of `{name}` is secret, and would stand {place}"),
+            )
+            .place(&step.name)
+            .attempt(format!("let the program read it from the environment variable `{name}`{instead}")));
+        }
+        let mut program = self.program(step, command, pieces, masks)?;
+        if is_by_descriptor {
+            program.by_descriptor();
+        }
+        if let Ok(shown) = self.program(step, command, &masked, masks) {
+            program.shown = shown.shown;
+        }
+        Ok(program)
+    }
+
+    fn program(
+        &self,
+        step: &PlannedStep,
+        command: &CommandText,
+        pieces: &[OwnedPiece],
+        masks: &Masks,
+    ) -> Result<Program, Refusal> {
         let pieces = OwnedPiece::as_pieces(pieces);
         let refused = |refusal: cycod_shell::Refusal| {
             Refusal::new(refusal.code, refusal.message).place(&step.name).attempt(refusal.try_)
@@ -140,13 +193,19 @@ impl Plan {
             }
             Interpreter::Program(program) => {
                 let text = place_inline(&pieces).map_err(refused)?;
-                self.script_file(step, &program.words, text)
+                self.script_file(step, &program.words, text, masks)
             }
         }
     }
 
     /// A script for an interpreter that reads it from a file; values reach it by the environment.
-    fn script_file(&self, step: &PlannedStep, words: &[String], text: String) -> Result<Program, Refusal> {
+    fn script_file(
+        &self,
+        step: &PlannedStep,
+        words: &[String],
+        text: String,
+        masks: &Masks,
+    ) -> Result<Program, Refusal> {
         let path = self.temp_directory.join(format!("{}.{}", step.name, extension(words)));
         let mut arguments = Vec::new();
         for word in words {
@@ -159,14 +218,18 @@ impl Plan {
         if !words.iter().any(|word| word.contains("{0}")) {
             arguments.push(path.to_string_lossy().into_owned());
         }
-        let mut program = Program::inline(arguments, self.pasteable_script(words, &text));
+        let mut program = Program::inline(arguments, self.pasteable_script(words, &text, masks));
         program.files.push(ScriptFile { path, text });
-        program.files.push(ScriptFile { path: self.parameters_path(step), text: self.call.arguments_json() });
+        match self.parameters_file(step) {
+            Some(path) => program.files.push(ScriptFile { path, text: self.call.arguments_json() }),
+            None => program.script = Some(self.call.arguments_json()),
+        }
         Ok(program)
     }
 
-    /// A script with its values, as a person could paste it into bash.
-    fn pasteable_script(&self, words: &[String], text: &str) -> String {
+    /// A script with its values, as a person could paste it into bash; secrets are masked before anything is quoted.
+    fn pasteable_script(&self, words: &[String], text: &str, masks: &Masks) -> String {
+        let quoted = |text: &str| quoted(&masks.apply(text));
         let mut end = "CYCOD_SCRIPT".to_owned();
         while text.lines().any(|line| line == end) {
             end.push('_');
@@ -190,9 +253,12 @@ impl Plan {
         line.join(" ")
     }
 
-    /// Where `CYCOD_PARAMS` points: a file of the step's own, because steps beside each other write theirs at once.
-    fn parameters_path(&self, step: &PlannedStep) -> PathBuf {
-        self.temp_directory.join(format!("{}.parameters.json", step.name))
+    /// The file that `CYCOD_PARAMS` names: the step's own, because steps beside each other write theirs at once. There is
+    /// none when a value is secret: those are handed over by descriptor, where there is a way.
+    fn parameters_file(&self, step: &PlannedStep) -> Option<PathBuf> {
+        let is_secret = self.call.values.iter().any(|bound| bound.sensitive && bound.value.is_some());
+        let has_file = !is_secret || !self.host().platform.is_unix();
+        has_file.then(|| self.temp_directory.join(format!("{}.parameters.json", step.name)))
     }
 
     /// The environment of a step's process, and the values in it that must be masked.
@@ -210,21 +276,36 @@ impl Plan {
             .environment
             .iter()
             .filter(|(name, _)| name.to_str().map_or(inherit, |name| kept(name) && !SHELL_VARIABLES.contains(&name)))
+            .filter(|(name, _)| !self.withholds(&name.to_string_lossy()))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         let mut secrets = self.call.secrets();
+        for secret in [&tool.environment, &step.environment].into_iter().flat_map(|of| tool.kept_in(of)) {
+            let kept = self.call.kept_secrets.iter().find(|kept| kept.secret == *secret);
+            variables.extend(kept.map(|kept| (secret.name.clone().into(), kept.shown_to_tool().into())));
+        }
         for (name, template) in tool.environment.variables.iter().chain(&step.environment.variables) {
             let value = self.expanded(template, steps).map_err(|error| self.unresolved(&error))?;
-            if speaks_of_secret(name) || step.environment.secrets.contains(name) {
+            if speaks_of_secret(name) || step.environment.is_secret(name) {
                 secrets.push(value.clone());
             }
             variables.insert(name.into(), value.into());
         }
         if matches!(command.interpreter, Interpreter::Program(_)) {
             variables.extend(self.call.environment().into_iter().map(|(name, value)| (name.into(), value.into())));
-            variables.insert("CYCOD_PARAMS".into(), self.parameters_path(step).into());
+            variables
+                .insert("CYCOD_PARAMS".into(), self.parameters_file(step).unwrap_or_else(|| DESCRIPTOR.into()).into());
         }
         Ok((variables.into_iter().collect(), secrets))
+    }
+
+    /// Whether a confined program does not get a variable of the caller: one that opens what it was not given, and that the
+    /// tool does not say it needs.
+    fn withholds(&self, name: &str) -> bool {
+        let upper = name.to_ascii_uppercase();
+        self.confinement.is_confined()
+            && (speaks_of_secret(name) || OPENING.iter().any(|word| upper.contains(word)))
+            && !self.tool().requires.env.iter().any(|needed| needed == name)
     }
 
     /// The text of an `environment` value: `${NAME}` in what the author wrote is the caller's variable.
@@ -246,6 +327,36 @@ impl Plan {
     pub(crate) fn unresolved(&self, error: &ResolveError) -> Refusal {
         Refusal::new(error.code(), error.to_string()).place(self.tool().name.as_str())
     }
+}
+
+/// The values among the pieces of a command.
+fn texts(pieces: &[OwnedPiece]) -> impl Iterator<Item = &str> {
+    let values = pieces.iter().filter_map(|piece| match piece {
+        OwnedPiece::Text(_) => None,
+        OwnedPiece::Value(value) => Some(&value.words),
+    });
+    values
+        .flat_map(|words| match words {
+            OwnedWords::One(text) => std::slice::from_ref(text),
+            OwnedWords::List { items, .. } => items,
+        })
+        .map(String::as_str)
+}
+
+/// The pieces with what is secret in their values masked, before a shell's grammar takes it apart; nothing when there is
+/// no secret in them.
+fn masked(pieces: &[OwnedPiece], masks: &Masks) -> Option<Vec<OwnedPiece>> {
+    texts(pieces).find(|text| matches!(masks.apply(text), Cow::Owned(_)))?;
+    let mut pieces = pieces.to_vec();
+    for piece in &mut pieces {
+        let OwnedPiece::Value(value) = piece else { continue };
+        let texts = match &mut value.words {
+            OwnedWords::One(text) => std::slice::from_mut(text),
+            OwnedWords::List { items, .. } => items.as_mut_slice(),
+        };
+        texts.iter_mut().for_each(|text| *text = masks.apply(text).into_owned());
+    }
+    Some(pieces)
 }
 
 type Environment = Vec<(OsString, OsString)>;
@@ -275,6 +386,18 @@ impl Program {
             program.arguments.extend(["-c".to_owned(), placed.text].map(|word| Argument::Text(word.into())));
         }
         program
+    }
+
+    /// Hands a shell's program over by descriptor instead of as an argument.
+    fn by_descriptor(&mut self) {
+        if self.script.is_none()
+            && let Some(Argument::Text(text)) = self.arguments.pop()
+        {
+            // The `-c` before it.
+            self.arguments.pop();
+            self.arguments.push(Argument::Script);
+            self.script = text.into_string().ok();
+        }
     }
 }
 

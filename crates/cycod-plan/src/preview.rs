@@ -1,15 +1,19 @@
+use std::borrow::Cow;
+
 use cycod_call::{Scripts, StepValue, Steps};
 use cycod_definition::{Cleanup, CommandText, ToolUse, Value};
 use cycod_diagnostic::Refusal;
 use cycod_syntax::template::{Reference, StepAttribute};
 
-use crate::{Plan, PlannedAction, PlannedStep, mask, plan::text_for};
+use crate::{Plan, PlannedAction, PlannedStep, mask, plan::text_for, secrets::Masked};
 
 /// A plan as a dry run shows it: every step with its command.
 #[derive(Clone, Debug)]
 pub struct Preview {
     /// The tool.
     pub tool: String,
+    /// What its programs are held to, a line each; of a tool that is held to nothing, that it reaches everything.
+    pub reach: Vec<String>,
     /// Every step, in source order.
     pub steps: Vec<StepPreview>,
     /// Commands that run at the end, whatever happens.
@@ -54,9 +58,10 @@ impl Steps for AsWritten {
 impl Plan {
     /// Shows every step without running anything.
     pub fn preview(&self, scripts: &dyn Scripts) -> Preview {
-        let cleanup = self.cleanup.iter().filter_map(|action| self.cleanup_text(action)).collect();
-        let steps = self.steps.iter().map(|step| self.preview_step(step, scripts)).collect();
-        Preview { tool: self.tool().name.to_string(), steps, cleanup }
+        let plan = self.with_secrets(&Masked).unwrap_or(Cow::Borrowed(self));
+        let cleanup = plan.cleanup.iter().filter_map(|action| plan.cleanup_text(action)).collect();
+        let steps = plan.steps.iter().map(|step| plan.preview_step(step, scripts)).collect();
+        Preview { tool: plan.tool().name.to_string(), reach: plan.confinement.lines(), steps, cleanup }
     }
 
     fn preview_step(&self, step: &PlannedStep, scripts: &dyn Scripts) -> StepPreview {
@@ -119,6 +124,17 @@ impl Preview {
             all
         };
         self.steps.iter().flat_map(of_step).chain(self.cleanup.iter().cloned()).collect()
+    }
+
+    /// What everything in it can reach, for whoever must allow it: of the tools that it uses, where that is something else.
+    pub fn reaches(&self) -> Vec<String> {
+        let mut all = self.reach.clone();
+        for nested in self.steps.iter().filter_map(|step| step.nested.as_deref()) {
+            let lines = nested.reaches().into_iter().filter(|line| !self.reach.contains(line));
+            let fresh: Vec<String> = lines.map(|line| format!("`{}` {line}", nested.tool)).collect();
+            all.extend(fresh.into_iter().filter(|line| !all.contains(line)).collect::<Vec<_>>());
+        }
+        all
     }
 
     /// The first refusal in it, nested ones included.

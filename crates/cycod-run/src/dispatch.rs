@@ -10,13 +10,14 @@ use std::{
 use cycod_call::Scripts;
 use cycod_definition::{Cleanup, Produces};
 use cycod_diagnostic::Refusal;
-use cycod_plan::{Plan, PlannedStep};
+use cycod_plan::{Plan, PlannedStep, Secrets};
 use cycod_policy::Approved;
-use cycod_process::{Pool, Session, Stop};
+use cycod_process::{Observer, Pool, Session, Stop};
 
 use crate::{
     Event, Files, Remotes, RunReport, Sink, Status, StepPath, StepReport,
     files::named_in,
+    mask::Secrets as Masker,
     results::Results,
     worker::{CLEANUP_LIMIT, Worker, clean_up, private_directory},
 };
@@ -32,6 +33,8 @@ const QUEUE: usize = 64;
 pub struct Driver<'a> {
     /// Runs the transforms that are JavaScript, for tools that are called on the way.
     pub scripts: &'a (dyn Scripts + Sync),
+    /// Where the values of secrets come from.
+    pub secrets: &'a (dyn Secrets + Sync),
     /// Ends the run from outside.
     pub stop: &'a Stop,
     /// Whether a person sits at our terminal and can answer an interactive tool.
@@ -43,6 +46,8 @@ pub struct Driver<'a> {
     pub keep: Option<u64>,
     /// Shells that are started before they are needed, for a program that makes many runs.
     pub pool: Option<&'a Pool>,
+    /// Who learns what programs touch that are not confined.
+    pub observer: Option<&'a Arc<dyn Observer>>,
 }
 
 /// What a worker tells the dispatcher.
@@ -56,7 +61,10 @@ enum Message {
 /// Nothing that it starts outlives it: processes that steps leave behind are ended before this returns.
 #[expect(clippy::needless_pass_by_value, reason = "an approval is used up by the run it allows")]
 pub fn run(approved: Approved<Plan>, driver: &Driver<'_>, sink: &mut dyn Sink) -> RunReport {
-    let plan = approved.subject();
+    let plan = match approved.subject().with_secrets(driver.secrets) {
+        Ok(plan) => plan,
+        Err(refusal) => return RunReport::refused(refusal, 1),
+    };
     let began = Instant::now();
     let session = match Session::new() {
         Ok(session) => session,
@@ -72,7 +80,7 @@ pub fn run(approved: Approved<Plan>, driver: &Driver<'_>, sink: &mut dyn Sink) -
     for warning in &plan.warnings {
         emit(Event::Warning(warning.clone()));
     }
-    let mut report = drive(plan, driver, &session, None, began, began + plan.timeout, &emit);
+    let mut report = drive(&plan, driver, &session, None, began, began + plan.timeout, &emit);
     report.warnings.splice(0..0, plan.warnings.iter().cloned());
     let left = session.finish();
     if left.processes > 0 {
@@ -152,7 +160,11 @@ pub(crate) fn drive(
     // The cleanup removes them.
     let is_asked_for = parent.is_none() && plan.tool().produces == Produces::Blocks;
     let output = last_run(state.results.0.iter().flatten().map(Arc::as_ref)).map(|last| last.output.as_slice());
-    let files = output.filter(|_| is_asked_for).map(|output| named_in(output, plan)).unwrap_or_default();
+    let mut files = output.filter(|_| is_asked_for).map(|output| named_in(output, plan)).unwrap_or_default();
+    if !files.is_empty() {
+        let secrets = Masker::of(plan);
+        files.values_mut().flatten().for_each(|bytes| *bytes = secrets.mask(std::mem::take(bytes)));
+    }
     warnings.extend(clean(plan, driver, session, began, &state.results));
     for warning in &warnings {
         emit(Event::Warning(warning.clone()));

@@ -14,11 +14,18 @@
 //!
 //! Invariant: this crate prints nothing, prompts nobody and decides no permission.
 
+mod confine;
+mod container;
+mod denied;
 mod dispatch;
 mod event;
 mod files;
+mod gate;
 mod keep;
+mod launch;
 mod mask;
+mod plain;
+mod reach;
 mod remote;
 mod report;
 mod reports;
@@ -26,8 +33,10 @@ mod results;
 mod time;
 mod worker;
 
+pub use container::container_engine;
 pub use dispatch::{Driver, run};
 pub use event::{Event, Ignore, Sink, StepPath};
 pub use files::Files;
+pub use launch::elevator;
 pub use remote::{RemoteCall, RemoteOutcome, Remotes};
 pub use report::{RunReport, Status, StepReport};

@@ -1,7 +1,9 @@
 use std::borrow::Cow;
 
-use aho_corasick::{AhoCorasick, MatchKind};
-use cycod_plan::spellings;
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use cycod_diagnostic::Refusal;
+use cycod_plan::{Plan, spellings};
+use serde_json::Value;
 
 /// What stands in the place of a secret.
 const MASK: &[u8] = b"****";
@@ -18,9 +20,39 @@ impl Secrets {
         patterns.dedup();
         let longest = patterns.iter().map(String::len).max().unwrap_or(0);
         let automaton = (!patterns.is_empty())
-            .then(|| AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok())
+            .then(|| {
+                // It is made for every attempt: what is quickly made beats what is quickly searched.
+                let builder = &mut AhoCorasick::builder();
+                builder.match_kind(MatchKind::LeftmostLongest).kind(Some(AhoCorasickKind::ContiguousNFA));
+                builder.build(&patterns).ok()
+            })
             .flatten();
         Self(automaton, longest)
+    }
+
+    /// The secrets of a call.
+    pub(crate) fn of(plan: &Plan) -> Self {
+        Self::new(plan.call.secrets().iter().map(String::as_str))
+    }
+
+    /// Masks every text in a value.
+    pub(crate) fn mask_json(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.mask_text(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_json(item)),
+            Value::Object(entries) => entries.values_mut().for_each(|value| self.mask_json(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Masks what is said of why something was not done: it may quote a path or an argument.
+    pub(crate) fn mask_refusal(&self, refusal: Refusal) -> Refusal {
+        Refusal {
+            place: refusal.place.map(|place| self.mask_text(&place)),
+            why: self.mask_text(&refusal.why),
+            attempt: refusal.attempt.map(|attempt| self.mask_text(&attempt)),
+            ..refusal
+        }
     }
 
     /// Masks a whole text.

@@ -1,10 +1,9 @@
 use std::{
     borrow::Cow,
     cell::Cell,
-    ffi::OsStr,
     fs,
     io::Write,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
@@ -12,18 +11,19 @@ use std::{
 use cycod_call::Scripts;
 use cycod_definition::{Body, Cleanup, CommandText, OutputMode, RemoteTool, Step, StreamTarget, ToolUse};
 use cycod_diagnostic::Refusal;
-use cycod_plan::{Argument, Plan, PlannedAction, PlannedStep, Prepared, ScriptFile};
-use cycod_process::{
-    Ended, Ending, Input, Limits, Program, ProgramNotFound, SCRIPT_PATH, Session, Spec, StartError, Stop, Stream,
-    Terminal, find_program,
-};
+use cycod_plan::{Plan, PlannedAction, PlannedStep, Prepared, ScriptFile};
+use cycod_process::{Ended, Ending, Input, Limits, ProgramNotFound, Session, StartError, Stop, Stream, Terminal};
 use cycod_syntax::template::{Reference, StepAttribute};
 
 use crate::{
     Driver, Event, RemoteCall, Status, StepPath, StepReport,
+    confine::{Held, unconfinable},
+    container,
     dispatch::drive,
     keep::Keep,
+    launch::Launch,
     mask::{Secrets, StreamMask},
+    plain,
     reports::{Report, Reports, VARIABLE},
     results::Results,
     time::pause,
@@ -80,8 +80,9 @@ impl Worker<'_> {
                 PlannedAction::Tool(tool_use) => self.call_tool(tool_use, &mut report, emit),
                 PlannedAction::Remote(remote) => self.call_remote(remote, &mut report, emit),
             };
-            report.record(attempt.exit_code, attempt.status, attempt.refusal);
-            if report.status == Status::Ok || attempt.is_final || self.is_over() || report.attempts > retries {
+            let is_final = attempt.is_final;
+            report.record(attempt, self.plan);
+            if report.status == Status::Ok || is_final || self.is_over() || report.attempts > retries {
                 break;
             }
             if let Some(retry) = self.step.retry {
@@ -100,7 +101,7 @@ impl Worker<'_> {
             emit(Event::FallingBack { step: self.path.clone() });
             report.used_fallback = true;
             let attempt = self.attempt(fallback, &mut report, emit);
-            report.record(attempt.exit_code, attempt.status, attempt.refusal);
+            report.record(attempt, self.plan);
         }
         report.end_time = Some(SystemTime::now());
         report
@@ -132,34 +133,57 @@ impl Worker<'_> {
         report.duration = started.elapsed();
         let cut = capture.finish(report, &secrets);
         match outcome {
-            Ok(ended) => self.judge(&ended, cut),
-            Err(refusal) => {
-                Attempt { exit_code: refusal.1, status: Status::Failed, refusal: Some(refusal.0), is_final: false }
+            Ok((ended, launch)) => {
+                let mut attempt = self.judge(&ended, cut);
+                if let Some(held) = &launch.held {
+                    Self::explain(held, &prepared, &mut attempt, report);
+                } else if launch.is_contained() {
+                    attempt.refusal = attempt.refusal.or_else(|| container::failure(attempt.exit_code, &report.error));
+                }
+                attempt
+            }
+            Err(Failure { refusal, exit_code }) => {
+                Attempt { exit_code, status: Status::Failed, refusal: Some(*refusal), is_final: false }
             }
         }
     }
 
-    /// Starts the program and waits for its end. The error carries the exit code that stands for it.
-    fn start(&self, prepared: &Prepared, capture: &mut Capture<'_>) -> Result<Ended, (Refusal, i32)> {
-        write_files(&self.plan.temp_directory, &prepared.files).map_err(|refusal| (refusal, 1))?;
-        let mut program = self.program(prepared)?;
-        let reports = self.reports().map_err(|refusal| (refusal, 1))?;
-        program.env.extend(reports.iter().map(|reports| (VARIABLE.into(), reports.path().into())));
-        let input = self.input(prepared).map_err(|refusal| (refusal, 1))?;
-        let mut spec = Spec::new(program);
-        spec.terminal = if input == Input::Inherit { Terminal::Inherit } else { Terminal::Detached };
-        spec.input = input;
-        spec.script = prepared.script.as_ref().map(|script| Arc::from(script.as_bytes()));
-        spec.limits = Limits { memory: self.plan.tool().resources.max_memory, ..Limits::default() };
-        spec.deadline = Some(self.attempt_deadline());
-        let run = |take: &mut dyn FnMut(Stream, &[u8])| {
-            self.session.run_with(self.driver.pool, &spec, self.driver.stop, take)
-        };
+    /// Says which permission a confined program lacked.
+    fn explain(held: &Held, prepared: &Prepared, attempt: &mut Attempt, report: &mut StepReport) {
+        if attempt.status == Status::Ok {
+            let lack = held.refused();
+            report.warnings.extend(lack.map(|lack| format!("{}: {} would allow it", lack.why, lack.permission)));
+            return;
+        }
+        held.tidy();
+        if attempt.refusal.is_none() {
+            attempt.refusal = held.denial(&report.error, &prepared.working_directory);
+        }
+    }
+
+    /// Starts the program and waits for its end.
+    fn start(&self, prepared: &Prepared, capture: &mut Capture<'_>) -> Result<(Ended, Launch), Failure> {
+        let reports = self.reports()?;
+        let channel: Vec<_> = reports.iter().map(|reports| (VARIABLE.into(), reports.path().into())).collect();
+        let mut launch = self.launch(prepared, &channel)?;
+        let input = self.input(prepared)?;
+        if input == Input::Inherit {
+            launch.spec.terminal = Terminal::Inherit;
+        }
+        launch.spec.input = input;
+        launch.spec.deadline = Some(self.attempt_deadline());
+        capture.open(launch.held.as_ref())?;
+        let spec = &launch.spec;
+        let run =
+            |take: &mut dyn FnMut(Stream, &[u8])| self.session.run_with(self.driver.pool, spec, self.driver.stop, take);
         let ended = match &reports {
             None => run(&mut |stream, bytes| capture.take(stream, bytes)),
             Some(reports) => self.follow(reports, prepared, capture, run)?,
         };
-        ended.map_err(|error| not_started(&error))
+        if !matches!(&ended, Ok(ended) if matches!(ended.ending, Ending::Exited(_))) {
+            launch.clear(self.session);
+        }
+        Ok((ended.map_err(|error| not_started(&error))?, launch))
     }
 
     /// The most bytes of each stream to hold below the step's own limit: no fewer than others may ask for.
@@ -207,13 +231,13 @@ impl Worker<'_> {
         prepared: &Prepared,
         capture: &mut Capture<'_>,
         run: impl FnOnce(&mut dyn FnMut(Stream, &[u8])) -> T + Send,
-    ) -> Result<T, (Refusal, i32)> {
+    ) -> Result<T, Failure> {
         let secrets = Secrets::new(prepared.secrets.iter().map(String::as_str));
         let emit = capture.emit;
         let mut report = |report: Report| emit(report.event(self.path.clone(), &secrets));
         let followed = reports.follow(run, &mut |stream, bytes| capture.take(stream, bytes), &mut report);
         let (ended, wrong) = followed.map_err(|error| {
-            (Refusal::new("not-started", format!("cannot listen to what `{}` reports: {error}", self.path)), 1)
+            Refusal::new("not-started", format!("cannot listen to what `{}` reports: {error}", self.path))
         })?;
         if let Some(why) = wrong {
             capture.failure.get_or_insert(format!("`{}` reports in a line that {why}", self.path));
@@ -229,25 +253,6 @@ impl Worker<'_> {
     fn attempt_limit(&self) -> Option<Duration> {
         let interactive = self.plan.tool().interactive.as_ref().and_then(|interactive| interactive.timeout);
         self.step.timeout.into_iter().chain(interactive).min()
-    }
-
-    fn program(&self, prepared: &Prepared) -> Result<Program, (Refusal, i32)> {
-        let mut words = prepared.arguments.iter().map(|argument| match argument {
-            Argument::Text(text) => text.clone(),
-            Argument::Script => SCRIPT_PATH.into(),
-        });
-        let name = words.next().unwrap_or_default();
-        let search = prepared.environment.iter().find(|(variable, _)| variable == "PATH");
-        let search = search.map_or_else(|| OsStr::new("/usr/local/bin:/usr/bin:/bin"), |(_, value)| value.as_os_str());
-        let path = find_program(&name, search, &prepared.working_directory).map_err(|error| not_found(&error))?;
-        let arg0 = (path.as_os_str() != name).then_some(name);
-        Ok(Program {
-            path,
-            arg0,
-            args: words.collect(),
-            env: prepared.environment.clone(),
-            cwd: prepared.working_directory.clone(),
-        })
     }
 
     /// What the program reads. An interactive tool reads from the person, or gets its one default answer.
@@ -347,13 +352,17 @@ impl Worker<'_> {
         let arguments: Vec<_> = given.collect();
         let call =
             RemoteCall { tool, arguments: &arguments, stop: self.driver.stop, deadline: self.attempt_deadline() };
+        let secrets = Secrets::of(self.plan);
         let started = Instant::now();
         let answer = remotes.call(&call, &mut |line| {
-            emit(Event::Log { step: self.path.clone(), level: "info".to_owned(), message: line.to_owned() });
+            emit(Event::Log { step: self.path.clone(), level: "info".to_owned(), message: secrets.mask_text(line) });
         });
         report.duration = started.elapsed();
         match answer {
-            Ok(answer) => {
+            Ok(mut answer) => {
+                report.raw_output.clone_from(&answer.output);
+                answer.output = secrets.mask(answer.output);
+                answer.blocks.iter_mut().chain(&mut answer.structured).for_each(|value| secrets.mask_json(value));
                 let (exit_code, status) = if answer.is_error { (1, Status::Failed) } else { (0, Status::Ok) };
                 emit(Event::Output {
                     step: self.path.clone(),
@@ -362,7 +371,6 @@ impl Worker<'_> {
                     live: false,
                 });
                 report.output.clone_from(&answer.output);
-                report.raw_output.clone_from(&answer.output);
                 report.answer = Some(Box::new(answer));
                 Attempt { exit_code, status, refusal: None, is_final: false }
             }
@@ -388,6 +396,10 @@ impl Worker<'_> {
         if let Some(demand) = plan.unmet.first() {
             return Attempt::refused(Refusal::new("confinement-unavailable", demand.clone()).place(&tool_use.tool));
         }
+        let plan = match plan.with_secrets(self.driver.secrets) {
+            Ok(plan) => plan,
+            Err(refusal) => return Attempt::refused(refusal),
+        };
         emit(Event::StepStarted {
             step: self.path.clone(),
             attempt: report.attempts,
@@ -419,10 +431,10 @@ impl Worker<'_> {
 }
 
 impl StepReport {
-    fn record(&mut self, exit_code: i32, status: Status, refusal: Option<Refusal>) {
-        self.exit_code = exit_code;
-        self.status = status;
-        self.refusal = refusal;
+    fn record(&mut self, attempt: Attempt, plan: &Plan) {
+        self.exit_code = attempt.exit_code;
+        self.status = attempt.status;
+        self.refusal = attempt.refusal.map(|refusal| Secrets::of(plan).mask_refusal(refusal));
     }
 }
 
@@ -434,6 +446,8 @@ struct Capture<'a> {
     masks: [StreamMask; 2],
     live: bool,
     file: Option<fs::File>,
+    /// Where that file is.
+    path: Option<PathBuf>,
     failure: Option<String>,
     step: StepPath,
     emit: &'a dyn Fn(Event<'_>),
@@ -444,18 +458,11 @@ impl<'a> Capture<'a> {
         let output = &worker.step.output;
         let most = worker.keep().unwrap_or(u64::MAX);
         let is_stream = output.mode == OutputMode::Stream;
-        let file = match &output.stream_callback {
+        let path = match &output.stream_callback {
             StreamTarget::File(template) if is_stream => {
-                let path = worker
-                    .plan
-                    .path(template, &worker.results)
-                    .map_err(|error| Refusal::new(error.code(), error.to_string()))?;
-                let path = worker.plan.working_directory.join(path);
-                let file = fs::File::create(&path).map_err(|error| {
-                    Refusal::new("stream-file", format!("cannot write `{}`: {error}", path.display()))
-                        .place(path.display().to_string())
-                })?;
-                Some(file)
+                let path = worker.plan.path(template, &worker.results);
+                let path = path.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+                Some(worker.plan.working_directory.join(path))
             }
             _ => None,
         };
@@ -464,12 +471,28 @@ impl<'a> Capture<'a> {
             kept: [keep(), keep()],
             is_raw: worker.plan.is_workflow || worker.path.depth() > 0,
             masks: [StreamMask::new(secrets.clone()), StreamMask::new(secrets.clone())],
-            live: is_stream && file.is_none(),
-            file,
+            live: is_stream && path.is_none(),
+            file: None,
+            path,
             failure: None,
             step: worker.path.clone(),
             emit,
         })
+    }
+
+    /// Makes the file that what is said goes to, if there is one.
+    fn open(&mut self, held: Option<&Held>) -> Result<(), Refusal> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let file = match held {
+            Some(held) => plain::create(&held.may_write(path)?),
+            None => fs::File::create(path),
+        };
+        let refuse = |error| {
+            Refusal::new("stream-file", format!("cannot write `{}`: {error}", path.display()))
+                .place(path.display().to_string())
+        };
+        self.file = Some(file.map_err(refuse)?);
+        Ok(())
     }
 
     fn take(&mut self, stream: Stream, bytes: &[u8]) {
@@ -517,7 +540,7 @@ impl<'a> Capture<'a> {
 }
 
 /// Writes the files a program expects, in the run's own directory, readable by nobody else.
-fn write_files(directory: &Path, files: &[ScriptFile]) -> Result<(), Refusal> {
+pub(crate) fn write_files(directory: &Path, files: &[ScriptFile]) -> Result<(), Refusal> {
     let failed = |path: &Path, error: &std::io::Error| {
         Refusal::new("temp-directory", format!("cannot write `{}`: {error}", path.display()))
     };
@@ -549,36 +572,48 @@ fn private_file(path: &Path) -> std::io::Result<fs::File> {
     options.open(path)
 }
 
-fn not_found(error: &ProgramNotFound) -> (Refusal, i32) {
-    match error {
-        ProgramNotFound::Missing { name } => {
-            let name = name.display();
-            (
-                Refusal::new("program-missing", format!("`{name}` is not installed, or not on the PATH"))
-                    .place(name.to_string())
-                    .attempt(format!("install `{name}`")),
-                127,
-            )
-        }
-        ProgramNotFound::NotExecutable { path } => {
-            let path = path.display();
-            (
-                Refusal::new("program-missing", format!("`{path}` is not executable"))
-                    .place(path.to_string())
-                    .attempt(format!("chmod +x {path}")),
-                126,
-            )
-        }
+/// Why a program did not start, and the exit code that stands for it.
+pub(crate) struct Failure {
+    pub(crate) refusal: Box<Refusal>,
+    pub(crate) exit_code: i32,
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self { refusal: Box::new(refusal), exit_code: 1 }
     }
 }
 
-fn not_started(error: &StartError) -> (Refusal, i32) {
+pub(crate) fn not_found(error: &ProgramNotFound) -> Failure {
+    let (refusal, exit_code) = match error {
+        ProgramNotFound::Missing { name } => {
+            let name = name.display();
+            let refusal = Refusal::new("program-missing", format!("`{name}` is not installed, or not on the PATH"))
+                .place(name.to_string())
+                .attempt(format!("install `{name}`"));
+            (refusal, 127)
+        }
+        ProgramNotFound::NotExecutable { path } => {
+            let path = path.display();
+            let refusal = Refusal::new("program-missing", format!("`{path}` is not executable"))
+                .place(path.to_string())
+                .attempt(format!("chmod +x {path}"));
+            (refusal, 126)
+        }
+    };
+    Failure { refusal: Box::new(refusal), exit_code }
+}
+
+fn not_started(error: &StartError) -> Failure {
+    if let Some(refusal) = unconfinable(error) {
+        return refusal.into();
+    }
     let why = match std::error::Error::source(error) {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
     };
-    let code = if error.is_program_missing() { 127 } else { 126 };
-    (Refusal::new("not-started", why), code)
+    let exit_code = if error.is_program_missing() { 127 } else { 126 };
+    Failure { refusal: Box::new(Refusal::new("not-started", why)), exit_code }
 }
 
 /// How long a run's cleanup may take.
@@ -592,18 +627,16 @@ pub(crate) fn clean_up(worker: &Worker<'_>, command: &CommandText, stop: &Stop) 
     };
     let secrets = Secrets::new(prepared.secrets.iter().map(String::as_str));
     let shown = secrets.mask_text(&prepared.shown);
-    let program = match write_files(&worker.plan.temp_directory, &prepared.files)
-        .map_err(|refusal| (refusal, 1))
-        .and_then(|()| worker.program(&prepared))
-    {
-        Ok(program) => program,
-        Err((refusal, _)) => return Some(format!("cleanup `{shown}` did not start: {}", refusal.why)),
+    let mut launch = match worker.launch(&prepared, &[]) {
+        Ok(launch) => launch,
+        Err(failure) => return Some(format!("cleanup `{shown}` did not start: {}", failure.refusal.why)),
     };
-    let mut spec = Spec::new(program);
-    spec.script = prepared.script.as_ref().map(|script| Arc::from(script.as_bytes()));
-    spec.deadline = Some(worker.deadline);
+    launch.spec.limits = Limits::default();
+    launch.spec.deadline = Some(worker.deadline);
     let mut said = Keep::new(4096);
-    match worker.session.run(&spec, stop, &mut |_, bytes| said.push(bytes)) {
+    let ended = worker.session.run(&launch.spec, stop, &mut |_, bytes| said.push(bytes));
+    launch.clear(worker.session);
+    match ended {
         Ok(ended) if ended.is_success() => None,
         Ok(ended) => {
             let said = secrets.mask_text(String::from_utf8_lossy(&said.into_bytes()).trim());
@@ -613,6 +646,6 @@ pub(crate) fn clean_up(worker: &Worker<'_>, command: &CommandText, stop: &Stop) 
                 _ => format!("cleanup `{shown}` was ended{said}"),
             })
         }
-        Err(error) => Some(format!("cleanup `{shown}` did not start: {}", not_started(&error).0.why)),
+        Err(error) => Some(format!("cleanup `{shown}` did not start: {}", not_started(&error).refusal.why)),
     }
 }

@@ -309,7 +309,7 @@ fn host() -> Arc<Host> {
         temp: PathBuf::from("/tmp"),
         environment: BTreeMap::new(),
         now: SystemTime::UNIX_EPOCH,
-        offered: std::collections::BTreeSet::new(),
+        offered: cycod_definition::Offered::nothing(),
     })
 }
 

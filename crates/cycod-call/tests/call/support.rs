@@ -41,7 +41,7 @@ pub(crate) fn host(platform: Platform) -> Arc<Host> {
             .into_iter()
             .collect::<BTreeMap<_, _>>(),
         now: SystemTime::UNIX_EPOCH + Duration::from_millis(1_709_164_799_999),
-        offered: std::collections::BTreeSet::new(),
+        offered: cycod_definition::Offered::nothing(),
     })
 }
 

@@ -1,0 +1,328 @@
+//! What the programs of a plan are held to, as far as it can be told without looking at the machine.
+
+use std::{
+    fmt,
+    path::{Component, Path, PathBuf},
+};
+
+use cycod_call::{Call, NoSteps};
+use cycod_definition::{Access, Isolation, Permission, Privilege, Tool};
+use cycod_diagnostic::Refusal;
+
+use crate::plan::{resolve_directory, resolve_path};
+
+/// What the programs of a plan are held to.
+///
+/// A tool that declares permissions reaches those, the system read-only and a temporary directory of its own. What it
+/// calls is held to its permissions and to their own, so each adds a layer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Confinement {
+    /// With whose rights.
+    pub privilege: Privilege,
+    /// What may be reached: everything that each of these allows; with none, what the user may.
+    pub layers: Vec<Vec<Reach>>,
+    /// The container to run in.
+    pub container: Option<ContainerPlan>,
+}
+
+/// One thing that may be reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// The kind.
+    pub access: Access,
+    /// What.
+    pub target: Target,
+}
+
+/// What is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A directory with all below it, or a file: an absolute path.
+    Path(PathBuf),
+    /// `host[:port]` or `*`.
+    Host(String),
+}
+
+/// A container to run in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContainerPlan {
+    /// Its image; without one, the programs of this machine in a root of their own.
+    pub image: Option<String>,
+    /// What it sees of the network.
+    pub network: ContainerNetwork,
+    /// What of this machine it sees.
+    pub mounts: Vec<Mount>,
+}
+
+/// What a container sees of the network.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ContainerNetwork {
+    /// Nothing.
+    #[default]
+    None,
+    /// What this machine sees.
+    Host,
+    /// A network that the container engine knows by this name.
+    Named(String),
+}
+
+/// A directory or file of this machine that a container sees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// Where it is here.
+    pub source: PathBuf,
+    /// Where it is there.
+    pub target: PathBuf,
+    /// Whether it may be changed there.
+    pub is_writable: bool,
+}
+
+impl Confinement {
+    /// What `call` asks to be held to by itself.
+    pub(crate) fn of(call: &Call, working_directory: &Path) -> Result<Self, Refusal> {
+        let security = &call.tool.security;
+        let reach = |permission: &Permission| {
+            let target = match permission.access {
+                Access::NetworkExternal | Access::NetworkLoopback => {
+                    let host = call.text(&permission.target, &NoSteps).map_err(|error| refused(permission, error))?;
+                    Target::Host(host.trim().to_ascii_lowercase())
+                }
+                _ => Target::Path(path(call, permission, working_directory)?),
+            };
+            Ok(Reach { access: permission.access, target })
+        };
+        let layer = security.permissions.iter().map(reach).collect::<Result<Vec<_>, Refusal>>()?;
+        let container = (security.isolation == Isolation::Container).then(|| container(call, working_directory));
+        Ok(Self {
+            privilege: security.privilege,
+            layers: if layer.is_empty() { Vec::new() } else { vec![layer] },
+            container: container.transpose()?,
+        })
+    }
+
+    /// Holds it to what `outer` is held to as well.
+    pub(crate) fn within(mut self, outer: &Self, tool: &Tool) -> Result<Self, Refusal> {
+        let conflict = |what: &str| {
+            Err(Refusal::new("confinement-unavailable", format!("`{}` {what}", tool.name))
+                .place(&*tool.name.to_string()))
+        };
+        if self.privilege == Privilege::Elevated && (outer.is_confined()) {
+            return conflict("needs elevated rights, and is used by a tool that is confined");
+        }
+        if outer.privilege == Privilege::Reduced {
+            self.privilege = Privilege::Reduced;
+        }
+        self.container = match (self.container, &outer.container) {
+            (Some(own), Some(outer)) if own != *outer => {
+                return conflict("asks for another container than the tool that uses it");
+            }
+            (own, outer) => own.or_else(|| outer.clone()),
+        };
+        self.layers.splice(0..0, outer.layers.iter().cloned());
+        Ok(self)
+    }
+
+    /// Whether its programs are held to anything that the user is not.
+    pub fn is_confined(&self) -> bool {
+        self.privilege == Privilege::Reduced || !self.layers.is_empty() || self.container.is_some()
+    }
+
+    /// What can be reached, a line each, for whoever decides.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        match self.privilege {
+            Privilege::Elevated => lines.push("runs with the rights of the administrator".to_owned()),
+            Privilege::Reduced => {
+                lines.push("gains no rights, and writes to the workspace and temporary files only".to_owned());
+            }
+            Privilege::SameAsUser if !self.is_confined() => {
+                lines.push("reaches everything that you can reach".to_owned());
+            }
+            Privilege::SameAsUser => {}
+        }
+        for (depth, layer) in self.layers.iter().enumerate() {
+            let within = if depth > 0 { "of that " } else { "" };
+            lines.extend(layer.iter().map(|reach| format!("{within}{reach}")));
+        }
+        if let Some(container) = &self.container {
+            lines.push(match &container.image {
+                Some(image) => format!("runs in a container of the image {image}"),
+                None => "runs in a root of its own, with the programs of this machine".to_owned(),
+            });
+            lines.push(match &container.network {
+                ContainerNetwork::None => "network: none".to_owned(),
+                ContainerNetwork::Host => "network: this machine's".to_owned(),
+                ContainerNetwork::Named(name) => format!("network: {name}"),
+            });
+            lines.extend(container.mounts.iter().map(|mount| {
+                let verb = if mount.is_writable { "changes" } else { "reads" };
+                format!("{verb} {} as {}", mount.source.display(), mount.target.display())
+            }));
+        } else if !self.layers.is_empty() && !self.layers.iter().flatten().any(Reach::is_network) {
+            lines.push("network: none".to_owned());
+        }
+        lines
+    }
+}
+
+impl Reach {
+    /// Whether it is about the network.
+    pub fn is_network(&self) -> bool {
+        matches!(self.access, Access::NetworkExternal | Access::NetworkLoopback)
+    }
+
+    /// The permission that allows this, as it stands in a file.
+    pub fn permission(&self) -> String {
+        let kind = match self.access {
+            Access::FilesystemRead => "filesystem:read",
+            Access::FilesystemWrite => "filesystem:write",
+            Access::FilesystemExecute => "filesystem:execute",
+            Access::NetworkExternal => "network:external",
+            Access::NetworkLoopback => "network:loopback",
+        };
+        match &self.target {
+            Target::Path(path) => format!("{kind}:{}", path.display()),
+            Target::Host(host) => format!("{kind}:{host}"),
+        }
+    }
+}
+
+impl fmt::Display for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = match self.access {
+            Access::FilesystemRead => "reads",
+            Access::FilesystemWrite => "reads and changes",
+            Access::FilesystemExecute => "reads and executes",
+            Access::NetworkExternal => "connects to",
+            Access::NetworkLoopback => "connects to this machine's",
+        };
+        match &self.target {
+            Target::Path(path) => write!(f, "{verb} {}", path.display()),
+            Target::Host(host) if host == "*" => match self.access {
+                Access::NetworkLoopback => write!(f, "{verb} services, any of them"),
+                _ => write!(f, "{verb} any host outside"),
+            },
+            Target::Host(host) => write!(f, "{verb} {host}"),
+        }
+    }
+}
+
+fn refused(permission: &Permission, error: impl fmt::Display) -> Refusal {
+    Refusal::new("unknown-permission", format!("`{}` cannot be resolved: {error}", permission.source))
+        .place("required-permissions")
+}
+
+/// The path that a permission names, from the tool's working directory.
+fn path(call: &Call, permission: &Permission, working_directory: &Path) -> Result<PathBuf, Refusal> {
+    let text = resolve_path(call, &permission.target, &NoSteps).map_err(|error| refused(permission, error))?;
+    // Everything below a directory is meant with it.
+    let text = text.strip_suffix("/**").or_else(|| text.strip_suffix("/*")).unwrap_or(&text);
+    let text = if text.is_empty() { "/" } else { text };
+    if text.contains(['*', '?', '[']) {
+        let why = format!("`{}` holds a pattern, and a permission names a directory or a file", permission.source);
+        return Err(Refusal::new("unknown-permission", why)
+            .place("required-permissions")
+            .attempt("name the directory that holds them"));
+    }
+    Ok(lexical(&from(call, text, working_directory)))
+}
+
+/// A path as it is written: `~/` from the home, a relative one from the working directory.
+fn from(call: &Call, text: &str, working_directory: &Path) -> PathBuf {
+    match text.strip_prefix("~/") {
+        Some(below_home) => call.host.home.join(below_home),
+        None if text == "~" => call.host.home.clone(),
+        None => working_directory.join(text),
+    }
+}
+
+/// The same path without `.` and `..`. What symbolic links make of it is for the machine to say.
+fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            component => plain.push(component),
+        }
+    }
+    plain
+}
+
+fn container(call: &Call, working_directory: &Path) -> Result<ContainerPlan, Refusal> {
+    let asked = call.tool.security.container.clone().unwrap_or_default();
+    let refuse =
+        |why: String, attempt: &str| Refusal::new("unknown-container", why).place("container").attempt(attempt);
+    let is_name = |text: &str| {
+        text.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+    };
+    let network = match asked.network.as_deref() {
+        None | Some("none") => ContainerNetwork::None,
+        Some("host") => ContainerNetwork::Host,
+        Some(name) if is_name(name) && asked.image.is_some() => ContainerNetwork::Named(name.to_owned()),
+        Some(name) => {
+            let why = format!(
+                "`{name}` is no network of a container{}",
+                if asked.image.is_some() { "" } else { " without an image" }
+            );
+            return Err(refuse(why, "use `none` or `host`"));
+        }
+    };
+    if let Some(image) = &asked.image
+        && (image.starts_with('-') || image.is_empty() || image.contains(|c: char| c.is_whitespace() || c.is_control()))
+    {
+        return Err(refuse(format!("`{image}` is no image"), "write NAME[:TAG]"));
+    }
+    let mount = |text: &String| {
+        let wrong =
+            || refuse(format!("`{text}` is no mount"), "write SOURCE:TARGET or SOURCE:TARGET:ro, the target absolute");
+        let mut parts = text.split(':');
+        let (source, target, mode, rest) = (parts.next(), parts.next(), parts.next(), parts.next());
+        let is_writable = match (mode, rest) {
+            (None | Some("rw"), None) => true,
+            (Some("ro"), None) => false,
+            _ => return Err(wrong()),
+        };
+        let source = source.filter(|source| !source.is_empty()).ok_or_else(wrong)?;
+        let source = lexical(&from(call, source, working_directory));
+        let target = target.map_or_else(|| source.clone(), |target| lexical(Path::new(target)));
+        if !target.is_absolute()
+            || target.parent().is_none()
+            || [&source, &target].iter().any(|path| path.to_string_lossy().contains([',', ':']))
+        {
+            return Err(wrong());
+        }
+        Ok(Mount { source, target, is_writable })
+    };
+    Ok(ContainerPlan { image: asked.image, network, mounts: asked.mounts.iter().map(mount).collect::<Result<_, _>>()? })
+}
+
+/// Resolves the directory in which a plan's commands run.
+pub(crate) fn working_directory(call: &Call) -> Result<PathBuf, Refusal> {
+    resolve_directory(call, call.tool.file_paths.working_directory.as_ref(), &NoSteps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_plain() {
+        let check = |path: &str, expect: &str| assert_eq!(lexical(Path::new(path)), Path::new(expect));
+        check("/a/./b/../c", "/a/c");
+        check("/../..", "/");
+        check("/a/b/", "/a/b");
+    }
+
+    #[test]
+    fn what_is_used_is_held_to_both() {
+        let reach = |path: &str| Reach { access: Access::FilesystemRead, target: Target::Path(path.into()) };
+        let outer = Confinement { layers: vec![vec![reach("/a")]], ..Confinement::default() };
+        assert!(outer.is_confined() && !Confinement::default().is_confined());
+        assert_eq!(outer.lines(), ["reads /a", "network: none"]);
+        assert_eq!(Confinement::default().lines(), ["reaches everything that you can reach"]);
+    }
+}

@@ -1,0 +1,294 @@
+//! From what a plan may reach to the terms under which one of its programs starts.
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use cycod_definition::{Host, Privilege};
+use cycod_diagnostic::Refusal;
+use cycod_plan::{ContainerNetwork, ContainerPlan, Plan, Swap};
+use cycod_process::{Access, Confinement, Mount, Network, Root, StartError};
+
+use crate::{
+    denied::{Lack, lack, lack_of_network},
+    gate::Gateway,
+    reach::{Allowed, Place, Rights, stays},
+};
+
+/// What a program in a root of its own sees of the system; it may execute all of it.
+const SYSTEM: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc"];
+
+/// How many processes a confined program may have. The kernel does not count those of root, and a control group costs more
+/// than the rest of a start.
+const PROCESSES: u32 = 1024;
+
+/// How many bytes it may keep in `/tmp`.
+const TEMPORARY: u64 = 1 << 30;
+
+/// The terms of one program that is held to something.
+pub(crate) struct Held {
+    pub(crate) terms: Arc<Confinement>,
+    /// Variables by which it finds what it may reach.
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    allowed: Option<Allowed>,
+    gateway: Option<Arc<Gateway>>,
+    /// Where it may look, beside the system.
+    places: Vec<Place>,
+    root: Root,
+    /// Whose terms they are.
+    tool: String,
+}
+
+/// What a plan adds to its permissions for one program.
+pub(crate) struct Around<'a> {
+    /// Where it starts.
+    pub(crate) directory: &'a Path,
+    /// The run's temporary directory, if it is there.
+    pub(crate) temp: Option<&'a Path>,
+    /// The secrets that it does not hold itself.
+    pub(crate) swaps: &'a [Swap],
+}
+
+impl Held {
+    /// The terms of a program of this plan; nothing when it is held to nothing, or runs in a container of an image.
+    pub(crate) fn to(plan: &Plan, around: &Around<'_>) -> Result<Option<Self>, Refusal> {
+        let confinement = &plan.confinement;
+        let container = confinement.container.as_ref();
+        if !confinement.is_confined() || container.is_some_and(|container| container.image.is_some()) {
+            return Ok(None);
+        }
+        let host = plan.host();
+        let allowed = Allowed::by(confinement, host)?;
+        let root = if allowed.is_none() && container.is_none() { Root::ReadOnly } else { Root::Minimal };
+        let mut places: Vec<Place> = allowed.iter().flat_map(|allowed| allowed.places.clone()).collect();
+        if let Some(container) = container {
+            places.extend(mounted(container, allowed.as_ref(), host)?);
+        }
+        let own = Rights { write: true, execute: true };
+        if confinement.privilege == Privilege::Reduced && root == Root::ReadOnly {
+            let workspace = &host.workspace;
+            places.push(Place { name: workspace.clone(), path: existing(workspace)?, rights: own });
+        }
+        if let Some(temp) = around.temp {
+            places.push(Place { name: temp.to_owned(), path: existing(temp)?, rights: own });
+        }
+        let gateway = match (&allowed, container) {
+            (Some(allowed), _) if around.swaps.is_empty() && (allowed.hosts.is_empty() || allowed.every_host()) => None,
+            (Some(allowed), _) => Some(Arc::new(Gateway::to(&allowed.hosts, around.swaps, &plan.temp_directory)?)),
+            (None, _) => None,
+        };
+        let network = match (&gateway, &allowed, container) {
+            (Some(gateway), ..) => Network::Through(Arc::clone(gateway) as _),
+            (None, Some(allowed), _) if allowed.every_host() => Network::Host,
+            (None, None, Some(container)) if container.network == ContainerNetwork::Host => Network::Host,
+            (None, None, None) => Network::Host,
+            _ => Network::None,
+        };
+        let mut environment = gateway.as_ref().map(|gateway| gateway.environment()).unwrap_or_default();
+        if root == Root::Minimal {
+            environment.push(("TMPDIR".into(), "/tmp".into()));
+        }
+        let terms = Confinement {
+            mounts: places.iter().flat_map(mounts).collect(),
+            directories: vec![around.directory.to_owned(), host.home.clone()],
+            temp_bytes: TEMPORARY,
+            network,
+            processes: (!is_root()).then_some(PROCESSES),
+            ..Confinement::new(root)
+        };
+        Ok(Some(Self {
+            terms: Arc::new(terms),
+            environment,
+            allowed,
+            gateway,
+            places,
+            root,
+            tool: plan.tool().name.to_string(),
+        }))
+    }
+
+    /// The directories of a search path in which it sees anything.
+    pub(crate) fn search(&self, path: &OsStr) -> OsString {
+        let seen = |directory: &PathBuf| directory.canonicalize().is_ok_and(|path| self.rights(&path).is_some());
+        std::env::join_paths(std::env::split_paths(path).filter(seen)).unwrap_or_default()
+    }
+
+    /// What it may do with a path whose links were followed.
+    pub(crate) fn rights(&self, path: &Path) -> Option<Rights> {
+        let places = self.places.iter().filter(|place| path.starts_with(&place.path)).map(|place| place.rights);
+        let is_system = self.root == Root::ReadOnly || SYSTEM.iter().any(|system| path.starts_with(system));
+        let system = is_system.then_some(Rights { write: false, execute: true });
+        places.chain(system).reduce(Rights::or)
+    }
+
+    /// The refusal of a program that is there and that it cannot see.
+    pub(crate) fn hidden_program(&self, path: &Path) -> Refusal {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        // A program is seldom alone: what it loads lies beside `bin`.
+        let above = real.parent().map(|parent| match parent.file_name() {
+            Some(name) if name == "bin" || name == "shims" => parent.parent().unwrap_or(parent),
+            _ => real.as_path(),
+        });
+        let lack = Lack {
+            permission: format!("filesystem:execute:{}", above.unwrap_or(&real).display()),
+            why: format!("it was to execute `{}`, which it may not", path.display()),
+        };
+        self.refusal(&lack)
+    }
+
+    /// Refuses a program that it may not execute.
+    pub(crate) fn may_execute(&self, path: &Path) -> Result<(), Refusal> {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        match self.rights(&real) {
+            Some(Rights { execute: true, .. }) => Ok(()),
+            _ => Err(self.hidden_program(path)),
+        }
+    }
+
+    /// Where a file is that we write in its place; refused where it must not write itself.
+    pub(crate) fn may_write(&self, path: &Path) -> Result<PathBuf, Refusal> {
+        let real = || match path.canonicalize() {
+            Ok(real) => Some(real),
+            Err(_) => Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?)),
+        };
+        if let Some(real) = real()
+            && self.rights(&real).is_some_and(|rights| rights.write)
+        {
+            return Ok(real);
+        }
+        let lack = Lack {
+            permission: format!("filesystem:write:{}", path.display()),
+            why: format!("its output was to go to `{}`, which it may not change", path.display()),
+        };
+        Err(self.refusal(&lack))
+    }
+
+    /// Which permission a program that failed lacked, as far as can be told from what it said.
+    pub(crate) fn denial(&self, said: &[u8], directory: &Path) -> Option<Refusal> {
+        let said = String::from_utf8_lossy(said);
+        let refused = self.gateway.as_ref().and_then(|gateway| gateway.refused());
+        let network = || (self.terms.network == Network::None).then(|| lack_of_network(&said)).flatten();
+        let lack = refused.or_else(network).or_else(|| lack(&said, directory, &|path| self.rights(path)))?;
+        Some(self.refusal(&lack))
+    }
+
+    /// What the gate refused a program that succeeded nevertheless.
+    pub(crate) fn refused(&self) -> Option<Lack> {
+        self.gateway.as_ref()?.refused()
+    }
+
+    fn refusal(&self, lack: &Lack) -> Refusal {
+        let rule = match (&self.allowed, self.root) {
+            (Some(_), _) => "a tool that declares permissions is confined to them",
+            (None, Root::ReadOnly) => "`execution-privilege: reduced` writes to the workspace and temporary files only",
+            (None, Root::Minimal) => "`isolation: container` sees what it mounts",
+        };
+        let mend = match (&self.allowed, self.root) {
+            (Some(_), _) => {
+                format!("add \"{}\" to `security.required-permissions` of `{}`", lack.permission, self.tool)
+            }
+            (None, Root::ReadOnly) => {
+                "run it in the workspace that holds the file, or leave `execution-privilege: reduced` out".to_owned()
+            }
+            (None, Root::Minimal) => "add it to `security.container.mounts`, or set its `network`".to_owned(),
+        };
+        Refusal::new("permission-missing", lack.why.clone()).rule(rule.to_owned()).attempt(mend)
+    }
+
+    /// Takes away what was made for a program that failed.
+    pub(crate) fn tidy(&self) {
+        if let Some(allowed) = &self.allowed {
+            allowed.tidy();
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+#[cfg(not(unix))]
+fn is_root() -> bool {
+    false
+}
+
+/// What a container mounts, which must not be more than permissions allow.
+pub(crate) fn mounted(
+    container: &ContainerPlan,
+    allowed: Option<&Allowed>,
+    host: &Host,
+) -> Result<Vec<Place>, Refusal> {
+    let place = |mount: &cycod_plan::Mount| {
+        let path = existing(&mount.source)?;
+        stays(&mount.source.display().to_string(), &mount.source, &path, host)?;
+        let rights = Rights { write: mount.is_writable, execute: true };
+        if let Some(allowed) = allowed
+            && allowed.rights(&path).is_none_or(|given| rights.write && !given.write)
+        {
+            let why = format!("the container mounts `{}`, which no permission allows", mount.source.display());
+            return Err(Refusal::new("confinement-unavailable", why).place("mounts"));
+        }
+        Ok(Place { name: mount.target.clone(), path, rights })
+    };
+    container.mounts.iter().map(place).collect()
+}
+
+/// Whether a plan's programs could read a file, which we are to read in their place.
+pub(crate) fn could_read(plan: &Plan, path: &Path) -> bool {
+    let confinement = &plan.confinement;
+    let mounts = confinement.container.iter().flat_map(|container| &container.mounts);
+    let is_mounted = mounts.filter_map(|mount| mount.source.canonicalize().ok()).any(|source| path.starts_with(source));
+    let is_own = plan.temp_directory.canonicalize().is_ok_and(|temp| path.starts_with(temp));
+    is_own
+        || is_mounted
+        || match Allowed::by(confinement, plan.host()) {
+            Ok(Some(allowed)) => allowed.rights(path).is_some(),
+            Ok(None) => confinement.container.is_none(),
+            Err(_) => false,
+        }
+}
+
+/// A place under its own name and under the name by which it is called, with what may be done.
+fn mounts(place: &Place) -> Vec<Mount> {
+    let mut all = Vec::new();
+    let mut targets = vec![&place.name];
+    // What a link leads to is called by both names; what a container mounts is called as it says.
+    if place.path != place.name && place.name.canonicalize().is_ok_and(|path| path == place.path) {
+        targets.push(&place.path);
+    }
+    for target in targets {
+        let mut mount = |access| all.push(Mount { source: place.path.clone(), target: target.clone(), access });
+        match place.rights {
+            Rights { write: false, execute: false } => mount(Access::Read),
+            Rights { write, execute } => {
+                if write {
+                    mount(Access::Write);
+                }
+                if execute {
+                    mount(Access::Execute);
+                }
+            }
+        }
+    }
+    all
+}
+
+fn existing(path: &Path) -> Result<PathBuf, Refusal> {
+    path.canonicalize().map_err(|error| {
+        Refusal::new("permission-target", format!("`{}` cannot be given: {error}", path.display()))
+            .attempt(format!("mkdir -p {}", path.display()))
+    })
+}
+
+/// Why a program could not be confined, when that is why it did not start.
+pub(crate) fn unconfinable(error: &StartError) -> Option<Refusal> {
+    let StartError::Confine { source, .. } = error else { return None };
+    Some(
+        Refusal::new("confinement-unavailable", format!("{error}: {source}"))
+            .rule("a tool never runs with less confinement than it asks for".to_owned())
+            .attempt("`cycod tool why` says what this machine can give"),
+    )
+}

@@ -1,0 +1,228 @@
+//! From a prepared command to the terms under which the system starts it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use cycod_definition::Privilege;
+use cycod_diagnostic::Refusal;
+use cycod_plan::{Argument, Prepared, ScriptFile};
+use cycod_process::{Limits, Program, SCRIPT_PATH, Session, Spec, Stop, Terminal, find_program};
+
+use crate::{
+    confine::{Around, Held, mounted},
+    container::{self, Inside, container_engine},
+    worker::{Failure, Worker, not_found, private_directory, write_files},
+};
+
+/// The search path where the environment has none.
+const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// The programs that give a program the rights of the administrator, in the order in which they are looked for.
+const ELEVATORS: [&str; 3] = ["sudo", "doas", "pkexec"];
+
+/// How long ending a container may take.
+const REMOVAL: Duration = Duration::from_secs(10);
+
+/// A program ready to start.
+pub(crate) struct Launch {
+    pub(crate) spec: Spec,
+    /// What it is held to, if it is.
+    pub(crate) held: Option<Held>,
+    /// Ends its container, if it has one and leaves it behind.
+    removal: Option<Program>,
+}
+
+impl Launch {
+    /// Whether it runs in a container of an image.
+    pub(crate) fn is_contained(&self) -> bool {
+        self.removal.is_some()
+    }
+
+    /// Ends what the end of the program may have left.
+    pub(crate) fn clear(&self, session: &Session) {
+        let Some(removal) = &self.removal else { return };
+        let spec = Spec { deadline: Some(std::time::Instant::now() + REMOVAL), ..Spec::new(removal.clone()) };
+        // One that is gone already is what we want.
+        if let Ok(stop) = Stop::new() {
+            drop(session.run(&spec, &stop, &mut |_, _| {}));
+        }
+    }
+}
+
+impl Worker<'_> {
+    /// Makes everything ready that a prepared command needs, its files too.
+    pub(crate) fn launch(&self, prepared: &Prepared, additions: &[(OsString, OsString)]) -> Result<Launch, Failure> {
+        let host = self.plan.host();
+        let temp = &self.plan.temp_directory;
+        let image = container::image(&self.plan.confinement);
+        let is_elevated = self.plan.confinement.privilege == Privilege::Elevated;
+        let mut files = prepared.files.clone();
+        // Who starts programs for us passes no descriptors on.
+        let script = temp.join(format!("{}.script", self.step.name));
+        let by_file = prepared.script.as_ref().filter(|_| image.is_some() || is_elevated);
+        files.extend(by_file.map(|text| ScriptFile { path: script.clone(), text: text.clone() }));
+        write_files(temp, &files)?;
+        let words = prepared.arguments.iter().map(|argument| match argument {
+            Argument::Text(text) => text.clone(),
+            Argument::Script if by_file.is_some() => script.clone().into(),
+            Argument::Script => SCRIPT_PATH.into(),
+        });
+        let words: Vec<OsString> = words.collect();
+        if !prepared.swaps.is_empty() {
+            // What the program is to trust is put there.
+            private_directory(temp).map_err(|error| {
+                Refusal::new("temp-directory", format!("cannot make `{}`: {error}", temp.display()))
+            })?;
+        }
+        let temp = temp.is_dir().then_some(temp.as_path());
+        let around = Around { directory: &prepared.working_directory, temp, swaps: &prepared.swaps };
+        let held = Held::to(self.plan, &around)?;
+        let mut environment = prepared.environment.clone();
+        let held_to = held.iter().flat_map(|held| &held.environment);
+        for (name, value) in additions.iter().chain(held_to) {
+            environment.retain(|(known, _)| known != name);
+            environment.push((name.clone(), value.clone()));
+        }
+        if held.is_none() && !prepared.swaps.is_empty() {
+            let why = "a secret for certain hosts needs a way to them that we can watch, and here is none";
+            return Err(Refusal::new("confinement-unavailable", why)
+                .place("secrets")
+                .attempt("declare the hosts in `required-permissions`, and leave `image` out")
+                .into());
+        }
+        let mut removal = None;
+        let program = match image {
+            Some((image, container)) => {
+                let engine = container_engine(&host.environment, &host.working_directory)
+                    .map_err(|why| Refusal::new("confinement-unavailable", why).attempt("install podman or docker"))?;
+                let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+                let name = format!("cycod-{}-{}", self.plan.run_id(), self.step.name).replace(|c| !is_plain(c), "_");
+                let allowed = crate::reach::Allowed::by(&self.plan.confinement, host)?;
+                let inside = Inside {
+                    words,
+                    variables: self.own_variables(&environment, additions),
+                    directory: &prepared.working_directory,
+                    mounts: mounted(container, allowed.as_ref(), host)?,
+                    temp,
+                    is_fed: prepared.input.is_some(),
+                    memory: self.plan.tool().resources.max_memory,
+                    name: &name,
+                };
+                let args = container::contained(&engine, image, container, allowed.as_ref(), &inside)?;
+                let program = Program { args, env: environment, ..Program::new(engine, &prepared.working_directory) };
+                removal = Some(container::removal(&program, &name));
+                program
+            }
+            None => {
+                let program = found(words, environment, &prepared.working_directory, held.as_ref())?;
+                if is_elevated { self.elevated(program, additions)? } else { program }
+            }
+        };
+        let mut spec = Spec::new(program);
+        spec.script = prepared.script.as_ref().filter(|_| by_file.is_none()).map(|script| Arc::from(script.as_bytes()));
+        spec.limits = Limits { memory: self.plan.tool().resources.max_memory, ..Limits::default() };
+        spec.observer = self.driver.observer.filter(|_| held.is_none()).cloned();
+        spec.confinement = held.as_ref().map(|held| Arc::clone(&held.terms));
+        if is_elevated && self.driver.is_attended {
+            // Whoever sits there may be asked for a password.
+            spec.terminal = Terminal::Inherit;
+        }
+        Ok(Launch { spec, held, removal })
+    }
+
+    /// The variables that the tool sets: what the caller has is none of a container's, nor of the administrator's.
+    fn own_variables<'e>(
+        &self,
+        environment: &'e [(OsString, OsString)],
+        additions: &[(OsString, OsString)],
+    ) -> Vec<&'e OsStr> {
+        let host = &self.plan.host().environment;
+        let tool = self.plan.tool().environment.variables.iter();
+        let set: BTreeSet<&OsStr> =
+            tool.map(|(name, _)| OsStr::new(name)).chain(additions.iter().map(|(name, _)| name.as_os_str())).collect();
+        let is_own =
+            |(name, value): &&(OsString, OsString)| set.contains(name.as_os_str()) || host.get(name) != Some(value);
+        environment.iter().filter(is_own).map(|(name, _)| name.as_os_str()).collect()
+    }
+
+    /// The same program with the rights of the administrator.
+    fn elevated(&self, program: Program, additions: &[(OsString, OsString)]) -> Result<Program, Refusal> {
+        let host = self.plan.host();
+        let Some(elevator) = elevator(&host.environment, &host.working_directory)
+            .map_err(|why| Refusal::new("confinement-unavailable", why))?
+        else {
+            return Ok(program);
+        };
+        let is_attended = self.driver.is_attended;
+        let own = self.own_variables(&program.env, additions);
+        let mut args: Vec<OsString> = Vec::new();
+        match elevator.file_name().and_then(OsStr::to_str) {
+            Some("sudo") => {
+                args.extend((!is_attended).then(|| "--non-interactive".into()));
+                if !own.is_empty() {
+                    let mut keep = OsString::from("--preserve-env=");
+                    keep.push(own.join(OsStr::new(",")));
+                    args.push(keep);
+                }
+                args.push("--".into());
+            }
+            name if !own.is_empty() => {
+                let why = format!("`{}` passes on no variables, and the tool sets some", name.unwrap_or_default());
+                return Err(Refusal::new("confinement-unavailable", why).attempt("install sudo"));
+            }
+            Some("doas") => {
+                args.extend((!is_attended).then(|| "-n".into()));
+                args.push("--".into());
+            }
+            _ => args.extend((!is_attended).then(|| "--disable-internal-agent".into())),
+        }
+        args.push(program.path.into());
+        args.extend(program.args);
+        Ok(Program { path: elevator, arg0: None, args, env: program.env, cwd: program.cwd })
+    }
+}
+
+/// Finds what gives the rights of the administrator; nothing when we have them.
+///
+/// # Errors
+/// Why there is nothing.
+pub fn elevator(environment: &BTreeMap<OsString, OsString>, directory: &Path) -> Result<Option<PathBuf>, String> {
+    #[cfg(unix)]
+    if rustix::process::geteuid().is_root() {
+        return Ok(None);
+    }
+    let search = environment.get(OsStr::new("PATH")).map_or(OsStr::new(SEARCH), OsString::as_os_str);
+    let find = |name: &&str| find_program(OsStr::new(name), search, directory).ok();
+    ELEVATORS.iter().find_map(find).map(Some).ok_or_else(|| "none of sudo, doas and pkexec is installed".to_owned())
+}
+
+/// The program that a command line means, looked for where it can be seen.
+fn found(
+    words: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+    directory: &Path,
+    held: Option<&Held>,
+) -> Result<Program, Failure> {
+    let mut words = words.into_iter();
+    let name = words.next().unwrap_or_default();
+    let search = environment.iter().find(|(variable, _)| variable == "PATH");
+    let search = search.map_or(OsStr::new(SEARCH), |(_, value)| value.as_os_str());
+    let path = match held {
+        None => find_program(&name, search, directory),
+        Some(held) => find_program(&name, &held.search(search), directory),
+    };
+    let path = path.map_err(|error| match (held, find_program(&name, search, directory)) {
+        (Some(held), Ok(path)) => Failure::from(held.hidden_program(&path)),
+        _ => not_found(&error),
+    })?;
+    if let Some(held) = held {
+        held.may_execute(&path)?;
+    }
+    let arg0 = (path.as_os_str() != name).then_some(name);
+    Ok(Program { path, arg0, args: words.collect(), env: environment, cwd: directory.to_owned() })
+}
