@@ -12,14 +12,14 @@ use cycod_engine::{
 struct Person;
 
 impl Approver for Person {
-    fn answer(&self, request: &Request<'_>) -> Answer {
+    fn answer(&self, request: &Request) -> Answer {
         let mut terminal = io::stderr();
         let asked = writeln!(terminal, "{} wants to run:\n{}\nAllow? [y/N]", request.tool, request.commands.join("\n"));
         let mut line = String::new();
         match asked.and_then(|()| io::stdin().read_line(&mut line)) {
-            Ok(0) | Err(_) => Answer::Unanswered,
+            Ok(0) | Err(_) => Answer::Unanswered(None),
             Ok(_) if line.trim().eq_ignore_ascii_case("y") => Answer::Once,
-            Ok(_) => Answer::No,
+            Ok(_) => Answer::No(None),
         }
     }
 }
@@ -48,7 +48,7 @@ pub(crate) fn call(engine: &Engine, name: &str, arguments: Vec<(String, Value)>)
         Ok(plan) => plan,
         Err(error) => return Ok(refused(error.into_refusal(name))),
     };
-    Ok(match engine.approve(plan, Surface::Model, &Person) {
+    Ok(match engine.approve(plan, Surface::Agent, &Person) {
         Ok(approved) => result_json(&engine.run(approved, &engine.control()?, &mut Log)),
         Err(refusal) => refused(refusal),
     })

@@ -1,4 +1,8 @@
-use cycod_process::Stop;
+use std::sync::Arc;
+
+use cycod_process::{Observer, Stop};
+
+use crate::Caller;
 
 /// How a run is steered from outside.
 #[derive(Clone, Debug)]
@@ -9,4 +13,8 @@ pub struct Control {
     pub is_attended: bool,
     /// The most bytes of each stream of a step that the report holds, for callers that take the bytes from the events.
     pub keep: Option<u64>,
+    /// Who learns what the programs touch. A tool that is confined is not observed: it would have to run unconfined.
+    pub observer: Option<Arc<dyn Observer>>,
+    /// Who asks for the run, for the history; without one, the person at this machine.
+    pub caller: Option<Caller>,
 }

@@ -4,12 +4,13 @@ use cycod_call::{Given, Scripts};
 use cycod_catalog::{Adopted, Catalog, Entry, Opened, Overrides, ScopeFilter, Scopes};
 use cycod_definition::{Host, Tool, Value};
 use cycod_diagnostic::Refusal;
-use cycod_plan::{Library, Plan, PlanError, Preview, Request};
-use cycod_policy::{Approved, Approver, Decision, Grant, Question, Surface, Verdict, decide};
+use cycod_plan::{Confinement, Library, NoSecrets, Plan, PlanError, Preview, Request, Secrets};
+use cycod_policy::{Approved, Approver, Surface, Verdict};
 use cycod_process::{Pool, Stop};
-use cycod_run::{Driver, Remotes, RunReport, Sink, run};
+use cycod_run::{Driver, Event, Remotes, RunReport, Sink, run};
+use cycod_store::{History, RunId};
 
-use crate::{Control, EngineError};
+use crate::{Asker, Control, EngineError, Recording, policy::RulesHere};
 
 /// The tools of one place, and everything that can be done with them.
 #[derive(Debug)]
@@ -17,10 +18,12 @@ pub struct Engine {
     host: Arc<Host>,
     catalog: Catalog,
     pub(crate) scripts: JavaScript,
-    grants: Vec<Grant>,
+    pub(crate) rules: RulesHere,
     remotes: Option<Arc<dyn Remotes>>,
     absent: Vec<(String, Refusal)>,
     pool: Option<Arc<Pool>>,
+    pub(crate) secrets: Arc<dyn Secrets + Send + Sync>,
+    pub(crate) history: Option<Arc<History>>,
 }
 
 /// Transforms written in JavaScript, in an engine that is started when the first is met.
@@ -44,16 +47,13 @@ impl Engine {
             host: Arc::new(host),
             catalog,
             scripts: JavaScript::default(),
-            grants: Vec::new(),
+            rules: RulesHere::default(),
             remotes: None,
             absent: Vec::new(),
             pool: None,
+            secrets: Arc::new(NoSecrets),
+            history: None,
         }
-    }
-
-    /// Allows something beforehand to every model.
-    pub fn grant(&mut self, grants: Vec<Grant>) {
-        self.grants.extend(grants);
     }
 
     /// Adds the tools that other programs offer, and the way to call them.
@@ -70,6 +70,11 @@ impl Engine {
     /// Starts shells ahead, for a program that runs many tools.
     pub fn prepare_shells(&mut self, pool: Arc<Pool>) {
         self.pool = Some(pool);
+    }
+
+    /// Says where the values of secrets come from. Without it they come from the caller's environment alone.
+    pub fn keep_secrets(&mut self, secrets: Arc<dyn Secrets + Send + Sync>) {
+        self.secrets = secrets;
     }
 
     /// The machine and the moment.
@@ -144,7 +149,16 @@ impl Engine {
         timeout: Option<Duration>,
     ) -> Result<Plan, PlanError> {
         let library = Arc::new(self.library(tool)?);
-        Plan::new(Request { tool, arguments, library, host: Arc::clone(host), run_id, timeout, scripts: &self.scripts })
+        Plan::new(Request {
+            tool,
+            arguments,
+            library,
+            host: Arc::clone(host),
+            run_id,
+            timeout,
+            scripts: &self.scripts,
+            within: Confinement::default(),
+        })
     }
 
     /// Shows everything a plan would do.
@@ -157,43 +171,14 @@ impl Engine {
     /// # Errors
     /// A refusal with the rule that decided.
     pub fn approve(&self, plan: Plan, surface: Surface, approver: &dyn Approver) -> Result<Approved<Plan>, Refusal> {
-        let decision = self.decide(&plan, surface);
-        self.approve_by(plan, decision, approver)
-    }
-
-    /// Decides whether a plan may run, and asks nobody.
-    pub fn decide(&self, plan: &Plan, surface: Surface) -> Decision {
-        let tool = plan.tool();
-        decide(&Question {
-            tool: tool.name.as_str(),
-            level: plan.level,
-            privilege: tool.security.privilege,
-            surface,
-            unmet: &plan.unmet,
-            grants: &self.grants,
-        })
-    }
-
-    /// Approves a plan by a decision made for it, asking `approver` where it says so.
-    ///
-    /// # Errors
-    /// A refusal with the rule that decided.
-    pub fn approve_by(
-        &self,
-        plan: Plan,
-        decision: Decision,
-        approver: &dyn Approver,
-    ) -> Result<Approved<Plan>, Refusal> {
-        let definition = Arc::clone(&plan.call.tool);
-        let tool = definition.name.as_str();
-        let commands = if decision.verdict == Verdict::Ask { self.preview(&plan).everything() } else { Vec::new() };
-        let request = cycod_policy::Request {
-            tool,
-            commands: &commands,
-            justification: definition.security.justification.as_deref(),
-            decision: &decision.clone(),
-        };
-        decision.approve(plan, &request, approver)
+        let asker = Asker::from(surface);
+        let decision = self.decide_for(&plan, &asker);
+        if decision.verdict != Verdict::Ask {
+            return self.approve_unasked(plan, decision, &asker);
+        }
+        let request = self.request(&plan, &decision, &asker, None);
+        let answer = approver.answer(&request);
+        self.approve_answered(plan, decision, &request, answer, &asker)
     }
 
     /// A control that nobody holds yet.
@@ -201,31 +186,62 @@ impl Engine {
     /// # Errors
     /// When the system has no descriptors left.
     pub fn control(&self) -> io::Result<Control> {
-        Ok(Control { stop: Stop::new()?, is_attended: false, keep: None })
+        Ok(Control { stop: Stop::new()?, is_attended: false, keep: None, observer: None, caller: None })
     }
 
     /// Runs an approved plan to its end.
     pub fn run(&self, approved: Approved<Plan>, control: &Control, sink: &mut dyn Sink) -> RunReport {
+        let is_workflow = approved.subject().is_workflow;
+        let (mut report, recording) = self.run_recorded(approved, control, sink);
+        if let Some(recording) = recording {
+            recording.end_here(&mut report, is_workflow);
+        }
+        report
+    }
+
+    /// Runs an approved plan to its end, for a caller that keeps what it writes, and tells the history where.
+    pub fn run_recorded(
+        &self,
+        approved: Approved<Plan>,
+        control: &Control,
+        sink: &mut dyn Sink,
+    ) -> (RunReport, Option<Recording>) {
+        let (recording, warning) = match self.record(&approved, &self.caller(control)) {
+            Ok(recorded) => recorded,
+            Err(refusal) => return (RunReport::refused(refusal, 1), None),
+        };
+        if let Some(warning) = &warning {
+            sink.event(&Event::Warning(warning.clone()));
+        }
         let driver = Driver {
             scripts: &self.scripts,
+            secrets: &*self.secrets,
             stop: &control.stop,
             is_attended: control.is_attended,
             remotes: self.remotes.as_deref(),
             keep: control.keep,
+            observer: control.observer.as_ref(),
             pool: self.pool.as_deref(),
         };
-        run(approved, &driver, sink)
+        let mut report = run(approved, &driver, sink);
+        report.warnings.extend(warning);
+        (report, recording)
     }
 }
 
-/// A name for a run that no other run has: time, process and a count.
+/// A name for a run that no other run has: random, or time, process and a count where the system gives no random bytes.
 pub(crate) fn run_id() -> String {
     use std::{
         sync::atomic::{AtomicU32, Ordering},
         time::{SystemTime, UNIX_EPOCH},
     };
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    format!("{:x}-{:x}-{count:x}", nanos & 0xffff_ffff_ffff, std::process::id())
+    RunId::random().map_or_else(
+        |_| {
+            let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            format!("{:x}-{:x}-{count:x}", nanos & 0xffff_ffff_ffff, std::process::id())
+        },
+        |id| id.to_string(),
+    )
 }

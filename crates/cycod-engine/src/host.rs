@@ -4,6 +4,8 @@ use std::{io, path::PathBuf, time::SystemTime};
 
 use cycod_definition::{Host, Platform};
 
+use crate::machine;
+
 /// Describes this machine, this process's environment and this moment.
 ///
 /// # Errors
@@ -14,6 +16,7 @@ pub fn current() -> io::Result<Host> {
     let working_directory = std::env::current_dir()?;
     let variable = |name: &str| environment.get(std::ffi::OsStr::new(name)).filter(|value| !value.is_empty());
     let home = variable("HOME").or_else(|| variable("USERPROFILE")).map_or_else(|| PathBuf::from("/"), PathBuf::from);
+    let offered = machine::offered(&environment, &working_directory);
     Ok(Host {
         platform: PLATFORM,
         home,
@@ -22,8 +25,7 @@ pub fn current() -> io::Result<Host> {
         temp: std::env::temp_dir(),
         environment,
         now: SystemTime::now(),
-        // Nothing yet: a tool that asks to be held to something is shown, and not run.
-        offered: std::collections::BTreeSet::new(),
+        offered,
     })
 }
 

@@ -13,10 +13,11 @@
 //! let mut here = host::current()?;
 //! # here.working_directory = place.path().to_owned();
 //! # here.environment.insert("CYCOD_HOME".into(), place.path().join("home").into());
+//! # here.environment.insert("CYCOD_TRUSTED_DIRECTORIES".into(), place.path().into());
 //! let engine = Engine::open(here);
 //! let tool = engine.tool("greet")?;
 //! let plan = engine.plan(&tool, vec![("WHO".into(), Given::Text("$(reboot)".into()))], None)?;
-//! let approved = engine.approve(plan, Surface::Model, &Nobody)?;
+//! let approved = engine.approve(plan, Surface::Agent, &Nobody)?;
 //! let report = engine.run(approved, &engine.control()?, &mut Ignore);
 //! assert_eq!(report.output, b"Hello, $(reboot)\n");
 //! # Ok(())
@@ -26,30 +27,42 @@
 //! [`Approver`] is where a program asks its own user, [`Sink`] where it follows a run.
 
 mod answer;
+pub mod approvals;
 mod asks;
 mod beginning;
 mod control;
 mod engine;
 mod error;
+mod history;
 pub mod host;
+mod machine;
+mod observing;
+mod policy;
 mod result_json;
 mod resulting;
 mod testing;
+pub mod trust;
 
 pub use answer::{Block, Content, Payload, ToolAnswer};
+pub use approvals::Asker;
 pub use asks::{AnswerTo, AskedOf, Question};
 pub use beginning::Beginning;
 pub use control::Control;
 pub use engine::Engine;
 pub use error::EngineError;
+pub use history::{Caller, Recording, Wrote};
+pub use observing::{Needs, Observation};
 pub use result_json::{refusal_json, result_json};
 pub use testing::{Mismatch, TestOptions, TestOutcome, TestReport, TestVerdict};
 
-pub use cycod_call::{ArgumentProblem, Given, json};
+pub use cycod_call::{ArgumentProblem, Given, json, timestamp};
 pub use cycod_catalog as catalog;
 pub use cycod_definition as definition;
 pub use cycod_diagnostic as diagnostic;
-pub use cycod_plan::{Plan, PlanError, Preview, StepPreview, graph, mask};
-pub use cycod_policy::{Answer, Approved, Approver, Decision, Grant, Nobody, Request, Surface, Verdict};
+pub use cycod_plan::{NoSecrets, Plan, PlanError, Preview, Secrets, StepPreview, Swap, graph, mask};
+pub use cycod_policy::{
+    Answer, Approved, Approver, Breadth, Decision, Layer, Nobody, Origin, Pattern, PatternError, Policy, Request, Rule,
+    Standing, Surface, Surfaces, Verdict,
+};
 pub use cycod_process::{Stop, Stream, Urgency};
 pub use cycod_run::{Event, Files, Ignore, RemoteOutcome, RunReport, Sink, Status, StepPath, StepReport};

@@ -162,6 +162,18 @@ impl Engine {
         outcome
     }
 
+    /// The plan of a test's call, with the arguments that the person in it is taken to give.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn plan_of_test(&self, tool: &Arc<Tool>, case: &TestCase) -> Result<Plan, String> {
+        let run_id = crate::engine::run_id();
+        let (_, arguments) = arguments_of(self.host(), tool, case, &run_id)?;
+        let planned = self.by_person(tool, arguments).map_err(PlanError::from);
+        let plan = planned.and_then(|arguments| self.plan_on(self.host(), &run_id, tool, arguments, None));
+        plan.map_err(|error| error.into_refusal(tool.name.as_str()).why)
+    }
+
     /// Runs the call of a test and checks what came out; the error says why there was no call.
     fn run_case(
         &self,
@@ -170,15 +182,8 @@ impl Engine {
         case: &TestCase,
         control: &Control,
     ) -> Result<(RunReport, Vec<Mismatch>, Vec<String>), String> {
-        // The arguments may lie below the directory that the run is going to have.
         let run_id = crate::engine::run_id();
-        let run = RunContext { temp: Plan::temp_directory_of(host, &run_id), tool_name: tool.name.to_string() };
-        let outside = Call::without_arguments(Arc::clone(tool), Arc::clone(host), run);
-        let argument = |(name, literal): &(String, _)| {
-            let value = outside.literal(literal, &NoSteps).map_err(|error| error.to_string())?;
-            Ok((name.clone(), Given::Value(value)))
-        };
-        let arguments = case.parameters.iter().map(argument).collect::<Result<Vec<_>, String>>()?;
+        let (outside, arguments) = arguments_of(host, tool, case, &run_id)?;
         let planned = self.by_person(tool, arguments).map_err(PlanError::from);
         let plan = match planned.and_then(|arguments| self.plan_on(host, &run_id, tool, arguments, None)) {
             Ok(plan) => plan,
@@ -197,7 +202,8 @@ impl Engine {
         };
         let after = plan.clone();
         let approved = self.approve(plan, Surface::Person, &Nobody).map_err(|refusal| said(&refusal))?;
-        let report = self.run(approved, control, &mut Ignore);
+        let control = Control { caller: Some(self.person("test")), ..control.clone() };
+        let report = self.run(approved, &control, &mut Ignore);
         let failures = self.check(&after, case, &report);
         let warnings = self.clean_up_after(after, case);
         Ok((report, failures, warnings))
@@ -265,6 +271,7 @@ impl Engine {
     /// Runs a test's cleanup commands where the tool ran, one after the other whatever happens.
     fn clean_up_after(&self, mut plan: Plan, case: &TestCase) -> Vec<String> {
         let texts = case.cleanup.iter().filter_map(|command| command.for_platform(self.host().platform));
+        plan.run_id = crate::engine::run_id();
         plan.cleanup = Vec::new();
         plan.is_workflow = true;
         plan.timeout = Duration::from_secs(10);
@@ -284,6 +291,7 @@ impl Engine {
         let (Ok(control), Ok(approved)) = (self.control(), self.approve(plan, Surface::Person, &Nobody)) else {
             return vec!["the cleanup could not be started".to_owned()];
         };
+        let control = Control { caller: Some(self.person("test")), ..control };
         let report = self.run(approved, &control, &mut Ignore);
         let failed = report.steps.iter().filter(|step| step.is_failure() || !step.has_run());
         failed
@@ -296,6 +304,23 @@ impl Engine {
             })
             .collect()
     }
+}
+
+/// The arguments of a test, with what they are resolved by: they may lie below the directory that the run is going to have.
+fn arguments_of(
+    host: &Arc<Host>,
+    tool: &Arc<Tool>,
+    case: &TestCase,
+    run_id: &str,
+) -> Result<(Call, Vec<(String, Given)>), String> {
+    let run = RunContext { temp: Plan::temp_directory_of(host, run_id), tool_name: tool.name.to_string() };
+    let outside = Call::without_arguments(Arc::clone(tool), Arc::clone(host), run);
+    let argument = |(name, literal): &(String, _)| {
+        let value = outside.literal(literal, &NoSteps).map_err(|error| error.to_string())?;
+        Ok((name.clone(), Given::Value(value)))
+    };
+    let arguments = case.parameters.iter().map(argument).collect::<Result<Vec<_>, String>>()?;
+    Ok((outside, arguments))
 }
 
 /// How a run ended, for somebody who expected another end.

@@ -25,22 +25,36 @@ const SHOWN: [(&str, &str); 2] = [("docs/guide/values.md", "value-in-code"), ("d
 const FAILING: [&str; 1] = ["shout"];
 
 /// Pages whose problem is not one file's or one call's, with what holds them to the code instead.
-const ELSEWHERE: [(&str, &str); 24] = [
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("approval-by-a-tool", "the tests of approvals: a tool that approves"),
+    ("approval-declined", "the tests of approvals: somebody says no"),
+    ("approval-needs-terminal", "the tests of approvals: no terminal"),
     ("asked-parameter", "the tests of questions: a caller that is not the person"),
     ("cancelled", "the tests of whole runs: somebody has to stop it"),
     ("definition-changed", "the tests of the MCP client: a server that changes"),
+    ("denied-by-policy", "the tests of the command line: a file of rules"),
     ("duplicate-name", "the catalog's tests: two files"),
     ("file-too-large", "the catalog's tests: four megabytes"),
+    ("history-unwritable", "the tests of the history: a directory that cannot be written"),
     ("login-needed", "the tests of the MCP client: a server that wants a login"),
     ("missing-step-result", "the tests of calls: a step without a result"),
     ("not-a-file", "the catalog's tests: a directory"),
     ("not-utf8", "the catalog's tests: other bytes"),
     ("output-unavailable", "the server's tests: a question about an output that cannot be answered"),
+    ("policy-broken", "the tests of the command line: a file of rules"),
+    ("policy-example", "the tests of settings: a file of rules"),
+    ("policy-not-accepted", "the tests of the command line: a project's file"),
+    ("policy-pattern", "the tests of settings: a file of rules"),
+    ("policy-rule", "the tests of settings: a file of rules"),
     ("question-declined", "the tests of questions: somebody declines"),
     ("remote-failed", "the tests of the MCP client: a server that breaks the protocol"),
     ("remote-unreachable", "the tests of the MCP client: a server that does not start"),
     ("reserved-name", "the catalog's tests: a program with tools of its own"),
+    ("secret-missing", "the tests of secrets: a run"),
+    ("secret-not-for-tool", "the tests of secrets: a store"),
+    ("secrets-unavailable", "the tests of secrets: a store that cannot be read"),
     ("server-not-accepted", "the tests of the MCP client: a server of a cloned project"),
+    ("tool-changed", "the tests of trust: a tool that changes"),
     ("too-many", "the definition's tests: a thousand steps"),
     ("too-many-questions", "the server: a client that answers something else"),
     ("too-many-runs", "the server: more runs than it carries"),
@@ -49,6 +63,7 @@ const ELSEWHERE: [(&str, &str); 24] = [
     ("unknown-run", "the server's tests: a name that nobody gave"),
     ("unknown-server", "the tests of the MCP client: a name that is not configured"),
     ("unreadable-file", "the catalog's tests: a file without permissions"),
+    ("untrusted-tool", "the tests of trust: a tool of a cloned project"),
     ("wrong-output", "the tests of answers: a surface that hands data on"),
 ];
 
@@ -109,9 +124,9 @@ fn is_tool(block: &str) -> bool {
     block.lines().any(|line| line.starts_with("description:") || line.starts_with("type: alias"))
 }
 
-/// The file a block of a guide belongs into: its first line, a comment, says so.
+/// The file of the project that a block of a guide belongs into: its first line, a comment, says so.
 fn file_name(block: &str) -> Option<&str> {
-    block.lines().next()?.strip_prefix("# ").filter(|name| name.ends_with(".yaml"))
+    block.lines().next()?.strip_prefix("# ").filter(|name| name.ends_with(".yaml") && !name.starts_with('~'))
 }
 
 /// What loading says, as `severity[code]: message`.
@@ -144,6 +159,7 @@ impl Place {
         here.environment.insert("PATH".into(), path);
         here.environment.insert("LANG".into(), "C.UTF-8".into());
         here.environment.insert("CYCOD_GLOBAL_DIR".into(), root.join("global").into());
+        here.environment.insert(cycod_engine::trust::TRUSTED_DIRECTORIES.into(), root.join("project").into());
         here.home = root.join("home");
         here.temp = root.join("tmp");
         here.working_directory = root.join("project");
@@ -210,7 +226,7 @@ fn refusals(engine: &Engine, name: &str, arguments: &[(String, Given)]) -> BTree
     match (plan(arguments.to_vec()), plan(arguments.to_vec())) {
         (Ok(by_model), Ok(by_person)) => {
             let mut codes: BTreeSet<String> = engine.preview(&by_model).refusal().into_iter().map(code).collect();
-            codes.extend(engine.approve(by_model, Surface::Model, &Nobody).err().iter().map(code));
+            codes.extend(engine.approve(by_model, Surface::Agent, &Nobody).err().iter().map(code));
             match engine.approve(by_person, Surface::Person, &Nobody) {
                 Ok(approved) => {
                     let report = engine.run(approved, &engine.control().expect("descriptors"), &mut Ignore);
@@ -248,7 +264,7 @@ fn the_first_example_of_an_error_page_shows_the_error() {
     let pages = error_pages();
     let mut problems = Vec::new();
     for (code, _) in ELSEWHERE {
-        assert!(pages.contains_key(code), "docs/errors/{code}.md is gone");
+        assert!(pages.contains_key(*code), "docs/errors/{code}.md is gone");
     }
     for (code, page) in pages.iter().filter(|(code, _)| ELSEWHERE.iter().all(|(known, _)| known != code)) {
         let Some(&block) = blocks(page, "yaml").first() else {

@@ -6,10 +6,17 @@ mod testing;
 mod answers;
 mod asks;
 mod composition;
+#[cfg(target_os = "linux")]
+mod confinement;
 mod environment;
+mod history;
+mod hostile;
 mod limits;
 mod memory;
 mod output;
+mod policy;
 mod reports;
+mod secrets;
 mod steps;
+mod trust;
 mod values;

@@ -139,7 +139,7 @@ fn running_steps_finish_when_another_fails() {
 description: d
 timeout: 10000
 steps:
-  - {name: a, parallel: true, bash: "until [ -e failed ]; do sleep 0.01; done; echo finished"}
+  - {name: a, parallel: true, bash: "until [ -e failed ]; do sleep 0.01; done; sleep 0.5; echo finished"}
   - {name: b, parallel: true, bash: "touch failed; exit 9"}
   - {name: c, bash: echo never}
 "#,

@@ -53,6 +53,7 @@ impl Place {
         here.environment.insert("PATH".into(), path);
         here.environment.insert("LANG".into(), "C.UTF-8".into());
         here.environment.insert("CYCOD_GLOBAL_DIR".into(), root.join("global").into());
+        here.environment.insert(cycod_engine::trust::TRUSTED_DIRECTORIES.into(), root.join("project").into());
         here.environment.extend(self.variables.iter().map(|(name, value)| (name.into(), value.into())));
         here.home = root.join("home");
         here.temp = root.join("tmp");

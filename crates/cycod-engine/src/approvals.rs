@@ -1,0 +1,598 @@
+//! Who asks, what somebody is asked about it, and which answers stand.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use cycod_call::Given;
+use cycod_catalog::ScopeFilter;
+use cycod_definition::{Level, Privilege};
+use cycod_diagnostic::Refusal;
+use cycod_plan::{Plan, PlanError, mask, spellings};
+use cycod_policy::{Answer, Approved, Approver, Breadth, Decision, Request, Surface, Verdict};
+use cycod_process::Stop;
+use cycod_store::{
+    Approvals, Digest, StoreError,
+    approvals::{Asked, RequestId, Standing, Waiting},
+    digest,
+};
+use serde_json::{Map, Value as Json, json};
+
+use crate::{Caller, Engine, trust::with_attempt};
+
+/// How long an answer for a session holds at most.
+const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
+
+/// How long a request waits in the queue for its answer.
+pub const PATIENCE: Duration = Duration::from_secs(590);
+
+/// How often whoever waits is told so.
+const REMINDER: Duration = Duration::from_secs(10);
+
+/// How often the arguments of one call may be changed by whoever is asked.
+const MOST_EDITS: usize = 16;
+
+/// Whoever uses this machine as its user.
+pub const LOCAL: &str = "local";
+
+/// Who asks for a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asker {
+    /// A person or a model.
+    pub surface: Surface,
+    /// The same in words, such as the name of a host.
+    pub name: String,
+    /// As whom: what one was allowed counts for no other.
+    pub principal: String,
+    /// What an answer for a session is good for; nothing where there are no sessions.
+    pub session: Option<String>,
+}
+
+impl From<Surface> for Asker {
+    fn from(surface: Surface) -> Self {
+        let name = match surface {
+            Surface::Person => "a person",
+            Surface::Mcp | Surface::Agent => "a model",
+        };
+        Self { surface, name: name.to_owned(), principal: LOCAL.to_owned(), session: None }
+    }
+}
+
+/// What an answer that stands is good for.
+struct Keys {
+    /// Every call of the tool as it is.
+    any: Digest,
+    /// Those with the same arguments.
+    these: Digest,
+}
+
+impl Engine {
+    /// The approvals of the user.
+    pub fn approvals(&self) -> Approvals {
+        Approvals::open(&self.catalog().scopes().user_directory().join("approvals"))
+    }
+
+    /// Decides whether a plan may run, by the rules and by the answers that stand, and asks nobody.
+    ///
+    /// An answer that stands never takes the place of a rule that denies.
+    pub fn decide_for(&self, plan: &Plan, asker: &Asker) -> Decision {
+        let decision = self.decide(plan, asker.surface);
+        if decision.verdict != Verdict::Ask || !is_lasting(plan) {
+            return decision;
+        }
+        match self.lasting_answer(plan, asker) {
+            Ok(None) => decision,
+            Ok(Some(standing)) => {
+                let length = if standing.session.is_some() { "for this session" } else { "always" };
+                let which = if standing.about["arguments"].is_null() { "any" } else { "these" };
+                let name = standing.name().to_string();
+                let rule = format!("approved {length}, with {which} arguments (standing approval {})", &name[..12]);
+                Decision::built_in(Verdict::Allow, rule, decision.code)
+            }
+            Err(error) => Decision { rule: format!("{}; {}", decision.rule, told(&error)), ..decision },
+        }
+    }
+
+    fn lasting_answer(&self, plan: &Plan, asker: &Asker) -> Result<Option<Standing>, StoreError> {
+        let approvals = self.approvals();
+        if !approvals.has_standing() {
+            return Ok(None);
+        }
+        let fingerprint = self.fingerprint_of_plan(plan).digest();
+        let (keys, session) = (keys(plan, asker, &fingerprint.to_string()), asker.session.as_deref());
+        let now = seconds(plan.host().now);
+        for key in [keys.these, keys.any] {
+            if let Some(standing) = approvals.standing(&key, session, now)? {
+                return Ok(Some(standing));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes down what somebody is asked about a plan; with the arguments that were given, they may be changed.
+    pub fn request(
+        &self,
+        plan: &Plan,
+        decision: &Decision,
+        asker: &Asker,
+        arguments: Option<&[(String, Given)]>,
+    ) -> Request {
+        let tool = plan.tool();
+        let secrets = plan.call.secrets();
+        let sources = self.sources(plan);
+        let mut warnings = plan.warnings.clone();
+        let is_hidden = |secret: &String| {
+            spellings(secret).iter().any(|text| sources.iter().any(|(_, source)| source.contains(text)))
+        };
+        if secrets.iter().any(is_hidden) {
+            // Otherwise a file could hide its commands by calling them secret.
+            warnings.push("a text of its file is masked above as a secret; look at the file itself".to_owned());
+        }
+        let entry = self.catalog().find(tool.name.as_str(), ScopeFilter::Any);
+        let digest = self.fingerprint_of_plan(plan).digest().to_string();
+        let commands = self.preview(plan).everything();
+        Request {
+            tool: tool.name.to_string(),
+            title: tool.title.clone(),
+            source: entry.map_or_else(|| "a server".to_owned(), |entry| entry.path.display().to_string()),
+            level: plan.level,
+            privilege: plan.privilege,
+            call: call(plan, &keys(plan, asker, &digest), &commands).to_string(),
+            commands,
+            arguments: mask(&plan.call.arguments_json(), &secrets),
+            editable: arguments.map(|arguments| editable(arguments, plan).to_string()),
+            working_directory: plan.working_directory.display().to_string(),
+            reach: plan.reach(),
+            rule: decision.rule.clone(),
+            yields: decision.yields,
+            justification: tool.security.justification.clone(),
+            changes: None,
+            warnings,
+            digest,
+            surface: asker.surface,
+            asker: asker.name.clone(),
+            is_lasting: is_lasting(plan),
+            has_session: asker.session.is_some(),
+        }
+    }
+
+    /// Approves a plan where the decision for it asks nobody.
+    ///
+    /// # Errors
+    /// A refusal with the rule that decided.
+    pub fn approve_unasked(&self, plan: Plan, decision: Decision, asker: &Asker) -> Result<Approved<Plan>, Refusal> {
+        let asked = self.asked(&plan, &decision);
+        let tool = plan.tool().name.to_string();
+        let approved = decision.approve(&tool, plan).map_err(|refusal| with_attempt(refusal, &tool));
+        approved.map_err(|refusal| self.record_refusal(asked.as_ref(), &self.caller_of(asker), refusal))
+    }
+
+    /// Who asks, as the history knows them.
+    pub fn caller_of(&self, asker: &Asker) -> Caller {
+        let person = self.person(asker.surface.name());
+        let is_local = asker.principal == LOCAL;
+        Caller {
+            // The way is told by itself.
+            host: asker.name.strip_suffix(" over MCP").map(str::to_owned),
+            principal: if is_local { person.principal } else { asker.principal.clone() },
+            ..person
+        }
+    }
+
+    /// Approves a plan by what was answered to a request for it, and remembers an answer that stands.
+    ///
+    /// # Errors
+    /// A refusal with the rule that decided, and when the answer could not be kept.
+    pub fn approve_answered(
+        &self,
+        plan: Plan,
+        decision: Decision,
+        request: &Request,
+        answer: Answer,
+        asker: &Asker,
+    ) -> Result<Approved<Plan>, Refusal> {
+        // Elevated rights are asked for each time, whatever came back.
+        let answer = match answer {
+            Answer::Session(_) | Answer::Always(_) if !request.is_lasting => Answer::Once,
+            Answer::Session(_) if asker.session.is_none() => Answer::Once,
+            answer => answer,
+        };
+        if decision.verdict == Verdict::Ask {
+            self.remember(&plan, request, &answer, asker).map_err(|error| {
+                Refusal::new("not-approved", format!("the answer could not be kept: {}", told(&error)))
+                    .place(&request.tool)
+                    .attempt("approve it once, or mend what is wrong with the file")
+            })?;
+        }
+        let asked = self.asked(&plan, &decision);
+        let was_asked = decision.verdict == Verdict::Ask;
+        let approved = decision.approve_answered(plan, request, answer);
+        let approved =
+            approved.and_then(|approved| if was_asked { self.still_trusted(approved) } else { Ok(approved) });
+        approved.map_err(|refusal| self.record_refusal(asked.as_ref(), &self.caller_of(asker), refusal))
+    }
+
+    fn remember(&self, plan: &Plan, request: &Request, answer: &Answer, asker: &Asker) -> Result<(), StoreError> {
+        let (breadth, session) = match answer {
+            Answer::Session(breadth) => (*breadth, asker.session.clone()),
+            Answer::Always(breadth) => (*breadth, None),
+            _ => return Ok(()),
+        };
+        let keys = keys(plan, asker, &request.digest);
+        let key = match breadth {
+            Breadth::TheseArguments => keys.these,
+            Breadth::AnyArguments => keys.any,
+        };
+        let given = seconds(plan.host().now);
+        let mut about = request_json(request);
+        if let Some(about) = about.as_object_mut() {
+            about.retain(|name, _| !["editable", "call", "commands"].contains(&name.as_str()));
+            if breadth == Breadth::AnyArguments {
+                about.insert("arguments".to_owned(), Json::Null);
+            }
+        }
+        let expires = session.is_some().then(|| given + SESSION.as_secs());
+        self.approvals().remember(&Standing { key, session, given, expires, about })
+    }
+
+    /// Plans a call by `plan` and has it approved. Where whoever is asked changes the arguments, it is planned, decided
+    /// and asked again.
+    ///
+    /// # Errors
+    /// What is wrong with the arguments, or a refusal with the rule that decided.
+    pub fn approve_call(
+        &self,
+        mut arguments: Vec<(String, Given)>,
+        plan: &dyn Fn(Vec<(String, Given)>) -> Result<Plan, PlanError>,
+        asker: &Asker,
+        approver: &dyn Approver,
+    ) -> Result<Approved<Plan>, PlanError> {
+        let mut planned = plan(arguments.clone())?;
+        for _ in 0..MOST_EDITS {
+            let decision = self.decide_for(&planned, asker);
+            if decision.verdict != Verdict::Ask {
+                return Ok(self.approve_unasked(planned, decision, asker)?);
+            }
+            let request = self.request(&planned, &decision, asker, Some(&arguments));
+            match approver.answer(&request) {
+                Answer::Edit(text) => {
+                    let edited = edited(&arguments, &request, &text).map_err(PlanError::from);
+                    match edited.and_then(|edited| Ok((plan(edited.clone())?, edited))) {
+                        Ok(now) => (planned, arguments) = now,
+                        Err(error) if approver.tell(&error.to_string()) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+                answer => return Ok(self.approve_answered(planned, decision, &request, answer, asker)?),
+            }
+        }
+        let why = format!("its arguments were changed {MOST_EDITS} times without an end");
+        Err(Refusal::new("not-approved", why).place(planned.tool().name.as_str()).into())
+    }
+
+    fn sources(&self, plan: &Plan) -> Vec<(String, String)> {
+        let names = std::iter::once(&plan.tool().name).chain(plan.library.tools().map(|tool| &tool.name));
+        let source = |name: &str| {
+            self.open_tool(name, ScopeFilter::Any)
+                .map_or_else(|error| error.to_string(), |opened| opened.source.text.to_string())
+        };
+        names.map(|name| (name.to_string(), source(name.as_str()))).collect()
+    }
+}
+
+fn keys(plan: &Plan, asker: &Asker, fingerprint: &str) -> Keys {
+    let any = digest(&json!([
+        "approval",
+        asker.surface.name(),
+        asker.principal,
+        fingerprint,
+        plan.level.name(),
+        privilege_name(plan.privilege),
+        plan.reach(),
+        plan.host().workspace.to_string_lossy(),
+    ]));
+    let directory = plan.working_directory.to_string_lossy();
+    let these = digest(&json!([any.to_string(), plan.call.arguments_json(), directory]));
+    Keys { any, these }
+}
+
+/// The digest of one call. Each run has a directory of its own, which makes it no other.
+fn call(plan: &Plan, keys: &Keys, commands: &[String]) -> Digest {
+    let temp = plan.temp_directory.to_string_lossy();
+    let commands: Vec<String> = commands.iter().map(|command| command.replace(&*temp, "{TEMP}")).collect();
+    digest(&json!([keys.these.to_string(), commands]))
+}
+
+/// Whether an answer may hold for more than one call.
+fn is_lasting(plan: &Plan) -> bool {
+    plan.privilege != Privilege::Elevated
+}
+
+/// Puts a request into the queue where other processes answer it.
+///
+/// An answer that was given to the same call before is taken. Otherwise it waits as long as it is told to, or, when
+/// somebody watches the queue, as long as requests last; then, or at once, the request is left for the next same call.
+pub struct Queue<'a> {
+    /// The queue.
+    pub approvals: Approvals,
+    /// How long to wait; at least so long as anybody watches.
+    pub wait: Duration,
+    /// Ends the waiting.
+    pub stop: &'a Stop,
+    /// Is told when the waiting begins, and every ten seconds for how long it has waited.
+    pub waits: &'a dyn Fn(&RequestId, Duration),
+}
+
+impl Approver for Queue<'_> {
+    fn answer(&self, request: &Request) -> Answer {
+        self.ask(request).unwrap_or_else(|error| {
+            Answer::Unanswered(Some(format!("run it by hand; nobody else can be asked: {}", told(&error))))
+        })
+    }
+}
+
+impl Queue<'_> {
+    fn ask(&self, request: &Request) -> Result<Answer, StoreError> {
+        let wait = if self.approvals.is_watched() { PATIENCE } else { self.wait.min(PATIENCE) };
+        let (key, about) = (request.call.parse()?, request_json(request));
+        match self.approvals.ask(&key, &about, !wait.is_zero(), seconds(SystemTime::now()))? {
+            Asked::Answered(answer) => Ok(answer_from_json(&answer)),
+            Asked::Parked(id) => Ok(Answer::Unanswered(Some(how_to_answer(&id, request.surface)))),
+            Asked::Awaited(waiting) => self.wait(waiting, wait, request.surface),
+        }
+    }
+
+    fn wait(&self, mut waiting: Waiting, wait: Duration, surface: Surface) -> Result<Answer, StoreError> {
+        let began = Instant::now();
+        let mut told = 0;
+        loop {
+            if began.elapsed() >= told * REMINDER {
+                (self.waits)(waiting.id(), began.elapsed());
+                told += 1;
+            }
+            if let Some(answer) = waiting.take()? {
+                return Ok(answer_from_json(&answer));
+            }
+            let left = wait.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                let id = waiting.id().clone();
+                let answer = waiting.park()?.map(|answer| answer_from_json(&answer));
+                return Ok(answer.unwrap_or_else(|| Answer::Unanswered(Some(how_to_answer(&id, surface)))));
+            }
+            if self.stop.wait(Waiting::PAUSE.min(left)) {
+                return Ok(Answer::Unanswered(None));
+            }
+        }
+    }
+}
+
+fn how_to_answer(id: &RequestId, surface: Surface) -> String {
+    match surface {
+        Surface::Person => format!("cycod approvals approve {id}"),
+        Surface::Mcp | Surface::Agent => {
+            format!("let a person run `cycod approvals approve {id}`, then call again with the same arguments")
+        }
+    }
+}
+
+/// The arguments as whoever is asked may change them: one object, in which secrets are masked.
+fn editable(arguments: &[(String, Given)], plan: &Plan) -> Json {
+    let secrets = plan.call.secrets();
+    let is_secret = |name: &str| plan.tool().parameter(name).is_some_and(|parameter| parameter.sensitive);
+    let mut shown: Map<String, Json> = Map::new();
+    for (name, given) in arguments {
+        let value = if is_secret(name) { json!("****") } else { masked(plain(given), &secrets) };
+        match shown.get_mut(name) {
+            // What is given several times is a list.
+            Some(Json::Array(items)) => items.push(value),
+            Some(one) => *one = json!([one.take(), value]),
+            None => _ = shown.insert(name.clone(), value),
+        }
+    }
+    Json::Object(shown)
+}
+
+fn plain(given: &Given) -> Json {
+    match given {
+        Given::Text(text) => json!(text),
+        Given::Value(value) => value.to_json(),
+        Given::Answer(given) => plain(given),
+    }
+}
+
+fn masked(value: Json, secrets: &[String]) -> Json {
+    match value {
+        Json::String(text) => json!(mask(&text, secrets)),
+        Json::Array(items) => items.into_iter().map(|item| masked(item, secrets)).collect(),
+        Json::Object(fields) => {
+            Json::Object(fields.into_iter().map(|(name, value)| (name, masked(value, secrets))).collect())
+        }
+        other => other,
+    }
+}
+
+/// The arguments after they were changed in answer to a request. What was left as it was shown stays as it was given,
+/// secrets too.
+///
+/// # Errors
+/// When the text is not one JSON object.
+pub fn edited(arguments: &[(String, Given)], request: &Request, text: &str) -> Result<Vec<(String, Given)>, Refusal> {
+    let shown = request.editable.as_deref().and_then(|shown| serde_json::from_str(shown).ok()).unwrap_or(Json::Null);
+    edited_from(arguments, &shown, text)
+}
+
+fn edited_from(arguments: &[(String, Given)], shown: &Json, text: &str) -> Result<Vec<(String, Given)>, Refusal> {
+    let wrong = |why: String| {
+        Refusal::new("invalid-argument", why).attempt("give one JSON object, such as {\"NAME\": \"value\"}")
+    };
+    let now: Json =
+        serde_json::from_str(text).map_err(|error| wrong(format!("the changed arguments are not JSON: {error}")))?;
+    let Json::Object(now) = now else { return Err(wrong("the changed arguments are not a JSON object".to_owned())) };
+    let mut all = Vec::new();
+    for (name, value) in now {
+        if shown.get(&name) == Some(&value) {
+            all.extend(arguments.iter().filter(|(given, _)| *given == name).cloned());
+        } else {
+            let was_answer = arguments.iter().any(|(given, was)| *given == name && matches!(was, Given::Answer(_)));
+            let value = Given::Value(value.into());
+            all.push((name, if was_answer { Given::Answer(Box::new(value)) } else { value }));
+        }
+    }
+    Ok(all)
+}
+
+/// Writes a request for another process.
+pub fn request_json(request: &Request) -> Json {
+    json!({
+        "tool": request.tool,
+        "title": request.title,
+        "source": request.source,
+        "level": request.level.name(),
+        "privilege": privilege_name(request.privilege),
+        "commands": request.commands,
+        "arguments": request.arguments,
+        "editable": request.editable,
+        "working_directory": request.working_directory,
+        "reach": request.reach,
+        "rule": request.rule,
+        "yields": request.yields,
+        "justification": request.justification,
+        "changes": request.changes,
+        "warnings": request.warnings,
+        "digest": request.digest,
+        "call": request.call,
+        "surface": request.surface.name(),
+        "asker": request.asker,
+        "lasting": request.is_lasting,
+        "session": request.has_session,
+    })
+}
+
+/// Reads what [`request_json`] wrote; nothing when it is something else.
+pub fn request_from_json(json: &Json) -> Option<Request> {
+    let text = |name: &str| json.get(name)?.as_str().map(str::to_owned);
+    let texts = |name: &str| {
+        let texts = json.get(name)?.as_array()?.iter().map(|text| text.as_str().map(str::to_owned));
+        texts.collect::<Option<Vec<String>>>()
+    };
+    Some(Request {
+        tool: text("tool")?,
+        title: text("title"),
+        source: text("source")?,
+        level: named(&Level::NAMES, &text("level")?)?,
+        privilege: named(&PRIVILEGES, &text("privilege")?)?,
+        commands: texts("commands")?,
+        arguments: text("arguments")?,
+        editable: text("editable"),
+        working_directory: text("working_directory")?,
+        reach: texts("reach")?,
+        rule: text("rule")?,
+        yields: json.get("yields")?.as_bool()?,
+        justification: text("justification"),
+        changes: text("changes"),
+        warnings: texts("warnings")?,
+        digest: text("digest")?,
+        call: text("call")?,
+        surface: named(&Surface::NAMES, &text("surface")?)?,
+        asker: text("asker")?,
+        is_lasting: json.get("lasting")?.as_bool()?,
+        has_session: json.get("session")?.as_bool()?,
+    })
+}
+
+/// Writes an answer for another process.
+pub fn answer_json(answer: &Answer) -> Json {
+    let lasting = |length: &str, breadth: Breadth| match breadth {
+        Breadth::TheseArguments => json!({"answer": length, "arguments": "these"}),
+        Breadth::AnyArguments => json!({"answer": length, "arguments": "any"}),
+    };
+    match answer {
+        Answer::Once => json!({"answer": "once"}),
+        Answer::Session(breadth) => lasting("session", *breadth),
+        Answer::Always(breadth) => lasting("always", *breadth),
+        Answer::Edit(text) => json!({"answer": "edit", "text": text}),
+        Answer::No(reason) => json!({"answer": "no", "reason": reason}),
+        Answer::Unanswered(_) => Json::Null,
+    }
+}
+
+/// Reads what [`answer_json`] wrote. What cannot be understood is a no.
+pub fn answer_from_json(json: &Json) -> Answer {
+    let text = |name: &str| json[name].as_str();
+    let breadth = match text("arguments") {
+        Some("any") => Breadth::AnyArguments,
+        _ => Breadth::TheseArguments,
+    };
+    match (text("answer"), text("text")) {
+        (Some("once"), _) => Answer::Once,
+        (Some("session"), _) => Answer::Session(breadth),
+        (Some("always"), _) => Answer::Always(breadth),
+        (Some("edit"), Some(text)) => Answer::Edit(text.to_owned()),
+        (Some("no"), _) => Answer::No(text("reason").map(str::to_owned)),
+        _ => Answer::No(Some("the answer could not be understood".to_owned())),
+    }
+}
+
+const PRIVILEGES: [(&str, Privilege); 3] =
+    [("same-as-user", Privilege::SameAsUser), ("reduced", Privilege::Reduced), ("elevated", Privilege::Elevated)];
+
+fn privilege_name(privilege: Privilege) -> &'static str {
+    PRIVILEGES.iter().find(|known| known.1 == privilege).map_or("", |known| known.0)
+}
+
+fn named<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
+    names.iter().find(|known| known.0 == name).map(|known| known.1)
+}
+
+fn seconds(moment: SystemTime) -> u64 {
+    moment.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// An error with what caused it.
+fn told(error: &StoreError) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_changed_stays_as_it_was_given() {
+        let text = |text: &str| Given::Text(text.to_owned());
+        let arguments = vec![
+            ("KEY".to_owned(), text("hunter2")),
+            ("N".to_owned(), text("7")),
+            ("L".to_owned(), text("a")),
+            ("L".to_owned(), text("b")),
+        ];
+        let shown = json!({"KEY": "****", "N": "7", "L": ["a", "b"]});
+        let check = |now: &str, expect: &str| {
+            let edited = edited_from(&arguments, &shown, now);
+            assert_eq!(edited.map_or_else(|refusal| refusal.why, |edited| format!("{edited:?}")), expect);
+        };
+        check(&shown.to_string(), &format!("{arguments:?}"));
+        check(r#"{"KEY": "****", "N": "8"}"#, r#"[("KEY", Text("hunter2")), ("N", Value(Text("8")))]"#);
+        check("[]", "the changed arguments are not a JSON object");
+    }
+
+    #[test]
+    fn answers_and_requests_come_back_as_they_were() {
+        let answers = [
+            Answer::Once,
+            Answer::Session(Breadth::AnyArguments),
+            Answer::Always(Breadth::TheseArguments),
+            Answer::Edit("{}".to_owned()),
+            Answer::No(None),
+            Answer::No(Some("why".to_owned())),
+        ];
+        for answer in answers {
+            assert_eq!(answer_from_json(&answer_json(&answer)), answer);
+        }
+        for wrong in [json!(null), json!("once"), json!({"answer": "ONCE"}), json!({"answer": "edit"})] {
+            assert!(matches!(answer_from_json(&wrong), Answer::No(_)), "{wrong}");
+        }
+        assert_eq!(request_from_json(&json!({"tool": "t"})), None);
+    }
+}

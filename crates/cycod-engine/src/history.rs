@@ -1,0 +1,416 @@
+//! What the history is told of calls and runs: nothing secret, and nothing large.
+
+use std::{borrow::Cow, ffi::OsStr, path::PathBuf, sync::Arc};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use cycod_call::{Call, Origin};
+use cycod_catalog::ScopeFilter;
+use cycod_definition::{Body, Privilege, Tool, Value};
+use cycod_diagnostic::Refusal;
+use cycod_plan::{Masks, Plan};
+use cycod_policy::{Answer, Approved, Decision, Verdict};
+use cycod_run::{RunReport, StepReport};
+use cycod_store::{
+    Digest, Durability, Event, History, Kept, Kind, OutputId, Outputs, Retention, RunId, StoreError, canonical,
+};
+use serde_json::{Map, Value as Json, json};
+
+use crate::{Control, Engine, refusal_json};
+
+/// The longest text that is kept as it is: an argument, a command.
+const LONGEST: usize = 4 * 1024;
+/// What all arguments of a call may take together.
+const MOST_ARGUMENTS: usize = 64 * 1024;
+/// The most commands and the most steps that are named.
+const MOST: usize = 256;
+/// The largest output that is kept in the history itself.
+const LARGEST_INLINE: usize = 8 * 1024;
+
+/// Who asks for a call, as far as the history is to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The way the call came: `person`, `mcp`, `agent`, `test`.
+    pub surface: &'static str,
+    /// The program that asks, with its version, such as `claude-code 2.1`.
+    pub host: Option<String>,
+    /// As whom: the user of this machine, or whoever a server let in.
+    pub principal: String,
+}
+
+impl Caller {
+    /// Whether a person sees what a run says.
+    fn is_attended(&self) -> bool {
+        matches!(self.surface, "person" | "test")
+    }
+}
+
+/// A run that the history knows, until its end is written.
+#[derive(Debug)]
+pub struct Recording {
+    history: Arc<History>,
+    outputs: PathBuf,
+    run: String,
+    masks: Masks,
+    is_ended: bool,
+}
+
+/// What a run wrote, for the history.
+#[derive(Debug)]
+pub enum Wrote<'a> {
+    /// All of it.
+    Bytes(&'a [u8]),
+    /// All of it, where it is kept or will be: what is large is put there now.
+    Kept(&'a mut Kept),
+}
+
+impl Engine {
+    /// Keeps a history of every run and every refusal from now on.
+    ///
+    /// What models ask for, and what runs with elevated rights, then runs only when the history can be written.
+    pub fn keep_history(&mut self, history: Arc<History>) {
+        self.history = Some(history);
+    }
+
+    /// The history, if one is kept.
+    pub fn history(&self) -> Option<&Arc<History>> {
+        self.history.as_ref()
+    }
+
+    /// The person at this machine, as a caller.
+    pub fn person(&self, surface: &'static str) -> Caller {
+        let name =
+            ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| self.host().environment.get(OsStr::new(name)));
+        let principal = name.map_or_else(|| "unknown".to_owned(), |name| name.to_string_lossy().into_owned());
+        Caller { surface, host: None, principal }
+    }
+
+    /// Who asks for a run.
+    pub(crate) fn caller(&self, control: &Control) -> Caller {
+        control.caller.clone().unwrap_or_else(|| self.person("person"))
+    }
+
+    /// Writes that a run begins. The warning says why that could not be written where the run goes on nevertheless.
+    pub(crate) fn record(
+        &self,
+        approved: &Approved<Plan>,
+        caller: &Caller,
+    ) -> Result<(Option<Recording>, Option<String>), Refusal> {
+        let plan = approved.subject();
+        let Some(history) = &self.history else { return Ok((None, None)) };
+        let masks = self.masks(plan);
+        let mut body = self.call_json(plan, approved.decision(), caller, &masks);
+        if let Some(answer) = approved.answer() {
+            body["answer"] = answered(answer).into();
+        }
+        let is_elevated = plan.privilege == Privilege::Elevated;
+        let durability = if is_elevated { Durability::Power } else { Durability::Process };
+        match write_call(history, plan, caller, "", &masks, &body, durability) {
+            Ok(()) => {
+                let (run, outputs) = (plan.run_id.clone(), self.outputs_directory());
+                let history = Arc::clone(history);
+                Ok((Some(Recording { history, outputs, run, masks, is_ended: false }), None))
+            }
+            Err(error) if caller.is_attended() && !is_elevated => {
+                Ok((None, Some(format!("this run is not in the history: {}", told(&error)))))
+            }
+            Err(error) => {
+                let why = format!("what runs must be in the history, and it cannot be written: {}", told(&error));
+                Err(Refusal::new("history-unwritable", why)
+                    .place(plan.tool().name.as_str())
+                    .attempt("mend what is wrong with the file; `cycod runs verify` looks at all of it"))
+            }
+        }
+    }
+
+    /// What the history is to be told of a call that may be refused.
+    pub fn asked(&self, plan: &Plan, decision: &Decision) -> Option<(Plan, Decision)> {
+        let is_open = self.history.is_some() && decision.verdict != Verdict::Allow;
+        is_open.then(|| (plan.clone(), decision.clone()))
+    }
+
+    /// Writes that a call was refused. What keeps it from being written is added to what the caller is told.
+    pub fn record_refusal(&self, asked: Option<&(Plan, Decision)>, caller: &Caller, mut refusal: Refusal) -> Refusal {
+        let (Some(history), Some((plan, decision))) = (&self.history, asked) else { return refusal };
+        let masks = self.masks(plan);
+        let mut body = self.call_json(plan, decision, caller, &masks);
+        body["refusal"] = masked(&masks, refusal_json(&refusal));
+        if let Err(error) = write_call(history, plan, caller, "refused", &masks, &body, Durability::Process) {
+            refusal.why.push_str(&format!("; and this is not in the history: {}", told(&error)));
+        }
+        refusal
+    }
+
+    /// What the history calls a tool as it is now.
+    pub fn fingerprint_of(&self, tool: &Tool) -> Option<String> {
+        let is_ours = !matches!(tool.body, Body::Remote(_));
+        is_ours.then(|| self.fingerprint(tool).digest().to_string())
+    }
+
+    /// Everything secret that is known of a call, with what is kept for its tool: an argument may repeat it.
+    fn masks(&self, plan: &Plan) -> Masks {
+        // What keeps secrets from being had is told when the run wants them.
+        let plan = plan.with_secrets(&*self.secrets).unwrap_or(Cow::Borrowed(plan));
+        Masks::new(&plan.call.secrets())
+    }
+
+    fn outputs_directory(&self) -> PathBuf {
+        self.catalog().scopes().user_directory().join("outputs")
+    }
+
+    fn call_json(&self, plan: &Plan, decision: &Decision, caller: &Caller, masks: &Masks) -> Json {
+        let (arguments, withheld) = arguments(&plan.call, masks);
+        let entry = self.catalog().find(plan.tool().name.as_str(), ScopeFilter::Any);
+        let is_ours = entry.as_ref().is_none_or(|entry| entry.adopted.is_none());
+        let mut commands = self.preview(plan).everything();
+        commands.truncate(MOST);
+        let body = json!({
+            "host": caller.host.as_ref().map(|host| shown(masks, host)),
+            "principal": caller.principal,
+            "source": if is_ours { "custom" } else { "mcp" },
+            "scope": entry.as_ref().map(|entry| entry.scope.name()),
+            "file": entry.as_ref().map(|entry| entry.path.to_string_lossy()),
+            "fingerprint": self.fingerprint_of(&plan.asked),
+            "level": plan.level.name(),
+            "verdict": decision.verdict.name(),
+            "rule": decision.rule,
+            "commands": commands.iter().map(|command| shown(masks, command)).collect::<Vec<_>>(),
+            "directory": plan.working_directory.to_string_lossy(),
+            "from": plan.host().working_directory.to_string_lossy(),
+            "reach": plan.reach(),
+        });
+        let mut body = masked(masks, body);
+        if let Some(fields) = body.as_object_mut() {
+            fields.insert("arguments".to_owned(), arguments.into());
+            fields.insert("withheld".to_owned(), withheld.into());
+            fields.retain(|_, value| !value.is_null() && *value != json!({}) && *value != json!([]));
+        }
+        body
+    }
+}
+
+fn write_call(
+    history: &History,
+    plan: &Plan,
+    caller: &Caller,
+    status: &str,
+    masks: &Masks,
+    body: &Json,
+    durability: Durability,
+) -> Result<(), StoreError> {
+    let tool = masks.apply(&plan.call.run.tool_name);
+    let event = Event { kind: Kind::Call, run: &plan.run_id, tool: &tool, surface: caller.surface, status, body };
+    history.write(&event, durability).map(drop)
+}
+
+impl Recording {
+    /// Writes the end of the run, with what it wrote; what keeps the history from that becomes a warning of the report.
+    pub fn end(mut self, report: &mut RunReport, outputs: Vec<(&str, Wrote<'_>)>) {
+        self.is_ended = true;
+        let status = match report {
+            _ if report.cancelled => "cancelled",
+            _ if report.timed_out => "timed-out",
+            _ if report.success => "ok",
+            _ => "failed",
+        };
+        let outputs: Map<String, Json> = outputs
+            .into_iter()
+            .filter_map(|(name, wrote)| Some((name.to_owned(), self.output(name, wrote)?)))
+            .collect();
+        let mut steps = Vec::new();
+        add_steps(&report.steps, "", &self.masks, &mut steps);
+        let mut body = masked(
+            &self.masks,
+            json!({
+                "exit_code": report.exit_code,
+                "duration_us": u64::try_from(report.duration.as_micros()).unwrap_or(u64::MAX),
+                "truncated": report.truncated,
+                "refusal": report.refusal.as_ref().map(refusal_json),
+                "warnings": report.warnings.iter().take(MOST).map(|warning| shown(&self.masks, warning)).collect::<Vec<_>>(),
+                "steps": steps,
+                "outputs": outputs,
+            }),
+        );
+        if let Some(fields) = body.as_object_mut() {
+            let is_nothing = |value: &Json| [json!(null), json!(false), json!({}), json!([])].contains(value);
+            fields.retain(|_, value| !is_nothing(value));
+        }
+        if let Err(error) = self.write(status, &body) {
+            report.warnings.push(format!("the end of this run is not in the history: {}", told(&error)));
+        }
+    }
+
+    /// Writes the end of a run whose output nobody else keeps.
+    pub(crate) fn end_here(self, report: &mut RunReport, is_workflow: bool) {
+        let [output, error] = if is_workflow {
+            [("transcript", std::mem::take(&mut report.transcript)), ("stderr", Vec::new())]
+        } else {
+            [("stdout", std::mem::take(&mut report.output)), ("stderr", std::mem::take(&mut report.error))]
+        };
+        self.end(report, vec![(output.0, Wrote::Bytes(&output.1)), (error.0, Wrote::Bytes(&error.1))]);
+        if is_workflow {
+            report.transcript = output.1;
+        } else {
+            (report.output, report.error) = (output.1, error.1);
+        }
+    }
+
+    fn write(&self, status: &str, body: &Json) -> Result<(), StoreError> {
+        let event = Event { kind: Kind::End, run: &self.run, tool: "", surface: "", status, body };
+        self.history.write(&event, Durability::Process).map(drop)
+    }
+
+    /// What is known of an output: itself, or where it is.
+    fn output(&self, name: &str, wrote: Wrote<'_>) -> Option<Json> {
+        let inline = |bytes: &[u8]| match std::str::from_utf8(bytes) {
+            Ok(text) => json!({"bytes": bytes.len(), "text": text}),
+            Err(_) => json!({"bytes": bytes.len(), "base64": STANDARD.encode(bytes)}),
+        };
+        let lost = |bytes: u64, digest: Digest, error: &StoreError| json!({"bytes": bytes, "sha256": digest.to_string(), "lost": told(error)});
+        let referred = |kept: &Kept| json!({"bytes": kept.bytes(), "sha256": kept.sha256().to_string(), "id": kept.id().to_string()});
+        match wrote {
+            Wrote::Bytes([]) => None,
+            Wrote::Bytes(bytes) if bytes.len() <= LARGEST_INLINE => Some(inline(bytes)),
+            Wrote::Bytes(bytes) => Some(match self.keep(name, bytes) {
+                Ok(kept) => referred(&kept),
+                Err(error) => lost(bytes.len() as u64, Digest::of(bytes), &error),
+            }),
+            Wrote::Kept(kept) if kept.bytes() == 0 => None,
+            Wrote::Kept(kept) if kept.bytes() <= LARGEST_INLINE as u64 => {
+                let mut bytes = vec![0; LARGEST_INLINE];
+                Some(match kept.read_at(0, &mut bytes) {
+                    Ok(length) => inline(&bytes[..length]),
+                    Err(error) => lost(kept.bytes(), kept.sha256(), &error),
+                })
+            }
+            Wrote::Kept(kept) => Some(match kept.store() {
+                Ok(()) => referred(kept),
+                Err(error) => lost(kept.bytes(), kept.sha256(), &error),
+            }),
+        }
+    }
+
+    fn keep(&self, name: &str, bytes: &[u8]) -> Result<Kept, StoreError> {
+        let id = OutputId::new(self.run.parse::<RunId>()?, name)?;
+        let mut spool = Outputs::open(&self.outputs, Retention::default())?.spool(id, 0);
+        spool.write(bytes)?;
+        spool.finish()
+    }
+}
+
+impl Drop for Recording {
+    /// A run that breaks off while its process lives on would be shown as running for as long.
+    fn drop(&mut self) {
+        if !self.is_ended {
+            // Nobody is left to be told.
+            _ = self.write("failed", &json!({"warnings": ["the run broke off: this is a mistake of ours"]}));
+        }
+    }
+}
+
+/// What somebody said when asked, in a word.
+fn answered(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Once => "once",
+        Answer::Session(_) => "session",
+        Answer::Always(_) => "always",
+        Answer::Edit(_) | Answer::No(_) | Answer::Unanswered(_) => "no",
+    }
+}
+
+/// The arguments that were given, and the names of those that are not kept or not whole, with the reason.
+fn arguments(call: &Call, masks: &Masks) -> (Map<String, Json>, Map<String, Json>) {
+    let (mut given, mut withheld) = (Map::new(), Map::new());
+    let mut room = MOST_ARGUMENTS;
+    for bound in call.values.iter().filter(|bound| bound.origin == Origin::Given) {
+        let Some(value) = bound.untransformed.as_ref().or(bound.value.as_ref()) else { continue };
+        if bound.sensitive {
+            withheld.insert(bound.name.clone(), json!({"why": "secret"}));
+            continue;
+        }
+        let mut large = |text: &str| {
+            let digest = Digest::of(text.as_bytes()).to_string();
+            withheld.insert(bound.name.clone(), json!({"why": "large", "bytes": text.len(), "sha256": digest}));
+        };
+        // A long text is the usual case, and need not be copied.
+        if let Value::Text(text) = value
+            && text.len() > LONGEST
+        {
+            large(&masks.apply(text));
+            continue;
+        }
+        let value = value.to_json();
+        let shown = masked(masks, value.clone());
+        let text = canonical(&shown);
+        if text.len() > LONGEST.min(room) {
+            large(&text);
+            continue;
+        }
+        room -= text.len();
+        if shown != value {
+            withheld.insert(bound.name.clone(), json!({"why": "holds a secret"}));
+        }
+        given.insert(bound.name.clone(), shown);
+    }
+    (given, withheld)
+}
+
+/// Every step with those of the tools they call, under names joined by `/`.
+fn add_steps(steps: &[StepReport], above: &str, masks: &Masks, into: &mut Vec<Json>) {
+    for step in steps {
+        if into.len() == MOST {
+            return;
+        }
+        let name = format!("{above}{}", step.name);
+        let mut row = json!({
+            "name": name,
+            "status": step.status.name(),
+            "exit_code": step.exit_code,
+            "duration_us": u64::try_from(step.duration.as_micros()).unwrap_or(u64::MAX),
+            "commands": step.commands.iter().take(MOST).map(|command| shown(masks, command)).collect::<Vec<_>>(),
+        });
+        if step.attempts > 1 {
+            row["attempts"] = step.attempts.into();
+        }
+        if step.used_fallback {
+            row["used_fallback"] = true.into();
+        }
+        if let Some(refusal) = &step.refusal {
+            row["refusal"] = refusal_json(refusal);
+        }
+        into.push(row);
+        add_steps(&step.steps, &format!("{name}/"), masks, into);
+    }
+}
+
+/// Masks every text in a value, names of fields and numbers included.
+fn masked(masks: &Masks, value: Json) -> Json {
+    match value {
+        Json::String(text) => Json::String(masks.apply(&text).into_owned()),
+        Json::Number(number) => {
+            let text = number.to_string();
+            let shown = masks.apply(&text);
+            if *shown == *text { number.into() } else { shown.into() }
+        }
+        Json::Array(items) => items.into_iter().map(|item| masked(masks, item)).collect(),
+        Json::Object(fields) => {
+            fields.into_iter().map(|(name, value)| (masks.apply(&name).into_owned(), masked(masks, value))).collect()
+        }
+        other => other,
+    }
+}
+
+/// A text without secrets, or its beginning with what is missing: a secret that is cut in two is none that can be found.
+fn shown(masks: &Masks, text: &str) -> String {
+    let text = masks.apply(text);
+    if text.len() <= LONGEST {
+        return text.into_owned();
+    }
+    let end = text.floor_char_boundary(LONGEST);
+    format!("{}[… {} more bytes]", &text[..end], text.len() - end)
+}
+
+/// An error with what led to it.
+fn told(error: &StoreError) -> String {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    format!("{error}{cause}")
+}

@@ -1,0 +1,85 @@
+//! What this machine can hold a tool to.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+use cycod_catalog::Overrides;
+use cycod_definition::{Demand, Offered};
+use cycod_run::{container_engine, elevator};
+
+/// The environment that programs are looked for in.
+type Environment = BTreeMap<OsString, OsString>;
+
+/// Asks the machine when somebody first wants to know.
+pub(crate) fn offered(environment: &Environment, directory: &Path) -> Offered {
+    let (environment, directory) = (environment.clone(), directory.to_owned());
+    let kernel = OnceLock::new();
+    Offered::by(move |demand| match demand {
+        Demand::Elevated => elevator(&environment, &directory).map(drop),
+        Demand::Image => container_engine(&environment, &directory).map(drop),
+        Demand::Permissions | Demand::Reduced | Demand::Container => {
+            kernel.get_or_init(|| kernel_offers(&Note::of(&environment))).clone()
+        }
+    })
+}
+
+/// Whether the kernel can confine, by a trial unless one went well before.
+fn kernel_offers(note: &Note) -> Result<(), String> {
+    if note.is_there() {
+        return Ok(());
+    }
+    let offered = cycod_process::offered();
+    if offered.lacks.is_empty() {
+        note.write();
+        return Ok(());
+    }
+    let lack = |lack: &cycod_process::Lack| format!("{}: {}; {}", lack.mechanism, lack.why, lack.mend);
+    Err(offered.lacks.iter().map(lack).collect::<Vec<_>>().join(". "))
+}
+
+/// A note that a trial went well. It is only believed where it was written: at this boot of this kernel, by this user in
+/// this place of the system. Should that be wrong nevertheless, a start fails; it is never less confined.
+struct Note {
+    path: PathBuf,
+    text: Option<String>,
+}
+
+impl Note {
+    fn of(environment: &Environment) -> Self {
+        let home = environment.get(std::ffi::OsStr::new("HOME")).map(PathBuf::from).unwrap_or_default();
+        let user = Overrides::from_environment(environment).user.unwrap_or_else(|| home.join(".cycod"));
+        let read = |path: &str| fs::read_to_string(path).ok();
+        let link = |path: &str| Some(fs::read_link(path).ok()?.to_string_lossy().into_owned());
+        let status = read("/proc/self/status").unwrap_or_default();
+        let kept = ["Uid:", "CapEff:", "NoNewPrivs:", "Seccomp:"];
+        let status = status.lines().filter(|line| kept.iter().any(|start| line.starts_with(start)));
+        let parts = [
+            read("/proc/sys/kernel/random/boot_id"),
+            read("/proc/sys/kernel/osrelease"),
+            link("/proc/self/ns/user"),
+            link("/proc/self/ns/mnt"),
+            Some(status.collect::<Vec<_>>().join("\n")),
+        ];
+        let text = parts.into_iter().collect::<Option<Vec<_>>>().map(|parts| parts.join("\n"));
+        Self { path: user.join("cache").join("confinement"), text }
+    }
+
+    fn is_there(&self) -> bool {
+        self.text.is_some() && fs::read_to_string(&self.path).ok() == self.text
+    }
+
+    /// A note that cannot be written costs another trial, no more.
+    fn write(&self) {
+        let Some(text) = &self.text else { return };
+        let new = self.path.with_extension(std::process::id().to_string());
+        let _ = self.path.parent().map(fs::create_dir_all);
+        if fs::write(&new, text).and_then(|()| fs::rename(&new, &self.path)).is_err() {
+            let _ = fs::remove_file(&new);
+        }
+    }
+}

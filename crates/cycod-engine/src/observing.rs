@@ -1,0 +1,195 @@
+//! The least a tool needs, told from what it touched while it ran.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::IpAddr,
+    path::{Component, Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use cycod_definition::Value;
+use cycod_plan::Plan;
+use cycod_process::{Observer, Place, Touch, Touched};
+
+/// What a confined tool reads without a permission.
+const SYSTEM: [&str; 10] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/proc", "/dev"];
+
+/// From how many files of one directory on the directory itself is named.
+const MANY: usize = 4;
+
+/// Collects what the programs of a run touch.
+#[derive(Debug, Default)]
+pub struct Observation(Mutex<BTreeSet<(Touch, Place, bool)>>);
+
+impl Observer for Observation {
+    fn touched(&self, touched: &Touched) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert((touched.touch, touched.place.clone(), touched.is_there));
+    }
+}
+
+/// A permission that a tool needs, with examples of what it is for.
+pub type Needs = BTreeMap<String, BTreeSet<String>>;
+
+impl Observation {
+    /// The permissions under which a run of this plan touches what it touched.
+    pub fn needs(&self, plan: &Plan) -> Needs {
+        let touched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = Names::of(plan);
+        let mut wanted: BTreeSet<(Touch, PathBuf)> = BTreeSet::new();
+        let mut needs = Needs::new();
+        let mut has_name = false;
+        for (touch, place, is_there) in touched.iter() {
+            match place {
+                Place::Path(path) => wanted.extend(names.need(*touch, path, *is_there)),
+                Place::Name(name) => {
+                    has_name = true;
+                    needs.entry(format!("network:external:{name}")).or_default().insert(format!("looked up {name}"));
+                }
+                Place::Address(_) => {}
+            }
+        }
+        for (_, place, _) in touched.iter() {
+            let Place::Address(address) = place else { continue };
+            let permission = match address.ip() {
+                ip if ip.is_loopback() => format!("network:loopback:{}:{}", text(ip), address.port()),
+                // Asking for names is the proxy's part, and what a name led to is reached by the name.
+                _ if address.port() == 53 || has_name => continue,
+                ip => format!("network:external:{}:{}", text(ip), address.port()),
+            };
+            needs.entry(permission).or_default().insert(format!("connected to {address}"));
+        }
+        for (touch, path, example) in folded(&wanted) {
+            let kind = match touch {
+                Touch::Write => "write",
+                Touch::Execute => "execute",
+                Touch::Read | Touch::Connect => "read",
+            };
+            let permission = format!("filesystem:{kind}:{}", names.written(&path));
+            needs.entry(permission).or_default().insert(example.display().to_string());
+        }
+        needs
+    }
+}
+
+fn text(ip: IpAddr) -> String {
+    match ip {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
+    }
+}
+
+/// Leaves out what another permission covers, and names a directory in place of many of its files.
+fn folded(wanted: &BTreeSet<(Touch, PathBuf)>) -> Vec<(Touch, PathBuf, PathBuf)> {
+    let mut beside: BTreeMap<(Touch, &Path), usize> = BTreeMap::new();
+    for (touch, path) in wanted {
+        *beside.entry((*touch, path.parent().unwrap_or(path))).or_default() += 1;
+    }
+    let mut named: BTreeMap<(Touch, PathBuf), PathBuf> = BTreeMap::new();
+    for (touch, path) in wanted {
+        let parent = path.parent().unwrap_or(path);
+        let is_many = beside[&(*touch, parent)] >= MANY && parent.parent().is_some();
+        let name = if is_many { parent } else { path };
+        named.entry((*touch, name.to_owned())).or_insert_with(|| path.clone());
+    }
+    let covers = |(wide, above): &(Touch, PathBuf), (narrow, path): &(Touch, PathBuf)| {
+        (wide == narrow || *narrow == Touch::Read) && path.starts_with(above)
+    };
+    let is_needed =
+        |one: &&(Touch, PathBuf)| !named.keys().any(|other| other != *one && covers(other, one) && !covers(one, other));
+    named.keys().filter(is_needed).map(|one| (one.0, one.1.clone(), named[one].clone())).collect()
+}
+
+/// How paths are written in a tool's file.
+struct Names<'a> {
+    plan: &'a Plan,
+    /// The parameters whose values are paths, the longest first.
+    parameters: Vec<(PathBuf, String)>,
+}
+
+impl<'a> Names<'a> {
+    fn of(plan: &'a Plan) -> Self {
+        let path = |bound: &cycod_call::Bound| {
+            let Some(Value::Text(text)) = &bound.value else { return None };
+            let is_path = text.contains('/') || plan.working_directory.join(text).exists();
+            (is_path && !text.is_empty()).then(|| (plain(&plan.working_directory.join(text)), bound.name.clone()))
+        };
+        let mut parameters: Vec<_> = plan.call.values.iter().filter_map(path).collect();
+        parameters.sort_by_key(|(path, _)| std::cmp::Reverse(path.components().count()));
+        Self { plan, parameters }
+    }
+
+    /// What must be allowed so that a path may be touched.
+    fn need(&self, touch: Touch, path: &Path, is_there: bool) -> Option<(Touch, PathBuf)> {
+        let touch = if touch == Touch::Connect { Touch::Write } else { touch };
+        let temp = &self.plan.host().temp;
+        let own = self.plan.temp_directory.parent().unwrap_or(temp);
+        let is_own = path.starts_with(&self.plan.temp_directory)
+            || path == temp
+            || path.strip_prefix(own).is_ok_and(|rest| rest.to_string_lossy().starts_with("cycod-"));
+        let is_system = SYSTEM.iter().any(|system| path.starts_with(system));
+        match touch {
+            _ if is_own || path.parent().is_none() => None,
+            Touch::Write if path.starts_with("/dev") || path.starts_with("/proc") => None,
+            Touch::Read | Touch::Execute if is_system || !is_there => None,
+            Touch::Write if !is_there && !self.parameters.iter().any(|(known, _)| known == path) => {
+                Some((touch, path.parent().unwrap_or(path).to_owned()))
+            }
+            _ => Some((touch, path.to_owned())),
+        }
+    }
+
+    fn written(&self, path: &Path) -> String {
+        let below = |base: &Path, name: &str| {
+            let rest = path.strip_prefix(base).ok()?;
+            let rest = rest.to_string_lossy();
+            Some(if rest.is_empty() { name.to_owned() } else { format!("{name}/{rest}") })
+        };
+        let of_parameter = self.parameters.iter().find_map(|(value, name)| below(value, &format!("{{{name}}}")));
+        let relative = || match path.strip_prefix(&self.plan.working_directory) {
+            Ok(rest) if rest.as_os_str().is_empty() => Some(".".to_owned()),
+            Ok(rest) => Some(rest.to_string_lossy().into_owned()),
+            Err(_) => None,
+        };
+        of_parameter
+            .or_else(relative)
+            .or_else(|| below(&self.plan.host().home, "~"))
+            .unwrap_or_else(|| path.display().to_string())
+    }
+}
+
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            component => plain.push(component),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_covered_is_left_out() {
+        let check = |wanted: &[(Touch, &str)], expect: &[(Touch, &str)]| {
+            let wanted = wanted.iter().map(|(touch, path)| (*touch, PathBuf::from(path))).collect();
+            let folded = folded(&wanted);
+            let folded: Vec<_> = folded.iter().map(|(touch, path, _)| (*touch, path.to_str().expect("text"))).collect();
+            assert_eq!(folded, expect);
+        };
+        use Touch::{Execute, Read, Write};
+        check(&[(Read, "/a/b"), (Write, "/a/b")], &[(Write, "/a/b")]);
+        check(&[(Read, "/a/b/c"), (Read, "/a/b")], &[(Read, "/a/b")]);
+        check(&[(Write, "/a/b"), (Execute, "/a/b")], &[(Write, "/a/b"), (Execute, "/a/b")]);
+        check(&[(Read, "/d/1"), (Read, "/d/2"), (Read, "/d/3"), (Read, "/d/4")], &[(Read, "/d")]);
+        check(
+            &[(Read, "/1"), (Read, "/2"), (Read, "/3"), (Read, "/4")],
+            &[(Read, "/1"), (Read, "/2"), (Read, "/3"), (Read, "/4")],
+        );
+    }
+}

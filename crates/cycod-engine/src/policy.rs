@@ -1,0 +1,208 @@
+//! What may be done here: the rules, and the question that a plan puts to them.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use cycod_call::NoSteps;
+use cycod_definition::{Body, Level, Parameter, Tool};
+use cycod_plan::{Library, Plan, PlannedAction, effective_level};
+use cycod_policy::{Argument, Decision, Held, Places, Policy, Question, Reading, Rule, Subject, Surface};
+use cycod_settings::policy::Rules;
+
+use crate::Engine;
+
+/// The rules of this place.
+#[derive(Debug, Default)]
+pub(crate) struct RulesHere {
+    /// Those that nothing holds but this engine.
+    given: Vec<Rule>,
+    /// Those that are written down, with the policy that all of them make.
+    read: Mutex<Option<(Rules, Arc<Policy>)>>,
+}
+
+impl Engine {
+    /// Adds rules that hold as long as this engine does, such as those of a command line.
+    pub fn add_rules(&mut self, rules: Vec<Rule>) {
+        self.rules.given.extend(rules);
+        self.rules.read = Mutex::default();
+    }
+
+    /// The rules that hold now: those of files that have changed are read again.
+    pub fn policy(&self) -> Arc<Policy> {
+        let mut read = self.rules.read.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*read {
+            Some((rules, policy)) if rules.are_current() => Arc::clone(policy),
+            _ => {
+                let rules = Rules::load(self.catalog().scopes(), self.host());
+                let policy = Arc::new(rules.policy(&self.rules.given));
+                *read = Some((rules, Arc::clone(&policy)));
+                policy
+            }
+        }
+    }
+
+    /// Decides whether a plan may run, and asks nobody.
+    pub fn decide(&self, plan: &Plan, surface: Surface) -> Decision {
+        let decision = self.ask_policy(plan, surface, Policy::decide);
+        self.with_doubt(plan, decision)
+    }
+
+    /// Everything that applies to a plan, by weight; the first decides.
+    pub fn explain(&self, plan: &Plan, surface: Surface) -> Vec<Decision> {
+        self.ask_policy(plan, surface, Policy::explain)
+    }
+
+    /// Everything that may apply to a tool of which no call is planned, so that its arguments may be anything.
+    pub fn explain_unplanned(&self, tool: &Arc<Tool>, surface: Surface) -> Vec<Decision> {
+        let library = self.library(tool).unwrap_or_default();
+        let effective = |tool: &Arc<Tool>| library.effective(tool).unwrap_or_else(|_| Arc::clone(tool));
+        let (own, reached) = (effective(tool), library.tools().map(effective).collect::<Vec<_>>());
+        let level = effective_level(tool, &library).max(effective_level(&own, &library));
+        let host = self.host();
+        let question = Question {
+            tool: Subject { level, ..later(&own, &library) },
+            reached: reached.iter().map(|tool| later(tool, &library)).collect(),
+            privilege: tool.security.privilege,
+            surface,
+            standing: self.standing_of_tool(tool),
+            unmet: &[],
+            places: Places { workspace: &host.workspace, directory: &host.working_directory, home: &host.home, real },
+        };
+        self.policy().explain(&question)
+    }
+
+    fn ask_policy<T>(&self, plan: &Plan, surface: Surface, ask: impl FnOnce(&Policy, &Question<'_>) -> T) -> T {
+        let used = names(&plan.library, &plan.tool().uses());
+        let mut reached = Vec::new();
+        self.add_steps(plan, &mut reached);
+        // What its own body does not use, the tool stands for: the bases of an alias take its arguments.
+        let is_base = |tool: &&Arc<Tool>| !used.contains(&tool.name.key());
+        let bases = plan.library.tools().filter(is_base).map(|base| behind(base, plan));
+        let host = plan.host();
+        let question = Question {
+            tool: called(plan),
+            reached: bases.chain(reached.iter().flat_map(|reached| reached.subjects(&plan.library))).collect(),
+            privilege: plan.privilege,
+            surface,
+            standing: self.standing(plan),
+            unmet: &plan.unmet,
+            places: Places { workspace: &host.workspace, directory: &plan.working_directory, home: &host.home, real },
+        };
+        ask(&self.policy(), &question)
+    }
+
+    /// Adds what the steps of a plan call, with the arguments as far as they are known before anything runs.
+    fn add_steps(&self, plan: &Plan, reached: &mut Vec<Reached>) {
+        for step in &plan.steps {
+            let PlannedAction::Tool(tool_use) = &step.action else { continue };
+            match plan.nested(step, tool_use, &NoSteps, &self.scripts) {
+                Ok(nested) => {
+                    self.add_steps(&nested, reached);
+                    reached.push(Reached::Call(Box::new(nested), tool_use.tool.clone()));
+                }
+                Err(_) => {
+                    let tools = names(&plan.library, &[&tool_use.tool]);
+                    let tools = tools.iter().filter_map(|name| plan.library.get(name));
+                    // An alias has the parameters of its base as well.
+                    let effective = tools.map(|tool| plan.library.effective(tool).unwrap_or_else(|_| Arc::clone(tool)));
+                    reached.extend(effective.map(Reached::Later));
+                }
+            }
+        }
+    }
+}
+
+/// A tool that a step calls.
+enum Reached {
+    /// The call, and the name that it was called by.
+    Call(Box<Plan>, String),
+    /// The arguments are known when other steps have run.
+    Later(Arc<Tool>),
+}
+
+impl Reached {
+    fn subjects<'a>(&'a self, library: &'a Library) -> Vec<Subject<'a>> {
+        match self {
+            Self::Call(plan, name) => {
+                let base = |tool: &&'a Arc<Tool>| match &tool.body {
+                    Body::Alias { base, .. } => library.get(base),
+                    _ => None,
+                };
+                let bases = std::iter::successors(library.get(name).as_ref().and_then(base), base);
+                std::iter::once(called(plan)).chain(bases.map(|base| behind(base, plan))).collect()
+            }
+            Self::Later(tool) => vec![later(tool, library)],
+        }
+    }
+}
+
+/// A tool whose arguments are not known.
+fn later<'a>(tool: &'a Tool, library: &Library) -> Subject<'a> {
+    let arguments = tool.parameters.iter().map(|parameter| argument(tool, parameter, Held::Later));
+    subject(tool, effective_level(tool, library), arguments.collect())
+}
+
+/// The tool of a plan.
+fn called(plan: &Plan) -> Subject<'_> {
+    let tool = plan.tool();
+    let arguments = plan.call.values.iter().map(|bound| {
+        let held = bound.value.as_ref().map_or(Held::Nothing, Held::Value);
+        match tool.parameter(&bound.name) {
+            Some(parameter) => argument(tool, parameter, held),
+            // What the author's schema takes beside its properties.
+            None => Argument { name: &bound.name, value: held, reading: Reading::Words },
+        }
+    });
+    subject(tool, plan.level, arguments.collect())
+}
+
+/// A tool that the tool of a plan stands for.
+fn behind<'a>(base: &'a Tool, plan: &'a Plan) -> Subject<'a> {
+    subject(base, plan.level, called(plan).arguments)
+}
+
+fn subject<'a>(tool: &'a Tool, level: Level, arguments: Vec<Argument<'a>>) -> Subject<'a> {
+    let remote = match &tool.body {
+        Body::Remote(remote) => Some((&*remote.server, &*remote.tool)),
+        _ => None,
+    };
+    Subject { name: tool.name.as_str(), level, tags: &tool.tags, remote, arguments }
+}
+
+fn argument<'a>(tool: &Tool, parameter: &'a Parameter, value: Held<'a>) -> Argument<'a> {
+    let reading = match tool.body {
+        Body::Remote(_) => Reading::Literal,
+        _ => Reading::of(parameter),
+    };
+    Argument { name: &parameter.name, value, reading }
+}
+
+/// The tools of these names and all that they reach.
+fn names(library: &Library, tools: &[&str]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut pending: Vec<&str> = tools.to_vec();
+    while let Some(name) = pending.pop() {
+        if names.insert(name.to_ascii_lowercase())
+            && let Some(tool) = library.get(name)
+        {
+            pending.extend(tool.uses());
+        }
+    }
+    names
+}
+
+/// The path with links followed, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    let existing = path.ancestors().find_map(|existing| Some((existing, fs::canonicalize(existing).ok()?)));
+    match existing {
+        Some((existing, real)) => match path.strip_prefix(existing) {
+            Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
+            _ => real,
+        },
+        None => path.to_owned(),
+    }
+}

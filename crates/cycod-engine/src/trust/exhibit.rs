@@ -1,0 +1,266 @@
+//! What a person is shown who is to trust a tool.
+
+use std::{collections::BTreeSet, fmt::Write as _, path::Path};
+
+use cycod_catalog::{Scope, State};
+use cycod_definition::{Body, Host, Level, Tool, looks_like, mixes_scripts};
+use cycod_diagnostic::visible;
+use cycod_plan::{Library, effective_level};
+use cycod_policy::Standing;
+use serde_json::Value as Json;
+
+use super::Subject;
+use crate::Engine;
+
+/// The most characters of a text that only tells something.
+const PROSE: usize = 200;
+
+/// How many suspicious words are named.
+const MOST_WORDS: usize = 8;
+
+/// Keys that only tell something; they come first, and are cut.
+const TELLS: [&str; 8] = ["name", "title", "description", "group", "version", "metadata", "changelog", "deprecated"];
+
+/// Keys that say what is run; they come last and in this order, where the question is.
+const RUNS: [&str; 20] = [
+    "environment",
+    "file-paths",
+    "resources",
+    "shell",
+    "shell-options",
+    "input",
+    "type",
+    "base-tool",
+    "default-parameters",
+    "use-tool",
+    "tool",
+    "with",
+    "bash",
+    "cmd",
+    "pwsh",
+    "run",
+    "python",
+    "script",
+    "commands",
+    "steps",
+];
+
+impl Engine {
+    /// Shows all that a tool does, and what to beware of, with nothing in it that a terminal would act on or hide.
+    ///
+    /// Every line of the author's is indented, so none can be taken for one of ours; what is run is shown in full, last.
+    pub fn exhibit(&self, subject: &Subject) -> String {
+        let host = self.host();
+        let mut text = self.described(&subject.tool);
+        let programs: Vec<String> = subject.fingerprint.programs().map(|(path, _)| line(path)).collect();
+        if !programs.is_empty() {
+            let _ = writeln!(text, "programs of this project that it names: {}", programs.join(", "));
+        }
+        for warning in self.warnings(subject) {
+            let _ = writeln!(text, "beware: {warning}");
+        }
+        let (name, path) = (subject.name(), shown(subject.path(), host));
+        let _ = match (subject.standing, &subject.difference) {
+            (Standing::Trusted, _) => writeln!(text, "`{name}` ({path}) is trusted"),
+            (_, None) => writeln!(text, "`{name}` ({path}) came with this project"),
+            (_, Some(difference)) => {
+                writeln!(text, "`{name}` ({path}) is not what was trusted:\n{}", indented(difference))
+            }
+        };
+        text
+    }
+
+    /// Shows all that a tool and those it reaches say, as [`Engine::exhibit`] does.
+    pub fn described(&self, tool: &Tool) -> String {
+        let mut text = String::new();
+        for (name, used) in self.reached(tool) {
+            match used {
+                Some(used) => self.describe(&mut text, "it uses ", &used),
+                None => _ = writeln!(text, "it uses {}, which is not here", line(&name)),
+            }
+        }
+        self.describe(&mut text, "", tool);
+        text
+    }
+
+    /// What is suspicious about a tool: what could make it be taken for another one, or for less than it is.
+    pub fn warnings(&self, subject: &Subject) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let (name, key) = (subject.name(), subject.tool.name.key());
+        for entry in self.catalog().entries() {
+            let path = || shown(&entry.path, self.host());
+            if entry.name.eq_ignore_ascii_case(name) {
+                if entry.scope != Scope::Local && matches!(entry.state, State::Shadowed { .. }) {
+                    warnings.push(format!("it takes the place of the {} tool `{name}`: {}", entry.scope, path()));
+                }
+            } else if looks_like(&entry.name, &key) {
+                warnings.push(format!(
+                    "its name looks like `{}`, which is another tool: {}",
+                    line(&entry.name),
+                    path()
+                ));
+            }
+        }
+        let tools = || std::iter::once(&subject.tool).chain(subject.used.values().flatten());
+        let level = self.level(&subject.tool);
+        let claims = |tool: &Tool| {
+            tool.hints.read_only == Some(true) || tool.tags.iter().any(|tag| tag.eq_ignore_ascii_case("read"))
+        };
+        if level > Level::Read && claims(&subject.tool) {
+            warnings.push(format!("it says that it only reads, and its level is {level}"));
+        }
+        let mut words = BTreeSet::new();
+        for tool in tools() {
+            suspicious(&tool.origin.document, &mut words);
+        }
+        let more = words.len().saturating_sub(MOST_WORDS);
+        warnings.extend(words.into_iter().take(MOST_WORDS).map(|word| {
+            format!("the word `{}` has letters that look like others: {}", line(&word), word.escape_unicode_letters())
+        }));
+        if more > 0 {
+            warnings.push(format!("{more} more words have letters that look like others"));
+        }
+        warnings
+    }
+
+    fn describe(&self, text: &mut String, how: &str, tool: &Tool) {
+        let host = self.host();
+        let place = match (&tool.origin.file, &tool.body) {
+            (Some(file), _) => format!(": {}", shown(file, host)),
+            (None, Body::Remote(remote)) => format!(": tool of the MCP server {}", line(&remote.server)),
+            (None, _) => String::new(),
+        };
+        let reach = if tool.security.permissions.is_empty() { ", with all your rights" } else { "" };
+        let _ = writeln!(text, "{how}{} (level {}{reach}){place}", line(tool.name.as_str()), self.level(tool));
+        let Json::Object(document) = &*tool.origin.document else { return };
+        let rank = |key: &str| match RUNS.iter().position(|one| *one == key) {
+            Some(place) => 2 + place,
+            None => usize::from(!TELLS.contains(&key)),
+        };
+        let mut entries: Vec<_> = document.iter().collect();
+        entries.sort_by_key(|(key, _)| rank(key));
+        for (key, value) in entries {
+            write_entry(text, key, value, 1, rank(key) == 0);
+        }
+    }
+
+    fn level(&self, tool: &Tool) -> Level {
+        // What cannot be told may do anything.
+        let library = Library::collect(tool, &|name| self.tool(name).ok());
+        library.map_or(Level::Run, |library| effective_level(tool, &library))
+    }
+}
+
+/// Writes a key with its value; a text of several lines as a block, each line marked.
+fn write_entry(text: &mut String, key: &str, value: &Json, depth: usize, is_prose: bool) {
+    let indent = "    ".repeat(depth);
+    let is_prose = is_prose || matches!(key, "description" | "detailed-help" | "examples");
+    let _ = match value {
+        // A number or the like, as its author spells it.
+        Json::Object(entries) if entries.len() == 1 && entries.get("written").is_some_and(Json::is_string) => {
+            writeln!(text, "{indent}{}: {}", line(key), line(entries["written"].as_str().unwrap_or_default()))
+        }
+        Json::Object(entries) if !entries.is_empty() => {
+            let _ = writeln!(text, "{indent}{}:", line(key));
+            entries.iter().for_each(|(key, value)| write_entry(text, key, value, depth + 1, is_prose));
+            Ok(())
+        }
+        Json::Array(items) if items.iter().any(|item| item.is_object() || is_block(item)) => {
+            let _ = writeln!(text, "{indent}{}:", line(key));
+            items.iter().for_each(|item| write_entry(text, "-", item, depth + 1, is_prose));
+            Ok(())
+        }
+        Json::String(block) if is_block(value) && !is_prose => {
+            let _ = writeln!(text, "{indent}{}:", line(key));
+            block.lines().try_for_each(|one| writeln!(text, "{indent}    | {}", plain(one)))
+        }
+        Json::String(word) => {
+            writeln!(text, "{indent}{}: {}", line(key), if is_prose { cut(word) } else { line(word) })
+        }
+        other => {
+            let whole = other.to_string();
+            writeln!(text, "{indent}{}: {}", line(key), if is_prose { cut(&whole) } else { line(&whole) })
+        }
+    };
+}
+
+fn is_block(value: &Json) -> bool {
+    value.as_str().is_some_and(|text| text.trim_end().contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']))
+}
+
+/// Adds the words of a document in which letters of several scripts stand together.
+fn suspicious(document: &Json, words: &mut BTreeSet<String>) {
+    let mut add = |text: &str| {
+        let apart = text.split(|c: char| !(c.is_alphanumeric() || "._-".contains(c)));
+        words.extend(apart.filter(|word| mixes_scripts(word)).map(str::to_owned));
+    };
+    match document {
+        Json::String(text) => add(text),
+        Json::Array(items) => items.iter().for_each(|item| suspicious(item, words)),
+        Json::Object(entries) => {
+            for (key, value) in entries {
+                let mut key_words = BTreeSet::new();
+                suspicious(&Json::String(key.clone()), &mut key_words);
+                words.append(&mut key_words);
+                suspicious(value, words);
+            }
+        }
+        _ => {}
+    }
+}
+
+trait Letters {
+    fn escape_unicode_letters(&self) -> String;
+}
+
+impl Letters for String {
+    /// The letters beyond ASCII, as escapes.
+    fn escape_unicode_letters(&self) -> String {
+        self.chars().map(|c| if c.is_ascii() { c.to_string() } else { c.escape_unicode().to_string() }).collect()
+    }
+}
+
+/// A text on one line.
+fn line(text: &str) -> String {
+    plain(text.trim_end()).replace('\n', "\\n")
+}
+
+/// A text on one line, the beginning of it.
+fn cut(text: &str) -> String {
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match joined.char_indices().nth(PROSE) {
+        Some((end, _)) => format!("{} […{} more characters]", line(&joined[..end]), joined[end..].chars().count()),
+        None => line(&joined),
+    }
+}
+
+/// A text in which nothing is hidden and nothing changes places: letters that are written from right to left move what
+/// stands beside them.
+fn plain(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in visible(text).chars() {
+        match c {
+            '\t' => shown.push_str("    "),
+            '\u{590}'..='\u{8ff}'
+            | '\u{fb1d}'..='\u{fdff}'
+            | '\u{fe70}'..='\u{feff}'
+            | '\u{10800}'..='\u{10fff}'
+            | '\u{1e800}'..='\u{1efff}' => shown.extend(c.escape_unicode()),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|one| format!("    {}", plain(one))).collect::<Vec<_>>().join("\n")
+}
+
+/// A path as a person would write it from where they stand.
+fn shown(path: &Path, host: &Host) -> String {
+    line(&match (path.strip_prefix(&host.working_directory), path.strip_prefix(&host.home)) {
+        (Ok(here), _) => here.display().to_string(),
+        (_, Ok(home)) => Path::new("~").join(home).display().to_string(),
+        _ => path.display().to_string(),
+    })
+}
