@@ -1,4 +1,7 @@
-use std::collections::{HashMap, hash_map::Entry};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
 
 use cycod_definition::{Hints, JsonSchema, Level, RemoteTool, Tool, ToolName};
 use cycod_store::{Digest, digest};
@@ -52,7 +55,11 @@ pub(crate) fn offered(server: &Server, instructions: Option<&str>, listing: &Lis
                 }
             }
         }
-        found.push(Offered { remote: remote.to_owned(), definition: definition(wire, instructions, &origin), tool });
+        let definition = definition(wire, instructions, &origin);
+        if let Ok(adopted) = &mut tool {
+            adopted.origin.document = Arc::new(definition.clone());
+        }
+        found.push(Offered { remote: remote.to_owned(), definition, tool });
     }
     found
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use cycod_engine::{
-    Answer, AnswerTo, AskedOf, Decision, Plan, Preview, Question,
+    Answer, AnswerTo, AskedOf, Breadth, Question, Request,
     diagnostic::{Refusal, visible},
 };
 use rmcp::model::{
@@ -34,8 +34,15 @@ pub(crate) struct Pending {
 #[derive(Clone, Debug)]
 enum Subject {
     Question(Question),
-    Approval,
+    Approval(Box<Request>),
 }
+
+/// How long a yes holds, as the client's user reads it, the shortest first.
+const LENGTHS: [(&str, Answer); 3] = [
+    ("this once", Answer::Once),
+    ("this session, with these arguments", Answer::Session(Breadth::TheseArguments)),
+    ("this session, with any arguments", Answer::Session(Breadth::AnyArguments)),
+];
 
 /// What somebody answered.
 #[derive(Clone, Debug)]
@@ -44,6 +51,16 @@ pub(crate) enum Reply {
     To(String, AnswerTo),
     /// Whether the tool may run.
     Approval(Answer),
+}
+
+impl Reply {
+    /// Whether the tool may run, if it says that.
+    pub(crate) fn approval(self) -> Option<Answer> {
+        match self {
+            Self::Approval(answer) => Some(answer),
+            Self::To(..) => None,
+        }
+    }
 }
 
 impl Pending {
@@ -68,15 +85,33 @@ impl Pending {
     }
 
     /// The question whether a plan may run.
-    pub(crate) fn approval(plan: &Plan, preview: &Preview, decision: &Decision) -> Result<Self, Refusal> {
-        let form = json!({
+    ///
+    /// A client answers for its user, and cannot prove that there is one. So what it says holds as long as this server at
+    /// most, and only where all was shown.
+    pub(crate) fn approval(request: Request) -> Result<Self, Refusal> {
+        let (text, is_whole) = approval_text(&request);
+        let mut form = json!({
             "type": "object",
             "properties": {"approve": {"type": "boolean", "title": "Run it", "default": false}},
             "required": ["approve"],
         });
-        let request = form_request(&approval_text(plan, preview, decision), form)
-            .map_err(|error| Refusal::new("unknown-form", error.to_string()))?;
-        Ok(Self { key: APPROVAL.to_owned(), request, is_required: true, subject: Subject::Approval })
+        if request.is_lasting && is_whole {
+            let lengths = LENGTHS.map(|(length, _)| length);
+            form["properties"]["for"] =
+                json!({"type": "string", "title": "For how long", "enum": lengths, "default": lengths[0]});
+        }
+        form["properties"]["reason"] = json!({"type": "string", "title": "If not, why", "maxLength": 1000});
+        let asked = form_request(&text, form).map_err(|error| Refusal::new("unknown-form", error.to_string()))?;
+        let subject = Subject::Approval(Box::new(request));
+        Ok(Self { key: APPROVAL.to_owned(), request: asked, is_required: true, subject })
+    }
+
+    /// What somebody else can be asked in its place; nothing for a question of the tool's own.
+    pub(crate) fn into_approval(self) -> Option<Request> {
+        match self.subject {
+            Subject::Approval(request) => Some(*request),
+            Subject::Question(_) => None,
+        }
     }
 
     /// Whether a client with these capabilities can ask it.
@@ -107,10 +142,7 @@ impl Pending {
     /// Reads what came back over the wire; nothing when it is no answer to this question.
     pub(crate) fn read(&self, answer: &Json) -> Option<Reply> {
         let question = match &self.subject {
-            Subject::Approval => {
-                let is_yes = answer.get("action")? == "accept" && answer.get("content")?.get("approve")? == true;
-                return Some(Reply::Approval(if is_yes { Answer::Once } else { Answer::No }));
-            }
+            Subject::Approval(_) => return Some(Reply::Approval(approval(answer)?)),
             Subject::Question(question) => question,
         };
         let accepted = match &question.whom {
@@ -129,6 +161,21 @@ impl Pending {
         };
         Some(Reply::To(question.name.clone(), accepted))
     }
+}
+
+/// Reads whether a tool may run.
+fn approval(answer: &Json) -> Option<Answer> {
+    if answer.get("action")? != "accept" {
+        return Some(Answer::No(None));
+    }
+    let content = answer.get("content")?;
+    let text = |name: &str| content.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
+    if *content.get("approve")? != true {
+        return Some(Answer::No(text("reason").map(str::to_owned)));
+    }
+    let length = |wanted: &str| LENGTHS.into_iter().find(|(length, _)| *length == wanted).map(|(_, answer)| answer);
+    // What was not offered was not agreed to.
+    Some(text("for").map_or(Some(Answer::Once), length).unwrap_or(Answer::No(None)))
 }
 
 /// Everything that is asked in one round.
@@ -152,25 +199,35 @@ fn said(content: &Json) -> Option<String> {
     }
 }
 
-/// What a person needs to know to say yes or no: what runs, with what, and why it is asked.
-fn approval_text(plan: &Plan, preview: &Preview, decision: &Decision) -> String {
-    let tool = plan.tool();
-    let mut text = format!("May `{}` run?\n\n", tool.name);
-    for command in preview.everything() {
-        for line in visible(&shortened(&command)).lines() {
+/// What a person needs to know to say yes or no: what runs, with what, where it reaches, and why it is asked; with
+/// whether that is all of it.
+fn approval_text(request: &Request) -> (String, bool) {
+    let is_whole = request.commands.iter().chain([&request.arguments]).all(|text| text.len() <= MOST_SHOWN);
+    let mut text = format!("May `{}` run?\n\n", request.tool);
+    for command in &request.commands {
+        for line in visible(&shortened(command)).lines() {
             let _ = writeln!(text, "    {line}");
         }
     }
-    let arguments = plan.call.arguments_json();
-    if arguments != "{}" {
-        let masked = cycod_engine::mask(&arguments, &plan.call.secrets());
-        let _ = write!(text, "\nArguments: {}", visible(&shortened(&masked)));
+    let mut say = |head: &str, what: &str| _ = write!(text, "\n{head}: {}", visible(what));
+    if request.has_arguments() {
+        say("Arguments", &shortened(&request.arguments));
     }
-    let _ = write!(text, "\nLevel: {}. {}.", plan.level, decision.rule);
-    if let Some(why) = &tool.security.justification {
-        let _ = write!(text, "\nIts author says: {}", visible(why));
+    say("In", &request.working_directory);
+    for line in &request.reach {
+        say("It", line);
     }
-    text
+    say("Level", &format!("{}. {}.", request.level, request.rule));
+    if let Some(why) = &request.justification {
+        say("Its author says, unchecked", why);
+    }
+    if let Some(changes) = &request.changes {
+        say("Changed since it was trusted", changes);
+    }
+    for warning in &request.warnings {
+        say("Note", warning);
+    }
+    (text, is_whole)
 }
 
 /// A text with its middle left out where it is too long to be read.

@@ -7,12 +7,13 @@ use std::{
 };
 
 use cycod_engine::{
-    AnswerTo, Approved, Approver, Beginning, Control, Event, Given, Plan, Request, RunReport, Stream, Surface,
-    ToolAnswer, Verdict,
+    Answer, AnswerTo, Approved, Approver, Asker, Beginning, Control, Event, Given, Plan, RunReport, Stream, Surface,
+    ToolAnswer, Verdict, Wrote,
+    approvals::{LOCAL, Queue, edited},
     definition::{Body, Produces, Tool, Whom},
     diagnostic::Refusal,
 };
-use cycod_store::{Claims, Kept, OutputId, RunId, Spool, StoreError};
+use cycod_store::{Claims, Kept, OutputId, RunId, Spool, StoreError, approvals::RequestId};
 use rmcp::{
     ErrorData, RoleServer,
     model::{
@@ -25,7 +26,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{
     asking::{self, Pending, Reply},
-    client::Client,
+    client::{Client, STDIO},
     follow::{Board, Follower},
     handler::Shared,
     handles::Handle,
@@ -53,6 +54,10 @@ pub(crate) struct Call {
     pub(crate) answers: BTreeMap<String, Json>,
     /// What the answer to the question of approval is bound to; nothing before it was asked.
     pub(crate) approving: Option<String>,
+    /// What somebody else than the client answered to it.
+    approval: Option<Answer>,
+    /// What the client calls itself.
+    client: String,
     pub(crate) beginning: Beginning,
 }
 
@@ -154,7 +159,12 @@ pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
 }
 
 /// Carries a call out as far as its goal: asks what must be asked, runs it, and ends it when its caller is gone.
-pub(crate) async fn drive(call: Call, caller: &Caller<'_>, goal: Goal) -> Outcome {
+pub(crate) async fn drive(mut call: Call, caller: &Caller<'_>, goal: Goal) -> Outcome {
+    if let Caller::Request { context, .. } = caller
+        && let Some(client) = context.client_info()
+    {
+        call.client = format!("{} {} over MCP", client.name, client.version);
+    }
     let gone = caller.gone();
     tokio::pin!(gone);
     let started = tokio::select! {
@@ -190,15 +200,22 @@ async fn rounds(mut call: Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal)
         };
         let client = caller.client();
         let (askable, others): (Vec<_>, Vec<_>) = pending.into_iter().partition(|one| one.is_askable(&client));
+        (call.approving, call.approval) = (approving, None);
+        let is_asked = !askable.is_empty();
         for other in others {
-            if other.is_required && caller.is_modern() && other.key != asking::APPROVAL {
+            if other.key == asking::APPROVAL {
+                if let Err(refusal) = ask_others(&mut call, other, run, caller).await {
+                    return Outcome::Refused(refusal);
+                }
+                continue;
+            }
+            if other.is_required && caller.is_modern() {
                 return Outcome::Protocol(ErrorData::missing_required_client_capability(other.needs()));
             }
             // Whoever cannot be asked has not answered; whether the call goes on is for the engine to say.
             call.answers.insert(other.key.clone(), Json::Null);
         }
-        call.approving = approving;
-        if askable.is_empty() {
+        if !is_asked {
             continue;
         }
         // What was answered before it was asked in these words is no answer to it.
@@ -230,7 +247,15 @@ async fn rounds(mut call: Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal)
                         answer = ask(context, &one.request) => answer,
                         () = caller.gone() => return cancelled(),
                     };
-                    call.answers.insert(one.key, answer.unwrap_or(Json::Null));
+                    match answer {
+                        Some(answer) => _ = call.answers.insert(one.key, answer),
+                        None if one.key == asking::APPROVAL => {
+                            if let Err(refusal) = ask_others(&mut call, one, run, caller).await {
+                                return Outcome::Refused(refusal);
+                            }
+                        }
+                        None => _ = call.answers.insert(one.key, Json::Null),
+                    }
                 }
             }
         }
@@ -256,16 +281,51 @@ async fn ask(context: &RequestContext<RoleServer>, request: &InputRequest) -> Op
     tokio::time::timeout(THINKING, answer).await.ok().flatten()
 }
 
-/// Goes as far as the answers reach, on a thread that may wait.
+/// Asks whoever answers the queue whether the tool may run, for a client that cannot ask its user.
+async fn ask_others(call: &mut Call, pending: Pending, run: &Arc<Run>, caller: &Caller<'_>) -> Result<(), Refusal> {
+    let Some(request) = pending.into_approval().map(Arc::new) else { return Ok(()) };
+    let (asked, for_run, approvals) = (Arc::clone(&request), Arc::clone(run), call.stock.engine.approvals());
+    let wait = call.shared.options.wait_for_approval;
+    let answer = at_work(call, caller, move |board| {
+        let waits = |id: &RequestId, waited: Duration| {
+            if let Some(board) = board {
+                let waited = waited.as_secs();
+                board.say(&format!("waiting for a person, {waited} s so far: cycod approvals approve {id}"));
+            }
+        };
+        Queue { approvals, wait, stop: for_run.stop(), waits: &waits }.answer(&asked)
+    });
+    let broken = |error| Refusal::new("not-started", format!("the call broke off: {error}"));
+    match answer.await.map_err(broken)? {
+        Answer::Edit(text) => {
+            call.arguments = edited(&call.arguments, &request, &text)?;
+            call.approving = None;
+        }
+        answer => call.approval = Some(answer),
+    }
+    Ok(())
+}
+
+/// Goes as far as the answers reach.
 async fn attempt(call: &Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal) -> Result<Step, tokio::task::JoinError> {
+    let (work, for_run) = (call.clone(), Arc::clone(run));
+    at_work(call, caller, move |board| work.step(&for_run, board, goal).unwrap_or_else(Step::Refused)).await
+}
+
+/// Works on a thread that may wait, and tells the caller what is said meanwhile.
+async fn at_work<T: Send + 'static>(
+    call: &Call,
+    caller: &Caller<'_>,
+    work: impl FnOnce(Option<&Board>) -> T + Send + 'static,
+) -> Result<T, tokio::task::JoinError> {
     let board = Board::for_caller(caller);
-    let (work, for_run, follower) = (call.clone(), Arc::clone(run), board.clone());
+    let follower = board.clone();
     let work = call.shared.running.in_turn(move || {
-        let step = work.step(&for_run, follower.as_ref(), goal).unwrap_or_else(Step::Refused);
+        let done = work(follower.as_ref());
         if let Some(board) = &follower {
             board.end();
         }
-        step
+        done
     });
     let telling = async {
         if let Some(board) = &board {
@@ -297,8 +357,29 @@ impl Call {
         principal: &str,
     ) -> Self {
         let (shared, principal) = (Arc::clone(shared), principal.to_owned());
-        let beginning = Beginning::at(SystemTime::now());
-        Self { shared, stock, tool, arguments, principal, answers: BTreeMap::new(), approving: None, beginning }
+        Self {
+            shared,
+            stock,
+            tool,
+            arguments,
+            principal,
+            answers: BTreeMap::new(),
+            approving: None,
+            approval: None,
+            client: "a model over MCP".to_owned(),
+            beginning: Beginning::at(SystemTime::now()),
+        }
+    }
+
+    /// Who asks. An answer for the session holds as long as this server.
+    fn asker(&self) -> Asker {
+        let principal = if self.principal == STDIO { LOCAL } else { &self.principal };
+        Asker {
+            surface: Surface::Mcp,
+            name: self.client.clone(),
+            principal: principal.to_owned(),
+            session: Some(format!("server {} {principal}", self.shared.session)),
+        }
     }
 
     fn step(&self, run: &Run, board: Option<&Board>, goal: Goal) -> Result<Step, Refusal> {
@@ -338,42 +419,30 @@ impl Call {
         let plan = engine
             .plan_answered(&self.tool, self.arguments.clone(), &answers, None, &self.beginning)
             .map_err(|error| error.into_refusal(name))?;
-        let decision = engine.decide(&plan, Surface::Model);
-        let mut said = cycod_engine::Answer::Unanswered;
-        if decision.verdict == Verdict::Ask {
-            let preview = engine.preview(&plan);
-            let pending = Pending::approval(&plan, &preview, &decision)?;
-            let about = self.approval_digest(&plan, &preview.everything());
-            let answer = self.answers.get(asking::APPROVAL).filter(|_| self.approving.as_ref() == Some(&about));
-            match answer {
-                Some(Json::Null) => {}
-                Some(answer) => match pending.read(answer) {
-                    Some(Reply::Approval(answer)) => said = answer,
-                    _ => return Ok(Step::Asks(vec![pending], Some(about))),
-                },
-                None => return Ok(Step::Asks(vec![pending], Some(about))),
-            }
-        }
-        let approved = engine.approve_by(plan, decision, &Said(said))?;
+        let asker = self.asker();
+        let decision = engine.decide_for(&plan, &asker);
+        let approved = if decision.verdict == Verdict::Ask {
+            let request = engine.request(&plan, &decision, &asker, Some(&self.arguments));
+            let about = request.call.clone();
+            let is_same = self.approving.as_ref() == Some(&about);
+            let answer = match (&self.approval, self.answers.get(asking::APPROVAL)) {
+                (Some(answer), _) if is_same => Some(answer.clone()),
+                (None, Some(answer)) if is_same => {
+                    Pending::approval(request.clone())?.read(answer).and_then(Reply::approval)
+                }
+                _ => None,
+            };
+            let Some(answer) = answer else {
+                return Ok(Step::Asks(vec![Pending::approval(request)?], Some(about)));
+            };
+            engine.approve_answered(plan, decision, &request, answer, &asker)?
+        } else {
+            engine.approve_unasked(plan, decision, &asker)?
+        };
         if goal == Goal::Start {
             return Ok(Step::Ready);
         }
         Ok(Step::Ended(Box::new(self.execute(approved, run, board))))
-    }
-
-    /// What an approval is bound to: the definitions of everything that would run, the arguments, and the commands.
-    fn approval_digest(&self, plan: &Plan, commands: &[String]) -> String {
-        let definitions: BTreeMap<String, String> = std::iter::once(self.tool.name.to_string())
-            .chain(plan.library.tools().map(|tool| tool.name.to_string()))
-            .map(|name| {
-                let opened = self.stock.engine.open_tool(&name, cycod_engine::catalog::ScopeFilter::Any);
-                let digest = opened.map(|opened| cycod_engine::definition::digest(&opened.source.text));
-                (name, digest.unwrap_or_default())
-            })
-            .collect();
-        let arguments: Vec<String> = self.arguments.iter().map(|argument| format!("{argument:?}")).collect();
-        let about = json!([definitions, arguments, plan.call.arguments_json(), commands, plan.working_directory]);
-        cycod_store::digest(&about).to_string()
     }
 
     fn execute(&self, approved: Approved<Plan>, run: &Run, board: Option<&Board>) -> Ended {
@@ -384,7 +453,13 @@ impl Call {
         // over should that fail.
         let mut spools = (is_single && is_text).then(|| self.spools());
         let keep = matches!(spools, Some(Ok(_))).then_some(outputs::IN_MEMORY as u64);
-        let control = Control { stop: run.stop().clone(), is_attended: false, keep };
+        let control = Control {
+            stop: run.stop().clone(),
+            is_attended: false,
+            keep,
+            observer: None,
+            caller: Some(self.stock.engine.caller_of(&self.asker())),
+        };
         let mut broken = None;
         let mut take = |event: &Event<'_>| {
             if let (Event::Output { stream, bytes, .. }, Some(Ok([output, error]))) = (event, &mut spools) {
@@ -396,8 +471,8 @@ impl Call {
             }
         };
         let mut follower = Follower { board, take: &mut take };
-        let mut report = self.stock.engine.run(approved, &control, &mut follower);
-        let [output, error] = match spools {
+        let (mut report, recording) = self.stock.engine.run_recorded(approved, &control, &mut follower);
+        let [mut output, mut error] = match spools {
             Some(Ok(spools)) => {
                 let mut held = [&report.output, &report.error].into_iter();
                 spools.map(|spool| {
@@ -420,18 +495,28 @@ impl Call {
                 report.warnings.push(format!("an output could not be kept: {why}"));
             }
         }
+        if let Some(recording) = recording {
+            let held = if is_text { Vec::new() } else { std::mem::take(&mut report.output) };
+            let name = if is_single { "stdout" } else { "transcript" };
+            let wrote = [(name, &mut output), ("stderr", &mut error)];
+            let wrote = wrote.into_iter().filter_map(|(name, output)| Some((name, output.as_mut()?.wrote())));
+            recording.end(&mut report, wrote.chain((!is_text).then_some(("stdout", Wrote::Bytes(&held)))).collect());
+            if !is_text {
+                report.output = held;
+            }
+        }
         let answer = (!is_text || report.answer.is_some()).then(|| ToolAnswer::of(&effective, &report));
         Ended { report, answer, output, error }
     }
 
     fn spools(&self) -> Result<[Spool; 2], StoreError> {
-        let run = RunId::random()?;
+        let run: RunId = self.beginning.run_id.parse()?;
         let spool = |name| self.shared.outputs.spool(OutputId::new(run, name)?);
         Ok([spool("stdout")?, spool("stderr")?])
     }
 
     fn keep(&self, transcript: &[u8]) -> Result<Kept, StoreError> {
-        let mut spool = self.shared.outputs.spool(OutputId::new(RunId::random()?, "transcript")?)?;
+        let mut spool = self.shared.outputs.spool(OutputId::new(self.beginning.run_id.parse()?, "transcript")?)?;
         spool.write(transcript)?;
         spool.finish()
     }
@@ -481,6 +566,14 @@ impl Output {
         kept.map_or_else(|why| Self::Held { bytes: held.to_vec(), is_whole, why }, Self::Kept)
     }
 
+    /// The same for the history.
+    fn wrote(&mut self) -> Wrote<'_> {
+        match self {
+            Self::Kept(kept) => Wrote::Kept(kept),
+            Self::Held { bytes, .. } => Wrote::Bytes(bytes),
+        }
+    }
+
     /// Whether the stream brought nothing.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
@@ -510,15 +603,6 @@ fn everything() -> ClientCapabilities {
     client.sampling = Some(Default::default());
     client.roots = Some(Default::default());
     client
-}
-
-/// An approver with an answer that was given before.
-struct Said(cycod_engine::Answer);
-
-impl Approver for Said {
-    fn answer(&self, _request: &Request<'_>) -> cycod_engine::Answer {
-        self.0
-    }
 }
 
 /// Ends a run when the future that waits for it is dropped.

@@ -7,6 +7,9 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Principal(pub(crate) String);
 
+/// The principal of a client that came over standard input.
+pub(crate) const STDIO: &str = "stdio";
+
 /// Who waits for the answer to a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
@@ -20,6 +23,6 @@ impl Client {
     pub(crate) fn of(extensions: &Extensions) -> Self {
         let parts = extensions.get::<hyper::http::request::Parts>();
         let client = parts.and_then(|parts| parts.extensions.get::<Self>()).cloned();
-        client.unwrap_or_else(|| Self { principal: Principal("stdio".to_owned()), gone: CancellationToken::new() })
+        client.unwrap_or_else(|| Self { principal: Principal(STDIO.to_owned()), gone: CancellationToken::new() })
     }
 }

@@ -62,6 +62,11 @@ impl Board {
         self.0.1.notify_one();
     }
 
+    /// Says something of our own.
+    pub(crate) fn say(&self, line: &str) {
+        self.change(|waiting| waiting.add_text(format!("{line}\n").as_bytes()));
+    }
+
     /// Says that nothing more will come.
     pub(crate) fn end(&self) {
         self.change(|waiting| waiting.ended = true);

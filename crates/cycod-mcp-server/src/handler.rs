@@ -5,7 +5,7 @@ use cycod_engine::{
     definition::{Body, Offer, TaskSupport, Tool as Definition},
     diagnostic::Refusal,
 };
-use cycod_store::{StoreError, Tickets};
+use cycod_store::{RunId, StoreError, Tickets};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -68,6 +68,8 @@ pub(crate) struct Shared {
     pub(crate) handles: Handles,
     pub(crate) outputs: outputs::Shelf,
     pub(crate) tickets: Tickets,
+    /// What no other server is called.
+    pub(crate) session: RunId,
 }
 
 impl std::fmt::Debug for Shared {
@@ -92,6 +94,7 @@ impl Shared {
             handles: Handles::default(),
             outputs,
             tickets: Tickets::of_this_process("mcp request state", TICKETS)?,
+            session: RunId::random()?,
         }))
     }
 }

@@ -6,7 +6,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_store::RunId;
 use rmcp::{
     ErrorData,
     model::{CallToolResult, DetailedTask, InputRequests, InputResponses, JsonObject, Task, TaskPayload, TaskStatus},
@@ -64,12 +63,11 @@ pub(crate) enum State {
 }
 
 impl Handles {
-    /// Notes a new run.
+    /// Notes a new run, whose name nobody else can guess.
     ///
     /// # Errors
-    /// When too many are under way, or the system gives no random numbers.
-    pub(crate) fn open(&self, tool: &str, owner: &str) -> Result<Arc<Handle>, String> {
-        let id = RunId::random().map_err(|error| error.to_string())?.to_string();
+    /// When too many are under way.
+    pub(crate) fn open(&self, id: &str, tool: &str, owner: &str) -> Result<Arc<Handle>, String> {
         let mut handles = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         handles.retain(|_, handle| handle.ended().is_none_or(|ended| ended.elapsed() < REMEMBERED));
         let is_working = |handle: &&Arc<Handle>| handle.owner == owner && handle.ended().is_none();
@@ -83,14 +81,14 @@ impl Handles {
         let now = jiff::Timestamp::now();
         let state = Inner { state: State::Working(None), updated: now, ended: None, answers: InputResponses::new() };
         let handle = Arc::new(Handle {
-            id: id.clone(),
+            id: id.to_owned(),
             tool: tool.to_owned(),
             owner: owner.to_owned(),
             created: now,
             state: Mutex::new(state),
             changed: watch::Sender::new(0),
         });
-        handles.insert(id, Arc::clone(&handle));
+        handles.insert(id.to_owned(), Arc::clone(&handle));
         Ok(handle)
     }
 
@@ -257,12 +255,13 @@ mod tests {
     #[test]
     fn nobody_takes_the_places_of_others() {
         let handles = Handles::default();
-        let first = handles.open("t", "ada").expect("there is room");
-        (1..MOST_WORKING).for_each(|_| drop(handles.open("t", "ada").expect("there is room")));
-        assert!(handles.open("t", "ada").is_err());
-        let other = handles.open("t", "eve").expect("there is room for others");
+        let open = |id: usize, owner| handles.open(&id.to_string(), "t", owner);
+        let first = open(0, "ada").expect("there is room");
+        (1..MOST_WORKING).for_each(|id| drop(open(id, "ada").expect("there is room")));
+        assert!(open(1_000, "ada").is_err());
+        let other = open(1_001, "eve").expect("there is room for others");
         assert!(handles.get(&other.id, "ada").is_none() && handles.get(&other.id, "eve").is_some());
         first.set(State::Cancelled);
-        assert!(handles.open("t", "ada").is_ok());
+        assert!(open(1_002, "ada").is_ok());
     }
 }

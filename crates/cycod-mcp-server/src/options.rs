@@ -1,4 +1,4 @@
-use std::{ffi::OsString, fmt, path::PathBuf, sync::Arc};
+use std::{ffi::OsString, fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use cycod_engine::{
     Engine,
@@ -12,8 +12,10 @@ pub struct Options {
     pub host: Host,
     /// Which of them.
     pub selection: Selection,
-    /// What every model may do without being asked about.
-    pub grants: Vec<cycod_engine::Grant>,
+    /// Rules beside those of the files here.
+    pub rules: Vec<cycod_engine::Rule>,
+    /// How long a call waits for somebody's approval where the client cannot ask its user.
+    pub wait_for_approval: Duration,
     /// The most of an output that is handed over at once, in tokens of about four characters. The rest is kept as a
     /// resource.
     pub reply_tokens: usize,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use cycod_engine::{
-    Engine,
+    Engine, Standing,
     catalog::{Availability, Entry, ScopeFilter},
     definition::{Body, Offer, Tool},
 };
@@ -162,7 +162,7 @@ impl Lists {
 impl Stock {
     fn open(options: Arc<Options>, pool: Option<&Arc<Pool>>) -> Self {
         let mut engine = Engine::open(options.host.clone());
-        engine.grant(options.grants.clone());
+        engine.add_rules(options.rules.clone());
         if let Some(pool) = pool {
             engine.prepare_shells(Arc::clone(pool));
         }
@@ -180,7 +180,14 @@ impl Stock {
 
     fn list(&self) -> Lists {
         let entries = self.engine.catalog().entries();
-        let offered: Vec<&Entry> = entries.iter().filter(|entry| self.offers(entry)).collect();
+        // What a tool says of itself is read by a model, so nobody is told of one that nobody trusts. A call of it is
+        // refused with the reason. When what is trusted cannot be told, nothing is.
+        let standings =
+            self.engine.standings(&entries).unwrap_or_else(|_| vec![Some(Standing::Untrusted); entries.len()]);
+        let is_trusted = |standing: &Option<Standing>| standing.as_ref().is_none_or(|one| *one == Standing::Trusted);
+        let offered =
+            entries.iter().zip(&standings).filter(|(entry, standing)| self.offers(entry) && is_trusted(standing));
+        let offered: Vec<&Entry> = offered.map(|(entry, _)| entry).collect();
         let workers = thread::available_parallelism().map_or(1, usize::from).min(offered.len() / WORTH_A_THREAD + 1);
         let share = offered.len().div_ceil(workers).max(1);
         let mut lists = thread::scope(|scope| {

@@ -17,8 +17,9 @@ const NOT_CARRIED_OUT: [&str; 3] = ["not-started", "program-not-found", "temp-di
 /// Lets a call go on by itself. A task can be asked questions on the way; a run was asked all of them before.
 pub(crate) fn spawn(call: Call, is_task: bool) -> Result<Arc<Handle>, Refusal> {
     let handles = &call.shared.handles;
-    let handle =
-        handles.open(call.tool.name.as_str(), &call.principal).map_err(|why| Refusal::new("too-many-runs", why))?;
+    let handle = handles
+        .open(&call.beginning.run_id, call.tool.name.as_str(), &call.principal)
+        .map_err(|why| Refusal::new("too-many-runs", why))?;
     let followed = Arc::clone(&handle);
     let cap = call.shared.options.reply_tokens;
     tokio::spawn(async move {
