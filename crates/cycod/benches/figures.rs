@@ -96,6 +96,7 @@ fn many_steps(root: &Path, more: Duration) {
     let project = root.join("steps");
     write(&project.join(".cycod/tools/t.yaml"), &tool);
     let mut here = host::current().expect("a working directory");
+    here.environment.insert("CYCOD_TRUSTED_DIRECTORIES".into(), project.clone().into());
     here.working_directory = project;
     let engine = Engine::open(here);
     let tool = engine.tool("t").expect("the tool loads");
@@ -250,7 +251,8 @@ fn command(directory: &Path, arguments: &[&str]) -> Command {
         .args(arguments)
         .current_dir(directory)
         .env("CYCOD_HOME", directory.join("home"))
-        .env("CYCOD_GLOBAL_DIR", directory.join("global"));
+        .env("CYCOD_GLOBAL_DIR", directory.join("global"))
+        .env("CYCOD_TRUSTED_DIRECTORIES", directory);
     command
 }
 

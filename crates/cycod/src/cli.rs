@@ -66,7 +66,11 @@ macro_rules! entry {
 /// Every group, in the order in which help lists them.
 pub(crate) const GROUPS: &[Group] = &[
     Group { name: "tool", about: "Manage, run and test tools", commands: TOOL_COMMANDS },
+    Group { name: "policy", about: "Say beforehand what may run", commands: POLICY_COMMANDS },
     Group { name: "mcp", about: "Use the tools of MCP servers, and offer ours to MCP hosts", commands: MCP_COMMANDS },
+    Group { name: "secret", about: "Keep values that only tools see", commands: SECRET_COMMANDS },
+    Group { name: "runs", about: "See what was run and decided, and run it again", commands: RUNS_COMMANDS },
+    Group { name: "approvals", about: "Answer what must be approved", commands: APPROVAL_COMMANDS },
 ];
 
 /// The commands below `cycod tool`, in the order in which help lists them.
@@ -85,6 +89,19 @@ pub(crate) const TOOL_COMMANDS: &[Entry] = &[
     entry!("schema", schema, true),
     entry!("schema-file", schema_file, false),
     entry!("graph", graph, true),
+    entry!("why", why, true),
+    entry!("confine", confine, true),
+    entry!("trust", trust, true),
+    entry!("untrust", untrust, true),
+];
+
+/// The commands below `cycod policy`, in the order in which help lists them.
+pub(crate) const POLICY_COMMANDS: &[Entry] = &[
+    entry!("list", policy::list, true),
+    entry!("check", policy::check, true),
+    entry!("add", policy::add, true),
+    entry!("remove", policy::remove, true),
+    entry!("accept", policy::accept, true),
 ];
 
 /// The commands below `cycod mcp`, in the order in which help lists them.
@@ -100,6 +117,36 @@ pub(crate) const MCP_COMMANDS: &[Entry] = &[
     entry!("serve", mcp::serve, true),
     entry!("install", mcp::install, true),
     entry!("uninstall", mcp::uninstall, true),
+];
+
+/// The commands below `cycod secret`, in the order in which help lists them.
+pub(crate) const SECRET_COMMANDS: &[Entry] = &[
+    entry!("list", secret::list, true),
+    entry!("set", secret::set, true),
+    entry!("show", secret::show, true),
+    entry!("remove", secret::remove, true),
+];
+
+/// The commands below `cycod runs`, in the order in which help lists them.
+pub(crate) const RUNS_COMMANDS: &[Entry] = &[
+    entry!("list", runs::list, true),
+    entry!("show", runs::show, true),
+    entry!("tail", runs::tail, true),
+    entry!("rerun", runs::rerun, true),
+    entry!("export", runs::export, true),
+    entry!("verify", runs::verify, true),
+    entry!("head", runs::head, true),
+    entry!("prune", runs::prune, true),
+];
+
+/// The commands below `cycod approvals`, in the order in which help lists them.
+pub(crate) const APPROVAL_COMMANDS: &[Entry] = &[
+    entry!("list", approvals::list, true),
+    entry!("show", approvals::show, true),
+    entry!("approve", approvals::approve, true),
+    entry!("deny", approvals::deny, true),
+    entry!("watch", approvals::watch, true),
+    entry!("revoke", approvals::revoke, true),
 ];
 
 /// The commands beside the groups.

@@ -61,7 +61,13 @@ impl CommandError {
 impl From<Refusal> for CommandError {
     fn from(refusal: Refusal) -> Self {
         let exit = match refusal.code {
-            "not-approved" | "confinement-unavailable" => exit::NOT_APPROVED,
+            "not-approved"
+            | "confinement-unavailable"
+            | "denied-by-policy"
+            | "policy-broken"
+            | "untrusted-tool"
+            | "tool-changed" => exit::NOT_APPROVED,
+            code if code.starts_with("approval-") => exit::NOT_APPROVED,
             code if code.ends_with("-argument") || code.ends_with("-argument-type") => exit::USAGE,
             _ => exit::FAILURE,
         };

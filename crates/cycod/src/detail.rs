@@ -7,14 +7,13 @@ use cycod_engine::{
         Body, Cleanup, Hints, Interpreter, Isolation, Level, Literal, Offer, Parameter, ParameterType, PlatformKey,
         Privilege, Produces, Step, StepAction, TaskSupport, Tool, Transform, Validation, Value, Whom,
     },
-    diagnostic::visible,
 };
 use cycod_syntax::template::{Names, Template};
 
 use crate::{
-    printer::{HEADING, paint},
+    page::Page,
     run::duration,
-    standing::{notes, shown_path, tags},
+    standing::{notes, shown_path, tags, trust_of},
 };
 
 /// A tool with all that decides how it stands here.
@@ -77,7 +76,8 @@ impl<'a> Detail<'a> {
                 page.fact("hides", &shown_path(&hidden.path, host));
             }
         }
-        let notes = notes(self.entry, host);
+        let trust = trust_of(self.engine, self.entry);
+        let notes = notes(self.entry, trust.as_ref(), host);
         if notes.is_empty() {
             page.fact("state", "can be called");
         }
@@ -224,7 +224,7 @@ fn settings(page: &mut Page, tool: &Tool) {
     }
     for (name, value) in &tool.environment.variables {
         // A value that is masked in output is not to be read here either.
-        let is_secret = tool.environment.secrets.iter().any(|secret| secret == name);
+        let is_secret = tool.environment.is_secret(name);
         page.fact("environment", &format!("{name}={}", if is_secret { "****".to_owned() } else { source(value) }));
     }
     if !tool.environment.inherit {
@@ -370,69 +370,6 @@ fn changes(page: &mut Page, tool: &Tool) {
         for change in &tool.changelog {
             page.paragraph(2, &format!("{}  {}", change.version, change.changes));
         }
-    }
-}
-
-/// Lines of text; headings start at the margin and nothing else does.
-#[derive(Default)]
-struct Page(String);
-
-impl Page {
-    fn heading(&mut self, text: &str) {
-        self.0.push_str(text);
-        self.0.push('\n');
-    }
-
-    fn section(&mut self, title: &str) {
-        self.blank();
-        self.heading(title);
-    }
-
-    fn blank(&mut self) {
-        if !self.0.ends_with("\n\n") {
-            self.0.push('\n');
-        }
-    }
-
-    fn paragraph(&mut self, indent: usize, text: &str) {
-        self.lines(indent, indent, text);
-    }
-
-    /// A text whose first line has a label before it: the others stand deeper.
-    fn code(&mut self, indent: usize, text: &str) {
-        self.lines(indent, indent + 2, text);
-    }
-
-    fn lines(&mut self, first: usize, others: usize, text: &str) {
-        for (index, line) in text.trim_end().lines().enumerate() {
-            let indent = if index == 0 { first } else { others };
-            self.0.push_str(&" ".repeat(if line.trim().is_empty() { 0 } else { indent }));
-            self.0.push_str(line.trim_end());
-            self.0.push('\n');
-        }
-    }
-
-    fn labelled(&mut self, indent: usize, label: &str, text: &str) {
-        if !text.is_empty() {
-            self.paragraph(indent, &format!("{label}: {text}"));
-        }
-    }
-
-    fn fact(&mut self, label: &str, text: &str) {
-        if !text.trim().is_empty() {
-            let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            self.0.push_str(&format!("  {label:<14} {line}\n"));
-        }
-    }
-
-    fn finish(self, colour: bool) -> String {
-        let mut text = String::with_capacity(self.0.len());
-        for line in visible(&self.0).lines() {
-            let is_heading = !line.is_empty() && !line.starts_with(' ');
-            text.push_str(&paint(colour && is_heading, HEADING, line));
-            text.push('\n');
-        }
-        text
     }
 }
 

@@ -47,14 +47,9 @@ pub(crate) fn edit<T>(
     save: &mut dyn FnMut(&mut Context, &str) -> Result<T, CommandError>,
 ) -> Result<Edited<T>, CommandError> {
     let editor = program(context.engine.host(), editor)?;
-    let draft = Draft::write(&context.engine.host().temp, stem, text)?;
+    let draft = Draft::write(&context.engine.host().temp, stem, "yaml", text)?;
     loop {
-        let failed = match run_foreground(&editor.clone().arg(&draft.file)) {
-            Ok(status) if status.success() => None,
-            Ok(status) => Some(format!("the editor `{}` failed: {status}", editor.path.display())),
-            Err(error) => Some(format!("cannot start the editor `{}`: {error}", editor.path.display())),
-        };
-        let edited = match failed {
+        let edited = match draft.open_in(&editor) {
             None => draft.read(),
             Some(why) if draft.read().is_ok_and(|now| now == text) => return Err(CommandError::failure(why)),
             Some(why) => Err(CommandError::failure(why)),
@@ -81,6 +76,19 @@ pub(crate) fn edit<T>(
                 );
             }
         }
+    }
+}
+
+/// Opens `text` in the editor and returns what it was saved as. The editor needs the terminal for itself.
+pub(crate) fn edit_text(host: &Host, stem: &str, extension: &str, text: &str) -> Result<String, CommandError> {
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        return Err(CommandError::failure("an editor needs the terminal, which is in use for data"));
+    }
+    let editor = program(host, None)?;
+    let draft = Draft::write(&host.temp, stem, extension, text)?;
+    match draft.open_in(&editor) {
+        None => draft.read(),
+        Some(why) => Err(CommandError::failure(why)),
     }
 }
 
@@ -165,14 +173,23 @@ struct Draft {
 }
 
 impl Draft {
-    fn write(below: &Path, stem: &str, text: &str) -> Result<Self, CommandError> {
+    fn write(below: &Path, stem: &str, extension: &str, text: &str) -> Result<Self, CommandError> {
         let failed = |error: io::Error| {
             CommandError::failure(format!("cannot write a file for the editor in `{}`: {error}", below.display()))
         };
         let directory = tempfile::Builder::new().prefix("cycod-edit-").tempdir_in(below).map_err(failed)?;
-        let file = directory.path().join(format!("{stem}.yaml"));
+        let file = directory.path().join(format!("{stem}.{extension}"));
         fs::File::create_new(&file).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
         Ok(Self { directory, file })
+    }
+
+    /// Opens the file in an editor, and says why when that failed.
+    fn open_in(&self, editor: &Program) -> Option<String> {
+        match run_foreground(&editor.clone().arg(&self.file)) {
+            Ok(status) if status.success() => None,
+            Ok(status) => Some(format!("the editor `{}` failed: {status}", editor.path.display())),
+            Err(error) => Some(format!("cannot start the editor `{}`: {error}", editor.path.display())),
+        }
     }
 
     fn read(&self) -> Result<String, CommandError> {

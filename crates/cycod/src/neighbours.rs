@@ -1,13 +1,19 @@
 //! What is wrong between a tool and the tools it uses, which no file can know alone.
 
+use std::collections::HashMap;
+
 use cycod_engine::{
     Engine,
-    catalog::ScopeFilter,
-    definition::{Body, StepAction, Tool},
+    catalog::{Entry, ScopeFilter},
+    definition::{Body, StepAction, Tool, name_shapes},
     diagnostic::{Code, Diagnostic, SourceFile, Span, closest},
 };
 use cycod_syntax::yaml::{self, Node, NodeKind};
 
+use crate::standing::shown_path;
+
+/// The tool could be taken for another one.
+const CONFUSABLE_NAME: Code = Code("confusable-name");
 /// No tool has the name; it may come later, so this is a warning.
 const UNKNOWN_TOOL: Code = Code("unknown-tool");
 /// A tool reaches itself.
@@ -16,13 +22,13 @@ const TOOL_CYCLE: Code = Code("tool-cycle");
 const UNKNOWN_ARGUMENT: Code = Code("unknown-argument");
 
 /// Holds the tools that `tool` uses against what is here.
-pub(crate) fn check(engine: &Engine, tool: &Tool, source: &SourceFile) -> Vec<Diagnostic> {
+pub(crate) fn check(engine: &Engine, tool: &Tool, source: &SourceFile, names: &Names) -> Vec<Diagnostic> {
+    let mut found: Vec<Diagnostic> = names.lookalike(engine, tool, source).into_iter().collect();
     let uses = uses(tool);
     if uses.is_empty() {
-        return Vec::new();
+        return found;
     }
     let spots = spots(source);
-    let mut found = Vec::new();
     for (name, arguments) in uses {
         let spot = spots.iter().find(|spot| spot.tool == name && spot.has(&arguments));
         let at = spot.map_or_else(Span::default, |spot| spot.span);
@@ -57,6 +63,39 @@ pub(crate) fn check(engine: &Engine, tool: &Tool, source: &SourceFile) -> Vec<Di
         found.push(Diagnostic::error(TOOL_CYCLE, at, refusal.why));
     }
     found
+}
+
+/// Every tool by the shapes of its name, for those that look alike.
+pub(crate) struct Names(HashMap<String, Vec<Entry>>);
+
+impl Names {
+    /// Of all tools here; made once, however many are looked at.
+    pub(crate) fn of(engine: &Engine) -> Self {
+        let mut names: HashMap<String, Vec<Entry>> = HashMap::new();
+        for entry in engine.catalog().entries() {
+            for shape in name_shapes(&entry.name) {
+                names.entry(shape).or_default().push(entry.clone());
+            }
+        }
+        Self(names)
+    }
+
+    /// Reports a name that looks like another tool's.
+    fn lookalike(&self, engine: &Engine, tool: &Tool, source: &SourceFile) -> Option<Diagnostic> {
+        let name = tool.name.as_str();
+        let alike = name_shapes(name).into_iter().filter_map(|shape| self.0.get(&shape)).flatten();
+        let other = alike.into_iter().find(|entry| !entry.name.eq_ignore_ascii_case(name))?;
+        let spot = yaml::parse(source).0.and_then(|root| Some(root.get("name")?.span));
+        let message = format!("the name `{name}` looks like `{}`", other.name);
+        let mut diagnostic = Diagnostic::warning(CONFUSABLE_NAME, spot.unwrap_or_default(), message);
+        if spot.is_none() {
+            diagnostic.labels.clear();
+        }
+        let place = shown_path(&other.path, engine.host());
+        Some(
+            diagnostic.note(format!("that one is the {} tool {place}", other.scope)).help("give the tool another name"),
+        )
+    }
 }
 
 fn missing(engine: &Engine, name: &str, at: Span) -> Diagnostic {

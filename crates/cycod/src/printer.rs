@@ -62,6 +62,11 @@ impl Printer {
         self.data(format!("{text}\n").as_bytes());
     }
 
+    /// Whether nobody reads the data any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
     /// Writes talk.
     pub(crate) fn talk(&mut self, bytes: &[u8]) {
         // Nobody is left to be told when this fails.

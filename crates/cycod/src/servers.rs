@@ -10,8 +10,9 @@ use cycod_engine::{
 };
 use cycod_mcp_client::Servers;
 use cycod_settings::{Problem, Servers as Configured};
+use cycod_store::History;
 
-use crate::{person::Terminal, printer::Printer, standing::shown_path};
+use crate::{person::Terminal, printer::Printer, secrets::store, standing::shown_path};
 
 /// Opens the place where `host` stands, with the tools of the servers that are configured there.
 ///
@@ -19,6 +20,8 @@ use crate::{person::Terminal, printer::Printer, standing::shown_path};
 /// of them, it is met now.
 pub(crate) fn open(host: Host, words: &[String]) -> Engine {
     let mut engine = Engine::open(host);
+    engine.keep_secrets(Arc::new(store(&engine)));
+    engine.keep_history(Arc::new(History::at(engine.catalog().scopes().user_directory())));
     let configured = Configured::load(engine.catalog().scopes());
     let is_typed = |prefix: &str| words.iter().any(|word| word.to_ascii_lowercase().starts_with(prefix));
     let active: Vec<_> = configured.active().cloned().collect();

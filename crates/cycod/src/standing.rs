@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anstyle::Style;
 use cycod_engine::{
+    Engine, Standing,
     catalog::{Availability, Entry, State},
     definition::Host,
     diagnostic::visible,
@@ -23,10 +24,15 @@ pub(crate) struct Note {
     pub(crate) style: Style,
 }
 
+/// Whether a tool is trusted; nothing where that is no question, or cannot be told.
+pub(crate) fn trust_of(engine: &Engine, entry: &Entry) -> Option<Standing> {
+    engine.standings(std::slice::from_ref(entry)).ok()?.pop()?
+}
+
 /// Returns what is not as usual about an entry, the worst first.
-pub(crate) fn notes(entry: &Entry, host: &Host) -> Vec<Note> {
+pub(crate) fn notes(entry: &Entry, trust: Option<&Standing>, host: &Host) -> Vec<Note> {
     let mut notes = Vec::new();
-    let mut note = |word, style, reason: String| {
+    let mut note = |word: &'static str, style, reason: String| {
         let joint = if reason.is_empty() || reason.starts_with("by ") { " " } else { ": " };
         // Some of it is text of the file, and goes where a person reads it.
         let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -45,6 +51,9 @@ pub(crate) fn notes(entry: &Entry, host: &Host) -> Vec<Note> {
         let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
         note("unavailable", WARNING, reasons.join("; "));
     }
+    if let Some(trust) = trust.filter(|trust| **trust != Standing::Trusted) {
+        note(trust.name(), WARNING, String::new());
+    }
     if let Some(deprecation) = &entry.summary.deprecated {
         note("deprecated", WARNING, deprecation.message.clone().unwrap_or_default());
     }
@@ -52,7 +61,7 @@ pub(crate) fn notes(entry: &Entry, host: &Host) -> Vec<Note> {
 }
 
 /// Returns what a program wants to know of an entry.
-pub(crate) fn entry_json(entry: &Entry) -> Value {
+pub(crate) fn entry_json(entry: &Entry, trust: Option<&Standing>) -> Value {
     let summary = &entry.summary;
     let mut object = Map::new();
     let mut set = |key: &str, value: Value| _ = object.insert(key.to_owned(), value);
@@ -80,6 +89,7 @@ pub(crate) fn entry_json(entry: &Entry) -> Value {
     };
     set("state", json!(state));
     set("state-reason", reason);
+    set("trust", json!(trust.map(|trust| trust.name())));
     let unavailable = match &entry.availability {
         Availability::Available => Vec::new(),
         Availability::Unavailable(reasons) => reasons.iter().map(ToString::to_string).collect(),

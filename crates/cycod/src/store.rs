@@ -1,5 +1,7 @@
 //! What the commands that write tools share: look at a text, save it, say what became of it.
 
+use std::path::Path;
+
 use cycod_engine::{
     catalog::{Entry, Overwrite, Scope, ScopeFilter, WriteError, Written},
     definition::{Host, Loaded, Tool, ToolName, load},
@@ -38,21 +40,39 @@ pub(crate) fn checked(
     }
 }
 
-/// Writes a tool of a scope and returns the file.
+/// Writes a tool of a scope and returns the file. Who writes a tool by a command of ours trusts it.
 pub(crate) fn save(
-    context: &Context,
+    context: &mut Context,
     scope: Scope,
     name: &ToolName,
     text: &str,
     overwrite: bool,
 ) -> Result<Written, CommandError> {
     let overwrite = if overwrite { Overwrite::Replace } else { Overwrite::Refuse };
-    context
-        .engine
-        .catalog()
-        .writer()
-        .add(scope, name, text, overwrite)
-        .map_err(|error| write_error(&error, context.engine.host()))
+    let added = context.engine.catalog().writer().add(scope, name, text, overwrite);
+    let written = added.map_err(|error| write_error(&error, context.engine.host()))?;
+    trust_written(context, text, &written.path)?;
+    Ok(written)
+}
+
+/// Trusts a tool of the project as it was just written; one that does not load is trusted when it does.
+pub(crate) fn trust_written(context: &mut Context, text: &str, path: &Path) -> Result<(), CommandError> {
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    if let Some(tool) = load(&SourceFile::new(path.display().to_string(), text), stem).tool {
+        let name = tool.name.clone();
+        if !context.engine.trust_written(tool, path)? {
+            context.printer.warn(&format!("`{name}` uses a tool that is not trusted; see it: cycod tool trust {name}"));
+        }
+    }
+    Ok(())
+}
+
+/// Trusts a tool no longer that is not there any more.
+pub(crate) fn forget(context: &Context, entry: &Entry) -> Result<(), CommandError> {
+    if entry.scope == Scope::Local {
+        context.engine.distrust(&entry.name)?;
+    }
+    Ok(())
 }
 
 /// Says where a tool was written, what stands before or behind it, and how to run it.

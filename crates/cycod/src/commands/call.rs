@@ -1,17 +1,22 @@
 use std::{io::Read, sync::Arc, time::Duration};
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgMatches, Command, value_parser};
 use cycod_engine::{
-    Content, Control, Engine, Given, Grant, Ignore, Nobody, Surface, ToolAnswer,
+    Answer, Approver, Content, Control, Engine, Given, Ignore, Request, Surface, ToolAnswer,
     catalog::{ScopeFilter, State},
-    definition::{Privilege, Tool, function_schema},
+    definition::{Tool, function_schema},
     diagnostic::Refusal,
 };
 use cycod_process::host_interrupts;
 use cycod_schema::{CallAnswer, Dialect, Exporter, Function, Message, ToolCall};
 use serde_json::Value;
 
-use crate::{cli::Context, command_error::CommandError};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    commands::approvals::{asker, queue, wait_for_approval, waits_for_approval},
+    rules,
+};
 
 /// `cycod tool call`.
 pub(crate) fn command() -> Command {
@@ -26,14 +31,8 @@ pub(crate) fn command() -> Command {
                 .value_parser(spoken.map(|(name, _)| name).collect::<Vec<_>>())
                 .help("Whose message comes on standard input"),
         )
-        .arg(
-            Arg::new("auto-approve")
-                .long("auto-approve")
-                .value_name("WHAT")
-                .action(ArgAction::Append)
-                .value_delimiter(',')
-                .help("Let the model use this: a level, '*', or a tool's name"),
-        )
+        .args(rules::options())
+        .arg(wait_for_approval())
         .arg(
             Arg::new("timeout")
                 .long("timeout")
@@ -48,12 +47,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let from = matches.get_one::<String>("from").expect("clap requires it");
     let dialect = Dialect::named(from).expect("clap knows the names");
     let provider = dialect.provider().expect("clap takes no other");
-    let grants: Vec<Grant> = matches
-        .get_many::<String>("auto-approve")
-        .into_iter()
-        .flatten()
-        .map(|text| Grant::parse(text).map_err(CommandError::usage))
-        .collect::<Result<_, _>>()?;
+    let rules = rules::given(matches)?;
     let timeout = matches.get_one::<u64>("timeout").map(|&limit| Duration::from_millis(limit));
 
     let mut text = Vec::new();
@@ -76,18 +70,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     })?;
 
     let Context { engine, printer } = context;
-    for grant in &grants {
-        if let Grant::Tool(name) = grant
-            && engine.catalog().find(name, ScopeFilter::Any).is_none()
-        {
-            printer.warn(&format!("`--auto-approve {name}`: this is no level, and no tool is called so"));
-        }
-    }
-    engine.grant(grants);
+    rules::warn_of_unknown(&rules, engine, printer);
+    engine.add_rules(rules);
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
-    let control = engine.control().map_err(failed)?;
+    let control = Control { caller: Some(engine.person("agent")), ..engine.control().map_err(failed)? };
     let interrupts = host_interrupts(&control.stop).map_err(failed)?;
-    let caller = Caller { engine, dialect, timeout, control: &control };
+    let caller = Caller { engine, dialect, timeout, wait: waits_for_approval(matches), control: &control };
     let mut answers = Vec::new();
     for call in message.calls() {
         let answer = caller.answer(call).unwrap_or_else(ToolAnswer::refused);
@@ -105,6 +93,8 @@ struct Caller<'a> {
     engine: &'a Engine,
     dialect: Dialect,
     timeout: Option<Duration>,
+    /// How long a call may wait to be approved.
+    wait: Duration,
     control: &'a Control,
 }
 
@@ -129,15 +119,10 @@ impl Caller<'_> {
         if let Some(question) = questions.iter().find(|question| question.is_required) {
             return Err(question.unanswerable(tool.name.as_str()));
         }
-        let plan = self.engine.plan_answered(&tool, arguments, &[], self.timeout, &beginning).map_err(refused)?;
-        let definition = plan.tool().clone();
-        let approved = self.engine.approve(plan, Surface::Model, &Nobody).map_err(|refusal| {
-            // Elevated rights are asked for each time, whatever was approved beforehand.
-            if refusal.code != "not-approved" || definition.security.privilege == Privilege::Elevated {
-                return refusal;
-            }
-            refusal.attempt(format!("let the person who runs `cycod tool call` add: --auto-approve {}", tool.name))
-        })?;
+        let plan = |arguments| self.engine.plan_answered(&tool, arguments, &[], self.timeout, &beginning);
+        let asker = asker(Surface::Agent, "a model, by `cycod tool call`");
+        let approved = self.engine.approve_call(arguments, &plan, &asker, self).map_err(refused)?;
+        let definition = approved.subject().tool().clone();
         Ok(ToolAnswer::of(&definition, &self.engine.run(approved, self.control, &mut Ignore)))
     }
 
@@ -151,6 +136,18 @@ impl Caller<'_> {
             }
         }
         self.engine.tool(name).map_err(|error| error.into_refusal())
+    }
+}
+
+impl Approver for Caller<'_> {
+    fn answer(&self, request: &Request) -> Answer {
+        match queue(self.engine, self.wait, &self.control.stop, request) {
+            Answer::Unanswered(Some(attempt)) if request.yields => Answer::Unanswered(Some(format!(
+                "{attempt}; or let the person who runs `cycod tool call` add: --auto-approve {}",
+                request.tool
+            ))),
+            answer => answer,
+        }
     }
 }
 

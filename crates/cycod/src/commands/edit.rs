@@ -1,5 +1,6 @@
 use clap::{Arg, ArgMatches, Command};
 use cycod_engine::{
+    Standing,
     catalog::{ScopeFilter, State, WriteError},
     definition::load,
     diagnostic::SourceFile,
@@ -10,7 +11,8 @@ use crate::{
     command_error::CommandError,
     editor::{Edited, edit},
     scope::{scope, with_scope},
-    store::{entry, in_a_file, shown, write_error},
+    standing::trust_of,
+    store::{entry, forget, in_a_file, shown, trust_written, write_error},
 };
 
 /// `cycod tool edit`.
@@ -38,6 +40,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let why = diagnostics.first().map_or_else(String::new, |diagnostic| format!(": {}", diagnostic.message));
         return Err(CommandError::failure(format!("cannot edit {path}{why}")));
     }
+    let trust = trust_of(&context.engine, &entry);
     let stem = entry.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut save = |context: &mut Context, text: &str| {
         let writer = context.engine.catalog().writer();
@@ -49,6 +52,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             }
             error => write_error(&error, context.engine.host()),
         })?;
+        if trust == Some(Standing::Trusted) {
+            trust_written(context, text, &entry.path)?;
+        }
         let loaded = load(&SourceFile::new(path.as_str(), text), Some(&stem));
         let is_broken = loaded.has_errors();
         Ok((loaded.name, is_broken))
@@ -66,6 +72,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             }
             if let Some(now) = now.filter(|now| !now.as_str().eq_ignore_ascii_case(&entry.name)) {
                 context.printer.say(&format!("  `{}` is now called `{now}`", entry.name));
+                forget(context, &entry)?;
+            }
+            if trust.is_some_and(|trust| trust != Standing::Trusted) {
+                context.printer.say(&format!("  it is not trusted: cycod tool trust {}", entry.name));
             }
         }
     }

@@ -45,6 +45,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     };
     let (name, source) = named(context, read(path)?, path, None)?;
     let tool = store::checked(context, &source, Some(name.as_str()), &format!("`{path}` was not imported"))?;
+    // Importing is trusting: what is trusted is shown.
+    context.printer.say(context.engine.described(&tool).trim_end());
     let written = store::save(context, scope, &name, &source.text, matches.get_flag("override"))?;
     store::say_saved(context, "Imported", scope, &tool, &written);
     Ok(0)

@@ -3,6 +3,7 @@ use std::collections::HashSet;
 use anstyle::Style;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
+    Standing,
     catalog::{Entry, Scope, ScopeFilter, State},
     definition::{Host, Platform, ToolName},
     diagnostic::closest,
@@ -78,14 +79,22 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Some("scope") => entries.sort_by_key(|entry| entry.scope),
         _ => {}
     }
+    let standings = match context.engine.standings(&entries) {
+        Ok(standings) => standings,
+        Err(refusal) => {
+            context.printer.warn(&refusal.why);
+            vec![None; entries.len()]
+        }
+    };
+    let with_trust = || entries.iter().zip(standings.iter().map(Option::as_ref));
     match text("format") {
         Some("json") => {
-            let list: Vec<Value> = entries.iter().map(entry_json).collect();
+            let list: Vec<Value> = with_trust().map(|(entry, trust)| entry_json(entry, trust)).collect();
             context.printer.line(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
             std::mem::forget(list);
         }
         Some("yaml") => {
-            let list: Value = entries.iter().map(entry_json).collect();
+            let list: Value = with_trust().map(|(entry, trust)| entry_json(entry, trust)).collect();
             context.printer.data(yaml_text(&list).as_bytes());
         }
         Some("simple") => {
@@ -104,7 +113,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
         _ if entries.is_empty() => {}
         _ => {
-            let table = table(&entries, host);
+            let table = table(with_trust(), host);
             let (width, colour) = (context.printer.width, context.printer.data_colour);
             context.printer.data(table.render(width, colour).as_bytes());
             std::mem::forget(table);
@@ -114,6 +123,15 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                 0 => {}
                 1 => context.printer.say("1 tool cannot be used; see: cycod tool validate"),
                 count => context.printer.say(&format!("{count} tools cannot be used; see: cycod tool validate")),
+            }
+            let is_doubtful =
+                |trust: &&Option<Standing>| trust.as_ref().is_some_and(|trust| *trust != Standing::Trusted);
+            match standings.iter().filter(is_doubtful).count() {
+                0 => {}
+                1 => context.printer.say("1 tool is not trusted; see it: cycod tool trust --all"),
+                count => {
+                    context.printer.say(&format!("{count} tools are not trusted; see them: cycod tool trust --all"));
+                }
             }
         }
     }
@@ -163,15 +181,15 @@ impl Asked<'_> {
     }
 }
 
-fn table<'a>(entries: &'a [Entry], host: &Host) -> Table<'a> {
+fn table<'a>(entries: impl Iterator<Item = (&'a Entry, Option<&'a Standing>)>, host: &Host) -> Table<'a> {
     let mut table = Table::new(&["NAME", "SCOPE", "LEVEL", "TAGS", "DESCRIPTION"]);
-    for entry in entries {
+    for (entry, trust) in entries {
         // A level is also a tag; saying it twice would only take room.
         let tags: Vec<&str> =
             tags(entry).into_iter().filter(|tag| !tag.eq_ignore_ascii_case(entry.level.name())).collect();
         let is_broken = matches!(entry.state, State::Broken { .. });
         let mut what = Cell::default();
-        for note in notes(entry, host) {
+        for note in notes(entry, trust, host) {
             let separator = if what.is_empty() { "" } else { "; " };
             what = what.with(separator, Style::new()).with(note.word, note.style).with(note.reason, Style::new());
         }

@@ -1,8 +1,10 @@
 //! One file for each command: what it takes, and what it does.
 
 pub(crate) mod add;
+pub(crate) mod approvals;
 pub(crate) mod call;
 pub(crate) mod completions;
+pub(crate) mod confine;
 pub(crate) mod edit;
 pub(crate) mod explain;
 pub(crate) mod export;
@@ -13,9 +15,15 @@ pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod mcp;
+pub(crate) mod policy;
 pub(crate) mod remove;
 pub(crate) mod run;
+pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod schema_file;
+pub(crate) mod secret;
 pub(crate) mod test;
+pub(crate) mod trust;
+pub(crate) mod untrust;
 pub(crate) mod validate;
+pub(crate) mod why;

@@ -6,7 +6,7 @@ use crate::{
     command_error::CommandError,
     removal::{confirm, force},
     scope::{scope, with_scope},
-    store::{entry, shown, write_error},
+    store::{entry, forget, shown, write_error},
 };
 
 /// `cycod tool remove`.
@@ -34,6 +34,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let what = format!("{} tool `{}`: {path}", entry.scope, entry.name);
     confirm(context, matches, &what)?;
     context.engine.catalog().writer().remove(&entry).map_err(|error| write_error(&error, context.engine.host()))?;
+    forget(context, &entry)?;
     context.printer.say(&format!("Removed {what}"));
     // The catalog is from before the change; what it says about other scopes still holds.
     let behind = Scope::ALL

@@ -1,39 +1,31 @@
-use std::{fs, io::Read, time::Duration};
+use std::{fs, io::Read, sync::Arc, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cycod_engine::{
-    Control, Given, Nobody, Plan, RunReport, Surface, catalog::ScopeFilter, definition::Value, json, result_json,
+    Answer, Approved, Approver, Control, Engine, Given, Plan, Request, RunReport, Surface,
+    catalog::ScopeFilter,
+    definition::{Tool, Value},
+    json, result_json,
 };
 use cycod_process::host_interrupts;
 
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
-    run::{Display, answers, not_planned, preview_json, preview_text},
+    commands::{
+        approvals::{asker, queue},
+        trust::settle,
+    },
+    rules,
+    run::{Display, Prompt, answers, not_planned, preview_json, preview_text},
     scope::{scope, with_scope},
+    tty::Tty,
 };
 
 /// `cycod tool run`.
 pub(crate) fn command() -> Command {
-    let command = Command::new("run")
-        .about("Run a tool")
-        .arg(Arg::new("name").value_name("TOOL_NAME").required(true))
-        .arg(Arg::new("pairs").value_name("NAME=VALUE").num_args(0..).help("Arguments, as with --param"))
-        .arg(
-            Arg::new("param")
-                .long("param")
-                .short('p')
-                .value_name("NAME=VALUE")
-                .action(ArgAction::Append)
-                .allow_hyphen_values(true)
-                .help("An argument of the tool; repeat it for the elements of a list"),
-        )
-        .arg(
-            Arg::new("params-json")
-                .long("params-json")
-                .value_name("JSON|@FILE|-")
-                .help("All arguments as one JSON object: as text, from a file, or from standard input"),
-        )
+    let command = Command::new("run").about("Run a tool").arg(Arg::new("name").value_name("TOOL_NAME").required(true));
+    let command = with_arguments(command)
         .arg(
             Arg::new("dry-run")
                 .long("dry-run")
@@ -59,8 +51,30 @@ pub(crate) fn command() -> Command {
                 .value_name("MS")
                 .value_parser(value_parser!(u64))
                 .help("The limit of the whole run, in place of the tool's own"),
-        );
+        )
+        .args(rules::options());
     with_scope(command)
+}
+
+/// The options by which a person gives arguments.
+pub(super) fn with_arguments(command: Command) -> Command {
+    command
+        .arg(Arg::new("pairs").value_name("NAME=VALUE").num_args(0..).help("Arguments, as with --param"))
+        .arg(
+            Arg::new("param")
+                .long("param")
+                .short('p')
+                .value_name("NAME=VALUE")
+                .action(ArgAction::Append)
+                .allow_hyphen_values(true)
+                .help("An argument of the tool; repeat it for the elements of a list"),
+        )
+        .arg(
+            Arg::new("params-json")
+                .long("params-json")
+                .value_name("JSON|@FILE|-")
+                .help("All arguments as one JSON object: as text, from a file, or from standard input"),
+        )
 }
 
 /// Runs a tool, or shows what running it would do.
@@ -68,50 +82,143 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let name = matches.get_one::<String>("name").expect("clap requires it");
     let filter = scope(matches)?.unwrap_or(ScopeFilter::Any);
     let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
-    match prepare(context, name, filter, matches) {
-        Ok(plan) if matches.get_flag("dry-run") || matches.get_flag("show-command") => {
-            show(context, &plan, matches.get_flag("dry-run"), json)
+    let arguments = arguments(matches)?;
+    let rules = rules::given(matches)?;
+    rules::warn_of_unknown(&rules, &context.engine, &mut context.printer);
+    context.engine.add_rules(rules);
+    let timeout = matches.get_one::<u64>("timeout").map(|&limit| Duration::from_millis(limit));
+    let done = context.engine.open_tool(name, filter).map_err(CommandError::from).and_then(|opened| {
+        let tool = Arc::new(opened.tool);
+        if !matches.get_flag("dry-run") && !matches.get_flag("show-command") {
+            return execute(context, &tool, arguments, timeout, json);
         }
-        Ok(plan) => execute(context, plan, json),
+        let arguments = context.engine.by_person(&tool, arguments)?;
+        let plan = context.engine.plan_unasked(&tool, arguments, timeout).map_err(|error| not_planned(name, error))?;
+        show(context, &plan, matches.get_flag("dry-run"), json)
+    });
+    told(context, done, json)
+}
+
+/// Runs a tool with arguments that a person gave.
+pub(crate) fn call(
+    context: &mut Context,
+    tool: &Arc<Tool>,
+    arguments: Vec<(String, Given)>,
+    json: bool,
+) -> Result<u8, CommandError> {
+    let done = execute(context, tool, arguments, None, json);
+    told(context, done, json)
+}
+
+/// Tells a program in the form of a result what a person is told as an error.
+fn told(context: &mut Context, done: Result<u8, CommandError>, json: bool) -> Result<u8, CommandError> {
+    match done {
         Err(error) if json && error.refusal.is_some() => {
             let refusal = *error.refusal.clone().expect("the guard says so");
             context.printer.line(&result_json(&RunReport::refused(refusal, error.exit.into())).to_string());
             Ok(error.exit)
         }
-        Err(error) => Err(error),
+        done => done,
     }
 }
 
-fn prepare(context: &mut Context, name: &str, filter: ScopeFilter, matches: &ArgMatches) -> Result<Plan, CommandError> {
-    let arguments = arguments(matches)?;
-    let tool = std::sync::Arc::new(context.engine.open_tool(name, filter)?.tool);
-    let arguments = context.engine.by_person(&tool, arguments)?;
-    let timeout = matches.get_one::<u64>("timeout").map(|&limit| Duration::from_millis(limit));
-    let plan = if matches.get_flag("dry-run") || matches.get_flag("show-command") {
-        context.engine.plan_unasked(&tool, arguments, timeout)
-    } else {
-        let answers = answers(context, &tool, &arguments)?;
-        context.engine.plan_answered(&tool, arguments, &answers, timeout, &context.engine.begin())
+/// Asks, where it must be asked, whether a plan may run.
+pub(super) fn approved(context: &mut Context, plan: Plan) -> Result<Approved<Plan>, CommandError> {
+    let subjects = context.engine.subjects_of(&plan)?;
+    settle(context, subjects)?;
+    let control = context.engine.control().map_err(|error| unprepared(&error))?;
+    let approver = WhoeverIsThere { engine: &context.engine, control: &control };
+    Ok(context.engine.approve(plan, Surface::Person, &approver)?)
+}
+
+fn execute(
+    context: &mut Context,
+    tool: &Arc<Tool>,
+    arguments: Vec<(String, Given)>,
+    timeout: Option<Duration>,
+    json: bool,
+) -> Result<u8, CommandError> {
+    let subjects = context.engine.subjects(tool)?;
+    settle(context, subjects)?;
+    let arguments = context.engine.by_person(tool, arguments)?;
+    let answers = answers(context, tool, &arguments)?;
+    let failed = |error: std::io::Error| unprepared(&error);
+    let control = Control { is_attended: context.is_attended(), ..context.engine.control().map_err(failed)? };
+    let interrupts = host_interrupts(&control.stop).map_err(failed)?;
+    let engine = &context.engine;
+    let beginning = engine.begin();
+    let plan = |arguments| engine.plan_answered(tool, arguments, &answers, timeout, &beginning);
+    let asker = asker(Surface::Person, "you, at this terminal");
+    let approver = WhoeverIsThere { engine, control: &control };
+    let approved = match (engine.approve_call(arguments, &plan, &asker, &approver), interrupts.signal()) {
+        (Ok(approved), _) => approved,
+        (Err(_), Some(signal)) => return Ok(u8::try_from(128 + signal).unwrap_or(exit::FAILURE)),
+        (Err(error), None) => return Err(not_planned(tool.name.as_str(), error)),
     };
-    plan.map_err(|error| not_planned(name, error))
+    let mut display = Display::new(approved.subject(), json);
+    let Context { engine, printer } = context;
+    let report = engine.run(approved, &control, &mut display.sink(printer));
+    let signal = interrupts.signal();
+    drop(interrupts);
+    if json {
+        printer.line(&result_json(&report).to_string());
+    } else {
+        display.finish(printer, &report);
+    }
+    Ok(exit_code(&report, signal))
+}
+
+fn unprepared(error: &std::io::Error) -> CommandError {
+    CommandError::failure(format!("cannot prepare to start processes: {error}"))
+}
+
+/// The person at the terminal; without one, whoever answers the queue.
+struct WhoeverIsThere<'a> {
+    engine: &'a Engine,
+    control: &'a Control,
+}
+
+impl Approver for WhoeverIsThere<'_> {
+    fn answer(&self, request: &Request) -> Answer {
+        match self.terminal() {
+            Some(prompt) => prompt.answer(request),
+            None => queue(self.engine, Duration::ZERO, &self.control.stop, request),
+        }
+    }
+
+    fn tell(&self, why: &str) -> bool {
+        self.terminal().is_some_and(|prompt| prompt.tell(why))
+    }
+}
+
+impl WhoeverIsThere<'_> {
+    fn terminal(&self) -> Option<Prompt<'_>> {
+        let host = self.engine.host();
+        Tty::open().map(|tty| Prompt { tty, host, stop: Some(&self.control.stop) })
+    }
 }
 
 /// Collects the arguments of the call; those given one by one are added to those given as JSON.
-fn arguments(matches: &ArgMatches) -> Result<Vec<(String, Given)>, CommandError> {
+pub(super) fn arguments(matches: &ArgMatches) -> Result<Vec<(String, Given)>, CommandError> {
     let mut arguments = match matches.get_one::<String>("params-json") {
         Some(text) => json_arguments(text)?,
         None => Vec::new(),
     };
-    for option in ["pairs", "param"] {
-        for pair in matches.get_many::<String>(option).into_iter().flatten() {
-            let (name, value) = pair.split_once('=').ok_or_else(|| {
-                CommandError::usage(format!("`{pair}` is not of the form NAME=VALUE"))
-                    .hint("cycod tool run TOOL_NAME --param NAME=VALUE")
-            })?;
-            arguments.push((name.to_owned(), Given::Text(value.to_owned())));
-        }
-    }
+    arguments.extend(pairs(matches)?);
     Ok(arguments)
+}
+
+/// The arguments that are given one by one.
+pub(crate) fn pairs(matches: &ArgMatches) -> Result<Vec<(String, Given)>, CommandError> {
+    let pairs = ["pairs", "param"].into_iter().flat_map(|option| matches.get_many::<String>(option)).flatten();
+    let argument = |pair: &String| {
+        let (name, value) = pair.split_once('=').ok_or_else(|| {
+            CommandError::usage(format!("`{pair}` is not of the form NAME=VALUE"))
+                .hint("cycod tool run TOOL_NAME --param NAME=VALUE")
+        })?;
+        Ok((name.to_owned(), Given::Text(value.to_owned())))
+    };
+    pairs.map(argument).collect()
 }
 
 fn json_arguments(text: &str) -> Result<Vec<(String, Given)>, CommandError> {
@@ -148,25 +255,6 @@ fn show(context: &mut Context, plan: &Plan, whole: bool, json: bool) -> Result<u
         (false, true) => context.printer.line(&serde_json::json!(preview.commands()).to_string()),
     }
     Ok(if preview.refusal().is_some() { exit::FAILURE } else { 0 })
-}
-
-fn execute(context: &mut Context, plan: Plan, json: bool) -> Result<u8, CommandError> {
-    let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
-    let attended = context.is_attended();
-    let control = Control { is_attended: attended, ..context.engine.control().map_err(failed)? };
-    let mut display = Display::new(&plan, json);
-    let approved = context.engine.approve(plan, Surface::Person, &Nobody)?;
-    let interrupts = host_interrupts(&control.stop).map_err(failed)?;
-    let Context { engine, printer } = context;
-    let report = engine.run(approved, &control, &mut display.sink(printer));
-    let signal = interrupts.signal();
-    drop(interrupts);
-    if json {
-        printer.line(&result_json(&report).to_string());
-    } else {
-        display.finish(printer, &report);
-    }
-    Ok(exit_code(&report, signal))
 }
 
 /// The exit code of a run: the tool's own, 124 after a timeout, 128 and the signal that stopped us.

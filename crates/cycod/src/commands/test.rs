@@ -15,6 +15,7 @@ use crate::{
     charset::Charset,
     cli::Context,
     command_error::{CommandError, exit},
+    commands::trust::settle,
     junit::junit,
     printer::{DIM, HEADING, paint},
     run::duration,
@@ -62,6 +63,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Some(names) => named(context, names, filter, &options)?,
         None => every(context, filter, &options)?,
     };
+    for subject in &subjects {
+        if let Subject::Tool(tool) = subject {
+            let subjects = context.engine.subjects(tool)?;
+            settle(context, subjects)?;
+        }
+    }
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
     let control = context.engine.control().map_err(failed)?;
     let interrupts = host_interrupts(&control.stop).map_err(failed)?;

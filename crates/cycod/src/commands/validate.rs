@@ -6,7 +6,7 @@ use std::{
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
-    Engine,
+    Engine, Standing,
     catalog::{Availability, Entry, LoadError},
     definition::{Tool, load},
     diagnostic::{
@@ -18,11 +18,11 @@ use serde_json::{Value, json};
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
-    neighbours,
+    neighbours::{self, Names},
     places::places,
     printer::{ERROR, HEADING, WARNING, paint},
     scope::{entry, scope, with_scope},
-    standing::shown_path,
+    standing::{shown_path, trust_of},
 };
 
 /// `cycod tool validate`.
@@ -61,11 +61,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         names.iter().map(|name| Subject::named(engine, name, filter)).collect::<Result<_, _>>()?
     };
     let strict = matches.get_flag("strict");
+    let names = Names::of(engine);
     let mut checked = Vec::new();
     for subject in &subjects {
-        let mut found = check(engine, subject, strict);
+        let mut found = check(engine, subject, strict, &names);
         if matches.get_flag("fix") {
-            found = fix(engine, subject, found, strict)?;
+            found = fix(engine, subject, found, strict, &names)?;
         }
         checked.push(found);
     }
@@ -136,7 +137,7 @@ struct Checked {
     fixed: Vec<String>,
 }
 
-fn check(engine: &Engine, subject: &Subject, strict: bool) -> Checked {
+fn check(engine: &Engine, subject: &Subject, strict: bool, names: &Names) -> Checked {
     let path = subject.path();
     let shown = shown_path(path, engine.host());
     let stem = path.file_stem().and_then(|stem| stem.to_str());
@@ -168,7 +169,7 @@ fn check(engine: &Engine, subject: &Subject, strict: bool) -> Checked {
     };
     let source = SourceFile { name: shown, ..source };
     if let Some(tool) = &tool {
-        diagnostics.extend(neighbours::check(engine, tool, &source));
+        diagnostics.extend(neighbours::check(engine, tool, &source, names));
     }
     if strict {
         for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.code == UNKNOWN_KEY) {
@@ -194,7 +195,13 @@ const ROUNDS: usize = 64;
 /// Applies fixes until none is left, writes the file once and checks what is then in it.
 ///
 /// A text that would have more errors than before is not written: a fix may be wrong, a file of a person is precious.
-fn fix(engine: &Engine, subject: &Subject, found: Checked, strict: bool) -> Result<Checked, CommandError> {
+fn fix(
+    engine: &Engine,
+    subject: &Subject,
+    found: Checked,
+    strict: bool,
+    names: &Names,
+) -> Result<Checked, CommandError> {
     let stem = subject.path().file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
     let original = found.report.source.clone();
     let errors = |diagnostics: &[Diagnostic]| diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
@@ -225,15 +232,19 @@ fn fix(engine: &Engine, subject: &Subject, found: Checked, strict: bool) -> Resu
     }
     match subject {
         Subject::Entry(entry) => {
+            let was_trusted = trust_of(engine, entry) == Some(Standing::Trusted);
             let writer = engine.catalog().writer();
             writer
                 .replace(entry, &original.text, &source.text)
                 .map_err(|error| CommandError::failure(error.to_string()))?;
+            if let Some(tool) = load(&source, stem.as_deref()).tool.filter(|_| was_trusted) {
+                engine.trust_written(tool, &entry.path)?;
+            }
         }
         Subject::File(path) => replace(path, &source.text)
             .map_err(|error| CommandError::failure(format!("cannot write `{}`: {error}", original.name)))?,
     }
-    Ok(Checked { fixed, ..check(engine, subject, strict) })
+    Ok(Checked { fixed, ..check(engine, subject, strict, names) })
 }
 
 /// Puts `text` in the place of a file's, all of it or nothing; what a link points to stays where it is.

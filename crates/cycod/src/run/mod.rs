@@ -1,5 +1,6 @@
 //! How a run looks: while it goes on, and when it has ended.
 
+mod approve;
 mod asks;
 mod display;
 mod live;
@@ -7,6 +8,7 @@ mod preview;
 mod text;
 mod timeline;
 
+pub(crate) use approve::{Prompt, Said, request_text};
 pub(crate) use asks::{answers, line, not_planned};
 pub(crate) use display::Display;
 pub(crate) use preview::{preview_json, preview_text};

@@ -16,6 +16,11 @@ pub(crate) fn preview_text(plan: &Plan, preview: &Preview) -> String {
     for demand in &plan.unmet {
         text.push_str(&format!("  would be refused: {demand}\n"));
     }
+    // That a tool reaches what its user does goes without saying.
+    let reaches = preview.reaches();
+    if plan.confinement.is_confined() || reaches.len() > 1 {
+        reaches.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+    }
     write_steps(&mut text, preview, 1);
     text
 }
@@ -79,6 +84,7 @@ pub(crate) fn preview_json(plan: &Plan, preview: &Preview) -> Value {
         fields.insert("working_directory".into(), plan.working_directory.to_string_lossy().into());
         fields.insert("warnings".into(), json!(plan.warnings));
         fields.insert("unmet".into(), json!(plan.unmet));
+        fields.insert("reach".into(), json!(preview.reaches()));
     }
     json
 }

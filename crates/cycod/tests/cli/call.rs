@@ -32,7 +32,10 @@ fn check_text(place: &Place, options: &[&str], message: &str, expect: &Expect) {
     let output = called(place, options, message);
     let code = output.status.code().unwrap_or(-1);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    expect.assert_eq(&format!("{code}\n{}{}", text(&output.stdout), text(&output.stderr)));
+    let all = format!("{code}\n{}{}", text(&output.stdout), text(&output.stderr));
+    // What waits to be approved has a name that no other has.
+    let named = all.split_once("approvals approve ").map(|(_, rest)| rest[..8].to_owned());
+    expect.assert_eq(&named.map_or(all.clone(), |name| all.replace(&name, "ID")));
 }
 
 fn chat(calls: &[(&str, &str)]) -> Value {
@@ -126,7 +129,7 @@ fn what_may_do_harm_is_approved_beforehand() {
         &call,
         &expect![[r#"
         0
-        {"type":"tool_result","tool_use_id":"t","content":"{\"refusal\":{\"code\":\"not-approved\",\"rule\":\"a model asks before using a tool of level write\",\"where\":\"note\",\"why\":\"`note` must be approved, and nobody can be asked\",\"try\":\"let the person who runs `cycod tool call` add: --auto-approve note\"}}","is_error":true}
+        {"type":"tool_result","tool_use_id":"t","content":"{\"refusal\":{\"code\":\"not-approved\",\"rule\":\"a model asks before using a tool of level write\",\"where\":\"note\",\"why\":\"`note` must be approved, and nobody has answered\",\"try\":\"let a person run `cycod approvals approve ID`, then call again with the same arguments; or let the person who runs `cycod tool call` add: --auto-approve note\"}}","is_error":true}
     "#]],
     );
     assert!(!place.project().join("note.txt").exists());
@@ -136,7 +139,7 @@ fn what_may_do_harm_is_approved_beforehand() {
         &call,
         &expect![[r#"
         0
-        {"type":"tool_result","tool_use_id":"t","content":"{\"refusal\":{\"code\":\"not-approved\",\"rule\":\"a model asks before using a tool of level write\",\"where\":\"note\",\"why\":\"`note` must be approved, and nobody can be asked\",\"try\":\"let the person who runs `cycod tool call` add: --auto-approve note\"}}","is_error":true}
+        {"type":"tool_result","tool_use_id":"t","content":"{\"refusal\":{\"code\":\"not-approved\",\"rule\":\"a model asks before using a tool of level write\",\"where\":\"note\",\"why\":\"`note` must be approved, and nobody has answered\",\"try\":\"let a person run `cycod approvals approve ID`, then call again with the same arguments; or let the person who runs `cycod tool call` add: --auto-approve note\"}}","is_error":true}
     "#]],
     );
     for grant in ["write", "run", "*", "note", "tool:NOTE"] {
@@ -159,7 +162,7 @@ fn what_may_do_harm_is_approved_beforehand() {
         &expect![[r#"
             0
             {"type":"tool_result","tool_use_id":"t","content":""}
-            warning: `--auto-approve wrte`: this is no level, and no tool is called so
+            warning: `--auto-approve wrte`: this is no level, and no tool is called so; did you mean `write`?
         "#]],
     );
     check(
@@ -168,7 +171,8 @@ fn what_may_do_harm_is_approved_beforehand() {
         &call,
         &expect![[r#"
         2
-        error: `a b` is neither a level (read, write, run), nor `*`, nor a tool's name
+        error: --auto-approve a b: `a b` is neither a level, nor `*`, nor a tool's name
+          write a level (read, write, run), `*`, a tool's name, `tool:NAME`, `tool:TAG` or `mcp:SERVER/TOOL`
     "#]],
     );
 }

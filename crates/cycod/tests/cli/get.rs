@@ -65,7 +65,9 @@ fn yaml_is_the_text_of_the_file() {
     let place = Place::with_tool("weather", WEATHER);
     let ran = place.run(&["tool", "get", "WEATHER"]);
     assert_eq!((ran.code(), ran.stdout().as_str()), (0, WEATHER));
-    assert!(ran.stderr().starts_with("warning: `weather` is unavailable: "), "{}", ran.block());
+    place.tool("future", "description: d\nbash: 'true'\nmin-cycod-version: 99.0.0\n");
+    let ran = place.run(&["tool", "get", "future"]);
+    assert!(ran.stderr().starts_with("warning: `future` is unavailable: "), "{}", ran.block());
 }
 
 #[test]
@@ -109,7 +111,7 @@ fn everything_about_a_command() {
 
               file           .cycod/tools/weather.yaml
               scope          local
-              state          unavailable: asks for `execution-privilege: reduced`, which cannot be enforced here
+              state          can be called
               level          read (tagged `read`)
               tags           weather, read
               timeout        1 min 30 s
@@ -267,6 +269,7 @@ fn a_page_for_programs() {
               "parameters": 1,
               "tests": 0,
               "state": "active",
+              "trust": "trusted",
               "available": true,
               "unavailable-reasons": [],
               "deprecated": false,

@@ -12,6 +12,12 @@ fn a_file_becomes_a_tool_as_it_is() {
         exit: 0
         --- stdout
         --- stderr
+        greet (level run, with all your rights)
+            name: greet
+            description: Greet
+            bash:
+                | echo hi  # twice
+                | echo hi
         Imported local tool `greet`: .cycod/tools/greet.yaml
           run it: cycod tool run greet
     "#]]
@@ -22,6 +28,12 @@ fn a_file_becomes_a_tool_as_it_is() {
         exit: 1
         --- stdout
         --- stderr
+        greet (level run, with all your rights)
+            name: greet
+            description: Greet
+            bash:
+                | echo hi  # twice
+                | echo hi
         error: tool `greet` is already there: .cycod/tools/greet.yaml
           give --override to replace it
     "#]]
@@ -31,6 +43,12 @@ fn a_file_becomes_a_tool_as_it_is() {
         exit: 0
         --- stdout
         --- stderr
+        greet (level run, with all your rights)
+            name: greet
+            description: Greet
+            bash:
+                | echo hi  # twice
+                | echo hi
         Replaced local tool `greet`: .cycod/tools/greet.yaml
           run it: cycod tool run greet
     "#]]
@@ -91,6 +109,18 @@ fn json_becomes_yaml() {
 
         tags: [read, x]
         --- stderr
+        t (level read, with all your rights)
+            description: Say: it
+            parameters:
+                A:
+                    type: number
+                    description: n
+                    default: 1.5
+                B:
+                    description: no
+                    default: no
+            tags: ["read","x"]
+            bash: echo "{A}" '{B}'
         Imported local tool `t`: .cycod/tools/t.yaml
           run it: cycod tool run t
     "#]]
@@ -102,6 +132,19 @@ fn json_becomes_yaml() {
         0a1
         > name: t
         --- stderr
+        t (level read, with all your rights)
+            name: t
+            description: Say: it
+            parameters:
+                A:
+                    type: number
+                    description: n
+                    default: 1.5
+                B:
+                    description: no
+                    default: no
+            tags: ["read","x"]
+            bash: echo "{A}" '{B}'
         Imported user tool `t`: ~/.cycod/tools/t.yaml
           the local tool of this name comes before it: .cycod/tools/t.yaml
           run it: cycod tool run t

@@ -163,69 +163,72 @@ fn for_programs() {
         &place,
         &["--format", "json", "--search", "needs"],
         expect![[r#"
-        exit: 0
-        --- stdout
-        [
-          {
-            "name": "needs",
-            "scope": "local",
-            "path": "[PLACE]/project/.cycod/tools/needs.yaml",
-            "level": "run",
-            "description": "Needs something",
-            "tags": [],
-            "platforms": [],
-            "parameters": 0,
-            "tests": 0,
-            "state": "active",
-            "available": false,
-            "unavailable-reasons": [
-              "requires `no-such-program`, which is not on the PATH"
-            ],
-            "deprecated": false
-          }
-        ]
-        --- stderr
-    "#]],
+            exit: 0
+            --- stdout
+            [
+              {
+                "name": "needs",
+                "scope": "local",
+                "path": "[PLACE]/project/.cycod/tools/needs.yaml",
+                "level": "run",
+                "description": "Needs something",
+                "tags": [],
+                "platforms": [],
+                "parameters": 0,
+                "tests": 0,
+                "state": "active",
+                "trust": "trusted",
+                "available": false,
+                "unavailable-reasons": [
+                  "requires `no-such-program`, which is not on the PATH"
+                ],
+                "deprecated": false
+              }
+            ]
+            --- stderr
+        "#]],
     );
     check(
         &place,
         &["--format", "yaml", "--search", "weather"],
         expect![[r#"
-        exit: 0
-        --- stdout
-        - name: weather
-          scope: local
-          path: [PLACE]/project/.cycod/tools/weather.yaml
-          level: read
-          description: |
-            Get the weather
-            for a place
-          category: web
-          tags: [Weather, api, read]
-          platforms: []
-          parameters: 1
-          tests: 0
-          state: active
-          available: true
-          unavailable-reasons: []
-          deprecated: false
-        - name: weather
-          scope: user
-          path: [PLACE]/home/.cycod/tools/weather.yaml
-          level: read
-          description: The user's weather
-          tags: [read]
-          platforms: []
-          parameters: 0
-          tests: 0
-          state: shadowed
-          state-reason:
-            by: [PLACE]/project/.cycod/tools/weather.yaml
-          available: true
-          unavailable-reasons: []
-          deprecated: false
-        --- stderr
-    "#]],
+            exit: 0
+            --- stdout
+            - name: weather
+              scope: local
+              path: [PLACE]/project/.cycod/tools/weather.yaml
+              level: read
+              description: |
+                Get the weather
+                for a place
+              category: web
+              tags: [Weather, api, read]
+              platforms: []
+              parameters: 1
+              tests: 0
+              state: active
+              trust: trusted
+              available: true
+              unavailable-reasons: []
+              deprecated: false
+            - name: weather
+              scope: user
+              path: [PLACE]/home/.cycod/tools/weather.yaml
+              level: read
+              description: The user's weather
+              tags: [read]
+              platforms: []
+              parameters: 0
+              tests: 0
+              state: shadowed
+              state-reason:
+                by: [PLACE]/project/.cycod/tools/weather.yaml
+              trust: trusted
+              available: true
+              unavailable-reasons: []
+              deprecated: false
+            --- stderr
+        "#]],
     );
 }
 

@@ -16,9 +16,12 @@ fn no_module_is_forgotten() {
 }
 
 mod add;
+mod approvals;
 mod asks;
 mod call;
 mod completions;
+#[cfg(target_os = "linux")]
+mod confined;
 mod edit;
 mod examples;
 mod explain;
@@ -30,10 +33,15 @@ mod import;
 mod list;
 mod mcp_client;
 mod mcp_config;
+mod policy;
 mod remove;
 mod run;
+mod runs;
 mod schema;
+mod secret;
+mod secret_proof;
 mod serve;
 mod serve_http;
 mod test;
+mod trust;
 mod validate;

@@ -72,7 +72,7 @@ fn exit_codes_say_what_happened() {
     place.tool("slow", "description: d\ntags: [read]\ntimeout: 100\nbash: sleep 20\n");
     place.tool("missing", "description: d\ntags: [read]\nrun: no-such-program-anywhere\n");
     place.tool("needs", "description: d\ntags: [read]\nbash: 'true'\nparameters: {A: {type: integer, description: a, required: true}}\n");
-    place.tool("fenced", "description: d\ntags: [read]\nbash: 'true'\nsecurity: {execution-privilege: reduced}\n");
+    place.tool("fenced", "description: d\ntags: [read]\nbash: 'true'\nsecurity: {execution-privilege: elevated, required-permissions: ['filesystem:read:.']}\n");
     for (tool, code) in [("slow", 124), ("missing", 127), ("needs", 2), ("fenced", 3)] {
         let ran = place.run(&["tool", "run", tool]);
         assert_eq!(ran.code(), code, "{tool}\n{}", ran.block());

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const GONE: Duration = Duration::from_secs(2);
 
 /// A client that knows nothing but the wire.
-struct Client {
+pub(crate) struct Client {
     server: Child,
     input: Option<ChildStdin>,
     lines: Receiver<Value>,
@@ -56,7 +56,7 @@ impl Client {
     }
 
     /// A client of the era with handshakes.
-    fn legacy(place: &Place, arguments: &[&str], capabilities: Value) -> Self {
+    pub(crate) fn legacy(place: &Place, arguments: &[&str], capabilities: Value) -> Self {
         let mut client = Self::modern(place, arguments, capabilities);
         client.is_modern = false;
         let hello = json!({
@@ -109,12 +109,12 @@ impl Client {
         self.wait(|message| message["id"] == id && message.get("method").is_none())
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.begin(method, params);
         self.answer(id)
     }
 
-    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.ask("tools/call", json!({"name": tool, "arguments": arguments}))["result"].take()
     }
 
@@ -725,4 +725,51 @@ fn an_output_that_cannot_be_kept_is_handed_over() {
 
         assert!(text(&client.call("flow", json!({}))).contains("first"));
     });
+}
+
+#[test]
+fn what_a_client_asks_for_is_in_the_history() {
+    let place = Place::with_tool(
+        "look",
+        "description: L\nbash: echo \"$X\"; seq {N}\ntags: [read]\nparameters:\n  N: {type: integer, description: d, default: 1}\n  X: {type: string, description: d, sensitive: true, default: none}\n",
+    );
+    place.tool("clean", "description: C\nbash: echo cleaned\ntags: [write]\n");
+    let list =
+        || -> Value { serde_json::from_str(&place.run(&["runs", "list", "--format", "json"]).stdout()).expect("JSON") };
+    let mut client = Client::modern(&place, &[], json!({}));
+    client.call("look", json!({"X": "swordfish"}));
+    assert_eq!(client.call("clean", json!({}))["isError"], true);
+    client.call("look", json!({"N": 50_000}));
+    let started = client.call("run_start", json!({"tool": "look", "arguments": {"N": 2}}));
+    let id = started["structuredContent"]["run"].as_str().expect("a name").to_owned();
+    client.call("run_wait", json!({"run": id}));
+    let runs = list();
+    let told: Vec<_> =
+        runs.as_array().expect("a list").iter().rev().map(|run| [&run["tool"], &run["status"]]).collect();
+    assert_eq!(told, [["look", "ok"], ["clean", "refused"], ["look", "ok"], ["look", "ok"]]);
+    assert_eq!(runs[0]["id"], id.as_str(), "one name for a run");
+    for run in runs.as_array().expect("a list") {
+        assert_eq!((&run["surface"], &run["host"]), (&"mcp".into(), &"test 1".into()));
+    }
+    assert_eq!(runs[2]["refusal"]["code"], "not-approved");
+    assert_eq!(runs[3]["withheld"], json!({"X": {"why": "secret"}}));
+    // What was too large to hand over is kept once.
+    let large = &runs[1]["outputs"]["stdout"];
+    assert_eq!(large["id"], format!("{}/stdout", runs[1]["id"].as_str().expect("a name")));
+    let name = runs[1]["id"].as_str().expect("a name");
+    assert_eq!(place.run(&["runs", "show", name, "--output"]).stdout().lines().count(), 50_001);
+    assert_eq!(std::fs::read_dir(place.home().join(".cycod/outputs")).expect("outputs").count(), 1);
+    assert_eq!(client.finish(), 0);
+    assert_eq!(place.run(&["runs", "verify"]).code(), 0);
+}
+
+#[test]
+fn without_a_history_nothing_runs_for_a_client() {
+    let place = Place::with_tool("look", "description: L\nbash: touch ran\ntags: [read]\n");
+    place.write("../home/.cycod/history.db", "this is none");
+    let mut client = Client::modern(&place, &[], json!({}));
+    let answer = client.call("look", json!({})).to_string();
+    assert!(answer.contains("history-unwritable"), "{answer}");
+    assert!(!place.project().join("ran").exists());
+    assert_eq!(client.finish(), 0);
 }

@@ -11,13 +11,19 @@ use tempfile::TempDir;
 /// A project directory with a home beside it.
 pub(crate) struct Place {
     root: TempDir,
+    is_trusted: bool,
 }
 
 impl Place {
-    /// An empty project.
+    /// An empty project of somebody else.
+    pub(crate) fn cloned() -> Self {
+        Self { is_trusted: false, ..Self::new() }
+    }
+
+    /// An empty project whose tools are trusted.
     pub(crate) fn new() -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
-        let place = Self { root };
+        let place = Self { root, is_trusted: true };
         for directory in [place.project(), place.home(), place.path("global"), place.path("tmp")] {
             fs::create_dir_all(directory).expect("a directory in it");
         }
@@ -73,6 +79,9 @@ impl Place {
             .env("TMPDIR", self.path("tmp"))
             .env("LANG", "C.UTF-8")
             .env("CYCOD_GLOBAL_DIR", self.path("global"));
+        if self.is_trusted {
+            command.env("CYCOD_TRUSTED_DIRECTORIES", self.project());
+        }
         command
     }
 
@@ -90,9 +99,14 @@ impl Place {
         Ran(bash.output().expect("bash starts"), self.root.path().to_owned())
     }
 
+    /// How a program of this place ended.
+    pub(crate) fn ran(&self, output: Output) -> Ran {
+        Ran(output, self.root.path().to_owned())
+    }
+
     /// Runs the program to its end.
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        Ran(self.command(arguments).output().expect("the program starts"), self.root.path().to_owned())
+        self.ran(self.command(arguments).output().expect("the program starts"))
     }
 }
 

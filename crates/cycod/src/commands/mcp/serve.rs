@@ -5,9 +5,9 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use clap::{Arg, ArgAction, ArgMatches, Command, builder::NonEmptyStringValueParser, value_parser};
+use clap::{Arg, ArgMatches, Command, value_parser};
 use cycod_engine::{
-    Engine, Grant, Stop,
+    Engine, Stop,
     catalog::{Overrides, Scopes},
     definition::Level,
     host,
@@ -15,9 +15,16 @@ use cycod_engine::{
 use cycod_mcp_client::{NoPerson, Servers};
 use cycod_mcp_server::{Equip, Options, Selection, serve_stdio};
 use cycod_process::{host_interrupts, share_arenas};
+use cycod_store::History;
 
 use super::{selection, serve_http};
-use crate::{cli::Context, command_error::CommandError, servers::warn_of_mistakes};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    commands::approvals::{wait_for_approval, waits_for_approval},
+    rules, secrets,
+    servers::warn_of_mistakes,
+};
 
 /// `cycod mcp serve`.
 pub(crate) fn command() -> Command {
@@ -26,15 +33,8 @@ pub(crate) fn command() -> Command {
         .about("Offer the tools here to an MCP client")
         .args([tools, tag, group].map(|names| names.value_delimiter(',')))
         .arg(level)
-        .arg(
-            Arg::new("auto-approve")
-                .long("auto-approve")
-                .value_name("WHAT")
-                .value_parser(NonEmptyStringValueParser::new())
-                .action(ArgAction::Append)
-                .value_delimiter(',')
-                .help("Let models use this without asking: a level, '*', or a tool's name"),
-        )
+        .args(rules::options())
+        .arg(wait_for_approval())
         .arg(
             Arg::new("reply-tokens")
                 .long("reply-tokens")
@@ -61,10 +61,7 @@ fn jq_worker() -> Vec<OsString> {
 /// Serves until the client is gone or somebody interrupts.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let all = |name: &str| matches.get_many::<String>(name).into_iter().flatten().cloned().collect::<Vec<_>>();
-    let grants = all("auto-approve")
-        .iter()
-        .map(|text| Grant::parse(text).map_err(CommandError::usage))
-        .collect::<Result<Vec<_>, _>>()?;
+    let rules = rules::given(matches)?;
     let level = matches.get_one::<String>("level").map(|level| match level.as_str() {
         "read" => Level::Read,
         "write" => Level::Write,
@@ -77,7 +74,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     warn_of_mistakes(&cycod_settings::Servers::load(&scopes), &host, &mut context.printer);
     let user = scopes.user_directory().to_owned();
     let servers = OnceLock::new();
+    let history = Arc::new(History::at(&user));
     let equip = move |engine: &mut Engine| {
+        engine.keep_history(Arc::clone(&history));
+        engine.keep_secrets(Arc::new(secrets::unasked(engine)));
         let servers = servers.get_or_init(|| Servers::of(engine, Arc::new(NoPerson)));
         if let Some(servers) = servers {
             servers.adopt_into(engine);
@@ -86,14 +86,15 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let options = Options {
         host,
         selection: Selection { names: all("tools"), tags: all("tag"), groups: all("group"), level },
-        grants,
+        rules,
+        wait_for_approval: waits_for_approval(matches),
         reply_tokens: matches
             .get_one::<u32>("reply-tokens")
             .map_or(Options::REPLY_TOKENS, |&tokens| usize::try_from(tokens).unwrap_or(usize::MAX)),
         outputs: user.join("outputs"),
         jq_worker: jq_worker(),
         equip: Some(Equip(Arc::new(equip))),
-        watched: vec![user.join("cache/mcp")],
+        watched: vec![user.join("cache/mcp"), user.join("trust.json")],
     };
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot serve: {error}"));
     share_arenas();

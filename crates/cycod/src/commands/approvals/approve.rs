@@ -1,0 +1,88 @@
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::{Answer, Breadth, Request, diagnostic::Refusal};
+
+use super::{answer, by_a_person, id, pending, request};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    run::{Prompt, Said},
+    tty::Tty,
+};
+
+/// `cycod approvals approve`.
+pub(crate) fn command() -> Command {
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    Command::new("approve")
+        .about("Approve what waits")
+        .arg(id())
+        .arg(flag("session", "Approve it as long as the session of whoever asks lasts").conflicts_with("always"))
+        .arg(flag("always", "Approve it as long as the tool is as it is"))
+        .arg(flag("any-arguments", "With --session or --always: whatever the arguments are"))
+        .arg(
+            Arg::new("edit")
+                .long("edit")
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(["session", "always", "any-arguments"])
+                .help("Change the arguments; it is asked again with those"),
+        )
+        .arg(flag("without-terminal", "Approve it unseen, as a program that has asked a person elsewhere"))
+}
+
+/// Shows a request to the person at the terminal, and answers it.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let pending = pending(context, matches)?;
+    let request = request(&pending)?;
+    by_a_person(&format!("cycod approvals approve {}", pending.id))?;
+    let wanted = wanted(matches, &request)?;
+    let said = match (Tty::open(), matches.get_flag("without-terminal")) {
+        (_, true) => Said::Answer(wanted.unwrap_or(Answer::Once)),
+        (Some(tty), false) => {
+            let prompt = Prompt { tty, host: context.engine.host(), stop: None };
+            prompt.ask_for(&request, wanted, matches.get_flag("edit"))
+        }
+        (None, false) => {
+            let command = format!("cycod approvals approve {}", pending.id);
+            return Err(Refusal::new(
+                "approval-needs-terminal",
+                "what is approved is shown to a person first, and there is no terminal",
+            )
+            .attempt(format!("let a person run it in a terminal: {command}"))
+            .into());
+        }
+    };
+    let Said::Answer(given) = said else {
+        return Err(CommandError::failure("nothing was answered"));
+    };
+    answer(context, &pending.id, &given)?;
+    let (word, how) = match (&given, pending.is_awaited) {
+        (Answer::No(_), _) => ("Denied", ""),
+        (Answer::Edit(_), true) => ("Changed", "; it is asked again with these arguments"),
+        (Answer::Edit(_), false) => ("Changed", "; the next same call is asked again with these arguments"),
+        (_, true) => ("Approved", ""),
+        (_, false) => ("Approved", " for the next same call, within ten minutes"),
+    };
+    context.printer.say(&format!("{word} `{}`{how}", request.tool));
+    Ok(0)
+}
+
+/// The answer that the options name.
+fn wanted(matches: &ArgMatches, request: &Request) -> Result<Option<Answer>, CommandError> {
+    let any = matches.get_flag("any-arguments");
+    let breadth = if any { Breadth::AnyArguments } else { Breadth::TheseArguments };
+    let wanted = match (matches.get_flag("session"), matches.get_flag("always")) {
+        (true, _) => Answer::Session(breadth),
+        (_, true) => Answer::Always(breadth),
+        _ if any => return Err(CommandError::usage("--any-arguments goes with --session or --always")),
+        _ => return Ok(None),
+    };
+    if !request.is_lasting {
+        return Err(CommandError::failure(format!(
+            "`{}` is approved each time: it runs with elevated rights",
+            request.tool
+        )));
+    }
+    if matches!(wanted, Answer::Session(_)) && !request.has_session {
+        return Err(CommandError::failure(format!("whoever asks for `{}` has no session", request.tool)));
+    }
+    Ok(Some(wanted))
+}

@@ -1,0 +1,104 @@
+//! One file for each command about what waits to be approved, and what was.
+
+pub(crate) mod approve;
+pub(crate) mod deny;
+pub(crate) mod list;
+pub(crate) mod revoke;
+pub(crate) mod show;
+pub(crate) mod watch;
+
+use std::{
+    io::{Write, stderr},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use clap::{Arg, ArgMatches, value_parser};
+use cycod_engine::{
+    Answer, Approver, Asker, Engine, Request, Stop, Surface,
+    approvals::{Queue, answer_json, request_from_json},
+    diagnostic::Refusal,
+};
+use cycod_process::{is_below_a_run, terminal_session};
+use cycod_store::{
+    StoreError,
+    approvals::{Pending, RequestId},
+};
+
+use crate::{cli::Context, command_error::CommandError};
+
+/// The option of commands whose calls may wait for somebody.
+pub(crate) fn wait_for_approval() -> Arg {
+    Arg::new("wait-for-approval")
+        .long("wait-for-approval")
+        .value_name("SECONDS")
+        .value_parser(value_parser!(u64).range(1..=590))
+        .help("Let a call that must be approved wait so long for 'cycod approvals approve'")
+}
+
+/// How long a call may wait.
+pub(crate) fn waits_for_approval(matches: &ArgMatches) -> Duration {
+    Duration::from_secs(matches.get_one::<u64>("wait-for-approval").copied().unwrap_or(0))
+}
+
+/// Who asks by a command of this program.
+pub(crate) fn asker(surface: Surface, name: &str) -> Asker {
+    Asker { name: name.to_owned(), session: terminal_session(), ..Asker::from(surface) }
+}
+
+/// Asks whoever answers the queue, and says so when that takes long.
+pub(crate) fn queue(engine: &Engine, wait: Duration, stop: &Stop, request: &Request) -> Answer {
+    let waits = |id: &RequestId, waited: Duration| {
+        if waited < Duration::from_secs(1) {
+            drop(writeln!(stderr(), "`{}` waits to be approved: cycod approvals approve {id}", request.tool));
+        }
+    };
+    Queue { approvals: engine.approvals(), wait, stop, waits: &waits }.answer(request)
+}
+
+/// The argument that names a request.
+fn id() -> Arg {
+    Arg::new("id").value_name("ID").required(true).help("What 'cycod approvals list' calls it")
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// An error of the store, with what caused it.
+fn failed(error: &StoreError) -> CommandError {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    let failed = CommandError::failure(format!("{error}{cause}"));
+    match error {
+        StoreError::BadRequestId(_) | StoreError::NotWaiting(_) => failed.hint("see: cycod approvals list"),
+        _ => failed,
+    }
+}
+
+/// The request of a name that has no answer yet.
+fn pending(context: &Context, matches: &ArgMatches) -> Result<Pending, CommandError> {
+    let id: RequestId = matches.get_one::<String>("id").expect("clap requires it").parse().map_err(|e| failed(&e))?;
+    let all = context.engine.approvals().pending(now()).map_err(|error| failed(&error))?;
+    let found = all.into_iter().find(|one| one.id == id);
+    found.ok_or_else(|| failed(&StoreError::NotWaiting(id.to_string())))
+}
+
+/// What a request asks.
+fn request(pending: &Pending) -> Result<Request, CommandError> {
+    let request = request_from_json(&pending.about).filter(|request| request.call == pending.key.to_string());
+    request.ok_or_else(|| CommandError::failure(format!("the request `{}` cannot be understood", pending.id)))
+}
+
+/// Answers a request; of several who answer, one does.
+fn answer(context: &Context, id: &RequestId, answer: &Answer) -> Result<(), CommandError> {
+    context.engine.approvals().answer(id, &answer_json(answer), now()).map_err(|error| failed(&error))
+}
+
+/// Refuses to let a tool that we run approve anything.
+fn by_a_person(command: &str) -> Result<(), CommandError> {
+    if !is_below_a_run() {
+        return Ok(());
+    }
+    Err(Refusal::new("approval-by-a-tool", format!("`{command}` was started by a tool, and no tool approves"))
+        .attempt(format!("run it in a terminal of your own: {command}"))
+        .into())
+}

@@ -1,0 +1,79 @@
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+use clap::{ArgMatches, Command};
+use cycod_engine::{Stop, diagnostic::Refusal};
+use cycod_process::host_interrupts;
+use cycod_store::approvals::{Pending, RequestId};
+
+use super::{answer, by_a_person, failed, now, request};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    run::{Prompt, Said},
+    tty::Tty,
+};
+
+/// How often it is looked for new requests.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// How often it is looked whether a request that is being shown is still there.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// `cycod approvals watch`.
+pub(crate) fn command() -> Command {
+    Command::new("watch").about("Ask at this terminal about everything that must be approved")
+}
+
+/// Shows each request as it comes, and asks about it, until somebody interrupts.
+pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, CommandError> {
+    by_a_person("cycod approvals watch")?;
+    let Some(tty) = Tty::open() else {
+        let why = "requests are shown to a person, and there is no terminal";
+        return Err(Refusal::new("approval-needs-terminal", why).attempt("cycod approvals list").into());
+    };
+    let error = |error: std::io::Error| CommandError::failure(format!("cannot watch: {error}"));
+    let stop = Stop::new().map_err(error)?;
+    let interrupts = host_interrupts(&stop).map_err(error)?;
+    let approvals = context.engine.approvals();
+    let _watching = approvals.watch().map_err(|error| failed(&error))?;
+    let prompt = Prompt { tty, host: context.engine.host(), stop: None };
+    prompt.tty.say("Whatever must be approved is asked about here. Ctrl-C ends it.\n");
+    let mut left: BTreeSet<RequestId> = BTreeSet::new();
+    while !stop.wait(LOOK) {
+        let all = approvals.pending(now()).map_err(|error| failed(&error))?;
+        left.retain(|id| all.iter().any(|one| one.id == *id));
+        let is_new = |one: &&Pending| one.answer.is_none() && !left.contains(&one.id);
+        let Some(pending) = all.iter().find(is_new) else { continue };
+        let request = match request(pending) {
+            Ok(request) => request,
+            Err(error) => {
+                prompt.tty.say(&format!("{}\n", error.message));
+                left.insert(pending.id.clone());
+                continue;
+            }
+        };
+        let mut looked = Instant::now();
+        let said = prompt.ask(&request, true, &mut || {
+            if looked.elapsed() < LOOK_AGAIN {
+                return stop.is_raised();
+            }
+            looked = Instant::now();
+            let is_open = |one: &Pending| one.id == pending.id && one.answer.is_none();
+            stop.is_raised() || approvals.pending(now()).is_ok_and(|all| !all.iter().any(is_open))
+        });
+        match said {
+            Said::Answer(given) => {
+                let told = answer(context, &pending.id, &given).err().map(|error| error.message);
+                prompt.tty.say(&format!("{}\n", told.as_deref().unwrap_or("Answered.")));
+            }
+            Said::Later => _ = left.insert(pending.id.clone()),
+            Said::Over => prompt.tty.say("It is not needed any more.\n"),
+            Said::Gone => break,
+        }
+    }
+    let signal = interrupts.signal();
+    Ok(signal.map_or(0, |signal| u8::try_from(128 + signal).unwrap_or(crate::command_error::exit::FAILURE)))
+}

@@ -1,0 +1,211 @@
+use std::{fmt::Write as _, sync::Arc, time::Duration};
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::{
+    Control, Given, Needs, Observation, Plan, TestOptions, TestVerdict,
+    catalog::{Entry, ScopeFilter},
+    definition::{Tool, load},
+    diagnostic::{Severity, SourceFile, visible},
+};
+use cycod_process::host_interrupts;
+use cycod_syntax::{
+    edit::{self, PathStep},
+    emit::Emit,
+};
+use serde_json::json;
+
+use super::run::{approved, arguments, with_arguments};
+use crate::{
+    cli::Context,
+    command_error::{CommandError, exit},
+    scope::{entry, scope, with_scope},
+};
+
+/// `cycod tool confine`.
+pub(crate) fn command() -> Command {
+    let command = Command::new("confine")
+        .about("Watch what a tool touches, and propose its permissions")
+        .arg(Arg::new("name").value_name("TOOL_NAME").required(true));
+    let command = with_arguments(command)
+        .arg(
+            Arg::new("write")
+                .long("write")
+                .action(ArgAction::SetTrue)
+                .help("Write the permissions into the tool's file"),
+        )
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_parser(["text", "json"])
+                .default_value("text")
+                .help("How the proposal is printed"),
+        );
+    with_scope(command)
+}
+
+/// What was watched.
+#[derive(Default)]
+struct Watched {
+    needs: Needs,
+    runs: Vec<String>,
+    /// Runs that did not do what they should, so that not everything was seen.
+    failed: Vec<String>,
+}
+
+/// Runs a tool's tests, or one call of it, and proposes the permissions under which it touches what it touched.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let name = matches.get_one::<String>("name").expect("clap requires it");
+    let filter = scope(matches)?.unwrap_or(ScopeFilter::Any);
+    let entry = entry(&context.engine, name, filter)?;
+    let opened = context.engine.open_tool(name, filter)?;
+    let tool = Arc::new(opened.tool);
+    let given = arguments(matches)?;
+    let is_call =
+        ["pairs", "param", "params-json"].iter().any(|option| matches.contains_id(option)) || tool.tests.is_empty();
+    let watched = if is_call { watch_call(context, &tool, given)? } else { watch_tests(context, &tool)? };
+    let text = with_permissions(&opened.source.text, &watched.needs)
+        .map_err(|error| CommandError::failure(format!("the permissions cannot be written into the file: {error}")))?;
+    let verified = if is_call { None } else { Some(verify(context, &entry, &text)?) };
+    if matches.get_flag("write") {
+        let writer = context.engine.catalog().writer();
+        writer.replace(&entry, &opened.source.text, &text).map_err(|error| CommandError::failure(error.to_string()))?;
+    }
+    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+        let permissions: Vec<_> = watched.needs.keys().collect();
+        context.printer.line(&format!(
+            "{:#}",
+            json!({
+                "tool": tool.name.as_str(), "runs": watched.runs, "failed": watched.failed,
+                "required_permissions": permissions, "touched": watched.needs,
+                "holds": verified.as_ref().map(Vec::is_empty), "fails_confined": verified,
+            })
+        ));
+    } else {
+        tell(context, name, &watched, verified.as_deref(), matches.get_flag("write"));
+    }
+    let holds = watched.failed.is_empty() && verified.is_none_or(|failed| failed.is_empty());
+    Ok(if holds { 0 } else { exit::FAILURE })
+}
+
+/// Refuses a tool that could only be watched by taking away what it asks to be held to.
+fn watchable(plan: &Plan) -> Result<(), CommandError> {
+    if plan.confinement.is_confined() {
+        let why = format!("`{}` is confined already, and would have to run unconfined to be watched", plan.tool().name);
+        return Err(CommandError::failure(why).hint("take `required-permissions` out of its file, if it is yours"));
+    }
+    Ok(())
+}
+
+fn control(context: &Context, observation: &Arc<Observation>) -> Result<Control, CommandError> {
+    let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
+    Ok(Control { observer: Some(Arc::clone(observation) as _), ..context.engine.control().map_err(failed)? })
+}
+
+fn watch_call(context: &mut Context, tool: &Arc<Tool>, given: Vec<(String, Given)>) -> Result<Watched, CommandError> {
+    let given = context.engine.by_person(tool, given)?;
+    let plan = context.engine.plan_unasked(tool, given, None::<Duration>);
+    let plan = plan.map_err(|error| CommandError::from(error.into_refusal(tool.name.as_str())))?;
+    watchable(&plan)?;
+    let observation = Arc::new(Observation::default());
+    let control = control(context, &observation)?;
+    let seen = plan.clone();
+    let approved = approved(context, plan)?;
+    let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
+    let interrupts = host_interrupts(&control.stop).map_err(failed)?;
+    let report = context.engine.run(approved, &control, &mut cycod_engine::Ignore);
+    drop(interrupts);
+    let mut watched =
+        Watched { needs: observation.needs(&seen), runs: vec!["the call".to_owned()], failed: Vec::new() };
+    if !report.success {
+        watched.failed.push(format!("the call ended with exit code {}", report.exit_code));
+    }
+    Ok(watched)
+}
+
+fn watch_tests(context: &mut Context, tool: &Arc<Tool>) -> Result<Watched, CommandError> {
+    let mut watched = Watched::default();
+    for case in &tool.tests {
+        let observation = Arc::new(Observation::default());
+        let control = control(context, &observation)?;
+        let plan = context.engine.plan_of_test(tool, case).map_err(CommandError::failure)?;
+        watchable(&plan)?;
+        let options = TestOptions { only: Some(case.name.clone()), ..TestOptions::default() };
+        let report = context.engine.test(tool, &options, &control, &mut |_| {});
+        for (permission, examples) in observation.needs(&plan) {
+            watched.needs.entry(permission).or_default().extend(examples);
+        }
+        watched.runs.push(case.name.clone());
+        watched.failed.extend(failures(&report.outcomes));
+    }
+    Ok(watched)
+}
+
+fn failures(outcomes: &[cycod_engine::TestOutcome]) -> Vec<String> {
+    let failed = |outcome: &cycod_engine::TestOutcome| match &outcome.verdict {
+        TestVerdict::Failed(mismatches) => {
+            let why: Vec<String> = mismatches.iter().map(ToString::to_string).collect();
+            Some(format!("test {}: {}", outcome.name, why.join("; ")))
+        }
+        TestVerdict::Passed | TestVerdict::Skipped(_) => None,
+    };
+    outcomes.iter().filter_map(failed).collect()
+}
+
+/// Runs the tests under the proposal; returns what does not hold.
+fn verify(context: &mut Context, entry: &Entry, text: &str) -> Result<Vec<String>, CommandError> {
+    let source = SourceFile::new(entry.path.display().to_string(), text);
+    let loaded = load(&source, entry.path.file_stem().and_then(|stem| stem.to_str()));
+    let wrong = loaded.diagnostics.iter().find(|one| one.severity == Severity::Error);
+    if let Some(wrong) = wrong {
+        return Ok(vec![format!("the file would be wrong: {}", wrong.message)]);
+    }
+    let Some(tool) = loaded.tool.map(Arc::new) else { return Ok(vec!["the file would be no tool".to_owned()]) };
+    let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
+    let control = context.engine.control().map_err(failed)?;
+    let report = context.engine.test(&tool, &TestOptions::default(), &control, &mut |_| {});
+    Ok(failures(&report.outcomes))
+}
+
+/// The text of a tool's file with these permissions; one that needs none is confined to the temporary directory.
+fn with_permissions(text: &str, needs: &Needs) -> Result<String, edit::EditError> {
+    let mut permissions: Vec<Emit> = needs.keys().map(Emit::text).collect();
+    if permissions.is_empty() {
+        permissions.push(Emit::text("filesystem:read:{TEMP}"));
+    }
+    let permissions = Emit::Sequence(permissions);
+    let security = [PathStep::Key("security".to_owned())];
+    match edit::insert(text, &security, "required-permissions", &permissions) {
+        Err(edit::EditError::Missing { .. }) => {
+            edit::insert(text, &[], "security", &Emit::Mapping(vec![("required-permissions".to_owned(), permissions)]))
+        }
+        done => done,
+    }
+}
+
+fn tell(context: &mut Context, name: &str, watched: &Watched, verified: Option<&[String]>, is_written: bool) {
+    let mut text = String::from("security:\n  required-permissions:\n");
+    let width = watched.needs.keys().map(|permission| permission.chars().count()).max().unwrap_or_default();
+    for (permission, examples) in &watched.needs {
+        let example = examples.first().map(|example| format!("  # {}", visible(example))).unwrap_or_default();
+        let more = if examples.len() > 1 { format!(" and {} more", examples.len() - 1) } else { String::new() };
+        let quoted = format!("\"{}\"", visible(permission));
+        let _ = writeln!(text, "    - {quoted:<width$}{example}{more}", width = width + 2);
+    }
+    if watched.needs.is_empty() {
+        text.push_str("    - \"filesystem:read:{TEMP}\"  # it needs nothing but its own temporary directory\n");
+    }
+    let Context { printer, .. } = context;
+    printer.data(text.as_bytes());
+    printer.say(&format!("watched: {}", visible(&watched.runs.join(", "))));
+    for failed in &watched.failed {
+        printer.warn(&format!("{}, so not everything was seen", visible(failed)));
+    }
+    match verified {
+        Some([]) => printer.say("the tests hold under these permissions"),
+        Some(failed) => failed.iter().for_each(|why| printer.warn(&format!("confined, {}", visible(why)))),
+        None => printer.say(&format!("give `{name}` tests, and this is checked against them")),
+    }
+    if is_written {
+        printer.say("written");
+    }
+}

@@ -1,0 +1,48 @@
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::diagnostic::visible;
+use cycod_settings::policy::Rules;
+
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    commands::policy::{file_error, rules},
+    editor::ask,
+};
+
+/// `cycod policy accept`.
+pub(crate) fn command() -> Command {
+    let all = Arg::new("all").long("all").action(ArgAction::SetTrue);
+    Command::new("accept")
+        .about("Let what the project's rules allow count")
+        .arg(all.help("Accept everything that is shown, without asking"))
+}
+
+/// Shows what the project's file allows and nobody agreed to, and agrees to it.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let rules = rules(context);
+    if rules.waiting().next().is_none() {
+        context.printer.say("no rule waits to be accepted");
+        return Ok(0);
+    }
+    for (_, rule) in rules.waiting() {
+        let names = rule.rule.surfaces.names().join(", ");
+        context.printer.line(&visible(&format!("{}, for {names}", rule.rule)));
+    }
+    if !matches.get_flag("all") {
+        if !context.is_attended() {
+            return Err(CommandError::failure("nothing was accepted: nobody can be asked")
+                .hint("try: cycod policy accept --all"));
+        }
+        if ask(context, "Let this run without asking? [y/n] ", &["y", "n"])? != Some("y") {
+            return Err(CommandError::failure("nothing was accepted"));
+        }
+    }
+    let engine = &context.engine;
+    Rules::accept(engine.catalog().scopes(), rules.waiting()).map_err(|error| file_error(&error, engine.host()))?;
+    let what = match rules.waiting().count() {
+        1 => "1 rule".to_owned(),
+        count => format!("{count} rules"),
+    };
+    context.printer.say(&format!("Accepted {what}; a change asks again"));
+    Ok(0)
+}

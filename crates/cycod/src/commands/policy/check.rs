@@ -1,0 +1,96 @@
+use std::{fs, path::PathBuf};
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::{
+    catalog::Scope,
+    diagnostic::{Code, Diagnostic, Report, Severity, SourceFile, Style, count, render_text, to_json},
+};
+use cycod_settings::policy::RuleFile;
+use serde_json::{Value, json};
+
+use crate::{
+    cli::Context,
+    command_error::{CommandError, exit},
+    commands::policy::rules,
+    rules::doubts,
+};
+
+/// `cycod policy check`.
+pub(crate) fn command() -> Command {
+    let format = Arg::new("format").long("format").value_name("FORMAT").help("How the findings are printed");
+    Command::new("check")
+        .about("Check the rules of what may run")
+        .arg(Arg::new("file").value_name("FILE").help("One file, wherever it is; every file here without any"))
+        .arg(Arg::new("strict").long("strict").action(ArgAction::SetTrue).help("Treat warnings as errors"))
+        .arg(format.value_parser(["text", "json"]).default_value("text"))
+}
+
+/// Shows everything that is wrong with files of rules; the exit code is 1 when there is an error.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let (files, flaws) = match matches.get_one::<String>("file") {
+        Some(name) => (vec![file(context, name)?], Vec::new()),
+        None => {
+            let rules = rules(context);
+            // What is wrong in a file is shown there.
+            let is_shown = |place: &str| {
+                rules.files.iter().any(|file| place.starts_with(&format!("{}:", file.report.source.name)))
+            };
+            let flaws = rules.flaws().iter().filter(|flaw| !is_shown(&flaw.place)).cloned().collect();
+            (rules.files, flaws)
+        }
+    };
+    let mut reports: Vec<Report> = files.iter().map(|file| looked_at(file, context)).collect();
+    if matches.get_flag("strict") {
+        reports
+            .iter_mut()
+            .flat_map(|report| &mut report.diagnostics)
+            .for_each(|found| found.severity = Severity::Error);
+    }
+    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+        let reports = reports.iter().map(to_json);
+        let flaws = flaws.iter().map(|flaw| json!({"place": flaw.place, "message": flaw.message}));
+        let whole = json!({"files": reports.collect::<Vec<Value>>(), "problems": flaws.collect::<Vec<Value>>()});
+        context.printer.line(&format!("{whole:#}"));
+    } else {
+        let style = if context.printer.data_colour { Style::Coloured } else { Style::Plain };
+        for report in &reports {
+            let mut text = render_text(report, style);
+            text.push_str(if text.is_empty() { "" } else { "\n" });
+            text.push_str(&format!("{}: {}\n", report.source.name, count(&report.diagnostics)));
+            context.printer.data(text.as_bytes());
+        }
+        for flaw in &flaws {
+            context.printer.line(&format!("error: {}: {}", flaw.place, flaw.message));
+        }
+        if reports.is_empty() && flaws.is_empty() {
+            context.printer.say("there are no rules here; add one with: cycod policy add");
+        }
+    }
+    let is_wrong = !flaws.is_empty() || reports.iter().any(Report::has_errors);
+    Ok(if is_wrong { exit::FAILURE } else { 0 })
+}
+
+/// Reads a file that may be anywhere.
+fn file(context: &Context, name: &str) -> Result<RuleFile, CommandError> {
+    let path: PathBuf = context.engine.host().working_directory.join(name);
+    let text =
+        fs::read_to_string(&path).map_err(|error| CommandError::failure(format!("cannot read `{name}`: {error}")))?;
+    Ok(RuleFile::of(Scope::User, path, SourceFile::new(name, text)))
+}
+
+/// What is wrong with a file, and what is most likely not meant.
+fn looked_at(file: &RuleFile, context: &Context) -> Report {
+    let mut report = file.report.clone();
+    for rule in &file.rules {
+        let doubts = doubts(&rule.rule.pattern, &context.engine);
+        let doubts = doubts.into_iter().map(|(code, why)| Diagnostic::warning(code, rule.span, why));
+        report.diagnostics.extend(doubts);
+        if !rule.counts {
+            let message = format!("`{}` does not count", rule.rule.pattern);
+            let doubt = Diagnostic::warning(Code("policy-not-accepted"), rule.span, message);
+            let note = "what a project's file allows counts when you wrote it with `cycod policy add` or agreed to it";
+            report.diagnostics.push(doubt.note(note).help("cycod policy accept"));
+        }
+    }
+    report
+}

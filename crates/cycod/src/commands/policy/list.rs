@@ -1,0 +1,81 @@
+use anstyle::Style;
+use clap::{Arg, ArgMatches, Command};
+use cycod_engine::{Layer, Rule, Surfaces};
+use serde_json::{Value, json};
+
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    commands::policy::rules,
+    printer::DIM,
+    table::{Cell, Table},
+};
+
+/// What makes what a project allows count.
+const AGREE: &str = "it came with the project; agree to it with: cycod policy accept";
+
+/// `cycod policy list`.
+pub(crate) fn command() -> Command {
+    let format = Arg::new("format").long("format").value_name("FORMAT").help("How the list is printed");
+    Command::new("list")
+        .about("List the rules of what may run")
+        .arg(format.value_parser(["text", "json"]).default_value("text"))
+}
+
+/// Lists every rule in force, the one that outweighs the others first, and then those that do not count.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let written = rules(context);
+    let policy = written.policy(&[]);
+    let waiting: Vec<&Rule> = written.waiting().map(|(_, rule)| &rule.rule).collect();
+    for flaw in policy.flaws() {
+        context.printer.warn(&format!("nothing runs until this is mended: {}: {}", flaw.place, flaw.message));
+    }
+    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+        let in_force = policy.rules().iter().map(|rule| as_json(rule, None));
+        let list: Vec<Value> = in_force.chain(waiting.iter().map(|rule| as_json(rule, Some(AGREE)))).collect();
+        context.printer.line(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
+        return Ok(0);
+    }
+    if !policy.rules().is_empty() || !waiting.is_empty() {
+        let mut table = Table::new(&["RULE", "FOR", "FROM", "WHY"]);
+        policy.rules().iter().for_each(|rule| table.row(row(rule, Style::new(), "")));
+        waiting.iter().for_each(|rule| table.row(row(rule, DIM, "ignored: ")));
+        let (width, colour) = (context.printer.width, context.printer.data_colour);
+        context.printer.data(table.render(width, colour).as_bytes());
+    }
+    if !waiting.is_empty() {
+        let what = if waiting.len() == 1 { "1 rule does" } else { &format!("{} rules do", waiting.len()) };
+        context.printer.say(&format!("{what} not count: {AGREE}"));
+    }
+    context
+        .printer
+        .say("where no rule decides, a person may run anything; a model may read, and is asked about the rest");
+    Ok(0)
+}
+
+fn row(rule: &Rule, style: Style, note: &str) -> Vec<Cell<'static>> {
+    let surfaces = if rule.surfaces == Surfaces::ALL { "all".to_owned() } else { rule.surfaces.names().join(", ") };
+    vec![
+        Cell::default().with(format!("{note}{} {}", rule.verdict, rule.pattern), style),
+        Cell::new(surfaces),
+        Cell::new(rule.origin.to_string()),
+        Cell::new(rule.why.clone().unwrap_or_default()),
+    ]
+}
+
+fn as_json(rule: &Rule, ignored: Option<&str>) -> Value {
+    let mut json = json!({
+        "rule": rule.verdict.name(),
+        "pattern": rule.pattern.to_string(),
+        "for": rule.surfaces.names(),
+        "layer": rule.origin.layer.name(),
+        "place": rule.origin.place,
+        "why": rule.why,
+        "in-force": ignored.is_none(),
+    });
+    debug_assert!(rule.origin.layer != Layer::BuiltIn, "what always holds is not written down");
+    if let Some(why) = ignored {
+        json["ignored-because"] = why.into();
+    }
+    json
+}

@@ -1,0 +1,65 @@
+use clap::{Arg, ArgMatches, Command};
+use cycod_store::Run;
+use serde_json::Value;
+
+use super::{failed, filter, history, run_json, with_filter};
+use crate::{cli::Context, command_error::CommandError};
+
+/// The columns of the table, which are fields of the JSON too.
+const COLUMNS: [&str; 16] = [
+    "id",
+    "at",
+    "ended",
+    "tool",
+    "surface",
+    "host",
+    "principal",
+    "status",
+    "exit_code",
+    "duration_us",
+    "level",
+    "verdict",
+    "rule",
+    "file",
+    "fingerprint",
+    "arguments",
+];
+
+/// `cycod runs export`.
+pub(crate) fn command() -> Command {
+    let format = Arg::new("format").long("format").value_parser(["jsonl", "csv"]).default_value("jsonl");
+    with_filter(Command::new("export").about("Print all of it for other programs"))
+        .arg(format.help("One JSON object on a line, or a table"))
+}
+
+/// Prints calls, the newest first.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let history = history(context);
+    let is_csv = matches.get_one::<String>("format").is_some_and(|format| format == "csv");
+    let printer = &mut context.printer;
+    if is_csv {
+        printer.line(&COLUMNS.join(","));
+    }
+    let mut print = |run: Run| {
+        printer.line(&if is_csv { csv(&run) } else { run_json(&run).to_string() });
+        !printer.is_closed()
+    };
+    history.each_run(&filter(matches, 0)?, &mut print).map_err(|error| failed(&error))?;
+    Ok(0)
+}
+
+/// A line as RFC 4180 has it. What a table program would take for a formula gets an apostrophe.
+fn csv(run: &Run) -> String {
+    let json = run_json(run);
+    let cell = |name: &&str| {
+        let text = match &json[*name] {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let text = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text };
+        let is_plain = !text.contains([',', '"', '\n', '\r']);
+        if is_plain { text } else { format!("\"{}\"", text.replace('"', "\"\"")) }
+    };
+    COLUMNS.iter().map(cell).collect::<Vec<_>>().join(",")
+}

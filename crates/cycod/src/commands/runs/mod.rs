@@ -1,0 +1,182 @@
+//! One file for each command about what was run and decided.
+
+pub(crate) mod export;
+pub(crate) mod head;
+pub(crate) mod list;
+pub(crate) mod prune;
+pub(crate) mod rerun;
+pub(crate) mod show;
+pub(crate) mod tail;
+pub(crate) mod verify;
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::{Arg, ArgMatches};
+use cycod_store::{Filter, History, Run, State, StoreError};
+use jiff::{Timestamp, civil, tz::TimeZone};
+use serde_json::{Map, Value, json};
+
+use crate::{cli::Context, command_error::CommandError};
+
+/// The history of the user.
+fn history(context: &Context) -> History {
+    History::at(context.engine.catalog().scopes().user_directory())
+}
+
+fn failed(error: &StoreError) -> CommandError {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    CommandError::failure(format!("{error}{cause}"))
+}
+
+/// The options that say which calls are meant.
+fn with_filter(command: clap::Command) -> clap::Command {
+    let states = State::NAMES.map(|(name, _)| name);
+    command
+        .arg(Arg::new("tool").long("tool").value_name("NAME").help("Only calls of this tool"))
+        .arg(Arg::new("since").long("since").value_name("WHEN").help("Only calls from then on: 2h, 7d, 2026-01-31"))
+        .arg(
+            Arg::new("status")
+                .long("status")
+                .value_name("STATUS")
+                .value_parser(states)
+                .help("Only calls in this state"),
+        )
+        .arg(Arg::new("surface").long("surface").value_name("WAY").help("Only calls that came this way"))
+}
+
+fn filter(matches: &ArgMatches, limit: usize) -> Result<Filter, CommandError> {
+    let text = |name: &str| matches.get_one::<String>(name).cloned();
+    Ok(Filter {
+        tool: text("tool"),
+        since: text("since").map(|when| since(&when)).transpose()?,
+        state: text("status").and_then(|name| State::named(&name)),
+        surface: text("surface"),
+        limit,
+    })
+}
+
+/// Reads a moment, or how long ago it was, as milliseconds from 1970.
+fn since(text: &str) -> Result<u64, CommandError> {
+    let moment = match span(text) {
+        Some(span) => now().checked_sub(span).unwrap_or_default(),
+        None => {
+            let date = || text.parse::<civil::DateTime>().ok()?.to_zoned(TimeZone::UTC).ok().map(|at| at.timestamp());
+            let moment = text.parse::<Timestamp>().ok().or_else(date).ok_or_else(|| {
+                CommandError::usage(format!("`{text}` is no time"))
+                    .hint("such as 30m, 2h, 7d, 2026-01-31, 2026-01-31T12:00 or 2026-01-31T12:00:00Z; times are UTC")
+            })?;
+            Duration::from_millis(u64::try_from(moment.as_millisecond()).unwrap_or(0))
+        }
+    };
+    Ok(u64::try_from(moment.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Reads a length of time: a number with `s`, `m`, `h`, `d` or `w`.
+fn span(text: &str) -> Option<Duration> {
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        "w" => 7 * 86_400,
+        _ => return None,
+    };
+    Some(Duration::from_secs(number.parse::<u64>().ok()?.checked_mul(seconds)?))
+}
+
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// A moment as it is written in JSON: RFC 3339, in UTC.
+fn moment(at: u64) -> String {
+    let moment = i64::try_from(at).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
+    moment.map_or_else(|| at.to_string(), |moment| format!("{moment:.3}"))
+}
+
+/// How long ago something was, as a person would say it.
+fn ago(at: u64) -> String {
+    let seconds = now().saturating_sub(Duration::from_millis(at)).as_secs();
+    match seconds {
+        0..100 => format!("{seconds} s ago"),
+        100..6_000 => format!("{} min ago", seconds / 60),
+        6_000..172_800 => format!("{} h ago", seconds / 3_600),
+        _ => format!("{} d ago", seconds / 86_400),
+    }
+}
+
+/// The call that `name` leads to: `last`, `-1` for the same, `-2` for the one before it, a name or its beginning.
+fn named(history: &History, name: &str) -> Result<Run, CommandError> {
+    let back = if name == "last" { Some(1) } else { name.strip_prefix('-').and_then(|back| back.parse().ok()) };
+    let unknown = || CommandError::failure(format!("no run is called `{name}`")).hint("cycod runs list");
+    if let Some(back @ 1..) = back {
+        let mut runs = history.runs(&Filter { limit: back, ..Filter::default() }).map_err(|error| failed(&error))?;
+        return if runs.len() == back { runs.pop().ok_or_else(unknown) } else { Err(unknown()) };
+    }
+    let is_name = name.len() >= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    let mut found = if is_name { history.find(name).map_err(|error| failed(&error))? } else { Vec::new() };
+    match (found.pop(), found.pop()) {
+        (Some(run), None) => Ok(run),
+        (Some(one), Some(other)) => Err(CommandError::failure(format!("several runs begin with `{name}`"))
+            .hint(format!("such as {} and {}", other.id, one.id))),
+        _ => Err(unknown()),
+    }
+}
+
+/// The argument that names a run.
+fn name_argument() -> Arg {
+    Arg::new("id").value_name("ID").required(true).allow_hyphen_values(true).help("A run: its name, `last`, -1, -2, …")
+}
+
+/// How a list is printed.
+fn format_argument() -> Arg {
+    Arg::new("format").long("format").value_parser(["text", "json"]).default_value("text").help("How it is printed")
+}
+
+fn is_json(matches: &ArgMatches) -> bool {
+    matches.get_one::<String>("format").is_some_and(|format| format == "json")
+}
+
+/// Everything about a call, for programs.
+fn run_json(run: &Run) -> Value {
+    let mut object = Map::new();
+    object.insert("id".to_owned(), json!(run.id));
+    object.insert("at".to_owned(), json!(moment(run.at)));
+    object.insert("tool".to_owned(), json!(run.tool));
+    object.insert("surface".to_owned(), json!(run.surface));
+    object.insert("status".to_owned(), json!(run.state.name()));
+    object.extend(run.call.as_object().cloned().unwrap_or_default());
+    if let Some((at, end)) = &run.end {
+        object.insert("ended".to_owned(), json!(moment(*at)));
+        object.extend(end.as_object().cloned().unwrap_or_default());
+    }
+    Value::Object(object)
+}
+
+/// Who asked, in a few words.
+fn who(run: &Run) -> String {
+    match run.call["host"].as_str() {
+        Some(host) => format!("{} ({host})", run.surface),
+        None => run.surface.clone(),
+    }
+}
+
+/// How it ended, in a few words.
+fn outcome(run: &Run) -> String {
+    let end = run.end.as_ref().map(|(_, end)| end);
+    match run.state {
+        State::Refused => format!("refused: {}", run.call["refusal"]["code"].as_str().unwrap_or_default()),
+        State::Failed => match end.and_then(|end| end["exit_code"].as_i64()) {
+            Some(code) => format!("exit {code}"),
+            None => "failed".to_owned(),
+        },
+        state => state.name().to_owned(),
+    }
+}
+
+/// How long it took, if it has ended.
+fn took(run: &Run) -> Option<String> {
+    let (_, end) = run.end.as_ref()?;
+    Some(crate::run::duration(Duration::from_micros(end["duration_us"].as_u64()?)))
+}

@@ -1,0 +1,165 @@
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use clap::{Arg, ArgMatches, Command};
+use cycod_store::{Outputs, Retention, Run};
+use serde_json::Value;
+
+use super::{
+    ago, failed, format_argument, history, is_json, moment, name_argument, named, outcome, run_json, took, who,
+};
+use crate::{cli::Context, command_error::CommandError, page::Page};
+
+/// How much is read of an output at once.
+const BLOCK: usize = 64 * 1024;
+
+/// `cycod runs show`.
+pub(crate) fn command() -> Command {
+    let output = Arg::new("output").long("output").value_name("STREAM").num_args(0..=1).default_missing_value("");
+    Command::new("show")
+        .about("Show everything about a run")
+        .arg(name_argument())
+        .arg(output.help("Print what it wrote instead: stdout, stderr or transcript"))
+        .arg(format_argument())
+}
+
+/// Shows a call, or what its run wrote.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let run = named(&history(context), matches.get_one::<String>("id").expect("clap requires it"))?;
+    if let Some(stream) = matches.get_one::<String>("output") {
+        return print_output(context, &run, stream);
+    }
+    if is_json(matches) {
+        let text = serde_json::to_string_pretty(&run_json(&run)).expect("JSON values can be written");
+        context.printer.line(&text);
+    } else {
+        let text = page(&run).finish(context.printer.data_colour);
+        context.printer.data(text.as_bytes());
+    }
+    Ok(0)
+}
+
+fn page(run: &Run) -> Page {
+    let (call, none) = (&run.call, Value::Null);
+    let end = run.end.as_ref().map_or(&none, |(_, end)| end);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut page = Page::default();
+    page.heading(&format!("{}: {}", run.tool, outcome(run)));
+    page.blank();
+    page.fact("run", &run.id);
+    page.fact("when", &format!("{} ({})", moment(run.at), ago(run.at)));
+    page.fact("took", &took(run).unwrap_or_default());
+    page.fact("who", &format!("{}, {}", who(run), text(&call["principal"])));
+    page.fact("file", &text(&call["file"]));
+    page.fact("scope", &text(&call["scope"]));
+    page.fact("fingerprint", &text(&call["fingerprint"]));
+    page.fact("level", &text(&call["level"]));
+    page.fact("verdict", &format!("{}: {}", text(&call["verdict"]), text(&call["rule"])));
+    page.fact("answer", &text(&call["answer"]));
+    page.fact("directory", &text(&call["directory"]));
+    for (label, lines) in [("reach", &call["reach"]), ("warning", &end["warnings"])] {
+        for line in lines.as_array().into_iter().flatten() {
+            page.fact(label, &text(line));
+        }
+    }
+    for refusal in [&call["refusal"], &end["refusal"]].into_iter().filter(|refusal| refusal.is_object()) {
+        page.fact("refused", &format!("{}: {}", text(&refusal["code"]), text(&refusal["why"])));
+    }
+    section(&mut page, "ARGUMENTS", arguments(call));
+    let commands = call["commands"].as_array().into_iter().flatten().map(text);
+    let steps = end["steps"].as_array().filter(|steps| steps.len() > 1);
+    match steps {
+        Some(steps) => section(&mut page, "STEPS", steps.iter().map(step)),
+        None => section(&mut page, "COMMANDS", commands),
+    }
+    for (name, output) in end["outputs"].as_object().into_iter().flatten() {
+        page.section(&format!("OUTPUT ({name}, {} bytes)", output["bytes"]));
+        match (output["text"].as_str(), output["id"].as_str(), output["lost"].as_str()) {
+            (Some(text), ..) => page.paragraph(2, text),
+            (_, Some(_), _) => {
+                page.paragraph(2, &format!("too much for this page; see: cycod runs show {} --output {name}", run.id));
+            }
+            (.., Some(why)) => page.paragraph(2, &format!("it could not be kept: {why}")),
+            _ => page.paragraph(2, &format!("this is no text; see: cycod runs show {} --output {name}", run.id)),
+        }
+    }
+    page.section("RUN IT AGAIN");
+    page.paragraph(2, &super::rerun::example(run));
+    page
+}
+
+fn section(page: &mut Page, title: &str, lines: impl IntoIterator<Item = String>) {
+    let mut lines = lines.into_iter().peekable();
+    if lines.peek().is_some() {
+        page.section(title);
+        lines.for_each(|line| page.code(2, &line));
+    }
+}
+
+/// The arguments, those that are not there with the reason.
+fn arguments(call: &Value) -> Vec<String> {
+    let given = call["arguments"].as_object().into_iter().flatten().map(|(name, value)| match value {
+        Value::String(text) => format!("{name}={text}"),
+        other => format!("{name}={other}"),
+    });
+    let withheld = call["withheld"].as_object().into_iter().flatten();
+    let withheld = withheld.filter(|(name, _)| call["arguments"].get(name).is_none()).map(|(name, why)| {
+        let bytes = why["bytes"].as_u64().map(|bytes| format!(", {bytes} bytes")).unwrap_or_default();
+        format!("{name} is not kept ({}{bytes})", why["why"].as_str().unwrap_or_default())
+    });
+    given.chain(withheld).collect()
+}
+
+fn step(step: &Value) -> String {
+    let commands: Vec<&str> = step["commands"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let took = std::time::Duration::from_micros(step["duration_us"].as_u64().unwrap_or(0));
+    let head = format!(
+        "{}: {}, exit {}, {}",
+        step["name"].as_str().unwrap_or_default(),
+        step["status"].as_str().unwrap_or_default(),
+        step["exit_code"],
+        crate::run::duration(took),
+    );
+    std::iter::once(head.as_str()).chain(commands).collect::<Vec<_>>().join("\n")
+}
+
+/// Prints what a run wrote, byte for byte but for secrets.
+fn print_output(context: &mut Context, run: &Run, stream: &str) -> Result<u8, CommandError> {
+    let outputs = run.end.as_ref().and_then(|(_, end)| end["outputs"].as_object());
+    let chosen = match stream {
+        "" => outputs.and_then(|outputs| outputs.iter().next()),
+        name => outputs.and_then(|outputs| outputs.get_key_value(name)),
+    };
+    let Some((_, output)) = chosen else {
+        let names: Vec<&str> = outputs.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+        let error = CommandError::failure(match stream {
+            "" => "the run wrote nothing".to_owned(),
+            name => format!("the run wrote no `{name}`"),
+        });
+        return Err(if names.is_empty() { error } else { error.hint(format!("it wrote {}", names.join(", "))) });
+    };
+    if let Some(text) = output["text"].as_str() {
+        context.printer.data(text.as_bytes());
+        return Ok(0);
+    }
+    if let Some(bytes) = output["base64"].as_str().and_then(|text| STANDARD.decode(text).ok()) {
+        context.printer.data(&bytes);
+        return Ok(0);
+    }
+    let gone = || {
+        let digest = output["sha256"].as_str().unwrap_or_default();
+        CommandError::failure(format!("the output is not kept any more: {} bytes, SHA-256 {digest}", output["bytes"]))
+            .hint(format!("run it again: {}", super::rerun::example(run)))
+    };
+    let directory = context.engine.catalog().scopes().user_directory().join("outputs");
+    let id = output["id"].as_str().and_then(|id| id.parse().ok()).ok_or_else(gone)?;
+    let outputs = Outputs::open(&directory, Retention::default()).map_err(|error| failed(&error))?;
+    let kept = outputs.get(&id).map_err(|error| failed(&error))?.ok_or_else(gone)?;
+    let (mut block, mut offset) = (vec![0; BLOCK], 0);
+    loop {
+        let length = kept.read_at(offset, &mut block).map_err(|error| failed(&error))?;
+        if length == 0 {
+            return Ok(0);
+        }
+        context.printer.data(&block[..length]);
+        offset += length as u64;
+    }
+}

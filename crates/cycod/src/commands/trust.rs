@@ -1,0 +1,250 @@
+use std::{fs, path::Path, sync::Arc};
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::{
+    Standing,
+    catalog::{Scope, ScopeFilter},
+    trust::{Subject, exported},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    cli::Context,
+    command_error::{CommandError, exit},
+    editor::ask,
+    store::{entry, shown},
+};
+
+/// `cycod tool trust`.
+pub(crate) fn command() -> Command {
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    Command::new("trust")
+        .about("Trust tools that came with a project")
+        .arg(Arg::new("names").value_name("TOOL_NAME").num_args(0..).help("The tools"))
+        .arg(flag("all", "Every tool of the project").conflicts_with("names"))
+        .arg(flag("yes", "Trust what is shown, without asking"))
+        .arg(flag("check", "Trust nothing; say which tools are not trusted, and fail when there are any"))
+        .arg(
+            Arg::new("export")
+                .long("export")
+                .value_name("FILE")
+                .num_args(0..=1)
+                .default_missing_value("-")
+                .help("Write the digests of the trusted tools, for others"),
+        )
+        .arg(
+            Arg::new("import")
+                .long("import")
+                .value_name("FILE")
+                .help("Trust the tools whose digests the file holds; it must lie outside of the project"),
+        )
+        .group(clap::ArgGroup::new("what").args(["yes", "check", "export", "import"]))
+        .arg(format())
+}
+
+/// `cycod tool untrust`.
+pub(crate) fn untrust_command() -> Command {
+    Command::new("untrust")
+        .about("Trust tools of a project no longer")
+        .arg(Arg::new("names").value_name("TOOL_NAME").num_args(1..).required_unless_present("all"))
+        .arg(
+            Arg::new("all")
+                .long("all")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("names")
+                .help("Every tool of the project"),
+        )
+        .arg(format())
+}
+
+fn format() -> Arg {
+    Arg::new("format")
+        .long("format")
+        .value_name("FORMAT")
+        .value_parser(["text", "json"])
+        .default_value("text")
+        .help("How the outcome is printed")
+}
+
+/// Shows tools that came with the project, and trusts them when the person says so.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let (is_check, is_json) = (matches.get_flag("check"), is_json(matches));
+    let export = matches.get_one::<String>("export");
+    let import = matches.get_one::<String>("import");
+    let names: Vec<&String> = matches.get_many("names").into_iter().flatten().collect();
+    let is_for_all = matches.get_flag("all") || is_check || export.is_some() || import.is_some();
+    let mut subjects = match names.as_slice() {
+        [] if is_for_all => context.engine.project_tools()?,
+        [] => return Err(CommandError::usage("no tool is named").hint("name tools, or give --all")),
+        names => named(context, names)?,
+    };
+    if let Some(file) = export {
+        subjects.retain(|subject| subject.standing == Standing::Trusted);
+        return export_to(context, file, &subjects);
+    }
+    if let Some(file) = import {
+        return import_from(context, file, &subjects, is_json);
+    }
+    subjects.retain(|subject| subject.standing != Standing::Trusted);
+    if is_check {
+        return Ok(check(context, &subjects, is_json));
+    }
+    let mut trusted = Vec::new();
+    for subject in &subjects {
+        let shown = context.engine.exhibit(subject);
+        if is_json {
+            context.printer.talk(shown.as_bytes());
+        } else {
+            context.printer.data(shown.as_bytes());
+        }
+        if matches.get_flag("yes") || agrees(context, subject.name(), "")? {
+            // One by one: who stops half-way keeps what was said so far.
+            context.engine.trust([subject])?;
+            trusted.push(subject);
+        }
+    }
+    if is_json {
+        let all =
+            subjects.iter().map(|subject| json_of(subject, trusted.iter().any(|one| one.name() == subject.name())));
+        context.printer.line(&format!("{:#}", all.collect::<Value>()));
+    }
+    match (subjects.len(), trusted.len()) {
+        (0, _) => context.printer.say("no tool waits to be trusted"),
+        (_, 0) => return Err(CommandError::failure("nothing was trusted")),
+        _ => context.printer.say(&format!("Trusted {}", list(trusted.iter().map(|subject| subject.name())))),
+    }
+    Ok(0)
+}
+
+/// Trusts tools no longer.
+pub(crate) fn untrust(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let gone: Vec<String> = match matches.get_many::<String>("names") {
+        None => context.engine.distrust_all()?,
+        Some(names) => {
+            let mut gone = Vec::new();
+            for name in names {
+                if context.engine.distrust(name)? {
+                    gone.push(name.clone());
+                } else {
+                    context.printer.warn(&format!("no tool `{name}` of this project was trusted"));
+                }
+            }
+            gone
+        }
+    };
+    if is_json(matches) {
+        context.printer.line(&json!(gone).to_string());
+    } else if gone.is_empty() {
+        context.printer.say("nothing was trusted");
+    } else {
+        context.printer.say(&format!("No longer trusted: {}", list(gone.iter().map(String::as_str))));
+    }
+    Ok(if gone.is_empty() && !matches.get_flag("all") { exit::FAILURE } else { 0 })
+}
+
+/// Asks a person who is there whether they trust what came with the project, before it runs.
+///
+/// Nobody there, or nothing to ask, is no error: what may run is decided elsewhere.
+pub(crate) fn settle(context: &mut Context, subjects: Vec<Subject>) -> Result<(), CommandError> {
+    if !context.is_attended() {
+        return Ok(());
+    }
+    for subject in subjects.into_iter().filter(|subject| subject.standing != Standing::Trusted) {
+        let shown = context.engine.exhibit(&subject);
+        context.printer.talk(shown.as_bytes());
+        if agrees(context, subject.name(), ", and let it run")? {
+            context.engine.trust([&subject])?;
+        }
+    }
+    Ok(())
+}
+
+fn agrees(context: &mut Context, name: &str, more: &str) -> Result<bool, CommandError> {
+    if !context.is_attended() {
+        return Err(CommandError::failure("nothing was trusted: nobody can be asked")
+            .hint(format!("when it is what you want: cycod tool trust {name} --yes")));
+    }
+    Ok(ask(context, &format!("Trust `{name}`{more}? [y/n] "), &["y", "n"])? == Some("y"))
+}
+
+/// The tools of the project behind names.
+fn named(context: &mut Context, names: &[&String]) -> Result<Vec<Subject>, CommandError> {
+    let mut subjects: Vec<Subject> = Vec::new();
+    for name in names {
+        let entry = entry(context, name, ScopeFilter::Any)?;
+        let tool = entry.load().map_err(cycod_engine::EngineError::from)?.tool;
+        let of_project = context.engine.subjects(&Arc::new(tool))?;
+        if of_project.is_empty() && entry.scope != Scope::Local {
+            context.printer.say(&format!("`{name}` is a {} tool, and needs no trust", entry.scope));
+        }
+        subjects.extend(of_project);
+    }
+    subjects.sort_by_key(|subject| subject.name().to_ascii_lowercase());
+    subjects.dedup_by(|one, other| one.path() == other.path());
+    Ok(subjects)
+}
+
+fn check(context: &mut Context, subjects: &[Subject], is_json: bool) -> u8 {
+    if is_json {
+        let all: Value = subjects.iter().map(|subject| json_of(subject, false)).collect();
+        context.printer.line(&format!("{all:#}"));
+    } else {
+        for subject in subjects {
+            let path = shown(subject.path(), context.engine.host());
+            context.printer.line(&format!("{}  {}  {path}", subject.name(), subject.standing.name()));
+        }
+    }
+    if subjects.is_empty() { 0 } else { exit::NOT_APPROVED }
+}
+
+fn export_to(context: &mut Context, file: &str, subjects: &[Subject]) -> Result<u8, CommandError> {
+    let text = format!("{:#}\n", exported(subjects));
+    if file == "-" {
+        context.printer.data(text.as_bytes());
+        return Ok(0);
+    }
+    fs::write(file, text).map_err(|error| CommandError::failure(format!("cannot write `{file}`: {error}")))?;
+    context.printer.say(&format!("Wrote the digests of {} trusted tools: {file}", subjects.len()));
+    Ok(0)
+}
+
+/// Trusts the tools that are exactly those of a file; fails when one of the file is another here.
+fn import_from(context: &mut Context, file: &str, subjects: &[Subject], is_json: bool) -> Result<u8, CommandError> {
+    let digests = context.engine.trust_file(Path::new(file))?;
+    let known = |subject: &&Subject| digests.get(&subject.name().to_ascii_lowercase());
+    let is_same = |subject: &&Subject| known(subject) == Some(&subject.fingerprint.digest());
+    let same: Vec<&Subject> = subjects.iter().filter(is_same).collect();
+    context.engine.trust(same.iter().copied())?;
+    let others: Vec<&Subject> = subjects.iter().filter(|one| known(one).is_some() && !is_same(one)).collect();
+    if is_json {
+        let all = same.iter().map(|one| json_of(one, true)).chain(others.iter().map(|one| json_of(one, false)));
+        context.printer.line(&format!("{:#}", all.collect::<Value>()));
+    }
+    if !same.is_empty() {
+        context.printer.say(&format!("Trusted {}", list(same.iter().map(|subject| subject.name()))));
+    }
+    if others.is_empty() {
+        return Ok(0);
+    }
+    let others = list(others.iter().map(|subject| subject.name()));
+    Err(CommandError::failure(format!("not what `{file}` trusts: {others}")).hint("see: cycod tool trust --check"))
+}
+
+fn json_of(subject: &Subject, is_trusted_now: bool) -> Value {
+    json!({
+        "name": subject.name(),
+        "path": subject.path().display().to_string(),
+        "trust": if is_trusted_now { Standing::Trusted.name() } else { subject.standing.name() },
+        "digest": subject.fingerprint.digest().to_string(),
+        "programs": subject.fingerprint.programs().map(|(path, _)| path).collect::<Vec<_>>(),
+        "difference": subject.difference,
+    })
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn is_json(matches: &ArgMatches) -> bool {
+    matches.get_one::<String>("format").is_some_and(|format| format == "json")
+}

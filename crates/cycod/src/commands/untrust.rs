@@ -1,0 +1,1 @@
+pub(crate) use super::trust::{untrust as run, untrust_command as command};

@@ -1,0 +1,189 @@
+use std::{borrow::Cow, sync::Arc};
+
+use clap::{Arg, ArgMatches, Command};
+use cycod_engine::{
+    Decision, Layer, Plan, PlanError, Standing, Surface, Verdict,
+    catalog::{Availability, Entry, ScopeFilter},
+    definition::{Body, Tool},
+    diagnostic::visible,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    commands::run::{arguments, with_arguments},
+    rules,
+    run::not_planned,
+    scope::{scope, with_scope},
+    store::shown,
+};
+
+/// `cycod tool why`.
+pub(crate) fn command() -> Command {
+    let format = Arg::new("format").long("format").value_name("FORMAT").help("How the answer is printed");
+    let command = Command::new("why")
+        .about("Explain who may run a tool, and by which rule")
+        .arg(Arg::new("name").value_name("TOOL_NAME").required(true))
+        .arg(format.value_parser(["text", "json"]).default_value("text"))
+        .args(rules::options());
+    with_scope(with_arguments(command))
+}
+
+/// What would become of a call, by whomever it is made.
+struct Answer {
+    surface: Surface,
+    decision: Decision,
+    overruled: Vec<Decision>,
+    /// The commands that would change it.
+    changes: Vec<String>,
+}
+
+/// Says for each surface what would become of a call, and why. Nothing is run and nobody is asked.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let name = matches.get_one::<String>("name").expect("clap requires it");
+    let given = arguments(matches)?;
+    let rules = rules::given(matches)?;
+    rules::warn_of_unknown(&rules, &context.engine, &mut context.printer);
+    context.engine.add_rules(rules);
+    let engine = &context.engine;
+    let entry = crate::scope::entry(engine, name, scope(matches)?.unwrap_or(ScopeFilter::Any))?;
+    let tool = Arc::new(engine.open_tool(name, ScopeFilter::Only(entry.scope))?.tool);
+    let is_bare = given.is_empty();
+    let plan = match engine.plan_unasked(&tool, engine.by_person(&tool, given)?, None) {
+        Ok(plan) => Ok(plan),
+        Err(PlanError::Arguments(_)) if is_bare => {
+            Err("the arguments are not given, so rules about them may apply".to_owned())
+        }
+        Err(PlanError::Refused(refusal)) => Err(format!("it cannot be planned here: {}", refusal.why)),
+        Err(error) => return Err(not_planned(name, error)),
+    };
+    let answers: Vec<Answer> = Surface::NAMES
+        .iter()
+        .map(|(_, surface)| {
+            let all = match &plan {
+                Ok(plan) => engine.explain(plan, *surface),
+                Err(_) => engine.explain_unplanned(&tool, *surface),
+            };
+            answer(*surface, all, &tool)
+        })
+        .collect();
+    let facts = facts(&entry, &tool, &plan, context);
+    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+        let mut whole = json!({"tool": tool.name.as_str(), "level": entry.level.name()});
+        whole["surfaces"] = answers.iter().map(as_json).collect();
+        for (name, values) in &facts {
+            whole[*name] = json!(values);
+        }
+        whole["note"] = plan.as_ref().err().map_or(Value::Null, |note| json!(note));
+        context.printer.line(&format!("{whole:#}"));
+        return Ok(0);
+    }
+    let mut lines =
+        vec![format!("{} (level {}, {})", tool.name, entry.level, shown(&entry.path, context.engine.host()))];
+    lines.extend(plan.err().map(|note| format!("  {note}")));
+    for answer in &answers {
+        lines.push(String::new());
+        lines.push(format!("{}: {}", said_of(answer.surface), answered(&answer.decision)));
+        lines.push(format!("  rule: {}", answer.decision.rule));
+        lines.extend(answer.overruled.iter().map(|decision| format!("  overruled: {}", decision.rule)));
+        lines.extend(answer.changes.iter().map(|change| format!("  to change it: {change}")));
+    }
+    lines.push(String::new());
+    for (name, values) in &facts {
+        lines.extend(values.iter().map(|value| format!("{name}: {value}")));
+    }
+    for line in lines {
+        context.printer.line(&visible(&line));
+    }
+    Ok(0)
+}
+
+fn answer(surface: Surface, mut all: Vec<Decision>, tool: &Tool) -> Answer {
+    let decision = all.remove(0);
+    // What only holds where nobody decided anything is no news beside what somebody decided.
+    let overruled: Vec<Decision> = all.into_iter().filter(|other| !other.yields).collect();
+    let same = overruled.iter().filter(|other| other.verdict == decision.verdict && decision.verdict != Verdict::Allow);
+    let changes = std::iter::once(&decision).chain(same).flat_map(|decision| change(decision, surface, tool)).collect();
+    Answer { surface, decision, overruled, changes }
+}
+
+/// The commands that take a decision away, or, where nobody decided anything, make another.
+fn change(decision: &Decision, surface: Surface, tool: &Tool) -> Vec<String> {
+    let name = match &tool.body {
+        Body::Remote(remote) => format!("mcp:{}/{}", remote.server, remote.tool),
+        _ => tool.name.to_string(),
+    };
+    let pattern = decision.pattern.as_deref();
+    let scoped = |scope: &str| format!("cycod policy remove {} --{scope}", quoted(pattern.unwrap_or_default()));
+    let add = |verdict: &str| format!("cycod policy add {verdict} {} --user --for {surface}", quoted(&name));
+    match (decision.origin.layer, decision.verdict) {
+        (Layer::Global, _) => vec![scoped("global")],
+        (Layer::User, _) => vec![scoped("user")],
+        (Layer::Local, _) => vec![scoped("local")],
+        (Layer::Environment, _) => vec![format!("take {} out of {}", pattern.unwrap_or_default(), decision.origin)],
+        (Layer::CommandLine, _) => vec![format!("leave out {} {}", decision.origin, pattern.unwrap_or_default())],
+        (Layer::BuiltIn, _) if decision.code == "policy-broken" => vec!["cycod policy check".to_owned()],
+        (Layer::BuiltIn, Verdict::Ask) if decision.yields => vec![add("allow")],
+        (Layer::BuiltIn, Verdict::Allow) => vec![add("deny")],
+        (Layer::BuiltIn, _) => Vec::new(),
+    }
+}
+
+fn quoted(word: &str) -> Cow<'_, str> {
+    shlex::try_quote(word).unwrap_or(Cow::Borrowed(word))
+}
+
+/// What else matters to whoever wants to run it.
+fn facts(
+    entry: &Entry,
+    tool: &Arc<Tool>,
+    plan: &Result<Plan, String>,
+    context: &Context,
+) -> Vec<(&'static str, Vec<String>)> {
+    let trust = plan.as_ref().ok().map(|plan| match context.engine.standing(plan) {
+        Standing::Trusted => "known as it is".to_owned(),
+        Standing::Untrusted => format!("it came from elsewhere: cycod tool trust {}", tool.name),
+        Standing::Changed => format!("it has changed since it was agreed to: cycod tool trust {}", tool.name),
+    });
+    let available = match &entry.availability {
+        Availability::Available => vec!["yes".to_owned()],
+        Availability::Unavailable(reasons) => reasons.iter().map(|reason| format!("no: it {reason}")).collect(),
+    };
+    let reaches = plan.as_ref().map_or_else(|_| Vec::new(), |plan| plan.reach());
+    vec![("trust", trust.into_iter().collect()), ("available", available), ("confinement", reaches)]
+}
+
+fn said_of(surface: Surface) -> &'static str {
+    match surface {
+        Surface::Person => "a person",
+        Surface::Mcp => "a model in a host (mcp)",
+        Surface::Agent => "a model by function calling (agent)",
+    }
+}
+
+fn answered(decision: &Decision) -> &'static str {
+    match decision.verdict {
+        Verdict::Allow => "allowed",
+        Verdict::Ask => "asked about",
+        Verdict::Deny => "refused",
+    }
+}
+
+fn as_json(answer: &Answer) -> Value {
+    let decision = |decision: &Decision| {
+        json!({
+            "verdict": decision.verdict.name(),
+            "rule": decision.rule,
+            "pattern": decision.pattern,
+            "layer": decision.origin.layer.name(),
+            "place": decision.origin.place,
+            "why": decision.why,
+        })
+    };
+    let mut json = decision(&answer.decision);
+    json["surface"] = answer.surface.name().into();
+    json["overruled"] = answer.overruled.iter().map(decision).collect();
+    json["to-change-it"] = json!(answer.changes);
+    json
+}

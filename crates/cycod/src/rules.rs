@@ -1,0 +1,82 @@
+//! `--auto-approve` and `--auto-deny`, which every command that runs tools takes.
+
+use clap::{Arg, ArgAction, ArgMatches, builder::NonEmptyStringValueParser};
+use cycod_engine::{
+    Engine, Layer, Origin, Pattern, PatternError, Rule, Verdict,
+    catalog::ScopeFilter,
+    diagnostic::{Code, closest},
+};
+
+use crate::{command_error::CommandError, printer::Printer};
+
+const OPTIONS: [(&str, Verdict, &str); 2] = [
+    ("auto-approve", Verdict::Allow, "Let models use this without asking: a level, '*', a tool or tag"),
+    ("auto-deny", Verdict::Deny, "Let nobody use this"),
+];
+
+/// The options.
+pub(crate) fn options() -> [Arg; 2] {
+    OPTIONS.map(|(name, _, help)| {
+        Arg::new(name)
+            .long(name)
+            .value_name("WHAT")
+            .value_parser(NonEmptyStringValueParser::new())
+            .action(ArgAction::Append)
+            .help(help)
+    })
+}
+
+/// The rules that were given.
+///
+/// # Errors
+/// What is no pattern, and how to mend it.
+pub(crate) fn given(matches: &ArgMatches) -> Result<Vec<Rule>, CommandError> {
+    let mut rules = Vec::new();
+    for (name, verdict, _) in OPTIONS {
+        let lists = matches.get_many::<String>(name).into_iter().flatten();
+        for text in lists.flat_map(|list| Pattern::split(list)) {
+            let pattern = Pattern::parse(text).map_err(|error| wrong(&format!("--{name} "), text, &error))?;
+            rules.push(Rule::new(verdict, pattern, Origin::new(Layer::CommandLine, format!("--{name}"))));
+        }
+    }
+    Ok(rules)
+}
+
+/// What is wrong with a pattern that was typed.
+pub(crate) fn wrong(option: &str, text: &str, error: &PatternError) -> CommandError {
+    CommandError::usage(format!("{option}{text}: {error}")).hint(&*error.help)
+}
+
+/// Warns of rules that are most likely misspelt.
+pub(crate) fn warn_of_unknown(rules: &[Rule], engine: &Engine, printer: &mut Printer) {
+    for rule in rules {
+        for (_, doubt) in doubts(&rule.pattern, engine) {
+            printer.warn(&format!("`{} {}`: {doubt}", rule.origin, rule.pattern));
+        }
+    }
+}
+
+/// What a pattern names that is not here, with what was probably meant: a tool, or a parameter of one.
+pub(crate) fn doubts(pattern: &Pattern, engine: &Engine) -> Vec<(Code, String)> {
+    let Some(name) = pattern.tool() else { return Vec::new() };
+    if let Some(entry) = engine.catalog().find(name, ScopeFilter::Any) {
+        let Ok(opened) = entry.load() else { return Vec::new() };
+        let tool = engine.resulting(opened.tool);
+        let parameters = || tool.parameters.iter().map(|parameter| parameter.name.as_str());
+        let unknown = pattern.parameters().filter(|name| !parameters().any(|known| known.eq_ignore_ascii_case(name)));
+        let doubt = |unknown: &str| {
+            let near = closest(unknown, parameters()).map(|near| format!("; did you mean `{near}`?"));
+            let why = format!("`{}` has no parameter `{unknown}`, so it is never about it", tool.name);
+            (Code("unknown-parameter"), why + &near.unwrap_or_default())
+        };
+        return unknown.map(doubt).collect();
+    }
+    let is_tag = |tag: &String| tag.eq_ignore_ascii_case(name);
+    if pattern.may_be_tag() && engine.catalog().entries().iter().any(|entry| entry.summary.tags.iter().any(is_tag)) {
+        return Vec::new();
+    }
+    let near = closest(name, ["read", "write", "run"]).map(str::to_owned).or_else(|| engine.catalog().suggest(name));
+    let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let or_tagged = if pattern.may_be_tag() { " or tagged" } else { "" };
+    vec![(Code("unknown-tool"), format!("this is no level, and no tool is called{or_tagged} so{near}"))]
+}

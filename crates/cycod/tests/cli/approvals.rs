@@ -1,0 +1,336 @@
+//! Approvals at a terminal and through the queue: real processes, a real terminal.
+#![cfg(target_os = "linux")]
+
+use std::{
+    io::Write as _,
+    process::{Child, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::support::{Place, Ran};
+
+const NOTE: &str = "description: Notes\nbash: echo {T} >> notes\ntags: [write]\nsecurity: {justification: 'It is only a note'}\nparameters:\n  T: {type: string, description: What, required: true}\n";
+
+fn place() -> Place {
+    Place::with_tool("note", NOTE)
+}
+
+fn notes(place: &Place) -> String {
+    std::fs::read_to_string(place.project().join("notes")).unwrap_or_default()
+}
+
+/// Begins a call of `note` by a model.
+fn begin(place: &Place, text: &str, options: &[&str]) -> Child {
+    let mut command = place.command(&[&["tool", "call", "--from", "anthropic"], options].concat());
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let call = json!({"type": "tool_use", "id": "t", "name": "note", "input": {"T": text}});
+    child.stdin.take().expect("a pipe").write_all(call.to_string().as_bytes()).expect("it reads");
+    child
+}
+
+/// What the model is told.
+fn end(child: Child) -> String {
+    let output = child.wait_with_output().expect("it ends");
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("a message");
+    answer["content"].as_str().expect("a text").to_owned()
+}
+
+fn call(place: &Place, text: &str) -> String {
+    end(begin(place, text, &[]))
+}
+
+/// Every request that waits.
+fn waiting(place: &Place) -> Vec<Value> {
+    let ran = place.run(&["approvals", "list", "--format", "json"]);
+    serde_json::from_str(&ran.stdout()).expect("a list")
+}
+
+/// The name of the one request that waits, once it does.
+fn waits(place: &Place) -> String {
+    let until = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < until {
+        if let Some(request) = waiting(place).iter().find(|one| one["state"] != "answered") {
+            return request["id"].as_str().expect("a name").to_owned();
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("nothing waits")
+}
+
+/// Plays the person at a terminal.
+fn at_terminal(place: &Place, columns: u32, script: &[(&str, &str)], words: &str) -> Ran {
+    let player = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/terminal.py");
+    let script = json!(script).to_string().replace('\'', "'\\''");
+    place.shell(&format!("python3 {player} {columns} '{script}' {words}"))
+}
+
+#[test]
+fn a_model_that_calls_again_finds_what_was_approved() {
+    let place = place();
+    let refused = call(&place, "milk");
+    assert!(refused.contains("not-approved") && refused.contains("cycod approvals approve "), "{refused}");
+    let id = waits(&place);
+    assert!(refused.contains(&id), "{refused}");
+    assert_eq!(call(&place, "milk").matches(&id).count(), 1, "the same call is the same request");
+
+    let shown = place.run(&["approvals", "show", &id]).stdout();
+    for part in ["  $ echo milk >> notes", "level     write", r#"given     {"T":"milk"}"#, "“It is only a note”"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    // Nobody approves what nobody sees.
+    let ran = place.run(&["approvals", "approve", &id]);
+    assert_eq!(ran.code(), 3, "{}", ran.block());
+    assert!(ran.stderr().contains("error[approval-needs-terminal]"), "{}", ran.block());
+
+    let ran = at_terminal(&place, 80, &[("Run it? [n] ", "y\n")], &format!("cycod approvals approve {id}"));
+    assert!(ran.stdout().contains("Approved `note` for the next same call"), "{}", ran.stdout());
+    assert!(call(&place, "bread").contains("not-approved"), "another call");
+    assert_eq!(call(&place, "milk"), "");
+    assert_eq!(notes(&place), "milk\n");
+    assert!(call(&place, "milk").contains("not-approved"), "an approval is good for one call");
+    assert_eq!(notes(&place), "milk\n");
+}
+
+#[test]
+fn a_changed_tool_is_not_what_was_approved() {
+    let place = place();
+    call(&place, "milk");
+    let id = waits(&place);
+    assert_eq!(place.run(&["approvals", "approve", &id, "--without-terminal", "--always"]).code(), 0);
+    assert_eq!(call(&place, "milk"), "");
+    assert_eq!(call(&place, "milk"), "", "always");
+    place.tool("note", &NOTE.replace("Notes", "Writes"));
+    assert!(call(&place, "milk").contains("not-approved"));
+    place.tool("note", NOTE);
+    assert_eq!(call(&place, "milk"), "", "the same again");
+}
+
+#[test]
+fn who_says_no_says_why() {
+    let place = place();
+    call(&place, "milk");
+    let id = waits(&place);
+    let ran = place.run(&["approvals", "deny", &id, "--reason", "no \u{1b}[31mdairy"]);
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    let told = call(&place, "milk");
+    assert!(told.contains("approval-declined") && told.contains("dairy"), "{told}");
+    assert!(call(&place, "milk").contains("not-approved"), "a no is good for one call, too");
+    for id in ["../../x", "aaaaaaaa", "AAAAAAAA"] {
+        assert_eq!(place.run(&["approvals", "deny", id]).code(), 1, "{id}");
+    }
+}
+
+#[test]
+fn a_call_waits_for_its_answer_and_is_withdrawn_with_its_process() {
+    let place = place();
+    let child = begin(&place, "milk", &["--wait-for-approval", "60"]);
+    let id = waits(&place);
+    assert_eq!(place.run(&["approvals", "approve", &id, "--without-terminal"]).code(), 0);
+    assert_eq!(place.run(&["approvals", "deny", &id]).code(), 1, "it was answered");
+    assert_eq!(end(child), "");
+    assert_eq!(notes(&place), "milk\n");
+
+    let mut child = begin(&place, "bread", &["--wait-for-approval", "60"]);
+    let id = waits(&place);
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let ran = place.run(&["approvals", "approve", &id, "--without-terminal"]);
+    assert!(ran.code() == 1 && ran.stderr().contains("was withdrawn"), "{}", ran.block());
+    assert_eq!(waiting(&place), [] as [Value; 0]);
+
+    // Whoever waited long enough leaves the request to the next same call.
+    let child = begin(&place, "eggs", &["--wait-for-approval", "1"]);
+    assert!(end(child).contains("cycod approvals approve"));
+    assert_eq!(place.run(&["approvals", "approve", &waits(&place), "--without-terminal"]).code(), 0);
+    assert_eq!(call(&place, "eggs"), "");
+}
+
+#[test]
+fn a_watcher_is_asked_and_their_answer_may_last() {
+    let place = place();
+    let script = [
+        ("Ctrl-C ends it.", ""),
+        ("Run it? [n] ", "always\n"),
+        ("With [t]hese arguments only, or with [a]ny? [t] ", "a\n"),
+        ("Answered.", "\u{3}"),
+    ];
+    let ran = std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| at_terminal(&place, 80, &script, "cycod approvals watch"));
+        // The watcher has to be there first; until then a call is refused, and its request waits.
+        let until = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < until && call(&place, "milk").contains("not-approved") {}
+        watcher.join().expect("a person")
+    });
+    let shown = ran.stdout();
+    assert!(shown.contains("May run:  note") && shown.contains("exit 130 left 0"), "{shown}");
+    assert_eq!(call(&place, "anything"), "");
+
+    let list = place.run(&["approvals", "list", "--standing"]).stdout();
+    assert!(list.contains("note") && list.contains("any") && list.contains("always"), "{list}");
+    let ran = place.run(&["approvals", "revoke", "note"]);
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    assert!(call(&place, "anything").contains("not-approved"));
+    // A rule that denies is not beaten by an answer.
+    let id = waits(&place);
+    assert_eq!(place.run(&["approvals", "approve", &id, "--without-terminal", "--always"]).code(), 0);
+    assert!(end(begin(&place, "anything", &["--auto-deny", "note"])).contains("denied"), "denied");
+}
+
+#[test]
+fn arguments_are_changed_by_who_is_asked() {
+    let place = place();
+    let child = begin(&place, "milk", &["--wait-for-approval", "60"]);
+    let id = waits(&place);
+    let ran = at_terminal(
+        &place,
+        80,
+        &[("Run it? [n] ", "e\n")],
+        &format!("env EDITOR=\"sed -i s/milk/oats/\" cycod approvals approve {id}"),
+    );
+    assert!(ran.stdout().contains("Changed `note`; it is asked again"), "{}", ran.stdout());
+    let until = Instant::now() + Duration::from_secs(20);
+    let again = loop {
+        let again = waits(&place);
+        if again != id || Instant::now() > until {
+            break again;
+        }
+    };
+    assert!(place.run(&["approvals", "show", &again]).stdout().contains("echo oats"));
+    assert_eq!(place.run(&["approvals", "approve", &again, "--without-terminal"]).code(), 0);
+    assert_eq!(end(child), "");
+    assert_eq!(notes(&place), "oats\n");
+}
+
+#[test]
+fn no_tool_approves() {
+    let place = place();
+    call(&place, "milk");
+    let id = waits(&place);
+    place.tool(
+        "approve",
+        "description: Approves\nbash: (setsid cycod approvals approve {ID} --without-terminal; echo $?) 2>&1\ntags: [run]\nparameters:\n  ID: {type: string, description: Which, required: true}\n",
+    );
+    let ran = place.shell(&format!("cycod tool run approve ID={id} --auto-approve approve"));
+    assert!(ran.stdout().contains("error[approval-by-a-tool]") && ran.stdout().contains("\n3\n"), "{}", ran.block());
+    assert!(call(&place, "milk").contains("not-approved"));
+}
+
+const ASKED: &str = "Run it? [n] ";
+
+/// Answers the request of a call at a terminal, and returns what was shown there and what the call said then.
+fn answered(place: &Place, columns: u32, text: &str, script: &[(&str, &str)], rest: &str) -> (String, String) {
+    call(place, text);
+    let words = format!("bash -c 'echo ready; sleep 1; cycod approvals approve {} {rest}'", waits(place));
+    let shown = at_terminal(place, columns, script, &words).stdout();
+    assert!(shown.contains("exit 0 left 0"), "{script:?}: {shown}");
+    (shown, call(place, text))
+}
+
+#[test]
+fn a_prompt_takes_an_answer_and_nothing_else() {
+    let check = |script: &[(&str, &str)], rest: &str, is_run: bool| {
+        let place = place();
+        let (shown, told) = answered(&place, 80, "milk", script, rest);
+        assert_eq!(notes(&place), if is_run { "milk\n" } else { "" }, "{script:?}: {shown}");
+        assert_eq!(told.contains("approval-declined"), !is_run, "{script:?}: {told}");
+        told
+    };
+    check(&[(ASKED, "y\n")], "", true);
+    check(&[(ASKED, "YES\n")], "< /dev/null | cat", true);
+    check(&[(ASKED, "yx\u{7f}\n")], "", true);
+    check(&[(ASKED, "maybe\n"), (ASKED, "v\n"), (ASKED, "y\n")], "", true);
+    for no in ["\n", "n\n", "\u{3}", "\u{4}"] {
+        check(&[(ASKED, no)], "", false);
+    }
+    assert!(check(&[(ASKED, "no thanks, ada\n")], "", false).contains("because: thanks, ada"));
+    // A paste holds a yes, and is none.
+    check(&[(ASKED, "y\ny\ny\n"), ("does not count", "n\n")], "", false);
+    // Neither is what was typed before the question, nor data on standard input.
+    check(&[("ready", "y\ny\n"), (ASKED, "n\n")], "", false);
+    check(&[(ASKED, "n\n")], "< <(yes)", false);
+}
+
+#[test]
+fn an_answer_for_a_session_is_good_in_it_alone() {
+    let place = place();
+    place.write("call.json", r#"{"type": "tool_use", "id": "t", "name": "note", "input": {"T": "milk"}}"#);
+    // One session, from the first call to the last; what leads it is seen by those in it.
+    let calls = "cycod tool call --from anthropic < call.json > first; \
+                 cycod approvals approve $(cycod approvals list --format json | jq -r .[0].id) && \
+                 cycod tool call --from anthropic < call.json; cycod tool call --from anthropic < call.json";
+    place.write("calls", calls);
+    let shown = at_terminal(&place, 80, &[(ASKED, "s\n"), ("[t] ", "\n")], "bash ./calls").stdout();
+    assert!(shown.contains("[s] for this session") && shown.contains("exit 0 left 0"), "{shown}");
+    assert_eq!(notes(&place), "milk\nmilk\n", "{shown}");
+    let elsewhere = place.shell("setsid -w cycod tool call --from anthropic < call.json").stdout();
+    assert!(elsewhere.contains("not-approved"), "{elsewhere}");
+}
+
+#[test]
+fn a_prompt_fits_narrow_terminals_and_hides_nothing() {
+    let place = place();
+    let long = "x".repeat(3_000);
+    let script = [(ASKED, "y\n"), ("Look at all of it first", ""), (ASKED, "v\n"), (ASKED, "y\n")];
+    let (shown, told) = answered(&place, 40, &long, &script, "");
+    assert_eq!(told, "");
+    assert!(shown.contains("more lines: v") && !shown.contains('\u{1b}'), "{shown}");
+    let ours = shown.lines().filter(|line| !line.starts_with("exit") && !line.starts_with("Approved"));
+    assert!(ours.clone().all(|line| line.chars().count() <= 40), "{shown}");
+    assert_eq!(notes(&place).len(), 3_001);
+}
+
+/// A place in which everybody is asked about `note`.
+fn asking() -> Place {
+    let place = place();
+    place.write("../home/.cycod/policy.yaml", "rules:\n- ask: note\n");
+    place
+}
+
+#[test]
+fn a_person_is_asked_where_a_rule_says_so() {
+    let place = asking();
+    let run = |script: &[(&str, &str)], rest: &str| {
+        at_terminal(&place, 80, script, &format!("bash -c 'cycod tool run note T=milk {rest}'")).stdout()
+    };
+    // Standard input and output may carry data.
+    let shown = run(&[(ASKED, "y\n")], "< /dev/null | cat");
+    assert!(shown.contains("`ask note`") && shown.contains("exit 0 left 0"), "{shown}");
+    assert_eq!(notes(&place), "milk\n");
+    for no in ["\n", "\u{3}", "\u{4}"] {
+        let shown = run(&[(ASKED, no)], "");
+        assert!(shown.contains("error[approval-declined]") && shown.contains("exit 3 left 0"), "{no:?}: {shown}");
+    }
+    // What is changed is checked, and asked about again.
+    let edit = "EDITOR=\"sed -i s/milk/oats/\"";
+    let words = format!("env {edit} cycod tool run note T=milk");
+    let shown = at_terminal(&place, 80, &[(ASKED, "e\n"), ("echo oats", ""), (ASKED, "y\n")], &words).stdout();
+    assert!(shown.contains("exit 0 left 0"), "{shown}");
+    assert_eq!(notes(&place), "milk\noats\n");
+    let wrong = words.replace("s/milk/oats/", "s/T/U/");
+    let shown =
+        at_terminal(&place, 80, &[(ASKED, "e\n"), ("not with these arguments", ""), (ASKED, "n\n")], &wrong).stdout();
+    assert!(shown.contains("exit 3 left 0"), "{shown}");
+    // A session is this terminal's, and no other's.
+    let twice = "cycod tool run note T=eggs; cycod tool run note T=eggs";
+    let script = [(ASKED, "s\n"), ("[t] ", "\n")];
+    let shown = at_terminal(&place, 80, &script, &format!("bash -c '{twice}'")).stdout();
+    assert!(shown.contains("exit 0 left 0"), "{shown}");
+    assert_eq!(notes(&place), "milk\noats\neggs\neggs\n");
+    let shown = at_terminal(&place, 80, &[(ASKED, "n\n")], "cycod tool run note T=eggs").stdout();
+    assert!(shown.contains("exit 3 left 0"), "{shown}");
+}
+
+#[test]
+fn without_a_terminal_a_person_is_told_how_to_be_asked() {
+    let place = asking();
+    let ran = place.run(&["tool", "run", "note", "T=milk"]);
+    let id = waits(&place);
+    let is_told = ran.stderr().contains(&format!("try: cycod approvals approve {id}"));
+    assert!(ran.code() == 3 && is_told, "{}", ran.block());
+    assert_eq!(place.run(&["approvals", "approve", &id, "--without-terminal"]).code(), 0);
+    assert_eq!(place.run(&["tool", "run", "note", "T=milk"]).code(), 0);
+    assert_eq!(notes(&place), "milk\n");
+}

@@ -1,0 +1,158 @@
+//! `cycod runs`.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    process::Stdio,
+};
+
+use serde_json::Value;
+
+use crate::support::Place;
+
+const GREET: &str = "\
+description: Greet somebody
+bash: echo \"hello {WHO}\"; exit {CODE}
+tags: [read]
+parameters:
+  WHO: {type: string, description: Whom, transform: value.toUpperCase()}
+  CODE: {type: integer, description: How it ends, default: 0}
+  PIN: {type: string, description: A secret, sensitive: true, default: none}
+tests:
+  - name: greets
+    parameters: {WHO: me}
+";
+
+fn place() -> Place {
+    Place::with_tool("greet", GREET)
+}
+
+fn json(place: &Place, arguments: &[&str]) -> Value {
+    let ran = place.run(arguments);
+    assert_eq!(ran.stderr(), "");
+    serde_json::from_str(&ran.stdout()).expect("JSON")
+}
+
+#[test]
+fn a_run_is_shown_with_everything() {
+    let place = place();
+    assert_eq!(place.run(&["tool", "run", "greet", "WHO=you", "CODE=3", "PIN=swordfish"]).code(), 3);
+    assert_eq!(place.run(&["tool", "test", "greet"]).code(), 0);
+    let list = json(&place, &["runs", "list", "--format", "json"]);
+    let told: Vec<_> = list.as_array().expect("a list").iter().map(|run| [&run["surface"], &run["status"]]).collect();
+    assert_eq!(told, [["test", "ok"], ["person", "failed"]]);
+    let run = json(&place, &["runs", "show", "-2", "--format", "json"]);
+    assert_eq!(run, list[1]);
+    assert_eq!(run["arguments"], serde_json::json!({"WHO": "you", "CODE": 3}));
+    assert_eq!(run["withheld"], serde_json::json!({"PIN": {"why": "secret"}}));
+    assert_eq!(run["outputs"]["stdout"]["text"], "hello YOU\n");
+    assert_eq!((&run["exit_code"], &run["verdict"], &run["level"]), (&3.into(), &"allow".into(), &"read".into()));
+    assert_eq!(place.run(&["runs", "show", "-2", "--output"]).stdout(), "hello YOU\n");
+    let id = run["id"].as_str().expect("a name");
+    let shown = place.run(&["runs", "show", &id[..20]]).stdout();
+    for line in ["greet: exit 3", "PIN is not kept (secret)", "hello YOU", "  WHO=you"] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    let table = place.run(&["runs", "list", "--status", "failed"]).stdout();
+    assert!(table.lines().count() == 2 && table.contains("exit 3"), "{table}");
+    assert_eq!(
+        place.run(&["runs", "list", "--tool", "other"]).block(),
+        "exit: 0\n--- stdout\n--- stderr\nnothing was run, or nothing like this\n"
+    );
+    for wrong in [&["runs", "show", "ffff"][..], &["runs", "show", "-9"], &["runs", "show", "last", "--output", "x"]] {
+        assert_eq!(place.run(wrong).code(), 1, "{wrong:?}");
+    }
+    assert_eq!(place.run(&["runs", "list", "--since", "yesterday"]).code(), 2);
+    let lines = place.run(&["runs", "export", "--since", "1h"]).stdout();
+    assert_eq!(
+        lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")).collect::<Vec<_>>(),
+        *list.as_array().expect("a list")
+    );
+    let csv = place.run(&["runs", "export", "--format", "csv", "--surface", "person"]).stdout();
+    assert!(csv.starts_with("id,at,ended,tool,") && csv.lines().count() == 2 && csv.contains(",failed,3,"), "{csv}");
+}
+
+#[test]
+fn a_run_is_run_again_where_it_was() {
+    let place = place();
+    fs::create_dir(place.project().join("below")).expect("a directory");
+    place.tool("where", "description: Where\nbash: pwd\ntags: [read]\n");
+    let below = || {
+        let mut command = place.command(&["tool", "run", "where"]);
+        command.current_dir(place.project().join("below"));
+        command
+    };
+    assert!(below().status().expect("it starts").success());
+    assert_eq!(place.run(&["runs", "rerun", "last"]).stdout(), "[PLACE]/project/below\n");
+    assert_eq!(place.run(&["tool", "run", "greet", "WHO=you"]).stdout(), "hello YOU\n");
+    // The argument is what was given, not what became of it.
+    assert_eq!(place.run(&["runs", "rerun", "last"]).stdout(), "hello YOU\n");
+    assert_eq!(place.run(&["runs", "rerun", "last", "WHO=me"]).stdout(), "hello ME\n");
+    assert_eq!(place.run(&["tool", "run", "greet", "WHO=you", "PIN=swordfish"]).code(), 0);
+    let refused = place.run(&["runs", "rerun", "last"]);
+    assert_eq!(refused.code(), 2);
+    assert!(refused.stderr().contains("the history does not hold `PIN` (secret)"), "{}", refused.stderr());
+    assert_eq!(
+        place.run(&["runs", "rerun", "last", "PIN=swordfish"]).block(),
+        "exit: 0\n--- stdout\nhello YOU\n--- stderr\n"
+    );
+    place.tool("greet", &GREET.replace("hello", "good day"));
+    let again = place.run(&["runs", "rerun", "-1", "PIN=swordfish"]);
+    assert_eq!(
+        again.block(),
+        "exit: 0\n--- stdout\ngood day YOU\n--- stderr\nwarning: `greet` is not what it was when it ran\n"
+    );
+}
+
+#[test]
+fn runs_are_followed_from_another_process() {
+    let place = place();
+    assert_eq!(place.run(&["tool", "run", "greet", "WHO=first"]).code(), 0);
+    let mut command = place.command(&["runs", "tail", "--follow", "--lines", "1", "--format", "json"]);
+    let mut tail = command.stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut lines = BufReader::new(tail.stdout.take().expect("a pipe")).lines();
+    let mut next = || serde_json::from_str::<Value>(&lines.next().expect("a line").expect("text")).expect("JSON");
+    assert_eq!(next()["kind"], "end");
+    assert_eq!(place.run(&["tool", "run", "greet", "WHO=second"]).code(), 0);
+    let (call, end) = (next(), next());
+    assert_eq!((&call["kind"], &call["body"]["arguments"]["WHO"]), (&"call".into(), &"second".into()));
+    assert_eq!((&end["status"], &end["run"]), (&"ok".into(), &call["run"]));
+    tail.kill().expect("it is there");
+    tail.wait().expect("it ends");
+    let text = place.run(&["runs", "tail", "-n", "2"]).stdout();
+    assert!(text.contains("greet person begins: allow, ") && text.contains("ok, exit 0, "), "{text}");
+}
+
+#[test]
+fn a_history_that_was_changed_is_told() {
+    let place = place();
+    assert_eq!(place.run(&["runs", "verify"]).stdout(), "nothing was run yet\n");
+    assert_eq!(place.run(&["runs", "list"]).code(), 0);
+    assert!(!place.home().join(".cycod").exists(), "asking makes no history");
+    assert_eq!(place.run(&["tool", "run", "greet", "WHO=you"]).code(), 0);
+    let head = place.run(&["runs", "head"]).stdout();
+    let ran = place.run(&["runs", "verify", "--head", head.trim()]);
+    assert_eq!(
+        ran.block(),
+        format!("exit: 0\n--- stdout\n2 rows, from 1 to 2, are as they were written\nhead: {head}--- stderr\n")
+    );
+    let other = head.replacen('2', "9", 1);
+    let ran = place.run(&["runs", "verify", "--head", other.trim()]);
+    assert_eq!(ran.block(), "exit: 1\n--- stdout\nthe rows after row 2, up to row 9, were removed\n--- stderr\n");
+    let json = json(&place, &["runs", "verify", "--format", "json"]);
+    assert_eq!((&json["ok"], &json["rows"]), (&true.into(), &2.into()));
+    assert_eq!(place.run(&["runs", "verify", "--head", "x"]).code(), 2);
+    let pruned = place.run(&["runs", "prune", "--keep", "30d", "--keep", "10", "--keep", "1GiB"]).stdout();
+    assert_eq!(pruned, "dropped 0 rows; kept from now on: 30 days, 10 runs, 1024 MiB\n");
+    assert_eq!(place.run(&["runs", "prune", "--keep", "everything"]).code(), 2);
+    for (name, text) in [("history.db", "not what it was"), ("history.db-wal", "")] {
+        fs::write(place.home().join(".cycod").join(name), text).expect("it can be written");
+    }
+    let ran = place.run(&["runs", "verify"]);
+    assert_eq!(ran.code(), 1);
+    assert!(ran.stderr().contains("is not a history: "), "{}", ran.stderr());
+    // A person goes on, and is told; a model does not.
+    let ran = place.run(&["tool", "run", "greet", "WHO=you"]);
+    assert_eq!((ran.code(), ran.stdout().as_str()), (0, "hello YOU\n"));
+    assert!(ran.stderr().contains("warning: this run is not in the history: "), "{}", ran.stderr());
+}
