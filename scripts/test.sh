@@ -22,6 +22,9 @@ need zip zip
 need git git
 need ps procps
 need script bsdutils
+need ip iproute2
+need setpriv util-linux
+need unshare util-linux
 python3 -c 'import yaml' >/dev/null 2>&1 || missing="$missing python3-yaml"
 if [ -n "$missing" ]; then
     echo "installing:$missing"
@@ -38,5 +41,5 @@ step cargo fmt --all --check
 step cargo xtask tidy
 step cargo deny check bans licenses sources
 step cargo clippy --workspace --all-targets --locked -- -D warnings
-step cargo test --workspace --locked
+step cargo test --workspace --locked --no-fail-fast
 step sh scripts/outside.sh

@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("cycod-diagnostic", &[]),
     ("cycod-syntax", &["cycod-diagnostic"]),
     ("cycod-shell", &[]),
@@ -18,15 +18,17 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("cycod-definition", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-schema"]),
     ("cycod-catalog", &["cycod-diagnostic", "cycod-syntax", "cycod-definition"]),
     ("cycod-call", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition"]),
-    ("cycod-policy", &["cycod-diagnostic", "cycod-definition"]),
+    ("cycod-policy", &["cycod-diagnostic", "cycod-shell", "cycod-schema", "cycod-definition"]),
     (
         "cycod-plan",
         &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition", "cycod-call", "cycod-policy"],
     ),
-    ("cycod-settings", &["cycod-diagnostic", "cycod-definition", "cycod-catalog"]),
+    ("cycod-settings", &["cycod-diagnostic", "cycod-syntax", "cycod-definition", "cycod-catalog", "cycod-policy"]),
     ("cycod-store", &["cycod-diagnostic"]),
     ("cycod-process", &[]),
+    ("cycod-proxy", &[]),
     ("cycod-script", &["cycod-definition"]),
+    ("cycod-secret", &["cycod-diagnostic", "cycod-plan", "cycod-process", "cycod-store"]),
     (
         "cycod-run",
         &[
@@ -37,6 +39,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "cycod-plan",
             "cycod-policy",
             "cycod-process",
+            "cycod-proxy",
         ],
     ),
     (
@@ -49,10 +52,12 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "cycod-call",
             "cycod-policy",
             "cycod-plan",
+            "cycod-settings",
             "cycod-process",
             "cycod-script",
             "cycod-run",
             "cycod-schema",
+            "cycod-store",
         ],
     ),
     (
@@ -77,6 +82,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "cycod-process",
             "cycod-syntax",
             "cycod-schema",
+            "cycod-secret",
             "cycod-settings",
             "cycod-store",
             "cycod-mcp-client",
