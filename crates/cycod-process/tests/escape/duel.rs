@@ -174,9 +174,10 @@ fn unconfined(attack: &Attack, arena: &Arc<Arena>) -> Result<String, String> {
         std::thread::sleep(Duration::from_millis(20));
     };
     field.clear();
-    match seen {
-        Some((_, what)) => Ok(what.replace(&arena.secret, "SECRET")),
-        None => Err(format!("no trace that it worked: {}", last_word(&output))),
+    match (seen, output.lines().find_map(|line| line.strip_prefix("absent: "))) {
+        (Some((_, what)), _) => Ok(what.replace(&arena.secret, "SECRET")),
+        (None, Some(absent)) => Ok(format!("{NOT_RUN}{absent}")),
+        (None, None) => Err(format!("no trace that it worked: {}", last_word(&output))),
     }
 }
 

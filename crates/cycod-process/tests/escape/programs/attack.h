@@ -53,6 +53,10 @@ char *below(const char *variable, const char *format, ...) __attribute__((format
 void worked(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // Says why the attack stopped, and ends it.
 void failed(const char *what) __attribute__((noreturn));
+// Says that this machine does not have what the attack goes for, and ends it.
+void absent(const char *what) __attribute__((noreturn));
+// Opens something that not every machine has.
+int open_if_here(const char *path, int flags);
 // Returns its first argument, or fails when that is negative.
 long must(long result, const char *what);
 // Writes what can be read there to the output.

@@ -23,13 +23,13 @@ ATTACK(device_kernel_log_write) {
 
 ATTACK(device_kernel_log_read) {
     char bytes[8192];
-    int fd = must(open("/dev/kmsg", O_RDONLY | O_NONBLOCK), "open /dev/kmsg");
+    int fd = open_if_here("/dev/kmsg", O_RDONLY | O_NONBLOCK);
     must(read(fd, bytes, sizeof bytes), "read");
     worked("the kernel's log can be read");
 }
 
 static void open_device(const char *path, int flags) {
-    must(open(path, flags), path);
+    open_if_here(path, flags);
     worked("%s opens", path);
 }
 
@@ -42,7 +42,7 @@ ATTACK(device_virtual_machine) { open_device("/dev/kvm", O_RDWR); }
 ATTACK(device_console) { open_device("/dev/console", O_WRONLY | O_NOCTTY | O_NONBLOCK); }
 
 ATTACK(device_tunnel) {
-    int fd = must(open("/dev/net/tun", O_RDWR), "open /dev/net/tun");
+    int fd = open_if_here("/dev/net/tun", O_RDWR);
     struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
     must(ioctl(fd, TUNSETIFF, &request), "TUNSETIFF");
     worked("a network interface was made");
@@ -76,7 +76,7 @@ ATTACK(shared_memory_file_read) { show_path("/dev/shm/cycod-escape-secret"); }
 ATTACK(sys_write) {
     char bytes[256] = {0}, chosen[64] = {0};
     const char *path = "/sys/kernel/mm/transparent_hugepage/enabled";
-    int fd = must(open(path, O_RDWR), path);
+    int fd = open_if_here(path, O_RDWR);
     must(read(fd, bytes, sizeof bytes - 1), "read");
     // What is set already, so that nothing changes.
     sscanf(strchr(bytes, '['), "[%60[a-z]", chosen);
@@ -122,7 +122,18 @@ ATTACK(cgroup_mount) {
 ATTACK(tracing) {
     char bytes[64];
     int fd = open("/sys/kernel/tracing/trace", O_RDONLY);
-    if (fd < 0) fd = must(open("/sys/kernel/debug/tracing/trace", O_RDONLY), "open trace");
+    if (fd < 0) {
+        // Nobody has mounted it yet.
+        const char *place = below("GRANTED", "tracing");
+        must(mkdir(place, 0777), "mkdir");
+        must(unshare(CLONE_NEWNS), "unshare");
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+        if (mount("tracefs", place, "tracefs", 0, NULL)) {
+            if (errno == ENODEV) absent("tracing");
+            failed("mount");
+        }
+        fd = must(open(below("GRANTED", "tracing/trace"), O_RDONLY), "open trace");
+    }
     must(read(fd, bytes, sizeof bytes), "read");
     worked("the kernel can be traced");
 }

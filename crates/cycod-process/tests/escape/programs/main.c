@@ -38,6 +38,17 @@ void failed(const char *what) {
     exit(1);
 }
 
+void absent(const char *what) {
+    printf("absent: this machine has no %s\n", what);
+    exit(1);
+}
+
+int open_if_here(const char *path, int flags) {
+    int fd = open(path, flags);
+    if (fd < 0 && (errno == ENOENT || errno == ENODEV || errno == ENXIO)) absent(path);
+    return must(fd, path);
+}
+
 long must(long result, const char *what) {
     if (result < 0) failed(what);
     return result;
