@@ -5,7 +5,10 @@
 //! an evaluation, because each one gets a runtime of its own and the runtime is dropped with it (about 50 µs).
 //!
 //! Invariant: this crate gives the engine no function of the host.
+//!
+//! [`protocol`] is what a program says to the worker process in which the code of a tool runs, and what that answers.
 
 mod engine;
+pub mod protocol;
 
 pub use engine::{Engine, Limits, ScriptError};

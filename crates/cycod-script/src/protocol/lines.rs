@@ -1,0 +1,184 @@
+use std::io::{ErrorKind, Read};
+
+use super::LONGEST_LINE;
+
+/// How much is read at once, and kept between two lines.
+const CHUNK: usize = 64 << 10;
+
+/// Reads lines that may not be longer than [`LONGEST_LINE`], from anything that can be read.
+#[derive(Debug)]
+pub struct Lines<R> {
+    input: R,
+    longest: usize,
+    buffer: Vec<u8>,
+    /// Up to where lines have been handed out.
+    taken: usize,
+    /// Up to where no end of a line was found.
+    searched: usize,
+    ended: bool,
+}
+
+/// Why there is no further line.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    /// The line is longer than what is taken.
+    #[error("the line is longer than {limit} bytes")]
+    TooLong {
+        /// What is taken.
+        limit: usize,
+    },
+    /// The other side ended within a line.
+    #[error("the other side ended within a line, after {size} bytes of it")]
+    Cut {
+        /// What came of the line.
+        size: usize,
+    },
+    /// The other side could not be read.
+    #[error("the other side cannot be read")]
+    Read(#[source] std::io::Error),
+}
+
+impl<R: Read> Lines<R> {
+    /// Reads from `input`, which needs no buffer of its own.
+    pub fn new(input: R) -> Self {
+        Self::with_longest(input, LONGEST_LINE)
+    }
+
+    fn with_longest(input: R, longest: usize) -> Self {
+        Self { input, longest, buffer: Vec::new(), taken: 0, searched: 0, ended: false }
+    }
+
+    /// Returns what is read from.
+    pub fn input(&self) -> &R {
+        &self.input
+    }
+
+    /// Returns the next line without its end; `None` at the end of the input.
+    ///
+    /// # Errors
+    /// When the line is too long, cut off or cannot be read. After an error of reading nothing is lost, so an input that
+    /// would have to wait can be asked again.
+    #[expect(clippy::should_implement_trait, reason = "a line lends from the buffer, which an iterator cannot")]
+    pub fn next(&mut self) -> Result<Option<&[u8]>, LineError> {
+        loop {
+            let found = self.buffer[self.searched..].iter().position(|&byte| byte == b'\n');
+            let end = found.map_or(self.buffer.len(), |at| self.searched + at);
+            if end - self.taken >= self.longest {
+                return Err(LineError::TooLong { limit: self.longest });
+            }
+            if found.is_some() {
+                let line = self.taken..end;
+                (self.taken, self.searched) = (end + 1, end + 1);
+                return Ok(Some(&self.buffer[line]));
+            }
+            self.searched = end;
+            if self.ended {
+                return match self.buffer.len() - self.taken {
+                    0 => Ok(None),
+                    size => Err(LineError::Cut { size }),
+                };
+            }
+            self.fill()?;
+        }
+    }
+
+    fn fill(&mut self) -> Result<(), LineError> {
+        self.buffer.drain(..self.taken);
+        self.searched -= self.taken;
+        self.taken = 0;
+        // One huge line is no reason to hold its room for ever.
+        if self.buffer.len() < CHUNK {
+            self.buffer.shrink_to(2 * CHUNK);
+        }
+        let start = self.buffer.len();
+        // A long line is read in long pieces.
+        self.buffer.resize(start + start.max(CHUNK), 0);
+        let read = loop {
+            match self.input.read(&mut self.buffer[start..]) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                read => break read,
+            }
+        };
+        self.buffer.truncate(start + *read.as_ref().unwrap_or(&0));
+        self.ended = read.map_err(LineError::Read)? == 0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    /// Gives what it holds piece by piece: an error, or bytes.
+    struct Pieces(Vec<Result<&'static [u8], ErrorKind>>);
+
+    impl Read for Pieces {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.0.is_empty() {
+                return Ok(0);
+            }
+            let piece = self.0.remove(0)?;
+            buffer[..piece.len()].copy_from_slice(piece);
+            Ok(piece.len())
+        }
+    }
+
+    fn all(pieces: Vec<Result<&'static [u8], ErrorKind>>, longest: usize) -> Vec<String> {
+        let mut lines = Lines::with_longest(Pieces(pieces), longest);
+        let mut told = Vec::new();
+        loop {
+            match lines.next() {
+                Ok(Some(line)) => told.push(String::from_utf8_lossy(line).into_owned()),
+                Ok(None) => return told,
+                Err(LineError::Read(error)) => told.push(error.to_string()),
+                Err(error) => {
+                    told.push(error.to_string());
+                    return told;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lines_come_whole_however_they_arrive() {
+        assert_eq!(all(vec![], 10), [""; 0]);
+        assert_eq!(all(vec![Ok(b"a\nb\n")], 10), ["a", "b"]);
+        assert_eq!(all(vec![Ok(b"a"), Ok(b"b"), Ok(b"\n\nc\r\n")], 10), ["ab", "", "c\r"]);
+        assert_eq!(all(vec![Ok(b"a\nb"), Ok(b"c\nd\n")], 10), ["a", "bc", "d"]);
+    }
+
+    #[test]
+    fn what_must_wait_or_was_interrupted_is_read_again() {
+        let pieces = vec![Ok(b"a".as_slice()), Err(ErrorKind::Interrupted), Err(ErrorKind::WouldBlock), Ok(b"b\n")];
+        assert_eq!(all(pieces, 10), [ErrorKind::WouldBlock.to_string(), "ab".to_owned()]);
+    }
+
+    #[test]
+    fn a_line_may_be_as_long_as_the_limit_with_its_end() {
+        assert_eq!(all(vec![Ok(b"123\n1234\n")], 5), ["123", "1234"]);
+        assert_eq!(all(vec![Ok(b"123\n12345\n")], 5), ["123", "the line is longer than 5 bytes"]);
+        assert_eq!(all(vec![Ok(b"123\n12345")], 5), ["123", "the line is longer than 5 bytes"]);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_cut() {
+        assert_eq!(all(vec![Ok(b"a\nbc")], 10), ["a", "the other side ended within a line, after 2 bytes of it"]);
+    }
+
+    #[test]
+    fn the_room_of_a_huge_line_is_given_back() {
+        let mut input = vec![b'x'; 8 << 20];
+        input.push(b'\n');
+        input.extend(b"small\n".repeat(20_000));
+        let mut lines = Lines::new(input.as_slice());
+        assert_eq!(lines.next().expect("it can be read").map(<[u8]>::len), Some(8 << 20));
+        let mut count = 0;
+        while lines.next().expect("it can be read").is_some() {
+            count += 1;
+        }
+        assert_eq!(count, 20_000);
+        assert!(lines.buffer.capacity() <= 4 * CHUNK, "{} bytes are held", lines.buffer.capacity());
+    }
+}
