@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::{Availability, Entry, Reason, Scope, State, Style, Summary};
 
-/// A tool that another program offers, and no file describes.
+/// A tool that no file describes: another program offers it, or this one has it built in.
 #[derive(Clone, Debug)]
 pub struct Adopted {
     /// The tool.
@@ -35,8 +35,8 @@ impl Adopted {
         Entry {
             name: self.tool.name.as_str().to_owned(),
             path: self.place().into(),
-            scope: Scope::Mcp,
-            style: Style::Mcp,
+            scope: if self.is_built_in() { Scope::BuiltIn } else { Scope::Mcp },
+            style: if self.is_built_in() { Style::BuiltIn } else { Style::Mcp },
             summary: Summary::of(&self.tool, own_level, 0),
             level: own_level,
             state: shadowed.map_or(State::Active, |by| State::Shadowed { by }),
@@ -48,11 +48,16 @@ impl Adopted {
         }
     }
 
-    /// Where it comes from, in place of a file: `mcp:SERVER/TOOL`.
+    /// Whether this program carries it out itself.
+    pub(crate) fn is_built_in(&self) -> bool {
+        !matches!(self.tool.body, Body::Remote(_))
+    }
+
+    /// Where it comes from, in place of a file: `mcp:SERVER/TOOL` or `builtin:TOOL`.
     fn place(&self) -> String {
         match &self.tool.body {
             Body::Remote(remote) => format!("mcp:{}/{}", remote.server, remote.tool),
-            _ => "mcp:".to_owned(),
+            _ => format!("builtin:{}", self.tool.name),
         }
     }
 
@@ -68,7 +73,10 @@ impl Adopted {
         set("name", Some(json!(tool.name.as_str())));
         set("title", tool.title.clone().map(Json::String));
         set("description", tool.description.clone().map(Json::String));
-        set("mcp", Some(json!(self.place().trim_start_matches("mcp:"))));
+        match &tool.body {
+            Body::Remote(_) => set("mcp", Some(json!(self.place().trim_start_matches("mcp:")))),
+            _ => set("built-in", Some(json!(true))),
+        }
         set("tags", Some(json!(tool.tags)));
         set("input-schema", tool.input_schema.as_ref().map(|schema| schema.json().clone()));
         set("returns", tool.returns.as_ref().map(|schema| schema.json().clone()));

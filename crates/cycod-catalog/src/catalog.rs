@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use cycod_definition::{Host, Level};
+use cycod_definition::{Host, Level, Tool};
 use cycod_diagnostic::closest;
 
 use crate::{
@@ -70,6 +70,14 @@ impl Catalog {
         }
     }
 
+    /// Adds the tools that this program carries out itself, and takes their names away from files.
+    pub fn build_in(&mut self, tools: impl IntoIterator<Item = Tool>) {
+        for tool in tools {
+            self.scopes.reserve(&tool.name);
+            self.adopted.insert(tool.name.key(), Arc::new(Adopted { tool, withheld: None }));
+        }
+    }
+
     /// The directories it was opened with.
     pub fn scopes(&self) -> &Scopes {
         &self.scopes
@@ -103,10 +111,9 @@ impl Catalog {
         let mut entries: Vec<Entry> =
             groups.flat_map(|((key, group), levels)| self.resolve(&key, group, &levels)).collect();
         if !self.adopted.is_empty() {
-            let adopted: Vec<Entry> = self.adopted.iter().map(|(key, one)| one.entry(self.holder(key))).collect();
-            entries.extend(adopted);
-            // Stable: of one name, the files stay first.
-            entries.sort_by_cached_key(|entry| entry.name.to_ascii_lowercase());
+            entries.extend(self.adopted.iter().map(|(key, adopted)| self.adopted_entry(key, adopted)));
+            // Stable: of one name, the files stay before the tools of other programs.
+            entries.sort_by_cached_key(|entry| (entry.name.to_ascii_lowercase(), entry.scope != Scope::BuiltIn));
         }
         entries
     }
@@ -120,9 +127,10 @@ impl Catalog {
         let group = self.with_key(&key);
         let used = |key: &str| winner(&self.with_key(key)).cloned().or_else(|| self.remote(key));
         let levels: Vec<Level> = group.iter().map(|candidate| level(&key, &candidate.reading, &used)).collect();
-        let entries = self.resolve(&key, group, &levels).into_iter();
-        let adopted = self.adopted.get(&key).map(|adopted| adopted.entry(self.holder(&key)));
-        entries.chain(adopted).find(|entry| self.scopes.admits(filter, entry.scope))
+        let mut entries = self.resolve(&key, group, &levels);
+        entries.extend(self.adopted.get(&key).map(|adopted| self.adopted_entry(&key, adopted)));
+        entries.sort_by_key(|entry| entry.scope != Scope::BuiltIn);
+        entries.into_iter().find(|entry| self.scopes.admits(filter, entry.scope))
     }
 
     /// Returns the name nearest to `name`, for "did you mean".
@@ -132,12 +140,16 @@ impl Catalog {
         closest(name, names.iter().map(String::as_str)).map(str::to_owned)
     }
 
+    fn adopted_entry(&self, key: &str, adopted: &Arc<Adopted>) -> Entry {
+        adopted.entry(if adopted.is_built_in() { None } else { self.holder(key) })
+    }
+
     /// The file that holds a name, if one does.
     fn holder(&self, key: &str) -> Option<PathBuf> {
         self.with_key(key).into_iter().find(Candidate::takes_name).map(|candidate| candidate.path)
     }
 
-    /// What a tool of another program means for those that use it.
+    /// What a tool that is in no file means for those that use it.
     fn remote(&self, key: &str) -> Option<Summary> {
         let adopted = self.adopted.get(key)?;
         Some(Summary { own_level: Some(adopted.level()), ..Summary::default() })

@@ -3,6 +3,8 @@ use std::fmt;
 /// How far a tool reaches; an earlier scope wins over a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
+    /// This program itself: the built-in tools, which are in no file and give their names to none.
+    BuiltIn,
     /// The project: the nearest ancestor of the working directory that holds `.cycod`.
     Local,
     /// The person: `~/.cycod`.
@@ -15,10 +17,11 @@ pub enum Scope {
 
 impl Scope {
     /// Every scope, the winning one first.
-    pub const ALL: [Self; 4] = [Self::Local, Self::User, Self::Global, Self::Mcp];
+    pub const ALL: [Self; 5] = [Self::BuiltIn, Self::Local, Self::User, Self::Global, Self::Mcp];
 
     /// Every name a scope goes by; the first of a scope is the one we write.
-    pub const NAMES: [(&'static str, Self); 6] = [
+    pub const NAMES: [(&'static str, Self); 7] = [
+        ("built-in", Self::BuiltIn),
         ("local", Self::Local),
         ("user", Self::User),
         ("global", Self::Global),
@@ -30,6 +33,7 @@ impl Scope {
     /// The name we write.
     pub fn name(self) -> &'static str {
         match self {
+            Self::BuiltIn => "built-in",
             Self::Local => "local",
             Self::User => "user",
             Self::Global => "global",

@@ -38,6 +38,8 @@ pub enum Style {
     Mimir,
     /// No directory: what other programs offer.
     Mcp,
+    /// No directory: what this program carries out itself.
+    BuiltIn,
 }
 
 impl Style {
@@ -54,7 +56,7 @@ impl Style {
             Self::Cycod => is("yaml") || is("yml") || is("json") || is("md"),
             Self::Cassidy => is("md"),
             Self::Mimir => is("yml"),
-            Self::Mcp => false,
+            Self::Mcp | Self::BuiltIn => false,
         }
     }
 }
@@ -113,11 +115,9 @@ impl Scopes {
         Self { directories: once_each(directories), workspace, local, user, local_is_user, reserved: BTreeSet::new() }
     }
 
-    /// Takes `names` away from files: they belong to built-in tools.
-    #[must_use]
-    pub fn reserving<'a>(mut self, names: impl IntoIterator<Item = &'a ToolName>) -> Self {
-        self.reserved.extend(names.into_iter().map(ToolName::key));
-        self
+    /// Takes a name away from files: it belongs to a built-in tool.
+    pub fn reserve(&mut self, name: &ToolName) {
+        self.reserved.insert(name.key());
     }
 
     /// The directories, the winning one first, each once.
@@ -150,6 +150,7 @@ impl Scopes {
                 first.map_or_else(|| PathBuf::from("/etc/cycod/tools"), |directory| directory.path.clone())
             }
             Scope::Mcp => PathBuf::from("mcp:"),
+            Scope::BuiltIn => PathBuf::from("builtin:"),
         }
     }
 

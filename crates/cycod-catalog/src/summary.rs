@@ -132,7 +132,7 @@ fn commands(tool: &Tool) -> (Kind, Vec<&Command>) {
         }
         Body::Use(_) => (Kind::Use, Vec::new()),
         Body::Alias { .. } => (Kind::Alias, Vec::new()),
-        Body::Remote(_) => (Kind::Command, Vec::new()),
+        Body::Handler(_) | Body::BuiltIn | Body::Remote(_) => (Kind::Command, Vec::new()),
     };
     commands.extend(tool.resources.cleanup.iter().filter_map(|cleanup| match cleanup {
         Cleanup::Command(command) => Some(command),

@@ -124,7 +124,7 @@ impl<'a> Writer<'a> {
     /// of another format, or one whose own name says something else than the text, becomes `<name>.yaml`.
     pub fn add(&self, scope: Scope, name: &ToolName, text: &str, overwrite: Overwrite) -> Result<Written, WriteError> {
         let directory = self.scopes.written(scope);
-        if scope == Scope::Mcp {
+        if matches!(scope, Scope::Mcp | Scope::BuiltIn) {
             return Err(WriteError::ReadOnly { path: directory });
         }
         let target = directory.join(format!("{name}.yaml"));

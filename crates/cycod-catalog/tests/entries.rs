@@ -180,7 +180,9 @@ fn names_of_built_in_tools_cannot_be_taken() {
     let place = Place::new();
     place.write("home/.cycod/tools/shell.yaml", tool("mine"));
     let reserved = ToolName::new("Shell").expect("a name");
-    let catalog = cycod_catalog::Catalog::open(place.scopes().reserving([&reserved]), &place.host);
+    let mut scopes = place.scopes();
+    scopes.reserve(&reserved);
+    let catalog = cycod_catalog::Catalog::open(scopes, &place.host);
     let entry = catalog.find("shell", ScopeFilter::Any).expect("there is one");
     assert!(matches!(&entry.state, State::Broken { problem } if problem.code == "reserved-name"), "{:?}", entry.state);
     let Err(LoadError::Broken { diagnostics, .. }) = entry.load() else { panic!("it does not load") };

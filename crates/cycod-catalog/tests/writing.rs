@@ -121,7 +121,8 @@ fn a_text_must_be_the_tool_it_is_to_be() {
         add(&place, "build", &named("other"), Overwrite::Replace),
         expect!["the text is to be tool `build` but calls itself `other`"],
     );
-    let scopes = place.scopes().reserving([&name("shell")]);
+    let mut scopes = place.scopes();
+    scopes.reserve(&name("shell"));
     let result = Writer::new(&scopes).add(Scope::User, &name("Shell"), &tool("x"), Overwrite::Replace);
     refused(&place, result, expect!["`Shell` is the name of a built-in tool"]);
 }

@@ -4,7 +4,7 @@ use cycod_syntax::template::{Reference, Template};
 use serde_json::Value as Json;
 
 use crate::{
-    Ask, Change, Cleanup, Command, Deprecation, Environment, FilePaths, FunctionCalling, Hints, Interactive,
+    Ask, Change, Cleanup, Command, Deprecation, Environment, FilePaths, FunctionCalling, Handler, Hints, Interactive,
     JsonSchema, Level, Literal, Metadata, Offer, Parameter, Platform, Produces, Requires, Resources, Secret, Security,
     Step, StepAction, TaskSupport, TestCase, ToolUse,
 };
@@ -147,6 +147,10 @@ pub enum Body {
         /// Defaults that replace the base's.
         defaults: Vec<(String, Literal)>,
     },
+    /// Calls a function in a language.
+    Handler(Handler),
+    /// Is carried out by this program itself, which knows it by its name.
+    BuiltIn,
     /// Is offered by another program over the Model Context Protocol.
     Remote(RemoteTool),
 }
@@ -216,7 +220,7 @@ impl Tool {
         let (own, steps) = match &self.body {
             Body::Command(command) => (Some(command), &[][..]),
             Body::Steps(steps) => (None, steps.as_slice()),
-            Body::Use(_) | Body::Alias { .. } | Body::Remote(_) => (None, &[][..]),
+            Body::Use(_) | Body::Alias { .. } | Body::Handler(_) | Body::BuiltIn | Body::Remote(_) => (None, &[][..]),
         };
         let of_steps = steps.iter().flat_map(|step| {
             let action = match &step.action {
@@ -236,7 +240,7 @@ impl Tool {
     /// The tools this one calls or stands for, by name.
     pub fn uses(&self) -> Vec<&str> {
         match &self.body {
-            Body::Command(_) | Body::Remote(_) => Vec::new(),
+            Body::Command(_) | Body::Handler(_) | Body::BuiltIn | Body::Remote(_) => Vec::new(),
             Body::Use(tool_use) => vec![&tool_use.tool],
             Body::Alias { base, .. } => vec![base],
             Body::Steps(steps) => steps.iter().filter_map(Step::used_tool).collect(),

@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_definition::{Body, Produces, Tool};
 use cycod_diagnostic::{Refusal, closest};
-use cycod_run::{RemoteOutcome, RunReport};
+use cycod_run::{Outcome, RunReport};
 use serde_json::{Map, Value as Json, json};
 
 use crate::refusal_json;
@@ -122,7 +122,7 @@ impl ToolAnswer {
     }
 
     /// The answer of a tool of another program: what we do not know in it is shown as it was written.
-    fn passed_on(outcome: &RemoteOutcome) -> Self {
+    fn passed_on(outcome: &Outcome) -> Self {
         let blocks = match outcome.blocks.as_ref().and_then(Json::as_array) {
             Some(blocks) => {
                 let block = |json: &Json| Reader::FOREIGN.block(json).unwrap_or_else(|_| Block::text(json.to_string()));

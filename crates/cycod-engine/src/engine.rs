@@ -7,7 +7,7 @@ use cycod_diagnostic::Refusal;
 use cycod_plan::{Confinement, Library, NoSecrets, Plan, PlanError, Preview, Request, Secrets};
 use cycod_policy::{Approved, Approver, Surface, Verdict};
 use cycod_process::{Pool, Stop};
-use cycod_run::{Driver, Event, Remotes, RunReport, Sink, run};
+use cycod_run::{BuiltIns, Driver, Event, Remotes, RunReport, Sink, run};
 use cycod_store::{History, RunId};
 
 use crate::{Asker, Control, EngineError, Recording, policy::RulesHere};
@@ -20,6 +20,7 @@ pub struct Engine {
     pub(crate) scripts: JavaScript,
     pub(crate) rules: RulesHere,
     remotes: Option<Arc<dyn Remotes>>,
+    built_ins: Option<Arc<dyn BuiltIns>>,
     absent: Vec<(String, Refusal)>,
     pool: Option<Arc<Pool>>,
     pub(crate) secrets: Arc<dyn Secrets + Send + Sync>,
@@ -49,6 +50,7 @@ impl Engine {
             scripts: JavaScript::default(),
             rules: RulesHere::default(),
             remotes: None,
+            built_ins: None,
             absent: Vec::new(),
             pool: None,
             secrets: Arc::new(NoSecrets),
@@ -60,6 +62,12 @@ impl Engine {
     pub fn adopt(&mut self, remotes: Arc<dyn Remotes>, tools: impl IntoIterator<Item = Adopted>) {
         self.catalog.adopt(tools);
         self.remotes = Some(remotes);
+    }
+
+    /// Adds tools that this program carries out itself. Files cannot take their names.
+    pub fn build_in(&mut self, built_ins: Arc<dyn BuiltIns>, tools: impl IntoIterator<Item = Tool>) {
+        self.catalog.build_in(tools);
+        self.built_ins = Some(built_ins);
     }
 
     /// Says why no tool whose name begins with `prefix` is here; what is said first counts.
@@ -219,6 +227,7 @@ impl Engine {
             stop: &control.stop,
             is_attended: control.is_attended,
             remotes: self.remotes.as_deref(),
+            built_ins: self.built_ins.as_deref(),
             keep: control.keep,
             observer: control.observer.as_ref(),
             pool: self.pool.as_deref(),

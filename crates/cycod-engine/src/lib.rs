@@ -65,4 +65,4 @@ pub use cycod_policy::{
     Standing, Surface, Surfaces, Verdict,
 };
 pub use cycod_process::{Stop, Stream, Urgency};
-pub use cycod_run::{Event, Files, Ignore, RemoteOutcome, RunReport, Sink, Status, StepPath, StepReport};
+pub use cycod_run::{Event, Files, Ignore, Outcome, RunReport, Sink, Status, StepPath, StepReport};

@@ -145,7 +145,7 @@ impl Engine {
         let find = |name: &str| self.tool(name).ok();
         let mut standing = |entry: &Entry| {
             let is_usable = !matches!(entry.state, State::Broken { .. } | State::Duplicate { .. });
-            if !is_usable || entry.scope == Scope::Mcp {
+            if !is_usable || matches!(entry.scope, Scope::Mcp | Scope::BuiltIn) {
                 return Ok(None);
             }
             if entry.scope != Scope::Local && entry.summary.uses.is_empty() {

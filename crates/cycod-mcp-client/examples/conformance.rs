@@ -13,7 +13,7 @@ use cycod_diagnostic::Refusal;
 use cycod_engine::{Engine, catalog::Scope, host};
 use cycod_mcp_client::{Identity, Person, Question, Reply, Servers};
 use cycod_process::Stop;
-use cycod_run::{RemoteCall, RemoteOutcome, Remotes};
+use cycod_run::{Outcome, RemoteCall, Remotes};
 use serde_json::{Map, Value as Json, json};
 
 type Failure = Box<dyn std::error::Error>;
@@ -88,7 +88,7 @@ fn remote(tool: &Tool) -> &str {
     }
 }
 
-fn report(tool: &Tool, outcome: Result<RemoteOutcome, Refusal>) {
+fn report(tool: &Tool, outcome: Result<Outcome, Refusal>) {
     match outcome {
         Ok(outcome) => println!("{}: {}", tool.name, String::from_utf8_lossy(&outcome.output)),
         Err(refusal) => println!("{}: {refusal}", tool.name),
@@ -131,7 +131,7 @@ fn browse(address: &str) -> Option<String> {
     None
 }
 
-fn call(servers: &Servers, tool: &Tool, arguments: &Json) -> Result<RemoteOutcome, Refusal> {
+fn call(servers: &Servers, tool: &Tool, arguments: &Json) -> Result<Outcome, Refusal> {
     let Body::Remote(remote) = &tool.body else { unreachable!("only tools of servers are called") };
     let arguments: Vec<(String, Value)> = arguments
         .as_object()

@@ -10,7 +10,7 @@ use cycod_catalog::Adopted;
 use cycod_definition::Host;
 use cycod_diagnostic::Refusal;
 use cycod_engine::Engine;
-use cycod_run::{RemoteCall, RemoteOutcome, Remotes};
+use cycod_run::{Outcome, RemoteCall, Remotes};
 use cycod_settings::{Server, Transport};
 use rmcp::model::JsonObject;
 
@@ -251,7 +251,7 @@ fn gone() -> Refusal {
 }
 
 impl Remotes for Servers {
-    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<RemoteOutcome, Refusal> {
+    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
         let slot = self.slot(&call.tool.server)?;
         let (sender, lines) = std::sync::mpsc::sync_channel(LINES);
         let spawned = {

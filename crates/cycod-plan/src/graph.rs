@@ -97,6 +97,14 @@ impl Graph {
             Body::Command(command) => (vec![only(command_kind(command))], Vec::new()),
             Body::Use(tool_use) => (vec![only(NodeKind::Tool(tool_use.tool.clone()))], Vec::new()),
             Body::Alias { base, .. } => (vec![only(NodeKind::Tool(base.clone()))], Vec::new()),
+            Body::Handler(handler) => {
+                let kind = NodeKind::Command { interpreter: handler.runtime.to_string(), text: name.clone() };
+                (vec![only(kind)], Vec::new())
+            }
+            Body::BuiltIn => {
+                let kind = NodeKind::Command { interpreter: "built-in".to_owned(), text: name.clone() };
+                (vec![only(kind)], Vec::new())
+            }
             Body::Remote(RemoteTool { server, tool }) => {
                 let kind = NodeKind::Command { interpreter: "mcp".to_owned(), text: format!("{server}/{tool}") };
                 (vec![only(kind)], Vec::new())

@@ -9,6 +9,7 @@
 
 mod confinement;
 mod effective;
+mod function;
 pub mod graph;
 mod mask;
 mod plan;
@@ -18,6 +19,7 @@ mod secrets;
 
 pub use confinement::{Confinement, ContainerNetwork, ContainerPlan, Mount, Reach, Target};
 pub use effective::{Library, effective_level, standing_for};
+pub use function::PreparedCall;
 pub use mask::{Masks, mask, spellings};
 pub use plan::{Plan, PlanError, PlannedAction, PlannedStep, Request};
 pub use prepare::{Argument, Prepared, ScriptFile};

@@ -4,8 +4,8 @@ use cycod_call::{
     ArgumentProblem, Call, Given, NoSteps, ResolveError, RunContext, Scripts, Steps, bind, normalize_path,
 };
 use cycod_definition::{
-    Body, Cleanup, Command, CommandText, Demand, Environment, Host, Isolation, Level, Offered, Output, Platform,
-    Privilege, RemoteTool, Retry, Step, StepAction, Tool, ToolUse,
+    Body, Cleanup, Command, CommandText, Demand, Environment, Handler, Host, Isolation, Level, Offered, Output,
+    Platform, Privilege, RemoteTool, Retry, Step, StepAction, Tool, ToolUse,
 };
 use cycod_diagnostic::Refusal;
 use cycod_syntax::{condition::Expr, template::Template};
@@ -116,6 +116,10 @@ pub enum PlannedAction {
     Command(CommandText),
     /// Calls another tool.
     Tool(ToolUse),
+    /// Calls a function in a language.
+    Handler(Handler),
+    /// Is carried out by this program, which knows it by the tool's name.
+    BuiltIn,
     /// Calls a tool of another program.
     Remote(RemoteTool),
 }
@@ -152,7 +156,8 @@ impl Plan {
             let instead = deprecated.message.as_deref().map(|message| format!(": {message}")).unwrap_or_default();
             warnings.push(format!("`{}` is deprecated{instead}", definition.name));
         }
-        if definition.security.isolation == cycod_definition::Isolation::None {
+        let is_inside = matches!(definition.body, Body::Handler(_) | Body::BuiltIn);
+        if definition.security.isolation == cycod_definition::Isolation::None && !is_inside {
             warnings.push(
                 "`isolation: none` is for handlers inside this program; the command runs in a process of its own"
                     .into(),
@@ -334,6 +339,8 @@ fn planned_steps(tool: &Tool, platform: Platform) -> Result<Vec<PlannedStep>, Re
     match &tool.body {
         Body::Command(command) => Ok(vec![single(PlannedAction::Command(text_for(command, platform, tool)?))]),
         Body::Use(tool_use) => Ok(vec![single(PlannedAction::Tool(tool_use.clone()))]),
+        Body::Handler(handler) => Ok(vec![single(PlannedAction::Handler(handler.clone()))]),
+        Body::BuiltIn => Ok(vec![single(PlannedAction::BuiltIn)]),
         Body::Remote(remote) => Ok(vec![single(PlannedAction::Remote(remote.clone()))]),
         Body::Steps(steps) => {
             steps.iter().enumerate().map(|(index, step)| planned_step(tool, step, index == 0, platform)).collect()

@@ -83,22 +83,24 @@ impl Plan {
         in_command: &dyn Steps,
         steps: &dyn Steps,
     ) -> Result<Prepared, Refusal> {
-        let (environment, mut secrets) = self.environment(step, command, steps)?;
+        let (mut environment, mut secrets) = self.environment(step, steps)?;
+        if matches!(command.interpreter, Interpreter::Program(_)) {
+            environment.extend(self.call.environment().into_iter().map(|(name, value)| (name.into(), value.into())));
+            environment
+                .insert("CYCOD_PARAMS".into(), self.parameters_file(step).unwrap_or_else(|| DESCRIPTOR.into()).into());
+        }
         for template in &step.output.masked_values {
             secrets.extend(self.call.text(template, steps).ok());
         }
         let pieces = self.call.pieces(&command.template, in_command).map_err(|error| self.unresolved(&error))?;
         let program = self.guarded(step, command, &pieces, &Masks::new(&secrets))?;
         let input = step.input.as_ref().map(|input| self.call.text(input, steps)).transpose();
-        let working_directory = match &step.working_directory {
-            Some(template) => resolve_directory(&self.call, Some(template), steps)?,
-            None => self.working_directory.clone(),
-        };
+        let working_directory = self.directory_of(step, steps)?;
         Ok(Prepared {
             arguments: program.arguments,
             script: program.script,
             files: program.files,
-            environment,
+            environment: environment.into_iter().collect(),
             working_directory,
             input: input.map_err(|error| self.unresolved(&error))?,
             shown: program.shown,
@@ -262,10 +264,9 @@ impl Plan {
     }
 
     /// The environment of a step's process, and the values in it that must be masked.
-    fn environment(
+    pub(crate) fn environment(
         &self,
         step: &PlannedStep,
-        command: &CommandText,
         steps: &dyn Steps,
     ) -> Result<(Environment, Vec<String>), Refusal> {
         let tool = self.tool();
@@ -291,12 +292,15 @@ impl Plan {
             }
             variables.insert(name.into(), value.into());
         }
-        if matches!(command.interpreter, Interpreter::Program(_)) {
-            variables.extend(self.call.environment().into_iter().map(|(name, value)| (name.into(), value.into())));
-            variables
-                .insert("CYCOD_PARAMS".into(), self.parameters_file(step).unwrap_or_else(|| DESCRIPTOR.into()).into());
+        Ok((variables, secrets))
+    }
+
+    /// Where a step works.
+    pub(crate) fn directory_of(&self, step: &PlannedStep, steps: &dyn Steps) -> Result<PathBuf, Refusal> {
+        match &step.working_directory {
+            Some(template) => resolve_directory(&self.call, Some(template), steps),
+            None => Ok(self.working_directory.clone()),
         }
-        Ok((variables.into_iter().collect(), secrets))
     }
 
     /// Whether a confined program does not get a variable of the caller: one that opens what it was not given, and that the
@@ -359,7 +363,8 @@ fn masked(pieces: &[OwnedPiece], masks: &Masks) -> Option<Vec<OwnedPiece>> {
     Some(pieces)
 }
 
-type Environment = Vec<(OsString, OsString)>;
+/// Variables, by name.
+pub(crate) type Environment = BTreeMap<OsString, OsString>;
 
 /// A command line in the making.
 struct Program {

@@ -67,6 +67,8 @@ impl Plan {
     fn preview_step(&self, step: &PlannedStep, scripts: &dyn Scripts) -> StepPreview {
         let (command, nested) = match &step.action {
             PlannedAction::Command(command) => (self.shown(step, command), None),
+            PlannedAction::Handler(handler) => (Ok(self.shown_call(&handler.runtime.to_string())), None),
+            PlannedAction::BuiltIn => (Ok(self.shown_call("built in")), None),
             PlannedAction::Remote(remote) => (Ok(format!("mcp: {}/{}", remote.server, remote.tool)), None),
             PlannedAction::Tool(tool_use) => match self.nested(step, tool_use, &AsWritten, scripts) {
                 Ok(plan) => (Ok(format!("use-tool: {}", tool_use.tool)), Some(Box::new(plan.preview(scripts)))),
@@ -88,6 +90,11 @@ impl Plan {
     fn shown(&self, step: &PlannedStep, command: &CommandText) -> Result<String, Refusal> {
         let prepared = self.prepare_with(step, command, &NotYet, &AsWritten)?;
         Ok(mask(&prepared.shown, &prepared.secrets))
+    }
+
+    /// A call of a function with its arguments, secrets masked.
+    pub fn shown_call(&self, by: &str) -> String {
+        mask(&format!("{by}: {}({})", self.tool().name, self.call.arguments_json()), &self.call.secrets())
     }
 
     fn cleanup_text(&self, action: &Cleanup) -> Option<String> {

@@ -165,6 +165,15 @@ impl Held {
         Err(self.refusal(&lack))
     }
 
+    /// The refusal of a path that we were to read or write in its place.
+    pub(crate) fn out_of_reach(&self, path: &Path, what: &str) -> Refusal {
+        let lack = Lack {
+            permission: format!("filesystem:{what}:{}", path.display()),
+            why: format!("it was to {what} `{}`, which it may not", path.display()),
+        };
+        self.refusal(&lack)
+    }
+
     /// Which permission a program that failed lacked, as far as can be told from what it said.
     pub(crate) fn denial(&self, said: &[u8], directory: &Path) -> Option<Refusal> {
         let said = String::from_utf8_lossy(said);

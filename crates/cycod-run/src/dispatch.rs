@@ -15,7 +15,7 @@ use cycod_policy::Approved;
 use cycod_process::{Observer, Pool, Session, Stop};
 
 use crate::{
-    Event, Files, Remotes, RunReport, Sink, Status, StepPath, StepReport,
+    BuiltIns, Event, Files, Remotes, RunReport, Sink, Status, StepPath, StepReport,
     files::named_in,
     mask::Secrets as Masker,
     results::Results,
@@ -41,6 +41,8 @@ pub struct Driver<'a> {
     pub is_attended: bool,
     /// The way to tools of other programs; without one, calling them is refused.
     pub remotes: Option<&'a dyn Remotes>,
+    /// What carries out built-in tools; without it, calling them is refused.
+    pub built_ins: Option<&'a dyn BuiltIns>,
     /// The most bytes of each stream of a step to keep, below its own `buffer-limit`: for callers that take the bytes
     /// from the events. Steps that feed others keep what those need.
     pub keep: Option<u64>,

@@ -14,6 +14,7 @@
 //!
 //! Invariant: this crate prints nothing, prompts nobody and decides no permission.
 
+mod builtin;
 mod confine;
 mod container;
 mod denied;
@@ -21,10 +22,12 @@ mod dispatch;
 mod event;
 mod files;
 mod gate;
+mod handler;
 mod keep;
 mod launch;
 mod mask;
 mod plain;
+mod platform;
 mod reach;
 mod remote;
 mod report;
@@ -33,10 +36,12 @@ mod results;
 mod time;
 mod worker;
 
+pub use builtin::{BuiltInCall, BuiltIns};
 pub use container::container_engine;
 pub use dispatch::{Driver, run};
 pub use event::{Event, Ignore, Sink, StepPath};
 pub use files::Files;
 pub use launch::elevator;
-pub use remote::{RemoteCall, RemoteOutcome, Remotes};
+pub use platform::{Execute, Executed, Platform};
+pub use remote::{Outcome, RemoteCall, Remotes};
 pub use report::{RunReport, Status, StepReport};

@@ -13,7 +13,7 @@ pub trait Remotes: fmt::Debug + Send + Sync {
     /// # Errors
     /// A refusal when there is no result: the server does not start, does not answer or breaks the protocol, or the tool
     /// is blocked because its definition changed. A tool that says itself that it failed is not an error.
-    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<RemoteOutcome, Refusal>;
+    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal>;
 }
 
 /// One call of a tool of another program.
@@ -31,7 +31,7 @@ pub struct RemoteCall<'a> {
 
 /// What a tool of another program answered.
 #[derive(Clone, Debug, Default)]
-pub struct RemoteOutcome {
+pub struct Outcome {
     /// Its text, for people, models and later steps.
     pub output: Vec<u8>,
     /// Its content blocks as they were on the wire, for hosts that can show more than text.

@@ -2,7 +2,7 @@ use std::time::{Duration, SystemTime};
 
 use cycod_diagnostic::Refusal;
 
-use crate::{Files, RemoteOutcome};
+use crate::{Files, Outcome};
 
 /// How a run ended, for every surface.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct RunReport {
     /// The standard error of the last step that ran.
     pub error: Vec<u8>,
     /// The answer of a tool of another program, with more than its text.
-    pub answer: Option<Box<RemoteOutcome>>,
+    pub answer: Option<Box<Outcome>>,
     /// The files that the output's content blocks name, for a tool that `produces` such.
     pub files: Files,
     /// Everything that was said, headed per step for a workflow.
@@ -69,7 +69,7 @@ pub struct StepReport {
     /// Present when it was not a plain exit.
     pub refusal: Option<Refusal>,
     /// The answer of a tool of another program, with more than its text.
-    pub answer: Option<Box<RemoteOutcome>>,
+    pub answer: Option<Box<Outcome>>,
     /// The steps of the tool it called.
     pub steps: Vec<StepReport>,
     /// What it wrote, byte for byte, for the steps that use it.

@@ -16,7 +16,7 @@ use cycod_process::{Ended, Ending, Input, Limits, ProgramNotFound, Session, Star
 use cycod_syntax::template::{Reference, StepAttribute};
 
 use crate::{
-    Driver, Event, RemoteCall, Status, StepPath, StepReport,
+    BuiltInCall, Driver, Event, Outcome, Platform, RemoteCall, Status, StepPath, StepReport,
     confine::{Held, unconfinable},
     container,
     dispatch::drive,
@@ -42,7 +42,7 @@ pub(crate) struct Worker<'a> {
 }
 
 /// How one attempt went.
-struct Attempt {
+pub(crate) struct Attempt {
     exit_code: i32,
     status: Status,
     refusal: Option<Refusal>,
@@ -51,7 +51,7 @@ struct Attempt {
 }
 
 impl Attempt {
-    fn refused(refusal: Refusal) -> Self {
+    pub(crate) fn refused(refusal: Refusal) -> Self {
         Self { exit_code: 1, status: Status::Failed, refusal: Some(refusal), is_final: true }
     }
 }
@@ -78,6 +78,8 @@ impl Worker<'_> {
             let attempt = match &self.step.action {
                 PlannedAction::Command(command) => self.attempt(command, &mut report, emit),
                 PlannedAction::Tool(tool_use) => self.call_tool(tool_use, &mut report, emit),
+                PlannedAction::Handler(handler) => self.call_handler(handler, &mut report, emit),
+                PlannedAction::BuiltIn => self.call_built_in(&mut report, emit),
                 PlannedAction::Remote(remote) => self.call_remote(remote, &mut report, emit),
             };
             let is_final = attempt.is_final;
@@ -245,7 +247,7 @@ impl Worker<'_> {
         Ok(ended)
     }
 
-    fn attempt_deadline(&self) -> Instant {
+    pub(crate) fn attempt_deadline(&self) -> Instant {
         self.attempt_limit().map_or(self.deadline, |limit| self.deadline.min(Instant::now() + limit))
     }
 
@@ -348,13 +350,43 @@ impl Worker<'_> {
                 format!("`{}` belongs to the server `{}`, and nothing here can reach servers", tool.tool, tool.server);
             return Attempt::refused(Refusal::new("remote-unreachable", why).place(self.path.as_str()));
         };
-        let given = self.plan.call.values.iter().filter_map(|bound| Some((bound.name.clone(), bound.value.clone()?)));
-        let arguments: Vec<_> = given.collect();
+        let arguments = self.plan.arguments();
         let call =
             RemoteCall { tool, arguments: &arguments, stop: self.driver.stop, deadline: self.attempt_deadline() };
         let secrets = Secrets::of(self.plan);
+        let answer = |follow: &mut dyn FnMut(&str)| remotes.call(&call, follow);
+        self.answered(&secrets, answer, report, emit)
+    }
+
+    /// Carries out a tool of our own.
+    fn call_built_in(&self, report: &mut StepReport, emit: &dyn Fn(Event<'_>)) -> Attempt {
+        let shown = self.plan.shown_call("built in");
+        report.commands.push(shown.clone());
+        emit(Event::StepStarted { step: self.path.clone(), attempt: report.attempts, command: shown });
+        let Some(built_ins) = self.driver.built_ins else {
+            let why = format!("nothing here carries out the built-in tool `{}`", self.plan.tool().name);
+            return Attempt::refused(Refusal::new("not-started", why).place(self.path.as_str()));
+        };
+        let prepared = match self.plan.prepare_call(self.step, &self.results) {
+            Ok(prepared) => prepared,
+            Err(refusal) => return Attempt::refused(refusal),
+        };
+        let platform = Platform::new(self, &prepared, None);
+        let call = BuiltInCall { tool: self.plan.tool(), arguments: &prepared.arguments, platform: &platform };
+        let secrets = Secrets::new(prepared.secrets.iter().map(String::as_str));
+        self.answered(&secrets, |follow| built_ins.call(&call, follow), report, emit)
+    }
+
+    /// Waits for what is no process, and takes its answer as if it were one.
+    pub(crate) fn answered(
+        &self,
+        secrets: &Secrets,
+        call: impl FnOnce(&mut dyn FnMut(&str)) -> Result<Outcome, Refusal>,
+        report: &mut StepReport,
+        emit: &dyn Fn(Event<'_>),
+    ) -> Attempt {
         let started = Instant::now();
-        let answer = remotes.call(&call, &mut |line| {
+        let answer = call(&mut |line| {
             emit(Event::Log { step: self.path.clone(), level: "info".to_owned(), message: secrets.mask_text(line) });
         });
         report.duration = started.elapsed();
@@ -604,7 +636,7 @@ pub(crate) fn not_found(error: &ProgramNotFound) -> Failure {
     Failure { refusal: Box::new(refusal), exit_code }
 }
 
-fn not_started(error: &StartError) -> Failure {
+pub(crate) fn not_started(error: &StartError) -> Failure {
     if let Some(refusal) = unconfinable(error) {
         return refusal.into();
     }

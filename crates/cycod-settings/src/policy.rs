@@ -190,7 +190,7 @@ impl RuleFile {
     /// Reads the text of a file, all of whose rules count.
     pub fn of(scope: Scope, path: PathBuf, source: SourceFile) -> Self {
         let layer = match scope {
-            Scope::Local | Scope::Mcp => Layer::Local,
+            Scope::Local | Scope::Mcp | Scope::BuiltIn => Layer::Local,
             Scope::User => Layer::User,
             Scope::Global => Layer::Global,
         };

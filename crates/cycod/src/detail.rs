@@ -138,6 +138,15 @@ impl<'a> Detail<'a> {
                 page.section("ALIAS");
                 page.code(2, &format!("base-tool: {base}{}", arguments(defaults)));
             }
+            Body::Handler(handler) => {
+                page.section("HANDLER");
+                page.paragraph(2, &format!("a function in {}", handler.runtime));
+                page.code(2, handler.code.trim_end());
+            }
+            Body::BuiltIn => {
+                page.section("HANDLER");
+                page.paragraph(2, "built in");
+            }
             Body::Remote(remote) => {
                 page.section("SERVER");
                 page.code(2, &format!("mcp: {}/{}", remote.server, remote.tool));

@@ -129,6 +129,8 @@ pub(crate) fn entry(context: &Context, name: &str, filter: ScopeFilter) -> Resul
 /// Refuses a tool that is in no file, for commands about its file.
 pub(crate) fn in_a_file(entry: Entry) -> Result<Entry, CommandError> {
     match entry.scope {
+        Scope::BuiltIn => Err(CommandError::failure(format!("tool `{}` is built in, and in no file", entry.name))
+            .hint(format!("show it: cycod tool get {}", entry.name))),
         Scope::Mcp => {
             Err(CommandError::failure(format!("tool `{}` is an MCP server's, and in no file here", entry.name))
                 .hint(format!("show it: cycod tool get {}", entry.name))

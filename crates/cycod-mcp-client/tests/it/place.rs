@@ -9,7 +9,7 @@ use cycod_diagnostic::Refusal;
 use cycod_engine::{Engine, host};
 use cycod_mcp_client::{NoPerson, Person, Servers};
 use cycod_process::Stop;
-use cycod_run::{RemoteCall, RemoteOutcome, Remotes};
+use cycod_run::{Outcome, RemoteCall, Remotes};
 use serde_json::{Value as Json, json};
 
 /// A user with servers of their own, and nothing else.
@@ -77,7 +77,7 @@ pub(crate) fn entry(words: &[&str]) -> Json {
 }
 
 /// Calls a tool of the server `test`.
-pub(crate) fn call(servers: &Servers, tool: &str) -> Result<RemoteOutcome, Refusal> {
+pub(crate) fn call(servers: &Servers, tool: &str) -> Result<Outcome, Refusal> {
     call_within(servers, "test", tool, Duration::from_secs(20), &Stop::new().unwrap())
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn call_within(
     tool: &str,
     time: Duration,
     stop: &Stop,
-) -> Result<RemoteOutcome, Refusal> {
+) -> Result<Outcome, Refusal> {
     let tool = RemoteTool { server: server.to_owned(), tool: tool.to_owned() };
     let arguments = match tool.tool.as_str() {
         "hello" | "hallo" => vec![("name".to_owned(), Value::Text("Ada".to_owned()))],
@@ -98,6 +98,6 @@ pub(crate) fn call_within(
 }
 
 /// What a call said.
-pub(crate) fn text(outcome: &RemoteOutcome) -> String {
+pub(crate) fn text(outcome: &Outcome) -> String {
     String::from_utf8(outcome.output.clone()).expect("text is UTF-8")
 }

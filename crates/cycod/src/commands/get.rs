@@ -80,7 +80,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         printer.line(&format!("{definition:#}"));
     } else {
         // What is in no file has no text of its own.
-        let text = match document_json(source).filter(|_| entry.scope == Scope::Mcp) {
+        let text = match document_json(source).filter(|_| matches!(entry.scope, Scope::Mcp | Scope::BuiltIn)) {
             Some(definition) => yaml_text(&definition),
             None => source.text.to_string(),
         };

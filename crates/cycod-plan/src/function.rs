@@ -1,0 +1,63 @@
+use std::{ffi::OsString, path::PathBuf};
+
+use cycod_call::Steps;
+use cycod_definition::Value;
+use cycod_diagnostic::Refusal;
+
+use crate::{Plan, PlannedStep, Swap};
+
+/// The parameter that a function is given its directory by, unless the caller names another.
+const DIRECTORY: &str = "working_dir";
+
+/// The default that tools write for it in R; it is text, and means the same.
+const R_DIRECTORY: &str = "getwd()";
+
+/// What a function is given that carries out a step: its arguments are data and stand in no command.
+#[derive(Clone, Debug)]
+pub struct PreparedCall {
+    /// The arguments by name; absent ones are left out.
+    pub arguments: Vec<(String, Value)>,
+    /// The whole environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Where it works.
+    pub working_directory: PathBuf,
+    /// Values to mask wherever it is shown or heard.
+    pub secrets: Vec<String>,
+    /// What must be put into the place of placeholders on the way out.
+    pub swaps: Vec<Swap>,
+}
+
+impl Plan {
+    /// Prepares the call of the function that carries out `step`.
+    ///
+    /// # Errors
+    /// A refusal when something around it cannot be resolved.
+    pub fn prepare_call(&self, step: &PlannedStep, steps: &dyn Steps) -> Result<PreparedCall, Refusal> {
+        let (environment, mut secrets) = self.environment(step, steps)?;
+        secrets.extend(step.output.masked_values.iter().filter_map(|template| self.call.text(template, steps).ok()));
+        let working_directory = self.directory_of(step, steps)?;
+        let mut arguments = self.arguments();
+        let is_unsaid = |value: &Value| *value == Value::Text(R_DIRECTORY.to_owned());
+        if self.tool().parameter(DIRECTORY).is_some() {
+            let directory = Value::Text(working_directory.to_string_lossy().into_owned());
+            match arguments.iter_mut().find(|(name, _)| name == DIRECTORY) {
+                Some((_, value)) if is_unsaid(value) => *value = directory,
+                Some(_) => {}
+                None => arguments.push((DIRECTORY.to_owned(), directory)),
+            }
+        }
+        Ok(PreparedCall {
+            arguments,
+            environment: environment.into_iter().collect(),
+            working_directory,
+            secrets,
+            swaps: self.swaps(),
+        })
+    }
+
+    /// The arguments as they were bound; absent ones are left out.
+    pub fn arguments(&self) -> Vec<(String, Value)> {
+        let given = self.call.values.iter().filter_map(|bound| Some((bound.name.clone(), bound.value.clone()?)));
+        given.collect()
+    }
+}

@@ -1,0 +1,36 @@
+use std::fmt;
+
+use cycod_definition::{Tool, Value};
+use cycod_diagnostic::Refusal;
+
+use crate::{Outcome, Platform};
+
+/// The tools that this program carries out itself.
+pub trait BuiltIns: fmt::Debug + Send + Sync {
+    /// Carries out a tool, until it is done or [`Platform::is_over`].
+    ///
+    /// What is worth knowing while it works goes to `follow`, a line at a time.
+    ///
+    /// # Errors
+    /// A refusal when it cannot be done as asked: something is out of reach, or missing. A tool that did its work and has bad
+    /// news to tell is not refused: its outcome is an error.
+    fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal>;
+}
+
+/// One call of a built-in tool.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltInCall<'a> {
+    /// Which tool.
+    pub tool: &'a Tool,
+    /// Its arguments, as they were bound; absent ones are left out.
+    pub arguments: &'a [(String, Value)],
+    /// What it may reach.
+    pub platform: &'a Platform<'a>,
+}
+
+impl<'a> BuiltInCall<'a> {
+    /// The argument called `name`.
+    pub fn argument(&self, name: &str) -> Option<&'a Value> {
+        self.arguments.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+}

@@ -1,0 +1,309 @@
+//! What tools reach through us that are no programs: files and programs, as far as their plan allows.
+
+use std::{
+    cell::OnceCell,
+    fmt,
+    fs::File,
+    io,
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use cycod_definition::CommandPattern;
+use cycod_diagnostic::Refusal;
+use cycod_plan::{Argument, Prepared, PreparedCall};
+use cycod_process::{Ending, Input, Stop, Stream};
+
+use crate::{
+    confine::{Around, Held},
+    keep::Keep,
+    plain,
+    reach::Rights,
+    worker::Worker,
+};
+
+/// The machine as one call of a tool may use it.
+///
+/// A tool that declares permissions is held to them, and to those of the tools that use it; any other stays in the workspace,
+/// in the directory where it works and in the run's temporary directory. Links are followed before it is decided, and files are
+/// opened without following any, so that nothing can be put in their place in between.
+pub struct Platform<'a> {
+    worker: &'a Worker<'a>,
+    call: &'a PreparedCall,
+    allowlist: Option<&'a [CommandPattern]>,
+    held: OnceCell<Option<Held>>,
+}
+
+/// A program to start, with its arguments: no shell looks at them.
+#[derive(Clone, Debug, Default)]
+pub struct Execute {
+    /// Its name or path.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Where it works; the tool's directory where nothing is said.
+    pub directory: Option<PathBuf>,
+    /// Variables beside those of the tool.
+    pub environment: Vec<(String, String)>,
+    /// What it reads; nothing when absent.
+    pub input: Option<Vec<u8>>,
+    /// Its own limit, beside the call's.
+    pub timeout: Option<Duration>,
+    /// The most bytes of each stream to keep; [`Execute::KEEP`] where nothing is said.
+    pub keep: Option<u64>,
+}
+
+impl Execute {
+    /// How many bytes of each stream are kept when nothing else is said.
+    pub const KEEP: u64 = 10 << 20;
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Executed {
+    /// Its exit code: 128 and the signal's number when one ended it, -1 when its time was over.
+    pub exit_code: i32,
+    /// What it wrote to its standard output.
+    pub stdout: Vec<u8>,
+    /// What it wrote to its standard error.
+    pub stderr: Vec<u8>,
+    /// Whether its time was over.
+    pub timed_out: bool,
+    /// Whether more came than is kept.
+    pub truncated: bool,
+}
+
+impl fmt::Debug for Platform<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Platform").field("directory", &self.directory()).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Platform<'a> {
+    pub(crate) fn new(worker: &'a Worker<'a>, call: &'a PreparedCall, allowlist: Option<&'a [CommandPattern]>) -> Self {
+        Self { worker, call, allowlist, held: OnceCell::new() }
+    }
+
+    /// Where the tool works.
+    pub fn directory(&self) -> &Path {
+        &self.call.working_directory
+    }
+
+    /// The directory that the tool's project has for itself.
+    pub fn workspace(&self) -> &Path {
+        &self.worker.plan.host().workspace
+    }
+
+    /// The name of the tool.
+    pub fn tool(&self) -> &str {
+        self.worker.plan.tool().name.as_str()
+    }
+
+    /// What ends the call from outside.
+    pub fn stop(&self) -> &Stop {
+        self.worker.driver.stop
+    }
+
+    /// When the call must have ended.
+    pub fn deadline(&self) -> Instant {
+        self.worker.attempt_deadline()
+    }
+
+    /// Whether nobody waits for the call any more.
+    pub fn is_over(&self) -> bool {
+        self.stop().is_raised() || Instant::now() >= self.deadline()
+    }
+
+    /// Returns where `path` leads, when it may be read; a relative one begins where the tool works, `~/` at home.
+    ///
+    /// What is not there is allowed like what is: opening it tells.
+    ///
+    /// # Errors
+    /// A refusal when it is out of reach.
+    pub fn may_read(&self, path: &Path) -> Result<PathBuf, Refusal> {
+        self.may(path, "read", |_| true)
+    }
+
+    /// Returns where `path` leads, when it may be written, made or removed.
+    ///
+    /// # Errors
+    /// A refusal when it is out of reach.
+    pub fn may_write(&self, path: &Path) -> Result<PathBuf, Refusal> {
+        self.may(path, "write", |rights| rights.write)
+    }
+
+    /// As [`may_write`](Self::may_write) for the name itself: a link at the end is not followed.
+    ///
+    /// # Errors
+    /// A refusal when it is out of reach.
+    pub fn may_replace(&self, path: &Path) -> Result<PathBuf, Refusal> {
+        let whole = self.absolute(path);
+        let (Some(parent), Some(name)) = (whole.parent(), whole.file_name()) else { return self.may_write(path) };
+        Ok(self.may_write(parent)?.join(name))
+    }
+
+    /// Opens a file for reading that [`may_read`](Self::may_read) returned.
+    ///
+    /// # Errors
+    /// As the system says; also when a link was put into its path meanwhile.
+    pub fn open(&self, path: &Path) -> io::Result<File> {
+        plain::open(path)
+    }
+
+    fn may(&self, path: &Path, what: &str, is_enough: impl Fn(Rights) -> bool) -> Result<PathBuf, Refusal> {
+        let real = real(&self.absolute(path)).map_err(|error| {
+            Refusal::new("permission-target", format!("`{}` cannot be looked up: {error}", path.display()))
+                .place(path.display().to_string())
+        })?;
+        match self.held()? {
+            Some(held) if held.rights(&real).is_some_and(is_enough) => Ok(real),
+            Some(held) => Err(held.out_of_reach(&real, what)),
+            None if self.roots().any(|root| real.starts_with(root)) => Ok(real),
+            None => Err(self.outside(&real, what)),
+        }
+    }
+
+    fn held(&self) -> Result<Option<&Held>, Refusal> {
+        if let Some(held) = self.held.get() {
+            return Ok(held.as_ref());
+        }
+        let temp = &self.worker.plan.temp_directory;
+        let temp = temp.is_dir().then_some(temp.as_path());
+        let held = Held::to(self.worker.plan, &Around { directory: self.directory(), temp, swaps: &[] })?;
+        Ok(self.held.get_or_init(|| held).as_ref())
+    }
+
+    /// Where a tool stays that declares nothing.
+    fn roots(&self) -> impl Iterator<Item = PathBuf> {
+        let host = self.worker.plan.host();
+        let roots = [&host.workspace, &host.working_directory, &self.worker.plan.temp_directory];
+        roots.into_iter().filter_map(|root| root.canonicalize().ok())
+    }
+
+    fn outside(&self, path: &Path, what: &str) -> Refusal {
+        let tool = self.tool();
+        let path = path.display();
+        Refusal::new("outside-workspace", format!("`{tool}` was to {what} `{path}`, which is not in the workspace"))
+            .rule(format!("a tool that declares no permissions stays in `{}`", self.workspace().display()))
+            .place(path.to_string())
+            .attempt(format!(
+                "make a tool with `use-tool: {tool}` and `required-permissions: [\"filesystem:{what}:{path}\"]`"
+            ))
+    }
+
+    fn absolute(&self, path: &Path) -> PathBuf {
+        match path.strip_prefix("~") {
+            Ok(below_home) => self.worker.plan.host().home.join(below_home),
+            Err(_) => self.directory().join(path),
+        }
+    }
+
+    /// Starts a program and waits for its end. What it says goes to `follow` as it comes, secrets and all.
+    ///
+    /// # Errors
+    /// A refusal when it may not be started, or cannot be.
+    pub fn execute(&self, execute: &Execute, follow: &mut dyn FnMut(Stream, &[u8])) -> Result<Executed, Refusal> {
+        let mut shown = vec![execute.program.as_str()];
+        shown.extend(execute.arguments.iter().map(String::as_str));
+        let shown = shown.join(" ");
+        if let Some(list) = self.allowlist
+            && !list.iter().any(|pattern| pattern.matches(&execute.program, &execute.arguments))
+        {
+            let allowed: Vec<String> = list.iter().map(|pattern| format!("`{pattern}`")).collect();
+            let allowed = if allowed.is_empty() { "nothing".to_owned() } else { allowed.join(", ") };
+            return Err(Refusal::new("not-on-allowlist", format!("`{}` may not start `{shown}`", self.tool()))
+                .rule(format!("its `allowlist` has {allowed}"))
+                .attempt("add the command to `permissions.allowlist` of the tool"));
+        }
+        let directory = match &execute.directory {
+            Some(directory) => self.may_read(directory)?,
+            None => self.directory().to_owned(),
+        };
+        let mut environment = self.call.environment.clone();
+        for (name, value) in &execute.environment {
+            environment.retain(|(known, _)| known != name.as_str());
+            environment.push((name.into(), value.into()));
+        }
+        let words = std::iter::once(&execute.program).chain(&execute.arguments);
+        let prepared = Prepared {
+            arguments: words.map(|word| Argument::Text(word.into())).collect(),
+            script: None,
+            files: Vec::new(),
+            environment,
+            working_directory: directory,
+            input: None,
+            shown,
+            secrets: self.call.secrets.clone(),
+            swaps: self.call.swaps.clone(),
+        };
+        let mut launch = self.worker.launch(&prepared, &[]).map_err(|failure| *failure.refusal)?;
+        launch.spec.input = match &execute.input {
+            Some(bytes) => Input::Bytes(Arc::from(bytes.as_slice())),
+            None => Input::Closed,
+        };
+        let own = execute.timeout.map(|limit| Instant::now() + limit);
+        launch.spec.deadline = Some(own.into_iter().fold(self.deadline(), Instant::min));
+        let mut kept =
+            [Keep::new(execute.keep.unwrap_or(Execute::KEEP)), Keep::new(execute.keep.unwrap_or(Execute::KEEP))];
+        let ended =
+            self.worker.session.run_with(self.worker.driver.pool, &launch.spec, self.stop(), &mut |stream, bytes| {
+                kept[stream as usize].push(bytes);
+                follow(stream, bytes);
+            });
+        if !matches!(&ended, Ok(ended) if matches!(ended.ending, Ending::Exited(_))) {
+            launch.clear(self.worker.session);
+        }
+        let ended = ended.map_err(|error| *crate::worker::not_started(&error).refusal)?;
+        let truncated = kept.iter().any(Keep::is_cut);
+        let [stdout, stderr] = kept.map(Keep::into_bytes);
+        let exit_code = match ended.ending {
+            Ending::Exited(code) => code,
+            Ending::Signaled(signal) => 128 + signal,
+            Ending::TimedOut { .. } => -1,
+            Ending::Stopped { killed } => {
+                if killed {
+                    137
+                } else {
+                    143
+                }
+            }
+            Ending::MemoryExceeded => 137,
+        };
+        if exit_code != 0
+            && let Some(refusal) =
+                launch.held.as_ref().and_then(|held| held.denial(&stderr, &prepared.working_directory))
+        {
+            return Err(refusal);
+        }
+        Ok(Executed {
+            exit_code,
+            stdout,
+            stderr,
+            timed_out: matches!(ended.ending, Ending::TimedOut { .. }),
+            truncated,
+        })
+    }
+}
+
+/// The path with links followed as far as it exists; what does not exist may hold no `..`.
+fn real(path: &Path) -> io::Result<PathBuf> {
+    let mut missing = Vec::new();
+    let mut existing = path;
+    loop {
+        match existing.canonicalize() {
+            Ok(real) => return Ok(missing.iter().rev().fold(real, |real, name| real.join(name))),
+            // A link that leads nowhere is no place that can be told.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && existing.symlink_metadata().is_err() => {
+                let mut above = existing.components();
+                match above.next_back() {
+                    Some(Component::Normal(name)) => missing.push(name),
+                    Some(Component::CurDir) => {}
+                    _ => return Err(error),
+                }
+                existing = above.as_path();
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
