@@ -8,7 +8,10 @@
 //!
 //! [`protocol`] is what a program says to the worker process in which the code of a tool runs, and what that answers.
 
+mod compile;
 mod engine;
 pub mod protocol;
+mod source;
 
 pub use engine::{Engine, Limits, ScriptError};
+pub use source::{Exports, LONGEST_CODE, ScriptDiagnostic, check};
