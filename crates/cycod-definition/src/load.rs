@@ -3,7 +3,7 @@ use std::sync::Arc;
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
 use cycod_syntax::yaml;
 
-use crate::{FileFormat, Tool, ToolName, exact_json, lower};
+use crate::{FileFormat, Tool, ToolName, exact_json, lower, lower::Whose};
 
 /// What a file says, with everything that is wrong with it.
 #[derive(Clone, Debug)]
@@ -21,6 +21,17 @@ pub struct Loaded {
 /// `stem` is the file's name without its ending: the tool's name when the file gives none. All problems are
 /// reported in one go. No other file is looked at, so names of other tools are taken on trust.
 pub fn load(source: &SourceFile, stem: Option<&str>) -> Loaded {
+    load_as(source, stem, Whose::Authors)
+}
+
+/// Reads the definition of a tool that this program carries out itself: like any other, but it does not say what it executes.
+///
+/// For our own texts alone. What a user wrote is read by [`load`].
+pub fn load_built_in(source: &SourceFile) -> Loaded {
+    load_as(source, None, Whose::Ours)
+}
+
+fn load_as(source: &SourceFile, stem: Option<&str>, whose: Whose) -> Loaded {
     let format = FileFormat::of(&source.text);
     if format != FileFormat::Cycod {
         let diagnostic = Diagnostic::error(
@@ -35,7 +46,7 @@ pub fn load(source: &SourceFile, stem: Option<&str>) -> Loaded {
     let Some(root) = root else {
         return Loaded { tool: None, name: stem.and_then(ToolName::new), diagnostics };
     };
-    let mut loaded = lower::lower(source, &root, stem, diagnostics);
+    let mut loaded = lower::lower(source, &root, stem, whose, diagnostics);
     if let Some(tool) = &mut loaded.tool {
         tool.origin.document = Arc::new(exact_json(&root));
     }

@@ -34,7 +34,13 @@ pub(crate) use view::{Text, View};
 use crate::{Loaded, Parameter, table::TOOL};
 
 /// Lowers a document; `found` is what reading it as YAML reported.
-pub(crate) fn lower(source: &SourceFile, root: &Node, stem: Option<&str>, found: Vec<Diagnostic>) -> Loaded {
+pub(crate) fn lower(
+    source: &SourceFile,
+    root: &Node,
+    stem: Option<&str>,
+    origin: Whose,
+    found: Vec<Diagnostic>,
+) -> Loaded {
     let sink = Sink::new(source);
     sink.extend(found);
     let entries = match &root.kind {
@@ -54,6 +60,7 @@ pub(crate) fn lower(source: &SourceFile, root: &Node, stem: Option<&str>, found:
         sink,
         names: Names::default(),
         alias: false,
+        built_in: origin == Whose::Ours,
         flow: false,
         used: RefCell::default(),
         uses_temp: Cell::new(false),
@@ -66,6 +73,15 @@ pub(crate) fn lower(source: &SourceFile, root: &Node, stem: Option<&str>, found:
     Loaded { tool: tool.filter(|_| !broken), name, diagnostics }
 }
 
+/// Who wrote a definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// Anyone: it says what it executes.
+    Authors,
+    /// This program, which carries the tool out itself.
+    Ours,
+}
+
 /// The most parameters, steps or tests a tool may have. Some checks look at pairs of them.
 const MOST: usize = 1000;
 
@@ -76,6 +92,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) names: Names,
     /// Whether the tool is an alias, whose base's parameters are not known here.
     pub(crate) alias: bool,
+    /// Whether the tool is carried out by this program, so that it executes nothing.
+    pub(crate) built_in: bool,
     /// Whether the whole file is in braces, as JSON is.
     pub(crate) flow: bool,
     /// The parameters that something refers to.

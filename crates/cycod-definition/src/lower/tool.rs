@@ -52,7 +52,11 @@ impl Lowering<'_> {
             );
         }
         let defaults = Defaults { shell: view.text("shell"), options: view.strings("shell-options") };
-        let body = if alias { self.alias(view, top) } else { self.body(view, &defaults, top) };
+        let body = match self.built_in {
+            true => Some(Body::BuiltIn),
+            false if alias => self.alias(view, top),
+            false => self.body(view, &defaults, top),
+        };
         if let Some(Body::Command(command)) = &body {
             self.check_platforms(view, command);
         }
