@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 21] = [
+const ARROWS: [(&str, &[&str]); 22] = [
     ("cycod-diagnostic", &[]),
     ("cycod-syntax", &["cycod-diagnostic"]),
     ("cycod-shell", &[]),
@@ -42,6 +42,7 @@ const ARROWS: [(&str, &[&str]); 21] = [
             "cycod-proxy",
         ],
     ),
+    ("cycod-builtin", &["cycod-diagnostic", "cycod-definition", "cycod-process", "cycod-run"]),
     (
         "cycod-engine",
         &[

@@ -42,6 +42,7 @@ pub use dispatch::{Driver, run};
 pub use event::{Event, Ignore, Sink, StepPath};
 pub use files::Files;
 pub use launch::elevator;
+pub use plain::open as open_plain;
 pub use platform::{Execute, Executed, Platform};
 pub use remote::{Outcome, RemoteCall, Remotes};
 pub use report::{RunReport, Status, StepReport};

@@ -2,8 +2,8 @@
 
 use std::{fs::File, io, path::Path};
 
-/// Opens a file for reading.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+/// Opens a file or directory for reading, whose links have been followed: one that was put into its path since is refused.
+pub fn open(path: &Path) -> io::Result<File> {
     imp::open(path, false)
 }
 

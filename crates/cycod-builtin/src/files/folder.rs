@@ -1,0 +1,134 @@
+use std::{
+    ffi::{OsStr, OsString},
+    fs::{File, Metadata},
+    io,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+/// How many backups of one file there may be.
+const MOST_BACKUPS: u32 = 1000;
+
+/// What an entry of a directory is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A file, with its size.
+    File(u64),
+    /// A directory.
+    Directory,
+    /// A link, with what it names.
+    Link(PathBuf),
+    /// A pipe, a socket or a device.
+    Other,
+}
+
+/// Whether a file was there before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Replaced<'a> {
+    /// Nothing was: something that has come meanwhile stays.
+    Nothing,
+    /// This one was: its mode and, where possible, its owner are kept, and one that has come meanwhile stays.
+    File(&'a Metadata),
+}
+
+/// An open directory: what is done in it stays in it, whatever becomes of its path.
+#[derive(Debug)]
+pub(crate) struct Folder(imp::Handle);
+
+impl Folder {
+    /// Opens a directory, through no link.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        imp::open(path).map(Self)
+    }
+
+    /// Opens a directory, making what is missing of it.
+    pub(crate) fn make(path: &Path) -> io::Result<Self> {
+        match Self::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(error) };
+                imp::make(&Self::make(parent)?.0, name).map(Self)
+            }
+            opened => opened,
+        }
+    }
+
+    /// What an entry is.
+    pub(crate) fn kind(&self, name: &OsStr) -> io::Result<Kind> {
+        imp::kind(&self.0, name)
+    }
+
+    /// Opens a file in it for reading.
+    pub(crate) fn file(&self, name: &OsStr) -> io::Result<File> {
+        imp::file(&self.0, name)
+    }
+
+    /// Gives every name to `each`, until it fails.
+    pub(crate) fn names<E: From<io::Error>>(&self, each: impl FnMut(&OsStr) -> Result<(), E>) -> Result<(), E> {
+        imp::names(&self.0, each)
+    }
+
+    /// Puts content into the place of `name` in one step, so that nobody ever sees half of it.
+    pub(crate) fn replace(&self, name: &OsStr, content: &[u8], replaced: Replaced<'_>) -> io::Result<()> {
+        static SERIAL: AtomicU32 = AtomicU32::new(0);
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let temporary = OsString::from(format!(".cycod-{}-{serial}.tmp", std::process::id()));
+        let placed = imp::fill(&self.0, &temporary, content, replaced).and_then(|()| match replaced {
+            Replaced::Nothing => imp::move_new(&self.0, &temporary, name),
+            Replaced::File(before) if imp::is_same(&self.0, name, before)? => imp::move_over(&self.0, &temporary, name),
+            Replaced::File(_) => Err(io::Error::other("it was changed meanwhile by someone else; read it again")),
+        });
+        if placed.is_err() {
+            _ = imp::remove_file(&self.0, &temporary);
+        }
+        placed?;
+        imp::sync(&self.0);
+        Ok(())
+    }
+
+    /// Keeps `name` under a second name as well, and returns that.
+    pub(crate) fn back_up(&self, name: &OsStr) -> io::Result<OsString> {
+        free_name(name, |backup| imp::link_or_copy(&self.0, name, backup))
+    }
+
+    /// Gives `name` another name out of the way, and returns that.
+    pub(crate) fn put_aside(&self, name: &OsStr) -> io::Result<OsString> {
+        let backup = free_name(name, |backup| imp::move_new(&self.0, name, backup))?;
+        imp::sync(&self.0);
+        Ok(backup)
+    }
+
+    /// Removes a file or a link.
+    pub(crate) fn remove_file(&self, name: &OsStr) -> io::Result<()> {
+        imp::remove_file(&self.0, name)
+    }
+
+    /// Removes a directory that is empty.
+    pub(crate) fn remove_directory(&self, name: &OsStr) -> io::Result<()> {
+        imp::remove_directory(&self.0, name)
+    }
+}
+
+/// The first of the names `NAME.bak`, `NAME.bak2` and so on that `take` finds free.
+fn free_name(name: &OsStr, take: impl Fn(&OsStr) -> io::Result<()>) -> io::Result<OsString> {
+    for serial in 1..=MOST_BACKUPS {
+        let mut backup = name.to_owned();
+        backup.push(".bak");
+        if serial > 1 {
+            backup.push(serial.to_string());
+        }
+        match take(&backup) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            result => return result.map(|()| backup),
+        }
+    }
+    Err(io::Error::other(format!(
+        "there are {MOST_BACKUPS} backups of it already: remove some, or pass `backup: false`"
+    )))
+}
+
+#[cfg(unix)]
+#[path = "folder/unix.rs"]
+mod imp;
+#[cfg(not(unix))]
+#[path = "folder/portable.rs"]
+mod imp;

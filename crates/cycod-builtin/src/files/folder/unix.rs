@@ -1,0 +1,153 @@
+use std::{
+    ffi::OsStr,
+    fs::{File, Metadata},
+    io::{self, Read as _, Write as _},
+    os::{
+        fd::OwnedFd,
+        unix::{
+            ffi::OsStrExt as _,
+            fs::{MetadataExt as _, PermissionsExt as _, fchown},
+        },
+    },
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, linkat, mkdirat, openat, readlinkat, renameat, statat, unlinkat},
+    io::Errno,
+};
+
+use super::{Kind, Replaced};
+use cycod_run::open_plain;
+
+pub(super) type Handle = OwnedFd;
+
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+pub(super) fn open(path: &Path) -> io::Result<OwnedFd> {
+    let directory = open_plain(path)?;
+    if directory.metadata()?.is_dir() { Ok(directory.into()) } else { Err(io::ErrorKind::NotADirectory.into()) }
+}
+
+pub(super) fn make(parent: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
+    match mkdirat(parent, name, Mode::from(0o777)) {
+        Ok(()) | Err(Errno::EXIST) => Ok(openat(parent, name, DIRECTORY, Mode::empty())?),
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(super) fn kind(directory: &OwnedFd, name: &OsStr) -> io::Result<Kind> {
+    let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Kind::File(u64::try_from(stat.st_size).unwrap_or_default()),
+        FileType::Directory => Kind::Directory,
+        FileType::Symlink => {
+            let target = readlinkat(directory, name, Vec::new())?;
+            Kind::Link(PathBuf::from(OsStr::from_bytes(target.as_bytes())))
+        }
+        _ => Kind::Other,
+    })
+}
+
+pub(super) fn names<E: From<io::Error>>(
+    directory: &OwnedFd,
+    mut each: impl FnMut(&OsStr) -> Result<(), E>,
+) -> Result<(), E> {
+    let listing = Dir::read_from(directory).map_err(io::Error::from)?;
+    for entry in listing {
+        let entry = entry.map_err(io::Error::from)?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name != "." && name != ".." {
+            each(name)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn fill(directory: &OwnedFd, name: &OsStr, content: &[u8], replaced: Replaced<'_>) -> io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    // One that was kept from others is never open to them, not even for a moment.
+    let mode = if let Replaced::File(_) = replaced { 0o600 } else { 0o666 };
+    let mut file = File::from(openat(directory, name, flags, Mode::from(mode))?);
+    if let Replaced::File(before) = replaced {
+        let ours = file.metadata()?;
+        if (ours.uid(), ours.gid()) != (before.uid(), before.gid()) {
+            // Only root may give files away; for anyone else the file becomes theirs, as with every editor.
+            _ = fchown(&file, Some(before.uid()), Some(before.gid()));
+        }
+        file.set_permissions(std::fs::Permissions::from_mode(before.mode() & 0o7777))?;
+    }
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+pub(super) fn is_same(directory: &OwnedFd, name: &OsStr, before: &Metadata) -> io::Result<bool> {
+    let now = match file(directory, name) {
+        Ok(file) => file.metadata()?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let told =
+        |metadata: &Metadata| (metadata.dev(), metadata.ino(), metadata.len(), metadata.mtime(), metadata.mtime_nsec());
+    Ok(told(&now) == told(before))
+}
+
+/// Gives a file a name that nothing has, in one step.
+pub(super) fn move_new(directory: &OwnedFd, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    match rustix::fs::renameat_with(directory, from, directory, to, rustix::fs::RenameFlags::NOREPLACE) {
+        // The file system cannot do it in one step.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+        result => return Ok(result?),
+    }
+    match statat(directory, to, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => Ok(renameat(directory, from, directory, to)?),
+        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(super) fn move_over(directory: &OwnedFd, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    Ok(renameat(directory, from, directory, to)?)
+}
+
+/// A second name for the same file costs nothing and keeps all of it: who replaces the first name leaves the second alone.
+pub(super) fn link_or_copy(directory: &OwnedFd, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    match linkat(directory, from, directory, to, AtFlags::empty()) {
+        // The file system has no second names, or the file is somebody else's.
+        Err(Errno::PERM | Errno::NOTSUP | Errno::MLINK | Errno::NOSYS | Errno::XDEV) => copy(directory, from, to),
+        result => Ok(result?),
+    }
+}
+
+fn copy(directory: &OwnedFd, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    let mut source = file(directory, from)?;
+    let metadata = source.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut content = Vec::new();
+    source.read_to_end(&mut content)?;
+    if statat(directory, to, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    fill(directory, to, &content, Replaced::File(&metadata))
+}
+
+pub(super) fn file(directory: &OwnedFd, name: &OsStr) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(openat(directory, name, flags, Mode::empty())?.into())
+}
+
+pub(super) fn remove_file(directory: &OwnedFd, name: &OsStr) -> io::Result<()> {
+    Ok(unlinkat(directory, name, AtFlags::empty())?)
+}
+
+pub(super) fn remove_directory(directory: &OwnedFd, name: &OsStr) -> io::Result<()> {
+    Ok(unlinkat(directory, name, AtFlags::REMOVEDIR)?)
+}
+
+/// Makes a rename outlast a power failure, where a directory can be forced to the disk.
+pub(super) fn sync(directory: &OwnedFd) {
+    _ = rustix::fs::fsync(directory);
+}

@@ -1,0 +1,6 @@
+//! The tools as they are called: through the engine, in real directories, with real programs.
+
+mod confinement;
+mod files;
+mod search;
+mod support;

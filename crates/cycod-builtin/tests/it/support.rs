@@ -1,0 +1,132 @@
+//! A project in which the tools are called.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use cycod_builtin::Toolbox;
+use cycod_engine::{Control, Engine, Given, Ignore, Nobody, RunReport, Sink, Surface, definition::Value, host};
+use expect_test::Expect;
+use serde_json::Value as Json;
+use tempfile::TempDir;
+
+/// A project directory with a home beside it.
+pub(crate) struct Place {
+    root: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        for directory in ["project/.cycod/tools", "home", "tmp", "global", "outside"] {
+            fs::create_dir_all(root.path().join(directory)).expect("a directory in it");
+        }
+        Self { root }
+    }
+
+    /// Everything: the project, and what is beside it.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.root.path().canonicalize().expect("it exists")
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.root().join("project")
+    }
+
+    /// Writes a file in the project.
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.project().join(name);
+        fs::create_dir_all(path.parent().expect("it is in the project")).expect("a directory");
+        fs::write(path, content).expect("written");
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.project().join(name)).expect("it is there")
+    }
+
+    /// The names in the project, sorted, without ours.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.project())
+            .expect("it exists")
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .filter(|name| name != ".cycod")
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn engine(&self, directory: &Path) -> Engine {
+        let root = self.root();
+        let mut here = host::current().expect("a working directory");
+        let path = here.environment.remove(std::ffi::OsStr::new("PATH")).expect("a PATH");
+        here.environment.clear();
+        here.environment.insert("PATH".into(), path);
+        here.environment.insert("LANG".into(), "C.UTF-8".into());
+        here.environment.insert("HOME".into(), root.join("home").into());
+        here.environment.insert("CYCOD_GLOBAL_DIR".into(), root.join("global").into());
+        here.environment.insert(cycod_engine::trust::TRUSTED_DIRECTORIES.into(), root.join("project").into());
+        here.home = root.join("home");
+        here.temp = root.join("tmp");
+        here.working_directory = directory.to_owned();
+        let mut engine = Engine::open(here);
+        let toolbox = Arc::new(Toolbox::new());
+        let tools: Vec<_> = toolbox.tools().collect();
+        engine.build_in(toolbox, tools);
+        engine
+    }
+
+    /// What a call is steered by.
+    pub(crate) fn control(&self) -> Control {
+        self.engine(&self.project()).control().expect("descriptors")
+    }
+
+    /// Calls a tool with arguments as JSON.
+    pub(crate) fn call(&self, tool: &str, arguments: Json) -> RunReport {
+        self.call_in(&self.project(), tool, arguments, &mut Ignore, &self.control())
+    }
+
+    /// Calls a tool from a directory, followed and steered.
+    pub(crate) fn call_in(
+        &self,
+        directory: &Path,
+        tool: &str,
+        arguments: Json,
+        sink: &mut dyn Sink,
+        control: &Control,
+    ) -> RunReport {
+        let engine = self.engine(directory);
+        let Json::Object(arguments) = arguments else { panic!("arguments are an object") };
+        let given = arguments.into_iter().map(|(name, value)| (name, Given::Value(Value::from(value))));
+        let tool = engine.tool(tool).expect("there is such a tool");
+        let plan = match engine.plan(&tool, given.collect(), None) {
+            Ok(plan) => plan,
+            Err(error) => panic!("{error:?}"),
+        };
+        let approved = engine.approve(plan, Surface::Person, &Nobody).expect("a person may");
+        engine.run(approved, control, sink)
+    }
+
+    /// What a call says, with the place of the project left out.
+    pub(crate) fn said(&self, tool: &str, arguments: Json) -> String {
+        self.shown(&self.call(tool, arguments))
+    }
+
+    pub(crate) fn shown(&self, report: &RunReport) -> String {
+        let mut text = if report.success { String::new() } else { format!("exit {}\n", report.exit_code) };
+        text.push_str(&String::from_utf8_lossy(&report.output));
+        if let Some(refusal) = &report.refusal {
+            text.push_str(&format!("refused[{}]: {}\n", refusal.code, refusal.why));
+            if let Some(attempt) = &refusal.attempt {
+                text.push_str(&format!("try: {attempt}\n"));
+            }
+        }
+        text.replace(&self.root().display().to_string(), "ROOT")
+    }
+
+    #[track_caller]
+    pub(crate) fn check(&self, tool: &str, arguments: Json, expect: &Expect) {
+        expect.assert_eq(&self.said(tool, arguments));
+    }
+}
