@@ -3,12 +3,12 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::IpAddr,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
 use cycod_definition::Value;
-use cycod_plan::Plan;
+use cycod_plan::{Plan, without_dots};
 use cycod_process::{Observer, Place, Touch, Touched};
 
 /// What a confined tool reads without a permission.
@@ -112,7 +112,8 @@ impl<'a> Names<'a> {
         let path = |bound: &cycod_call::Bound| {
             let Some(Value::Text(text)) = &bound.value else { return None };
             let is_path = text.contains('/') || plan.working_directory.join(text).exists();
-            (is_path && !text.is_empty()).then(|| (plain(&plan.working_directory.join(text)), bound.name.clone()))
+            (is_path && !text.is_empty())
+                .then(|| (without_dots(&plan.working_directory.join(text)), bound.name.clone()))
         };
         let mut parameters: Vec<_> = plan.call.values.iter().filter_map(path).collect();
         parameters.sort_by_key(|(path, _)| std::cmp::Reverse(path.components().count()));
@@ -156,18 +157,6 @@ impl<'a> Names<'a> {
             .or_else(|| below(&self.plan.host().home, "~"))
             .unwrap_or_else(|| path.display().to_string())
     }
-}
-
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => drop(plain.pop()),
-            component => plain.push(component),
-        }
-    }
-    plain
 }
 
 #[cfg(test)]

@@ -224,7 +224,7 @@ fn path(call: &Call, permission: &Permission, working_directory: &Path) -> Resul
             .place("required-permissions")
             .attempt("name the directory that holds them"));
     }
-    Ok(lexical(&from(call, text, working_directory)))
+    Ok(without_dots(&from(call, text, working_directory)))
 }
 
 /// A path as it is written: `~/` from the home, a relative one from the working directory.
@@ -236,8 +236,8 @@ fn from(call: &Call, text: &str, working_directory: &Path) -> PathBuf {
     }
 }
 
-/// The same path without `.` and `..`. What symbolic links make of it is for the machine to say.
-fn lexical(path: &Path) -> PathBuf {
+/// Returns the same path without `.` and `..`. What symbolic links make of it is for the machine to say.
+pub fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {
@@ -287,8 +287,8 @@ fn container(call: &Call, working_directory: &Path) -> Result<ContainerPlan, Ref
             _ => return Err(wrong()),
         };
         let source = source.filter(|source| !source.is_empty()).ok_or_else(wrong)?;
-        let source = lexical(&from(call, source, working_directory));
-        let target = target.map_or_else(|| source.clone(), |target| lexical(Path::new(target)));
+        let source = without_dots(&from(call, source, working_directory));
+        let target = target.map_or_else(|| source.clone(), |target| without_dots(Path::new(target)));
         if !target.is_absolute()
             || target.parent().is_none()
             || [&source, &target].iter().any(|path| path.to_string_lossy().contains([',', ':']))
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_path_is_plain() {
-        let check = |path: &str, expect: &str| assert_eq!(lexical(Path::new(path)), Path::new(expect));
+        let check = |path: &str, expect: &str| assert_eq!(without_dots(Path::new(path)), Path::new(expect));
         check("/a/./b/../c", "/a/c");
         check("/../..", "/");
         check("/a/b/", "/a/b");

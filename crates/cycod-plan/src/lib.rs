@@ -17,7 +17,7 @@ mod prepare;
 mod preview;
 mod secrets;
 
-pub use confinement::{Confinement, ContainerNetwork, ContainerPlan, Mount, Reach, Target};
+pub use confinement::{Confinement, ContainerNetwork, ContainerPlan, Mount, Reach, Target, without_dots};
 pub use effective::{Library, effective_level, standing_for};
 pub use function::PreparedCall;
 pub use mask::{Masks, mask, spellings};
