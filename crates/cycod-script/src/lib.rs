@@ -14,4 +14,4 @@ pub mod protocol;
 mod source;
 
 pub use engine::{Engine, Limits, ScriptError};
-pub use source::{Exports, LONGEST_CODE, ScriptDiagnostic, check};
+pub use source::{Exports, LONGEST_CODE, ScriptDiagnostic, check, strip};

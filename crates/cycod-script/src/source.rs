@@ -11,6 +11,7 @@ use oxc_allocator::Allocator;
 use oxc_parser::{ParseOptions, Parser};
 use oxc_span::SourceType;
 
+use self::blank::Imports;
 use crate::{compile, protocol::Language};
 
 /// How many bytes of code a tool may have.
@@ -58,16 +59,33 @@ pub struct ScriptDiagnostic {
 /// # Errors
 /// With everything that is wrong, in the order of the code.
 pub fn check(code: &str, language: Language) -> Result<Exports, Vec<ScriptDiagnostic>> {
-    let checked = thread::scope(|scope| {
-        let thread = thread::Builder::new().stack_size(READING_STACK).spawn_scoped(scope, || {
-            let read = read(code, language)?;
-            compile::compile(&read.script).map_err(|problem| vec![problem.into_diagnostic(code)])?;
-            Ok(read.exports)
-        });
+    with_a_large_stack(code, || {
+        let read = read(code, language)?;
+        compile::compile(&read.script).map_err(|problem| vec![problem.into_diagnostic(code)])?;
+        Ok(read.exports)
+    })
+}
+
+/// Leaves the types of TypeScript out that another engine is to run, which may import what it finds there. Every character
+/// stays where it stood.
+///
+/// # Errors
+/// As for [`check`], but that what the engine itself objects to is not known.
+pub fn strip(code: &str) -> Result<String, Vec<ScriptDiagnostic>> {
+    with_a_large_stack(code, || Ok(read_with(code, Language::TypeScript, Imports::Kept)?.script))
+}
+
+/// Does something with code on a thread whose stack is large enough for it.
+fn with_a_large_stack<T: Send>(
+    code: &str,
+    work: impl FnOnce() -> Result<T, Vec<ScriptDiagnostic>> + Send,
+) -> Result<T, Vec<ScriptDiagnostic>> {
+    let done = thread::scope(|scope| {
+        let thread = thread::Builder::new().stack_size(READING_STACK).spawn_scoped(scope, work);
         thread.map(|thread| thread.join())
     });
-    match checked {
-        Ok(Ok(checked)) => checked,
+    match done {
+        Ok(Ok(done)) => done,
         Ok(Err(_)) => Err(vec![ScriptDiagnostic::new(code, 0..0, "the code makes the parser fail", None)]),
         Err(error) => {
             Err(vec![ScriptDiagnostic::new(code, 0..0, format!("the code cannot be checked now: {error}"), None)])
@@ -86,6 +104,10 @@ pub(crate) struct Read {
 
 /// Reads code on this thread, which must have a stack of [`READING_STACK`].
 pub(crate) fn read(code: &str, language: Language) -> Result<Read, Vec<ScriptDiagnostic>> {
+    read_with(code, language, Imports::Refused)
+}
+
+fn read_with(code: &str, language: Language, imports: Imports) -> Result<Read, Vec<ScriptDiagnostic>> {
     if code.len() > LONGEST_CODE {
         let message = format!("the code has {} bytes, and a tool may have {LONGEST_CODE}", code.len());
         let help = "move data into files that the tool reads, and leave out what it does not need";
@@ -112,7 +134,7 @@ pub(crate) fn read(code: &str, language: Language) -> Result<Read, Vec<ScriptDia
     let mut read = None;
     // A tree that the parser mended would only lead to more complaints about the same place.
     if problems.is_empty() {
-        let blanked = blank::blank(code, &parsed.program);
+        let blanked = blank::blank(code, &parsed.program, imports);
         problems.extend(blanked.problems);
         read = Some(Read { script: blanked.script, exports: blanked.exports });
     }

@@ -20,6 +20,15 @@ use super::{Exports, ScriptDiagnostic, too_deep};
 /// How many expressions and statements may stand in one another.
 const DEEPEST: usize = 2_000;
 
+/// Whether a program may use other modules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Imports {
+    /// It stands alone.
+    Refused,
+    /// It finds them where it runs.
+    Kept,
+}
+
 /// What became of a program.
 pub(super) struct Blanked {
     pub(super) script: String,
@@ -28,7 +37,7 @@ pub(super) struct Blanked {
 }
 
 /// Leaves the types of a program out.
-pub(super) fn blank<'a>(code: &str, program: &Program<'a>) -> Blanked {
+pub(super) fn blank<'a>(code: &str, program: &Program<'a>, imports: Imports) -> Blanked {
     let mut blanker = Blanker {
         code,
         script: code.as_bytes().to_vec(),
@@ -36,6 +45,7 @@ pub(super) fn blank<'a>(code: &str, program: &Program<'a>) -> Blanked {
         problems: Vec::new(),
         ends: Vec::new(),
         depth: 0,
+        imports,
     };
     blanker.visit_program(program);
     // The engine knows it only at the very start, where nothing of the file may stand before it.
@@ -55,6 +65,7 @@ struct Blanker<'c> {
     /// Where the statements and fields that we are in end, the innermost last.
     ends: Vec<u32>,
     depth: usize,
+    imports: Imports,
 }
 
 fn range(span: Span) -> Range<usize> {
@@ -164,6 +175,14 @@ impl Blanker<'_> {
         self.exports.names.push(name.to_owned());
     }
 
+    /// Leaves out one of several names, with the comma after it.
+    fn erase_specifier(&mut self, span: Span) {
+        let end = span.end as usize;
+        let next = self.next_token(end);
+        let is_comma = self.code.as_bytes().get(next) == Some(&b',');
+        self.erase(span.start as usize..if is_comma { next + 1 } else { end });
+    }
+
     /// Goes one level deeper, if that is not too deep.
     fn deeper(&mut self, span: Span, walk: impl FnOnce(&mut Self)) {
         self.depth += 1;
@@ -176,6 +195,9 @@ impl Blanker<'_> {
     }
 
     fn refuse_import(&mut self, span: Span) {
+        if self.imports == Imports::Kept {
+            return;
+        }
         self.refuse(
             span,
             "a tool's code stands alone and imports nothing",
@@ -412,11 +434,19 @@ impl<'a> Visit<'a> for Blanker<'_> {
             self.erase_statement(it.span);
         } else {
             self.refuse_import(it.span);
+            for specifier in it.specifiers.iter().flatten() {
+                if let ImportDeclarationSpecifier::ImportSpecifier(specifier) = specifier
+                    && specifier.import_kind == ImportOrExportKind::Type
+                {
+                    self.erase_specifier(specifier.span);
+                }
+            }
         }
     }
 
     fn visit_import_expression(&mut self, it: &ImportExpression<'a>) {
         self.refuse_import(it.span);
+        walk::walk_import_expression(self, it);
     }
 
     fn visit_export_all_declaration(&mut self, it: &ExportAllDeclaration<'a>) {
@@ -442,10 +472,7 @@ impl<'a> Visit<'a> for Blanker<'_> {
         }
         for specifier in &it.specifiers {
             if specifier.export_kind == ImportOrExportKind::Type {
-                let end = specifier.span.end as usize;
-                let next = self.next_token(end);
-                let is_comma = self.code.as_bytes().get(next) == Some(&b',');
-                self.erase(specifier.span.start as usize..if is_comma { next + 1 } else { end });
+                self.erase_specifier(specifier.span);
             } else {
                 self.export(module_name(&specifier.exported));
             }

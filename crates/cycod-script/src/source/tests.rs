@@ -392,3 +392,17 @@ fn bombs_are_refused() {
     check(&types, Language::TypeScript).expect("types are not entered");
     assert!(bomb("1;".repeat(LONGEST_CODE)).contains("bytes"));
 }
+
+#[test]
+fn what_runs_elsewhere_keeps_its_imports() {
+    let code = "import { readFile, type PathLike } from 'node:fs/promises';\nimport type { X } from 'x';\nexport async function execute(args: { path: PathLike }): Promise<string> {\n  const os = await import('node:os');\n  return os.EOL + await readFile(args.path as string, 'utf8');\n}\n";
+    let script = crate::strip(code).expect("it is TypeScript");
+    assert_eq!(script.len(), code.len());
+    assert!(script.starts_with("import { readFile,               } from 'node:fs/promises';\n"), "{script}");
+    assert!(
+        !script.contains("import type") && !script.contains("PathLike") && script.contains("import('node:os')"),
+        "{script}"
+    );
+    let wrong = crate::strip("enum E { A }\nexport default () => E.A;").expect_err("it makes code");
+    assert!(!wrong.is_empty());
+}

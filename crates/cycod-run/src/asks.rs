@@ -1,0 +1,479 @@
+//! What scripts of the engine ask the host for: files, programs, containers and the network, as far as their plan allows.
+
+use std::{
+    fs, io,
+    io::{Read as _, Write as _},
+    path::{Path, PathBuf},
+    time::{Duration, UNIX_EPOCH},
+};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use cycod_diagnostic::Refusal;
+use cycod_script::protocol::{Ask, ReplyError};
+use serde_json::{Map, Value, json};
+
+use crate::{Execute, Executed, Platform, container::container_engine, workers::Answerer};
+
+/// The largest file that is handed to a script, and the largest text of a program or an answer.
+const LARGEST: u64 = 32 << 20;
+
+/// How many names a directory, or a pattern, may give.
+const MOST_NAMES: usize = 100_000;
+
+/// Does what a script asks for, in its place and under its terms.
+pub(crate) struct Asks<'a> {
+    platform: &'a Platform<'a>,
+}
+
+/// The arguments of an ask.
+struct Given<'a> {
+    what: &'a str,
+    with: &'a [Value],
+}
+
+impl<'a> Asks<'a> {
+    pub(crate) fn new(platform: &'a Platform<'a>) -> Self {
+        Self { platform }
+    }
+}
+
+impl Answerer for Asks<'_> {
+    fn is_slow(&self, ask: &Ask) -> bool {
+        !ask.what.starts_with("fs.")
+    }
+
+    fn answer(&self, ask: &Ask) -> Result<Value, ReplyError> {
+        let given = Given { what: &ask.what, with: &ask.with };
+        match ask.what.as_str() {
+            "fs.readFile" => self.read_file(&given),
+            "fs.writeFile" => self.write_file(&given, false),
+            "fs.appendFile" => self.write_file(&given, true),
+            "fs.exists" => self.exists(&given),
+            "fs.stat" => self.stat(&given),
+            "fs.readdir" => self.readdir(&given),
+            "fs.glob" => self.glob(&given),
+            "fs.mkdir" => self.mkdir(&given),
+            "fs.unlink" | "fs.rm" => self.remove(&given),
+            "fs.rename" => self.rename(&given),
+            "fs.copyFile" => self.copy(&given),
+            "executor.execute" => self.execute(&given),
+            "docker.run" => self.run_container(&given),
+            "fetch" => self.fetch(&given),
+            "llm.complete" => Err(error(
+                "unavailable",
+                "no language model is connected: a tool is called by a program or a person here",
+            )),
+            what => Err(error("unknown-ask", format!("there is no `{what}`"))),
+        }
+    }
+}
+
+impl Asks<'_> {
+    fn read_file(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
+        let name = given.text(0, "path")?;
+        let path = self.platform.may_read(Path::new(name)).map_err(refused)?;
+        let wrong = |error: io::Error| io_error(name, &error);
+        let file = self.platform.open(&path).map_err(wrong)?;
+        let metadata = file.metadata().map_err(wrong)?;
+        if metadata.is_dir() {
+            return Err(error("EISDIR", format!("`{name}` is a directory")));
+        }
+        let mut bytes = Vec::new();
+        file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(wrong)?;
+        if bytes.len() as u64 > LARGEST {
+            return Err(error("EFBIG", format!("`{name}` has more than {} MiB", LARGEST >> 20)));
+        }
+        let encoding = given.with.get(1).and_then(|options| match options {
+            Value::String(encoding) => Some(encoding.as_str()),
+            options => options.get("encoding").and_then(Value::as_str),
+        });
+        match encoding {
+            Some("base64") => Ok(Value::String(BASE64_STANDARD.encode(&bytes))),
+            Some("latin1" | "binary") => Ok(Value::String(bytes.into_iter().map(char::from).collect())),
+            None | Some("utf8" | "utf-8" | "UTF-8") => String::from_utf8(bytes).map(Value::String).map_err(|wrong| {
+                let at = wrong.utf8_error().valid_up_to() + 1;
+                error("EILSEQ", format!("byte {at} of `{name}` is not UTF-8; read it as 'base64'"))
+            }),
+            Some(other) => Err(error("EINVAL", format!("`{other}` is no encoding: utf-8, base64, latin1"))),
+        }
+    }
+
+    fn write_file(&self, given: &Given<'_>, appends: bool) -> Result<Value, ReplyError> {
+        let name = given.text(0, "path")?;
+        let text = given.text(1, "content")?;
+        let is_base64 = given
+            .with
+            .get(2)
+            .is_some_and(|options| options.as_str().or_else(|| options.get("encoding")?.as_str()) == Some("base64"));
+        let bytes = match is_base64 {
+            true => BASE64_STANDARD
+                .decode(text)
+                .map_err(|wrong| error("EINVAL", format!("the content is no Base64: {wrong}")))?,
+            false => text.as_bytes().to_vec(),
+        };
+        let path = self.platform.may_write(Path::new(name)).map_err(refused)?;
+        let wrong = |error: io::Error| io_error(name, &error);
+        if appends {
+            self.platform.append(&path).and_then(|mut file| file.write_all(&bytes)).map_err(wrong)?;
+        } else {
+            self.platform.create(&path).and_then(|mut file| file.write_all(&bytes)).map_err(wrong)?;
+        }
+        Ok(Value::Null)
+    }
+
+    fn exists(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
+        let path = self.platform.may_read(Path::new(given.text(0, "path")?)).map_err(refused)?;
+        Ok(path.exists().into())
+    }
+
+    fn stat(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
+        let name = given.text(0, "path")?;
+        let path = self.platform.may_read(Path::new(name)).map_err(refused)?;
+        let metadata = fs::symlink_metadata(&path).map_err(|error| io_error(name, &error))?;
+        let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        Ok(json!({
+            "size": metadata.len(),
+            "isFile": metadata.is_file(),
+            "isDirectory": metadata.is_dir(),
+            "mtimeMs": modified.map(|since| since.as_millis() as u64),
+        }))
+    }
+
+    fn readdir(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
+        let name = given.text(0, "path")?;
+        let path = self.platform.may_read(Path::new(name)).map_err(refused)?;
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&path).map_err(|error| io_error(name, &error))? {
+            let entry = entry.map_err(|error| io_error(name, &error))?;
+            names.push(entry.file_name().to_string_lossy().into_owned());
+            if names.len() > MOST_NAMES {
+                return Err(error("EFBIG", format!("`{name}` has more than {MOST_NAMES} entries")));
+            }
+        }
+        names.sort_unstable();
+        Ok(names.into())
+    }
+
+    fn glob(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
+        let pattern = given.text(0, "pattern")?;
+        let base = given.with.get(1).and_then(|options| options.get("cwd")?.as_str()).unwrap_or(".");
+        let root = self.platform.may_read(Path::new(base)).map_err(refused)?;
+        let matcher = globset::GlobBuilder::new(pattern.trim_start_matches("./")).literal_separator(true).build();
+        let matcher = matcher.map_err(|wrong| error("EINVAL", wrong.to_string()))?.compile_matcher();
+        let mut found = Vec::new();
+        let mut pending = vec![PathBuf::new()];
+        while let Some(below) = pending.pop() {
+            if self.platform.is_over() {
+                return Err(error("ETIMEDOUT", "the time of the call is over"));
+            }
+            // What cannot be listed has nothing that could be found.
+            let Ok(entries) = fs::read_dir(root.join(&below)) else { continue };
+            for entry in entries.flatten() {
+                let path = below.join(entry.file_name());
+                // Links are named and not followed: they may lead out.
+                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if matcher.is_match(&path) {
+                    found.push(path.to_string_lossy().into_owned());
+                }
+                if is_directory {
+                    pending.push(path);
+                }
+            }
+            if found.len() > MOST_NAMES {
+                return Err(error("EFBIG", format!("`{pattern}` has more than {MOST_NAMES} matches")));
+            }
+        }
+        found.sort_unstable();
+        Ok(found.into())
+    }
+
+    fn mkdir(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
+        let name = given.text(0, "path")?;
+        let path = self.platform.may_write(Path::new(name)).map_err(refused)?;
+        fs::create_dir_all(&path).map_err(|error| io_error(name, &error))?;
+        Ok(Value::Null)
+    }
+
+    fn remove(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
+        let name = given.text(0, "path")?;
+        let path = self.platform.may_replace(Path::new(name)).map_err(refused)?;
+        let is_recursive = given.with.get(1).and_then(|options| options.get("recursive")?.as_bool()).unwrap_or(false);
+        let metadata = fs::symlink_metadata(&path).map_err(|error| io_error(name, &error))?;
+        let removed = match (metadata.is_dir(), is_recursive) {
+            (false, _) => fs::remove_file(&path),
+            (true, true) => fs::remove_dir_all(&path),
+            (true, false) => fs::remove_dir(&path),
+        };
+        removed.map_err(|error| io_error(name, &error))?;
+        Ok(Value::Null)
+    }
+
+    fn rename(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
+        let (from, to) = (given.text(0, "path")?, given.text(1, "path")?);
+        let source = self.platform.may_replace(Path::new(from)).map_err(refused)?;
+        let target = self.platform.may_replace(Path::new(to)).map_err(refused)?;
+        fs::rename(&source, &target).map_err(|error| io_error(from, &error))?;
+        Ok(Value::Null)
+    }
+
+    fn copy(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
+        let (from, to) = (given.text(0, "path")?, given.text(1, "path")?);
+        let source = self.platform.may_read(Path::new(from)).map_err(refused)?;
+        let target = self.platform.may_write(Path::new(to)).map_err(refused)?;
+        let mut read = self.platform.open(&source).map_err(|error| io_error(from, &error))?;
+        let mut write = self.platform.create(&target).map_err(|error| io_error(to, &error))?;
+        io::copy(&mut read, &mut write).map_err(|error| io_error(from, &error))?;
+        Ok(Value::Null)
+    }
+
+    /// `execute({command, args, cwd, env, input, timeout})` or `execute(command, args, options)`.
+    fn execute(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
+        let (program, arguments, options) = match given.with.first() {
+            Some(Value::Object(options)) => (options.get("command"), options.get("args"), Some(options)),
+            program => (program, given.with.get(1), given.with.get(2).and_then(Value::as_object)),
+        };
+        let Some(program) = program.and_then(Value::as_str) else {
+            return Err(error("EINVAL", "execute needs the program as `command`, and its arguments as `args`"));
+        };
+        let execute = Execute {
+            program: program.to_owned(),
+            arguments: texts(arguments, "args")?,
+            directory: option(options, "cwd").map(PathBuf::from),
+            environment: variables(options)?,
+            input: option(options, "input").map(|input| input.as_bytes().to_vec()),
+            timeout: limit(options)?,
+            keep: Some(LARGEST),
+        };
+        self.platform.execute(&execute, &mut |_, _| {}).map(|executed| shown(&executed)).map_err(refused)
+    }
+
+    /// `run({image, command, env, timeout, memory, cpus})`.
+    fn run_container(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
+        let Some(options) = given.with.first().and_then(Value::as_object) else {
+            return Err(error("EINVAL", "a container needs `{image, command}`"));
+        };
+        if self.platform.is_confined() {
+            let why = "a container is no part of what this tool is held to: leave `required-permissions` out, or the container";
+            return Err(error("permission-missing", why));
+        }
+        let Some(image) = option(Some(options), "image").filter(|image| !image.starts_with('-') && !image.is_empty())
+        else {
+            return Err(error("EINVAL", "a container needs an `image`"));
+        };
+        let host = self.platform.host();
+        let engine = container_engine(&host.environment, &host.working_directory).map_err(|why| {
+            error("unavailable", format!("there is no container engine: {why}; install podman or docker"))
+        })?;
+        let mut arguments: Vec<String> = ["run", "--rm", "--network", "none"].map(str::to_owned).into();
+        for (key, flag) in [("memory", "--memory"), ("cpus", "--cpus")] {
+            match options.get(key) {
+                None | Some(Value::Null) => {}
+                Some(Value::String(text)) if text.chars().all(|c| c.is_ascii_alphanumeric() || c == '.') => {
+                    arguments.push(format!("{flag}={text}"));
+                }
+                Some(Value::Number(number)) => arguments.push(format!("{flag}={number}")),
+                Some(other) => return Err(error("EINVAL", format!("`{key}` cannot be {other}"))),
+            }
+        }
+        for (name, value) in variables(Some(options))? {
+            arguments.push(format!("--env={name}={value}"));
+        }
+        arguments.push("--".to_owned());
+        arguments.push(image.to_owned());
+        arguments.extend(texts(options.get("command"), "command")?);
+        let execute = Execute {
+            program: engine.to_string_lossy().into_owned(),
+            arguments,
+            timeout: limit(Some(options))?,
+            keep: Some(LARGEST),
+            ..Execute::default()
+        };
+        self.run_ours(&execute).map(|executed| shown(&executed))
+    }
+
+    /// `fetch(url, {method, headers, body})`: curl, under the tool's own terms, so that the way out is the one it declared.
+    fn fetch(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
+        let url = given.text(0, "url")?;
+        let options = given.with.get(1).and_then(Value::as_object);
+        if !self.platform.reaches_hosts().map_err(refused)? {
+            let why = format!(
+                "`{}` declares no host: add \"network:external:HOST\" to its `required-permissions`",
+                self.platform.tool()
+            );
+            return Err(error("permission-missing", why));
+        }
+        let is_known = ["http://", "https://"]
+            .iter()
+            .any(|scheme| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
+        if !is_known || url.contains(|c: char| c.is_control() || c == ' ') {
+            return Err(error("EINVAL", format!("`{url}` is no address of http or https")));
+        }
+        let method = option(options, "method").unwrap_or("GET");
+        if !method.bytes().all(|byte| byte.is_ascii_alphabetic()) || method.is_empty() {
+            return Err(error("EINVAL", format!("`{method}` is no method")));
+        }
+        const REPORT: &str = r#"%{stderr}{"status":%{http_code},"url":"%{url_effective}","headers":%{header_json}}"#;
+        let mut arguments: Vec<String> = [
+            "--silent",
+            "--show-error",
+            "--globoff",
+            "--location",
+            "--max-redirs",
+            "10",
+            "--proto",
+            "=http,https",
+            "--write-out",
+            REPORT,
+        ]
+        .map(str::to_owned)
+        .into();
+        arguments.push(format!("--max-filesize={LARGEST}"));
+        match method.to_ascii_uppercase().as_str() {
+            "HEAD" => arguments.push("--head".to_owned()),
+            method => arguments.push(format!("--request={method}")),
+        }
+        for (name, value) in pairs(options, "headers")? {
+            if format!("{name}{value}").contains(['\r', '\n', '\0']) || name.contains(':') || name.starts_with('@') {
+                return Err(error("EINVAL", format!("`{name}` is no header")));
+            }
+            arguments.push(format!("--header={name}: {value}"));
+        }
+        let body = option(options, "body");
+        if body.is_some() {
+            arguments.push("--data-binary=@-".to_owned());
+        }
+        arguments.extend(["--url".to_owned(), url.to_owned()]);
+        let execute = Execute {
+            program: "curl".to_owned(),
+            arguments,
+            input: body.map(|body| body.as_bytes().to_vec()),
+            keep: Some(LARGEST),
+            ..Execute::default()
+        };
+        let executed = self.run_ours(&execute)?;
+        let said = String::from_utf8_lossy(&executed.stderr);
+        let report = said.find('{').and_then(|at| serde_json::from_str::<Value>(said[at..].trim()).ok());
+        match report.filter(|_| executed.exit_code == 0) {
+            Some(report) => Ok(json!({
+                "status": report["status"],
+                "url": report["url"],
+                "headers": flat(report["headers"].as_object()),
+                "body": String::from_utf8_lossy(&executed.stdout),
+            })),
+            None => {
+                let said = said.lines().find(|line| line.starts_with("curl:")).unwrap_or("it does not say why");
+                Err(error("network", format!("`{url}` cannot be fetched: {said}")))
+            }
+        }
+    }
+
+    fn run_ours(&self, execute: &Execute) -> Result<Executed, ReplyError> {
+        self.platform.execute_ours(execute, &mut |_, _| {}).map_err(refused)
+    }
+}
+
+impl<'a> Given<'a> {
+    fn text(&self, at: usize, name: &str) -> Result<&'a str, ReplyError> {
+        self.with.get(at).and_then(Value::as_str).ok_or_else(|| {
+            error("EINVAL", format!("`{}` needs a text as its argument {}, the {name}", self.what, at + 1))
+        })
+    }
+}
+
+fn error(code: &str, message: impl Into<String>) -> ReplyError {
+    ReplyError { message: message.into(), code: Some(code.to_owned()) }
+}
+
+fn refused(refusal: Refusal) -> ReplyError {
+    let mut message = refusal.why;
+    if let Some(attempt) = refusal.attempt {
+        message.push_str(&format!("; {attempt}"));
+    }
+    error(refusal.code, message)
+}
+
+fn io_error(path: &str, wrong: &io::Error) -> ReplyError {
+    let code = match wrong.kind() {
+        io::ErrorKind::NotFound => "ENOENT",
+        io::ErrorKind::PermissionDenied => "EACCES",
+        io::ErrorKind::AlreadyExists => "EEXIST",
+        io::ErrorKind::NotADirectory => "ENOTDIR",
+        io::ErrorKind::IsADirectory => "EISDIR",
+        io::ErrorKind::DirectoryNotEmpty => "ENOTEMPTY",
+        _ => "EIO",
+    };
+    error(code, format!("{code}: `{path}`: {wrong}"))
+}
+
+fn option<'a>(options: Option<&'a Map<String, Value>>, name: &str) -> Option<&'a str> {
+    options?.get(name)?.as_str()
+}
+
+fn texts(value: Option<&Value>, name: &str) -> Result<Vec<String>, ReplyError> {
+    let wrong = || error("EINVAL", format!("`{name}` must be a list of texts: no shell looks at them"));
+    match value {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(items)) => items
+            .iter()
+            .map(|item| match item {
+                Value::String(text) => Ok(text.clone()),
+                Value::Number(number) => Ok(number.to_string()),
+                _ => Err(wrong()),
+            })
+            .collect(),
+        Some(_) => Err(wrong()),
+    }
+}
+
+fn pairs(options: Option<&Map<String, Value>>, name: &str) -> Result<Vec<(String, String)>, ReplyError> {
+    let Some(value) = options.and_then(|options| options.get(name)).filter(|value| !value.is_null()) else {
+        return Ok(Vec::new());
+    };
+    let wrong = || error("EINVAL", format!("`{name}` must be an object of texts"));
+    let object = value.as_object().ok_or_else(wrong)?;
+    object
+        .iter()
+        .map(|(name, value)| match value {
+            Value::String(text) => Ok((name.clone(), text.clone())),
+            Value::Number(_) | Value::Bool(_) => Ok((name.clone(), value.to_string())),
+            _ => Err(wrong()),
+        })
+        .collect()
+}
+
+fn variables(options: Option<&Map<String, Value>>) -> Result<Vec<(String, String)>, ReplyError> {
+    let variables = pairs(options, "env")?;
+    match variables.iter().find(|(name, _)| name.is_empty() || name.contains(['=', '\0'])) {
+        Some((name, _)) => Err(error("EINVAL", format!("`{name}` cannot name a variable"))),
+        None => Ok(variables),
+    }
+}
+
+fn limit(options: Option<&Map<String, Value>>) -> Result<Option<Duration>, ReplyError> {
+    match options.and_then(|options| options.get("timeout")) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => match value.as_f64() {
+            Some(millis) if (0.0..=1e9).contains(&millis) => Ok(Some(Duration::from_millis(millis as u64))),
+            _ => Err(error("EINVAL", format!("`timeout` must be milliseconds, not {value}"))),
+        },
+    }
+}
+
+fn shown(executed: &Executed) -> Value {
+    json!({
+        "stdout": String::from_utf8_lossy(&executed.stdout),
+        "stderr": String::from_utf8_lossy(&executed.stderr),
+        "exitCode": executed.exit_code,
+        "timedOut": executed.timed_out,
+        "truncated": executed.truncated,
+    })
+}
+
+/// Headers by name; several of one name are joined, as HTTP allows.
+fn flat(headers: Option<&Map<String, Value>>) -> Value {
+    let all = headers.into_iter().flatten().map(|(name, values)| {
+        let values: Vec<&str> = values.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        (name.clone(), Value::String(values.join(", ")))
+    });
+    Value::Object(all.collect())
+}

@@ -1,0 +1,447 @@
+//! The processes in which handlers run, kept from one call to the next.
+
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    fmt,
+    io::{ErrorKind, Read, Write as _},
+    path::PathBuf,
+    sync::{
+        Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use cycod_diagnostic::Refusal;
+use cycod_process::{Conversation, Ending, Spec, Stop, Streams};
+use cycod_script::{
+    Answers, Codec,
+    protocol::{Ask, Call, Failure, FromWorker, Log, Reply, ReplyError, ToWorker},
+};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{confine::Held, worker::not_started};
+
+/// How many workers wait for their next call at the most; the one that has waited longest goes first.
+const MOST_IDLE: usize = 16;
+
+/// How long a worker waits for its next call.
+const LONGEST_IDLE: Duration = Duration::from_secs(600);
+
+/// How often it is looked whether anybody still waits for a call.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How long a worker that was told to end has until it is killed.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// How many messages and lines of a worker may wait for us; then it waits.
+const QUEUE: usize = 256;
+
+/// How much of what a worker prints is kept, for the case that it ends without an answer.
+const LAST_WORDS: usize = 4096;
+
+/// Processes that carry out handlers, one call at a time each.
+///
+/// A worker keeps what its interpreter keeps: data that one call loads is there for the next of the same session. Calls share
+/// one when they are for the same language, under the same terms, with the same environment. One that ends, breaks the
+/// protocol or is late is ended with everything that it started, and the next call gets a fresh one. Dropping this ends all.
+#[derive(Debug, Default)]
+pub struct Workers {
+    engine: Option<(PathBuf, Vec<OsString>)>,
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    idle: Vec<Idle>,
+    /// Sessions whose one worker is at work.
+    busy: BTreeSet<String>,
+}
+
+#[derive(Debug)]
+struct Idle {
+    key: String,
+    worker: Running,
+    since: Instant,
+}
+
+impl Workers {
+    /// Returns workers for every language. `engine` is the program, with its arguments, that carries out scripts of the
+    /// engine; without one they are refused.
+    pub fn new(engine: Option<(PathBuf, Vec<OsString>)>) -> Self {
+        Self { engine, ..Self::default() }
+    }
+
+    /// Ends the workers that wait, so that the next calls get fresh ones.
+    pub fn clear(&self) {
+        let idle = std::mem::take(&mut self.state().idle);
+        drop(idle);
+    }
+
+    /// How many workers wait for a call.
+    pub fn idle(&self) -> usize {
+        self.state().idle.len()
+    }
+
+    /// The program of the engine.
+    pub(crate) fn engine(&self) -> Option<&(PathBuf, Vec<OsString>)> {
+        self.engine.as_ref()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the worker called `key`, starting it if need be; where there is to be one only, waits for it.
+    pub(crate) fn take(
+        &self,
+        key: &str,
+        is_only_one: bool,
+        end: &End<'_>,
+        start: impl FnOnce() -> Result<Running, Refusal>,
+    ) -> Result<Taken<'_>, Broken> {
+        let mut state = self.state();
+        while is_only_one && state.busy.contains(key) {
+            end.look()?;
+            state = self.freed.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let mut old = Vec::new();
+        let mut found = None;
+        while let Some(at) = state.idle.iter().rposition(|idle| idle.key == key) {
+            let mut idle = state.idle.remove(at);
+            if idle.worker.is_over() {
+                old.push(idle);
+            } else {
+                found = Some(idle.worker);
+                break;
+            }
+        }
+        if is_only_one {
+            state.busy.insert(key.to_owned());
+        }
+        drop(state);
+        drop(old);
+        let mut taken = Taken { workers: self, key: key.to_owned(), is_only_one, worker: found };
+        if taken.worker.is_none() {
+            taken.worker = Some(start().map_err(Broken::Refused)?);
+        }
+        Ok(taken)
+    }
+}
+
+/// A worker that nobody else uses.
+#[derive(Debug)]
+pub(crate) struct Taken<'a> {
+    workers: &'a Workers,
+    key: String,
+    is_only_one: bool,
+    worker: Option<Running>,
+}
+
+impl Taken<'_> {
+    /// Makes a call, and keeps the worker for the next unless it broke.
+    pub(crate) fn call<A: Answerer>(
+        mut self,
+        call: Call,
+        asks: &A,
+        end: &End<'_>,
+        follow: &mut dyn FnMut(&str, &str),
+    ) -> Result<Result<Value, Failure>, Broken> {
+        let Some(mut worker) = self.worker.take() else { return Err(Broken::Ended(String::new())) };
+        let answer = worker.call(call, asks, end, follow);
+        if answer.is_ok() {
+            let mut state = self.workers.state();
+            let late = state.idle.iter().position(|idle| idle.since.elapsed() > LONGEST_IDLE);
+            let surplus = late.or((state.idle.len() >= MOST_IDLE).then_some(0));
+            let surplus = surplus.map(|at| state.idle.remove(at));
+            state.idle.push(Idle { key: self.key.clone(), worker, since: Instant::now() });
+            drop(state);
+            drop(surplus);
+        }
+        answer
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        if self.is_only_one {
+            self.workers.state().busy.remove(&self.key);
+            self.workers.freed.notify_all();
+        }
+    }
+}
+
+/// Does what a worker asks for.
+pub(crate) trait Answerer: Sync {
+    /// Whether an ask takes so long that others are not to wait for it.
+    fn is_slow(&self, ask: &Ask) -> bool;
+
+    /// Does it.
+    fn answer(&self, ask: &Ask) -> Result<Value, ReplyError>;
+}
+
+/// When a call is over, whatever its worker does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End<'a> {
+    pub(crate) deadline: Instant,
+    pub(crate) stop: &'a Stop,
+}
+
+impl End<'_> {
+    fn look(&self) -> Result<(), Broken> {
+        if self.stop.is_raised() {
+            Err(Broken::Stopped)
+        } else if Instant::now() >= self.deadline {
+            Err(Broken::TimedOut)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Why a call has neither a result nor a failure.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    /// Its time was over.
+    TimedOut,
+    /// Somebody stopped it.
+    Stopped,
+    /// The worker ended, or said something that is no answer: what is known of why.
+    Ended(String),
+    /// The call cannot be told to a worker.
+    Unfit(String),
+    /// The worker did not start.
+    Refused(Refusal),
+}
+
+/// What a worker's threads have heard.
+enum Heard {
+    Message(FromWorker),
+    /// Something was printed.
+    Line(String),
+    /// There will be no more messages: why, where it is known.
+    Over(Option<String>),
+}
+
+/// A worker's process.
+pub(crate) struct Running {
+    conversation: Option<Conversation>,
+    input: Sender<Vec<u8>>,
+    heard: Receiver<Heard>,
+    codec: Codec,
+    last_words: String,
+    /// What it is held to: the way to hosts is open as long as this is there.
+    _held: Option<Held>,
+    _directory: TempDir,
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").field("codec", &self.codec).finish_non_exhaustive()
+    }
+}
+
+impl Running {
+    /// Starts a worker under the terms of `spec`, which is held to `held`; `directory` goes when it ends.
+    pub(crate) fn start(spec: &Spec, held: Option<Held>, codec: Codec, directory: TempDir) -> Result<Self, Refusal> {
+        let (conversation, streams) =
+            Conversation::start_under(spec.program.clone(), spec.limits, spec.confinement.clone())
+                .map_err(|error| *not_started(&error).refusal)?;
+        let Streams { mut stdin, stdout, stderr } = streams;
+        let (input, to_write) = channel::<Vec<u8>>();
+        let (tell, heard) = sync_channel(QUEUE);
+        // A worker that does not read must not keep us from looking at the clock.
+        thread::spawn(move || {
+            for bytes in to_write {
+                if stdin.write_all(&bytes).is_err() {
+                    break;
+                }
+            }
+        });
+        thread::spawn({
+            let tell = tell.clone();
+            move || listen(Answers::new(codec, stdout), &tell)
+        });
+        thread::spawn(move || overhear(stderr, &tell));
+        Ok(Self {
+            conversation: Some(conversation),
+            input,
+            heard,
+            codec,
+            last_words: String::new(),
+            _held: held,
+            _directory: directory,
+        })
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.conversation.as_mut().is_none_or(Conversation::is_over)
+    }
+
+    fn call<A: Answerer>(
+        &mut self,
+        call: Call,
+        asks: &A,
+        end: &End<'_>,
+        follow: &mut dyn FnMut(&str, &str),
+    ) -> Result<Result<Value, Failure>, Broken> {
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
+        let id = NUMBER.fetch_add(1, Ordering::Relaxed);
+        self.last_words.clear();
+        let message = self.codec.encode(&ToWorker::Call { id, call: Box::new(call) });
+        self.send(message.map_err(|error| Broken::Unfit(error.to_string()))?);
+        let (input, codec) = (self.input.clone(), self.codec);
+        let reply = move |to: u64, answer: Result<Value, ReplyError>| {
+            let bytes = codec.encode(&ToWorker::Reply { id, reply: Reply { to, answer } }).or_else(|error| {
+                let answer = Err(ReplyError { message: error.to_string(), code: None });
+                codec.encode(&ToWorker::Reply { id, reply: Reply { to, answer } })
+            });
+            // A worker that is gone is noticed by what it no longer says.
+            drop(bytes.map(|bytes| input.send(bytes)));
+        };
+        thread::scope(|scope| {
+            loop {
+                let heard = match self.heard.recv_timeout(LOOK) {
+                    Ok(heard) => heard,
+                    Err(RecvTimeoutError::Timeout) => {
+                        end.look()?;
+                        continue;
+                    }
+                    Err(RecvTimeoutError::Disconnected) => Heard::Over(None),
+                };
+                match heard {
+                    Heard::Message(FromWorker::Ready(_)) => {}
+                    Heard::Message(FromWorker::Result { id: of, value }) if of == id => return Ok(Ok(value)),
+                    Heard::Message(FromWorker::Failure { id: of, failure }) if of == id => return Ok(Err(failure)),
+                    Heard::Message(FromWorker::Log { log, .. }) => {
+                        let Log { level, message } = log;
+                        message.lines().for_each(|line| follow(level_name(level), line));
+                    }
+                    Heard::Message(FromWorker::Ask { id: of, ask }) if of == id => {
+                        if asks.is_slow(&ask) {
+                            let reply = reply.clone();
+                            scope.spawn(move || reply(ask.number, asks.answer(&ask)));
+                        } else {
+                            reply(ask.number, asks.answer(&ask));
+                        }
+                    }
+                    // What earlier calls left running speaks late.
+                    Heard::Message(_) => {}
+                    Heard::Line(line) => {
+                        self.remember(&line);
+                        follow("info", &line);
+                    }
+                    Heard::Over(why) => return Err(Broken::Ended(self.why_over(why, follow))),
+                }
+                end.look()?;
+            }
+        })
+    }
+
+    fn send(&self, bytes: Vec<u8>) {
+        // A worker that is gone is noticed by what it no longer says.
+        drop(self.input.send(bytes));
+    }
+
+    fn remember(&mut self, line: &str) {
+        self.last_words.push_str(line);
+        self.last_words.push('\n');
+        if let Some(surplus) = self.last_words.len().checked_sub(LAST_WORDS) {
+            let cut = (surplus..=self.last_words.len()).find(|&at| self.last_words.is_char_boundary(at));
+            self.last_words.drain(..cut.unwrap_or(0));
+        }
+    }
+
+    /// What is known of why a worker says nothing more.
+    fn why_over(&mut self, why: Option<String>, follow: &mut dyn FnMut(&str, &str)) -> String {
+        // What it printed last may be on its way still.
+        let until = Instant::now() + GRACE;
+        while let Some(left) = until.checked_duration_since(Instant::now()) {
+            match self.heard.recv_timeout(left) {
+                Ok(Heard::Line(line)) => {
+                    self.remember(&line);
+                    follow("info", &line);
+                }
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+        let ending = self.conversation.as_mut().and_then(|conversation| conversation.wait(GRACE));
+        let how = match (why, ending) {
+            (Some(why), _) => why,
+            (None, Some(Ending::Exited(code))) => format!("its process ended with exit code {code}"),
+            (None, Some(Ending::Signaled(signal))) => format!("its process was ended by signal {signal}"),
+            (None, _) => "its process closed the channel".to_owned(),
+        };
+        match self.last_words.trim() {
+            "" => how,
+            words => format!("{how}; it said last: {words}"),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // The threads end when the pipes do.
+        drop(self.conversation.take());
+    }
+}
+
+fn level_name(level: cycod_script::protocol::Level) -> &'static str {
+    use cycod_script::protocol::Level;
+    match level {
+        Level::Debug => "debug",
+        Level::Info => "info",
+        Level::Warn => "warning",
+        Level::Error => "error",
+    }
+}
+
+fn listen(mut answers: Answers<impl Read>, tell: &SyncSender<Heard>) {
+    loop {
+        let heard = match answers.next() {
+            Ok(Some(message)) => Heard::Message(message),
+            Ok(None) => Heard::Over(None),
+            Err(error) => Heard::Over(Some(error.to_string())),
+        };
+        let is_over = matches!(heard, Heard::Over(_));
+        if tell.send(heard).is_err() || is_over {
+            break;
+        }
+    }
+}
+
+/// Passes on what is printed, in lines, none of them too long.
+fn overhear(mut stream: impl Read, tell: &SyncSender<Heard>) {
+    const LONGEST: usize = 16 << 10;
+    let mut line = Vec::new();
+    let mut bytes = [0; 8192];
+    loop {
+        let count = match stream.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        };
+        for &byte in &bytes[..count] {
+            if byte == b'\n' || line.len() >= LONGEST {
+                let text = String::from_utf8_lossy(&line).into_owned();
+                line.clear();
+                if tell.send(Heard::Line(text)).is_err() {
+                    return;
+                }
+            }
+            if byte != b'\n' {
+                line.push(byte);
+            }
+        }
+    }
+    if !line.is_empty() {
+        drop(tell.send(Heard::Line(String::from_utf8_lossy(&line).into_owned())));
+    }
+}

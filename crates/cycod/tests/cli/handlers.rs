@@ -1,0 +1,227 @@
+//! Functions in R, Python, Node and TypeScript: what they are given and give back, and how their processes are kept and ended.
+#![cfg(target_os = "linux")]
+
+use serde_json::{Value, json};
+
+use crate::{
+    serve::Client,
+    support::{Place, Ran},
+};
+
+/// A Markdown tool with a handler.
+fn handler(place: &Place, name: &str, front: &str, language: &str, code: &str) {
+    let text = format!("---\nname: {name}\ndescription: A tool\ntags: [read]\n{front}---\n\n```{language}\n{code}\n```\n");
+    place.write(&format!(".cycod/tools/{name}.md"), &text);
+}
+
+const GIVEN: &str = "parameters:\n  text: {type: string, description: T, required: true}\n  count: {type: integer, description: C, default: 2}\n";
+
+/// The same function in every language: it says something for the log, fails when it is told to, and gives back an object.
+fn echo(place: &Place) {
+    handler(
+        place,
+        "in_r",
+        GIVEN,
+        "r",
+        "function(text, count) {\n  cat('working\\n')\n  if (count < 0) stop('too few')\n  list(text = text, twice = count * 2L)\n}",
+    );
+    handler(
+        place,
+        "in_python",
+        GIVEN,
+        "python",
+        "def handler(text, count):\n    print('working')\n    if count < 0:\n        raise ValueError('too few')\n    return {'text': text, 'twice': count * 2}",
+    );
+    handler(
+        place,
+        "in_node",
+        GIVEN,
+        "javascript",
+        "export function execute({ text, count }) {\n  console.log('working');\n  if (count < 0) throw new Error('too few');\n  return { text, twice: count * 2 };\n}",
+    );
+    handler(
+        place,
+        "in_engine",
+        GIVEN,
+        "typescript",
+        "export async function execute(args: { text: string, count: number }, { logger }: ToolContext) {\n  logger.info('working');\n  if (args.count < 0) throw new Error('too few');\n  return { text: args.text, twice: args.count * 2 };\n}",
+    );
+}
+
+const ECHOES: [&str; 4] = ["in_r", "in_python", "in_node", "in_engine"];
+
+fn run(place: &Place, name: &str, parameters: &[&str]) -> Ran {
+    let given = parameters.iter().flat_map(|parameter| ["--param", parameter]);
+    place.run(&["tool", "run", name].into_iter().chain(given).collect::<Vec<_>>())
+}
+
+#[test]
+fn arguments_and_results_are_data_in_every_language() {
+    let place = Place::new();
+    echo(&place);
+    let text = "`$(id)`; rm -rf / \"'\\ {NAME} ✓ \u{1F600}\nsecond\tline";
+    for name in ECHOES {
+        let ran = run(&place, name, &[&format!("text={text}"), "count=21"]);
+        assert_eq!(ran.code(), 0, "{name}: {}", ran.block());
+        let value: Value = serde_json::from_str(&ran.stdout()).expect("JSON");
+        assert_eq!(value, json!({"text": text, "twice": 42}), "{name}");
+        assert!(ran.stderr().contains("working"), "{name}: {}", ran.block());
+    }
+}
+
+#[test]
+fn an_error_names_the_line_of_the_file() {
+    let place = Place::new();
+    echo(&place);
+    for (name, line) in ECHOES.into_iter().zip([12, 13, 12, 12]) {
+        let ran = run(&place, name, &["text=x", "count=-1"]);
+        assert_eq!(ran.code(), 1, "{name}: {}", ran.block());
+        assert!(ran.stderr().contains("too few"), "{name}: {}", ran.block());
+        assert!(ran.stderr().contains(&format!("{name}.md:{line}")), "{name}: {}", ran.block());
+    }
+}
+
+#[test]
+fn a_dry_run_shows_the_call() {
+    let place = Place::new();
+    echo(&place);
+    let ran = place.run(&["tool", "run", "in_python", "--param", "text=hello", "--dry-run"]);
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    assert!(ran.stdout().contains(r#"Python: in_python({"text":"hello","count":2})"#), "{}", ran.block());
+}
+
+#[test]
+fn what_one_call_keeps_the_next_of_its_session_finds() {
+    let place = Place::new();
+    for (language, keep, look, end) in [
+        ("r", "function(n) { kept <<- n; n }", "function() kept", "function() quit(status = 3)"),
+        (
+            "python",
+            "import builtins\ndef handler(n):\n    builtins.kept = n\n    return n",
+            "import builtins\ndef handler():\n    return builtins.kept",
+            "import os\ndef handler():\n    os._exit(3)",
+        ),
+        (
+            "javascript",
+            "export const execute = ({ n }) => (globalThis.kept = n);",
+            "export const execute = () => globalThis.kept;",
+            "export const execute = () => process.exit(3);",
+        ),
+    ] {
+        let number = "parameters:\n  n: {type: integer, description: N, required: true}\n";
+        handler(&place, &format!("keep_{language}"), number, language, keep);
+        handler(&place, &format!("look_{language}"), "", language, look);
+        handler(&place, &format!("end_{language}"), "", language, end);
+    }
+    let mut client = Client::legacy(&place, &[], json!({}));
+    for language in ["r", "python", "javascript"] {
+        let kept = client.call(&format!("keep_{language}"), json!({"n": 41}));
+        assert_eq!(text(&kept), "41", "{kept}");
+        let found = client.call(&format!("look_{language}"), json!({}));
+        assert_eq!(text(&found), "41", "{found}");
+        let ended = client.call(&format!("end_{language}"), json!({}));
+        assert_eq!(ended["result"]["isError"], true, "{ended}");
+        assert!(ended.to_string().contains("worker-failed"), "{ended}");
+        // A fresh process knows nothing, and works.
+        let gone = client.call(&format!("look_{language}"), json!({}));
+        assert_ne!(text(&gone), "41", "{gone}");
+        assert_eq!(text(&client.call(&format!("keep_{language}"), json!({"n": 7}))), "7");
+    }
+}
+
+/// The first text of a result.
+fn text(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_default()
+}
+
+#[test]
+fn a_handler_is_ended_when_its_time_is_over() {
+    let place = Place::new();
+    for (name, language, code) in [
+        ("r", "r", "function() repeat {}"),
+        ("python", "python", "def handler():\n    while True:\n        pass"),
+        ("node", "javascript", "export const execute = () => { for (;;); };"),
+        ("engine", "typescript", "export const execute = () => { for (;;); };"),
+        ("natives", "typescript", "export const execute = () => JSON.stringify(Array(2e7).fill({ a: 1 })).length;"),
+    ] {
+        handler(&place, name, "timeout: 1500\n", language, code);
+        let ran = run(&place, name, &[]);
+        assert_eq!(ran.code(), 124, "{name}: {}", ran.block());
+        assert!(ran.stderr().contains("error[timed-out]"), "{name}: {}", ran.block());
+    }
+}
+
+#[test]
+fn a_handler_is_held_to_what_its_tool_declares() {
+    let place = Place::new();
+    place.write("inside/file", "inside");
+    place.write("file", "outside");
+    let front = "parameters:\n  path: {type: string, description: P, required: true}\nsecurity:\n  required-permissions: [\"filesystem:read:inside\"]\n";
+    handler(&place, "r", front, "r", "function(path) readLines(path, warn = FALSE)");
+    handler(
+        &place,
+        "engine",
+        front,
+        "typescript",
+        "export const execute = ({ path }, { platform }) => platform.fs.readFile(path, 'utf-8');",
+    );
+    for name in ["r", "engine"] {
+        let ran = run(&place, name, &["path=inside/file"]);
+        assert_eq!((ran.code(), ran.stdout().trim()), (0, "inside"), "{name}: {}", ran.block());
+        for path in ["file", "inside/../file", "/etc/hostname/../passwd/../../root/.bashrc"] {
+            let ran = run(&place, name, &[&format!("path={path}")]);
+            assert_ne!(ran.code(), 0, "{name}: {}", ran.block());
+            assert!(!ran.stdout().contains("outside"), "{name}: {}", ran.block());
+        }
+    }
+}
+
+#[test]
+fn memory_is_limited() {
+    let place = Place::new();
+    let front = "resources: {max-memory: 100MB}\n";
+    handler(&place, "python", front, "python", "def handler():\n    return len(bytearray(400_000_000))");
+    handler(&place, "engine", front, "typescript", "export const execute = () => { const all = []; for (;;) all.push(new Array(1e6).fill(1)); };");
+    for name in ["python", "engine"] {
+        let ran = run(&place, name, &[]);
+        assert_ne!(ran.code(), 0, "{name}: {}", ran.block());
+        let said = ran.stderr().to_lowercase();
+        assert!(said.contains("memory"), "{name}: {}", ran.block());
+    }
+    handler(&place, "little", front, "python", "def handler():\n    print('alone')\n    return 'fits'");
+    let ran = run(&place, "little", &[]);
+    assert_eq!((ran.code(), ran.stdout().trim()), (0, "fits"), "{}", ran.block());
+}
+
+#[test]
+fn a_missing_interpreter_is_told() {
+    let place = Place::new();
+    handler(&place, "in_r", "", "r", "function() 1");
+    let ran = place.shell("PATH=$(dirname $(command -v cycod)) cycod tool run in_r");
+    assert_eq!(ran.code(), 127, "{}", ran.block());
+    assert!(ran.stderr().contains("error[program-missing]") && ran.stderr().contains("Rscript"), "{}", ran.block());
+    let ran = place.shell("PATH=$(dirname $(command -v cycod)) cycod tool list");
+    assert!(ran.stdout().contains("unavailable") || ran.stdout().contains("Rscript"), "{}", ran.block());
+}
+
+#[test]
+fn scripts_start_what_their_list_has() {
+    let place = Place::new();
+    place.write("hello", "hello\n");
+    let mimir = |name: &str, body: &str| {
+        place.write(
+            &format!(".mimir/tools/{name}.yml"),
+            &format!("name: {name}\ndescription: A tool\nschema: {{type: object, properties: {{}}}}\npermissions:\n  allowlist: [\"cat hel*\"]\ncode: |\n  export async function execute(args, {{ platform }}) {{\n    {body}\n  }}\n"),
+        );
+    };
+    mimir("allowed", "const r = await platform.executor.execute({ command: 'cat', args: ['hello'] }); return `${r.exitCode} ${r.stdout}`;");
+    mimir("other", "return (await platform.executor.execute({ command: 'id', args: [] })).stdout;");
+    mimir("shell", "return (await platform.executor.execute({ command: 'cat hello; id' })).stdout;");
+    let ran = run(&place, "allowed", &[]);
+    assert_eq!((ran.code(), ran.stdout().as_str()), (0, "0 hello\n"), "{}", ran.block());
+    for name in ["other", "shell"] {
+        let ran = run(&place, name, &[]);
+        assert_eq!(ran.code(), 1, "{}", ran.block());
+        assert!(ran.stderr().contains("allowlist") && !ran.stdout().contains("uid="), "{}", ran.block());
+    }
+}
