@@ -7,11 +7,17 @@
 //! Invariant: this crate gives the engine no function of the host.
 //!
 //! [`protocol`] is what a program says to the worker process in which the code of a tool runs, and what that answers.
+//! [`prelude`] is what makes a worker of R, Python and Node.js, and [`Codec`] how each is talked to.
 
+mod codec;
 mod compile;
 mod engine;
+mod prelude;
 pub mod protocol;
+mod r;
 mod source;
 
+pub use codec::{Answers, Codec};
 pub use engine::{Engine, Limits, ScriptError};
+pub use prelude::{Prelude, prelude};
 pub use source::{Exports, LONGEST_CODE, ScriptDiagnostic, check, strip};

@@ -11,6 +11,7 @@ mod lines;
 
 use std::{collections::BTreeMap, io::Write};
 
+use cycod_definition::ParameterType;
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -51,11 +52,17 @@ pub struct Call {
     pub code: String,
     /// The line in the tool's file, counted from 1, at which the code begins.
     pub line: u32,
+    /// The tool's file, for stack traces, and as the place from which modules beside it are found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// What the code is written in, where a worker knows more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<Language>,
     /// The arguments by name.
     pub args: Map<String, Value>,
+    /// What arguments are declared as, for languages with more kinds of vectors than JSON has.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub types: BTreeMap<String, ArgumentType>,
     /// How many milliseconds the call may take; the host kills a worker that takes longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
@@ -64,6 +71,40 @@ pub struct Call {
     pub memory: Option<u64>,
     /// Where and for whom it runs.
     pub context: CallContext,
+}
+
+/// What an argument is, where JSON does not tell; an array is a vector of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ArgumentType {
+    /// Text.
+    Text,
+    /// Booleans.
+    Logical,
+    /// Numbers without a fraction, exact and bounded.
+    Integer,
+    /// Numbers.
+    Double,
+    /// A list, also when its items are alike.
+    List,
+}
+
+impl ArgumentType {
+    /// Returns what an argument is that is declared as `kind`, an array of `items`.
+    pub fn of(kind: ParameterType, items: Option<ParameterType>) -> Option<Self> {
+        match kind {
+            ParameterType::String => Some(Self::Text),
+            ParameterType::Boolean => Some(Self::Logical),
+            ParameterType::Integer => Some(Self::Integer),
+            ParameterType::Number => Some(Self::Double),
+            ParameterType::Object => Some(Self::List),
+            ParameterType::Array => match items? {
+                ParameterType::Array | ParameterType::Object => Some(Self::List),
+                scalar => Self::of(scalar, None),
+            },
+            ParameterType::Any => None,
+        }
+    }
 }
 
 /// The languages of the script engine.
@@ -239,6 +280,12 @@ pub enum SendError {
     TooLong {
         /// Its size.
         size: usize,
+    },
+    /// It holds what the other side's language cannot.
+    #[error("{why}")]
+    Unfit {
+        /// What that is.
+        why: String,
     },
     /// It could not be written.
     #[error("the other side cannot be written to")]
@@ -435,8 +482,10 @@ mod tests {
             key: "k1".to_owned(),
             code: "one\ntwo".to_owned(),
             line: 7,
+            file: None,
             language: None,
             args: object(json!({ "name": "Ada", "n": null })),
+            types: BTreeMap::new(),
             timeout: None,
             memory: None,
             context: CallContext { directory: "/d".to_owned(), workspace: "/w".to_owned(), ..CallContext::default() },
@@ -446,7 +495,9 @@ mod tests {
             r#"{"id":1,"call":{"tool":"greet","key":"k1","code":"one\ntwo","line":7,"args":{"name":"Ada","n":null},"context":{"directory":"/d","workspace":"/w"}}}"#,
         );
         let call = Call {
+            file: Some("/w/greet.md".to_owned()),
             language: Some(Language::TypeScript),
+            types: [("n".to_owned(), ArgumentType::Double)].into(),
             timeout: Some(30_000),
             memory: Some(1 << 28),
             context: CallContext {
@@ -460,7 +511,7 @@ mod tests {
         };
         round(
             &ToWorker::Call { id: 2, call: call.into() },
-            r#"{"id":2,"call":{"tool":"greet","key":"k1","code":"one\ntwo","line":7,"language":"typescript","args":{"name":"Ada","n":null},"timeout":30000,"memory":268435456,"context":{"directory":"/d","workspace":"/w","environment":{"A":"1"},"network":true,"config":{"a":1},"conversation":{"id":"c"}}}}"#,
+            r#"{"id":2,"call":{"tool":"greet","key":"k1","code":"one\ntwo","line":7,"file":"/w/greet.md","language":"typescript","args":{"name":"Ada","n":null},"types":{"n":"double"},"timeout":30000,"memory":268435456,"context":{"directory":"/d","workspace":"/w","environment":{"A":"1"},"network":true,"config":{"a":1},"conversation":{"id":"c"}}}}"#,
         );
         let reply = |answer| ToWorker::Reply { id: 1, reply: Reply { to: 3, answer } };
         round(&reply(Ok(json!("text"))), r#"{"id":1,"reply":{"to":3,"value":"text"}}"#);

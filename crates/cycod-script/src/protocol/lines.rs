@@ -1,11 +1,12 @@
 use std::io::{ErrorKind, Read};
 
 use super::LONGEST_LINE;
+use crate::r;
 
 /// How much is read at once, and kept between two lines.
 const CHUNK: usize = 64 << 10;
 
-/// Reads lines that may not be longer than [`LONGEST_LINE`], from anything that can be read.
+/// Reads lines, or frames of R, that may not be longer than [`LONGEST_LINE`], from anything that can be read.
 #[derive(Debug)]
 pub struct Lines<R> {
     input: R,
@@ -26,6 +27,12 @@ pub enum LineError {
     TooLong {
         /// What is taken.
         limit: usize,
+    },
+    /// What begins here is no frame.
+    #[error("`{excerpt}` is written where only messages may be")]
+    NoFrame {
+        /// How it begins.
+        excerpt: String,
     },
     /// The other side ended within a line.
     #[error("the other side ended within a line, after {size} bytes of it")]
@@ -78,6 +85,43 @@ impl<R: Read> Lines<R> {
                     size => Err(LineError::Cut { size }),
                 };
             }
+            self.fill()?;
+        }
+    }
+
+    /// Returns the inside of the next frame; `None` at the end of the input.
+    ///
+    /// # Errors
+    /// As for [`next`](Self::next).
+    pub(crate) fn frame(&mut self) -> Result<Option<&[u8]>, LineError> {
+        const HEAD: usize = r::MAGIC.len() + 4;
+        loop {
+            let rest = &self.buffer[self.taken..];
+            let begin = rest.len().min(r::MAGIC.len());
+            if rest[..begin] != r::MAGIC[..begin] {
+                let text = String::from_utf8_lossy(&rest[..rest.len().min(80)]);
+                let excerpt = text.trim().replace(char::is_control, "\u{fffd}");
+                return Err(LineError::NoFrame { excerpt });
+            }
+            if let Some(head) = rest.first_chunk::<HEAD>() {
+                let [.., a, b, c, d] = *head;
+                let size = u32::from_be_bytes([a, b, c, d]) as usize;
+                if HEAD + size > self.longest {
+                    return Err(LineError::TooLong { limit: self.longest });
+                }
+                if rest.len() >= HEAD + size {
+                    let inside = self.taken + HEAD..self.taken + HEAD + size;
+                    (self.taken, self.searched) = (inside.end, inside.end);
+                    return Ok(Some(&self.buffer[inside]));
+                }
+            }
+            if self.ended {
+                return match rest.len() {
+                    0 => Ok(None),
+                    size => Err(LineError::Cut { size }),
+                };
+            }
+            self.searched = self.buffer.len();
             self.fill()?;
         }
     }
