@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 22] = [
+const ARROWS: [(&str, &[&str]); 23] = [
     ("cycod-diagnostic", &[]),
     ("cycod-syntax", &["cycod-diagnostic"]),
     ("cycod-shell", &[]),
@@ -24,6 +24,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
         &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition", "cycod-call", "cycod-policy"],
     ),
     ("cycod-settings", &["cycod-diagnostic", "cycod-syntax", "cycod-definition", "cycod-catalog", "cycod-policy"]),
+    ("cycod-import", &["cycod-diagnostic", "cycod-syntax"]),
     ("cycod-store", &["cycod-diagnostic"]),
     ("cycod-process", &[]),
     ("cycod-proxy", &[]),
@@ -94,8 +95,15 @@ const ARROWS: [(&str, &[&str]); 22] = [
 ];
 
 /// What a crate that is to stay pure may not reach.
-const PURE: [&str; 6] =
-    ["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition", "cycod-call", "cycod-policy"];
+const PURE: [&str; 7] = [
+    "cycod-diagnostic",
+    "cycod-syntax",
+    "cycod-shell",
+    "cycod-definition",
+    "cycod-call",
+    "cycod-policy",
+    "cycod-import",
+];
 
 /// Words whose presence makes a file touch the machine.
 const IMPURE: [&str; 6] = ["std::fs", "std::process", "std::net", "std::env::", "Instant::now", "SystemTime::now"];

@@ -1,0 +1,417 @@
+//! Recipes of `just`.
+//!
+//! A recipe's parameter is pasted where its body says `{{name}}`, so the body is read for these places. What the body
+//! takes from the environment (`$name` of an exported parameter) or quotes itself (`quote(name)`) is data already.
+
+mod lex;
+mod read;
+
+use std::collections::{HashMap, HashSet};
+
+use cycod_diagnostic::Diagnostic;
+
+use self::{
+    lex::{Token, TokenKind},
+    read::{Attribute, Input, Justfile, Recipe},
+};
+use crate::{
+    draft::{Accepts, Body, Draft, Found, Parameter},
+    pasted::{Place, WHY_INERT, place},
+    source::{Source, duplicate},
+};
+
+/// Reads the recipes of a justfile.
+pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
+    let file = read::read(source)?;
+    let recipes = without_variants(&file)?;
+    let all: HashMap<&str, &Recipe> = recipes.iter().map(|(recipe, _)| (recipe.name.as_str(), *recipe)).collect();
+    let mut found = Found { losses: file.losses.clone(), ..Found::default() };
+    for (recipe, platforms) in &recipes {
+        let mut draft = Importer { source, file: &file, all: &all, recipe }.draft();
+        draft.platforms.clone_from(platforms);
+        found.drafts.push(draft);
+    }
+    let mut names: HashMap<&str, cycod_diagnostic::Span> =
+        recipes.iter().map(|(recipe, _)| (recipe.name.as_str(), recipe.span)).collect();
+    for alias in &file.aliases {
+        if let Some(first) = names.insert(&alias.name, alias.span) {
+            return Err(vec![duplicate("recipe", &alias.name, first, alias.span)]);
+        }
+        let line = source.line(alias.span.start as usize);
+        let Some(base) = all.get(alias.of.as_str()) else {
+            let what = format!("alias `{}`", alias.name);
+            let why = format!("`{}` is not a recipe of this file", alias.of);
+            found.losses.push(crate::Loss { line, what, why });
+            continue;
+        };
+        let is_private = alias.is_private || alias.name.starts_with('_');
+        found.drafts.push(Draft {
+            task: alias.name.clone(),
+            line,
+            description: base.doc.clone().unwrap_or_else(|| format!("Another name of `{}`", base.name)),
+            body: Body::Alias(base.name.clone()),
+            withheld: Some(if is_private { "it is private" } else { "it is only another name" }.to_owned()),
+            ..Draft::default()
+        });
+    }
+    Ok(found)
+}
+
+/// Attributes that hold a recipe to a platform, with what we call it.
+const PLATFORMS: [(&str, &str); 4] = [("linux", "linux"), ("macos", "macos"), ("windows", "windows"), ("unix", "unix")];
+/// Platforms that we do not know.
+const OTHER_PLATFORMS: [&str; 5] = ["android", "dragonfly", "freebsd", "netbsd", "openbsd"];
+
+/// The recipes, variants for several platforms taken together, with the platforms they are for.
+fn without_variants(file: &Justfile) -> Result<Vec<(&Recipe, Vec<&'static str>)>, Vec<Diagnostic>> {
+    let mut kept: Vec<(&Recipe, Vec<&'static str>)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut problems = Vec::new();
+    let is_held = |recipe: &Recipe| {
+        PLATFORMS.iter().any(|(name, _)| recipe.attribute(name).is_some())
+            || OTHER_PLATFORMS.iter().any(|name| recipe.attribute(name).is_some())
+    };
+    for recipe in &file.recipes {
+        let platforms: Vec<&'static str> =
+            PLATFORMS.iter().filter(|(name, _)| recipe.attribute(name).is_some()).map(|(_, ours)| *ours).collect();
+        match places.get(recipe.name.as_str()).and_then(|place| kept.get_mut(*place)) {
+            None => {
+                places.insert(&recipe.name, kept.len());
+                kept.push((recipe, platforms));
+            }
+            Some((known, known_platforms)) if is_held(known) && is_held(recipe) => {
+                known_platforms.extend(platforms);
+                known_platforms.dedup();
+            }
+            Some((known, _)) if file.is_set("allow-duplicate-recipes") => *known = recipe,
+            Some((known, _)) => problems.push(duplicate("recipe", &recipe.name, known.span, recipe.span)),
+        }
+    }
+    if problems.is_empty() { Ok(kept) } else { Err(problems) }
+}
+
+struct Importer<'a> {
+    source: &'a Source<'a>,
+    file: &'a Justfile,
+    all: &'a HashMap<&'a str, &'a Recipe>,
+    recipe: &'a Recipe,
+}
+
+impl Importer<'_> {
+    fn draft(&self) -> Draft {
+        let recipe = self.recipe;
+        let line = self.source.line(recipe.span.start as usize);
+        let mut draft = Draft::of_runner(&recipe.name, line, "just", self.source.below(""));
+        let name = self.source.file_name();
+        if recipe.attribute("no-cd").is_some() {
+            // It works where it is called from, which then is not where its file lies.
+            draft.directory = None;
+            draft.say(["--justfile"]);
+            draft.template(self.source.below(name));
+        } else if !matches!(name.to_ascii_lowercase().as_str(), "justfile" | ".justfile") {
+            draft.say(["--justfile", name]);
+        }
+        if recipe.attribute("confirm").is_some() {
+            draft.say(["--yes"]);
+        }
+        draft.say([recipe.name.as_str()]);
+        draft.description = self.description();
+        draft.group = recipe.attribute("group").and_then(|group| group.texts.first().cloned());
+        if let Some(confirm) = recipe.attribute("confirm") {
+            let question = confirm.texts.first().cloned();
+            draft.confirm = Some(question.unwrap_or_else(|| format!("Run recipe `{}`?", recipe.name)));
+        }
+        if recipe.attribute("private").is_some() || recipe.name.starts_with('_') {
+            draft.withheld = Some("it is private".to_owned());
+        }
+        for name in OTHER_PLATFORMS {
+            if let Some(attribute) = recipe.attribute(name) {
+                draft.lose(self.source.line(attribute.at), format!("`[{name}]`"), "tools know no such platform");
+            }
+        }
+        self.parameters(&mut draft);
+        draft
+    }
+
+    fn description(&self) -> String {
+        let recipe = self.recipe;
+        match recipe.attribute("doc") {
+            Some(doc) => doc.texts.first().cloned(),
+            None => recipe.doc.clone(),
+        }
+        .unwrap_or_else(|| {
+            let commands: Vec<String> = recipe.body.iter().map(|(_, line)| line.trim().to_owned()).collect();
+            match (commands.is_empty(), recipe.dependencies.as_slice()) {
+                (true, []) => format!("Recipe `{}` of {}", recipe.name, self.source.path),
+                (true, dependencies) => {
+                    let names: Vec<&str> = dependencies.iter().map(|(name, _)| name.as_str()).collect();
+                    format!("Run {}", names.join(", "))
+                }
+                (false, _) => format!("Run `{}`", commands.join("; ").trim_start_matches(['@', '-'])),
+            }
+        })
+    }
+
+    fn parameters(&self, draft: &mut Draft) {
+        let inputs = &self.recipe.parameters;
+        let is_option = |input: &Input| self.options(input).iter().any(|(key, _)| key == "long" || key == "short");
+        let has_options = inputs.iter().any(is_option);
+        for input in inputs.iter().filter(|input| is_option(input)) {
+            let parameter = self.parameter(draft, input, false);
+            let options = self.options(input);
+            let option = |key: &str| options.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone());
+            let short = option("short").flatten().map(|short| format!("-{short}"));
+            let long = option("long").map(|long| format!("--{}", long.unwrap_or_else(|| input.name.clone())));
+            let word = long.or(short).unwrap_or_default();
+            let is_switch = option("value").is_some() || option("flag").is_some();
+            let mut parameter = parameter;
+            if parameter.is_list() && parameter.transform.take().is_some() {
+                parameter.hold_inert(false);
+            }
+            let parameter = if is_switch {
+                Parameter {
+                    accepts: Accepts::Switch,
+                    description: parameter.description,
+                    default: Some("false".to_owned()),
+                    ..Parameter::default()
+                }
+            } else {
+                parameter
+            };
+            draft.pass(&input.name, parameter.into_option(&word));
+        }
+        if has_options && inputs.iter().any(|input| !is_option(input)) {
+            draft.say(["--"]);
+        }
+        let positional: Vec<&Input> = inputs.iter().filter(|input| !is_option(input)).collect();
+        for (index, input) in positional.iter().enumerate() {
+            let parameter = self.parameter(draft, input, index + 1 < positional.len());
+            draft.pass(&input.name, parameter);
+        }
+    }
+
+    /// What `[arg(…)]` says of a parameter.
+    fn options(&self, input: &Input) -> Vec<(String, Option<String>)> {
+        let is_of_it = |attribute: &&Attribute| {
+            let first = attribute.texts.first().map(String::as_str);
+            let first = first.or_else(|| attribute.named.first().map(|(name, _)| name.as_str()));
+            attribute.name == "arg" && first == Some(input.name.as_str())
+        };
+        let attributes = self.recipe.attributes.iter().filter(is_of_it);
+        attributes.flat_map(|attribute| attribute.named.iter().cloned()).collect()
+    }
+
+    fn parameter(&self, draft: &mut Draft, input: &Input, is_followed: bool) -> Parameter {
+        let line = self.source.line(input.at);
+        let options = self.options(input);
+        let said = |key: &str| options.iter().find(|(known, _)| known == key).and_then(|(_, value)| value.clone());
+        let mut parameter = Parameter {
+            accepts: if input.many.is_some() { Accepts::Words } else { Accepts::Text },
+            description: said("help").unwrap_or_else(|| format!("`{}` of the recipe", input.name)),
+            is_required: input.default.is_none() && input.many != Some('*'),
+            // The pattern holds for the whole value.
+            pattern: said("pattern").map(|pattern| format!("^(?:{pattern})$")),
+            ..Parameter::default()
+        };
+        if input.many == Some('+') && input.default.is_none() {
+            parameter.at_least = Some(1);
+        }
+        match input.default.as_deref() {
+            None => {}
+            Some([only]) if only.text().is_some() => {
+                let text = only.text().unwrap_or_default();
+                if !parameter.is_list() {
+                    parameter.default = Some(text.to_owned());
+                } else if !text.is_empty() {
+                    draft.lose(
+                        line,
+                        format!("the default of `{}`", input.name),
+                        "just fills it in when nothing is given",
+                    );
+                }
+            }
+            Some(tokens) => {
+                let shown = match tokens {
+                    [first, .., last] => &self.source.text[first.at..last.end],
+                    [only] => &self.source.text[only.at..only.end],
+                    [] => "",
+                };
+                let what = format!("the default `{shown}` of `{}`", input.name);
+                parameter.description = format!("{}; otherwise `{shown}`", parameter.description);
+                if is_followed {
+                    // Without it, what is given for the next would arrive in its place.
+                    parameter.is_required = true;
+                    draft.lose(line, what, "just works it out; it must be given here, because other parameters follow");
+                } else {
+                    draft.lose(line, what, "just works it out when nothing is given");
+                }
+            }
+        }
+        if let Some(place) = self.pasted(&input.name, &mut HashSet::new()) {
+            let has_own_pattern = parameter.pattern.is_some();
+            if has_own_pattern {
+                let why = "just pastes the value into a shell's text: see that the pattern lets nothing through that acts there";
+                draft.lose(line, format!("any safety of `{}` beyond its pattern", input.name), why);
+            } else if !parameter.quote(place) {
+                parameter.hold_inert(false);
+                let why = format!("{WHY_INERT} just pastes them into the text of a program");
+                draft.lose(line, format!("other values of `{}`", input.name), why);
+            }
+        }
+        parameter
+    }
+
+    /// Where the recipe pastes a parameter; nothing where it never does.
+    fn pasted(&self, name: &str, seen: &mut HashSet<(String, String)>) -> Option<Place> {
+        if !seen.insert((self.recipe.name.clone(), name.to_owned())) {
+            return None;
+        }
+        // Nobody writes recipes that call each other this deep.
+        if seen.len() > 200 {
+            return Some(Place::Unclear);
+        }
+        let mut place: Option<Place> = None;
+        let mut meet = |found: Place| place = Some(place.map_or(found, |place| place.and(found)));
+        for found in self.pastes(name) {
+            meet(found);
+        }
+        // A default of a later parameter, or an argument of another recipe.
+        for input in &self.recipe.parameters {
+            if input.default.as_deref().is_some_and(|tokens| mentions(tokens, name))
+                && self.pasted(&input.name, seen).is_some()
+            {
+                meet(Place::Unclear);
+            }
+        }
+        for (dependency, arguments) in &self.recipe.dependencies {
+            let Some(recipe) = self.all.get(dependency.as_str()) else {
+                if arguments.iter().any(|tokens| mentions(tokens, name)) {
+                    meet(Place::Unclear);
+                }
+                continue;
+            };
+            for (index, tokens) in arguments.iter().enumerate().filter(|(_, tokens)| mentions(tokens, name)) {
+                let last = recipe.parameters.len().saturating_sub(1);
+                let Some(input) = recipe.parameters.get(index.min(last)) else { continue };
+                let below = Importer { recipe, ..*self };
+                match below.pasted(&input.name, seen) {
+                    Some(found) if tokens.len() == 1 && input.many.is_none() => meet(found),
+                    Some(_) => meet(Place::Unclear),
+                    None => {}
+                }
+            }
+        }
+        // What is quoted for one place is wrong for the environment.
+        if place.is_some() && (self.is_exported(name) || self.file.is_set("positional-arguments")) {
+            place = Some(Place::Unclear);
+        }
+        place
+    }
+
+    fn is_exported(&self, name: &str) -> bool {
+        self.file.is_set("export")
+            || self.recipe.attribute("positional-arguments").is_some()
+            || self.recipe.parameters.iter().any(|input| input.name == name && input.is_exported)
+    }
+
+    /// The places of the body where a parameter is pasted.
+    fn pastes(&self, name: &str) -> Vec<Place> {
+        let is_program = self.recipe.body.first().is_some_and(|(_, line)| line.trim_start().starts_with("#!"))
+            || self.recipe.attribute("script").is_some();
+        // Who reads the lines; a shell that is not of the POSIX family quotes in other ways.
+        let shell = self.file.settings.get("shell").and_then(|setting| setting.values.first());
+        let is_posix =
+            shell.is_none_or(|shell| {
+                matches!(shell.rsplit('/').next().unwrap_or_default(), "sh" | "bash" | "dash" | "zsh" | "ksh")
+            }) && !["windows-shell", "windows-powershell"].iter().any(|name| self.file.settings.contains_key(*name));
+        let mut places = Vec::new();
+        let mut before = String::new();
+        for (_, line) in &self.recipe.body {
+            let is_continued = line.ends_with('\\');
+            let indented = line.trim_start();
+            let mut rest = if before.is_empty() { indented.trim_start_matches(['@', '-']) } else { indented };
+            while let Some(open) = rest.find("{{") {
+                if rest[open..].starts_with("{{{{") {
+                    before.push_str(&rest[..open]);
+                    before.push_str("{{");
+                    rest = &rest[open + 4..];
+                    continue;
+                }
+                before.push_str(&rest[..open]);
+                let inside = &rest[open + 2..];
+                let Some(close) = inside.find("}}") else { break };
+                let expression = &inside[..close];
+                let tokens = lex::line(expression, 0, expression.len()).map(|(tokens, _)| tokens);
+                let literal = match &tokens {
+                    Ok(tokens) => {
+                        if mentions(tokens, name) && !is_quoted(tokens, name) {
+                            let is_bare = tokens.len() == 1;
+                            let found =
+                                if is_bare && is_posix && !is_program { place(&before) } else { Place::Unclear };
+                            places.push(found);
+                        }
+                        self.stands_for(tokens)
+                    }
+                    // It cannot be read: whatever it holds may be the parameter.
+                    Err(_) => {
+                        if expression.contains(name) {
+                            places.push(Place::Unclear);
+                        }
+                        None
+                    }
+                };
+                // What nobody knows here may open a quote or close one; `$(` makes what follows unclear.
+                before.push_str(literal.as_deref().unwrap_or("$("));
+                rest = &inside[close + 2..];
+            }
+            before.push_str(rest);
+            // Each line has a shell of its own, but for those of a program.
+            if is_program || is_continued {
+                before.push('\n');
+            } else {
+                before.clear();
+            }
+        }
+        places
+    }
+
+    /// What an interpolation becomes as far as quotes are concerned, where that is known.
+    fn stands_for(&self, tokens: &[Token]) -> Option<String> {
+        let [only] = tokens else {
+            return is_call_of_quote(tokens).then(|| "x".to_owned());
+        };
+        if let Some(text) = only.text() {
+            return Some(text.to_owned());
+        }
+        let name = only.name()?;
+        if self.recipe.parameters.iter().any(|input| input.name == name) {
+            // It is quoted for its place, or cannot hold a quote.
+            return Some("x".to_owned());
+        }
+        self.file.literals.get(name).cloned()
+    }
+}
+
+fn mentions(tokens: &[Token], name: &str) -> bool {
+    tokens.iter().any(|token| token.name() == Some(name) || matches!(token.kind, TokenKind::Text(None)))
+}
+
+fn is_call_of_quote(tokens: &[Token]) -> bool {
+    matches!(tokens, [quote, open, .., close] if quote.name() == Some("quote") && open.is("(") && close.is(")"))
+}
+
+/// Whether every mention is inside of `quote(…)` alone.
+fn is_quoted(tokens: &[Token], name: &str) -> bool {
+    is_call_of_quote(tokens) && mentions(&tokens[2..tokens.len() - 1], name) && {
+        // `quote(a) + b(…)` ends with a parenthesis too: the first has to be closed by the last.
+        let mut depth = 0_usize;
+        tokens[1..].iter().enumerate().all(|(index, token)| {
+            if token.is("(") {
+                depth += 1;
+            } else if token.is(")") {
+                depth = depth.saturating_sub(1);
+            }
+            depth > 0 || index + 2 == tokens.len()
+        })
+    }
+}

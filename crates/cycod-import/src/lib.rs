@@ -1,0 +1,54 @@
+//! Makes tools of the tasks that other programs know: recipes, targets, scripts, commands, skills.
+//!
+//! Text goes in, proposals come out: the YAML of a tool for each task, and for each task what could not be carried
+//! over. Where a task has a runner, the tool *calls the runner* with the task's name and typed arguments, because
+//! nobody understands a recipe better than the program it was written for. What is read of the recipe is what decides how
+//! a value may be handed over: many runners paste arguments into the text of a shell, and a value that would become
+//! code there is either quoted for exactly that place, or held to characters that mean nothing anywhere.
+//!
+//! Invariant: nothing here opens a file, starts a program or asks what is installed. What else there is beside a file is
+//! handed in.
+
+mod argc;
+mod draft;
+mod front_matter;
+mod just;
+mod kind;
+mod make;
+mod mise;
+mod names;
+mod nanocoder;
+mod npm;
+mod pasted;
+mod proposal;
+mod pyproject;
+mod skill;
+mod source;
+mod taskfile;
+mod tree;
+mod usage;
+
+pub use kind::Kind;
+pub use proposal::{Imported, Loss, Proposal};
+pub use source::{Directory, Source};
+
+use cycod_diagnostic::Diagnostic;
+
+/// Returns what the tasks of a source become, in their order.
+///
+/// # Errors
+/// What is wrong with the source itself, so that nothing in it can be relied on.
+pub fn import(kind: Kind, source: &Source<'_>) -> Result<Imported, Vec<Diagnostic>> {
+    let found = match kind {
+        Kind::Just => just::read(source),
+        Kind::Make => make::read(source),
+        Kind::PackageJson => npm::read(source),
+        Kind::Taskfile => taskfile::read(source),
+        Kind::Mise => mise::read(source),
+        Kind::Pyproject => pyproject::read(source),
+        Kind::Argc => argc::read(source),
+        Kind::Nanocoder => nanocoder::read(source),
+        Kind::Skill => skill::read(source),
+    }?;
+    Ok(proposal::propose(kind, source, found))
+}

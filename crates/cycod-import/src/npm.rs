@@ -1,0 +1,124 @@
+//! Scripts of a `package.json`.
+//!
+//! Package managers put further arguments into the text of a shell. Those of today quote them well, older ones in `"…"`, so
+//! the characters that act there are not accepted.
+
+use std::collections::HashMap;
+
+use cycod_diagnostic::Diagnostic;
+
+use crate::{
+    draft::{Accepts, Draft, Found, Parameter},
+    source::{Source, duplicate},
+    tree::{self, Node},
+};
+
+/// Scripts that a package manager runs by itself.
+const OWN: [&str; 14] = [
+    "preinstall",
+    "install",
+    "postinstall",
+    "preuninstall",
+    "uninstall",
+    "postuninstall",
+    "prepare",
+    "prepack",
+    "postpack",
+    "prepublish",
+    "prepublishOnly",
+    "publish",
+    "postpublish",
+    "dependencies",
+];
+
+/// Texts that stay data in quotes of every kind.
+const QUOTABLE: &str = r#"^[^$`"\\\x00-\x1f]*$"#;
+
+/// Reads the scripts of a package.
+pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
+    let (root, keys) = tree::json(source)?;
+    let mut problems = Vec::new();
+    let mut seen = HashMap::new();
+    for key in keys.iter().filter(|key| key.above == "scripts") {
+        if let Some(first) = seen.insert(key.name.as_str(), key.span) {
+            problems.push(duplicate("script", &key.name, first, key.span));
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let manager = manager(source, &root);
+    let mut found = Found::default();
+    let scripts = root.get("scripts").map(Node::entries).unwrap_or_default();
+    for (name, script) in scripts {
+        // A key that holds a remark.
+        if name.starts_with("//") {
+            continue;
+        }
+        let Some(command) = script.text() else {
+            let what = format!("script `{name}`");
+            found.losses.push(crate::Loss { line: script.line, what, why: "its command is no text".to_owned() });
+            continue;
+        };
+        let mut draft = Draft::of_runner(name, script.line, manager.program, source.below(""));
+        draft.tags = vec![manager.program.to_owned()];
+        draft.say(manager.before.iter().copied());
+        draft.say([name.as_str()]);
+        draft.say(manager.between.iter().copied());
+        let more = Parameter::described("Further arguments of the script, each one word");
+        let pattern = Some(QUOTABLE.to_owned());
+        draft.pass("args", Parameter { accepts: Accepts::Words, pattern, ..more });
+        draft.description = described(&root, name).unwrap_or_else(|| format!("Run `{}`", command.trim()));
+        draft.withheld = withheld(name, scripts);
+        found.drafts.push(draft);
+    }
+    if let Some(scripts) = root.get("scripts").filter(|_| !found.drafts.is_empty()) {
+        let what = "`$`, `` ` ``, `\"` and `\\` in further arguments".to_owned();
+        let why = format!("some versions of {} would let a shell act on them", manager.program);
+        found.losses.push(crate::Loss { line: scripts.line, what, why });
+    }
+    Ok(found)
+}
+
+struct Manager {
+    program: &'static str,
+    /// Words before the script's name.
+    before: &'static [&'static str],
+    /// Words before its arguments.
+    between: &'static [&'static str],
+}
+
+/// Who runs the scripts: what the package says, else whose lock file lies beside it.
+fn manager(source: &Source<'_>, root: &Node) -> Manager {
+    let said = root.text_of("packageManager");
+    let said = said.as_deref().map(|said| said.split('@').next().unwrap_or_default());
+    let locks = [("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lock", "bun"), ("bun.lockb", "bun")];
+    let beside = locks.iter().find(|(lock, _)| source.beside.iter().any(|name| name == lock));
+    match said.or(beside.map(|(_, program)| *program)) {
+        Some("pnpm") => Manager { program: "pnpm", before: &["--silent", "run"], between: &[] },
+        Some("yarn") => Manager { program: "yarn", before: &["run"], between: &[] },
+        Some("bun") => Manager { program: "bun", before: &["run", "--silent"], between: &[] },
+        _ => Manager { program: "npm", before: &["run", "--silent"], between: &["--"] },
+    }
+}
+
+/// What a package says of a script, in the places that people use for it.
+fn described(root: &Node, name: &str) -> Option<String> {
+    [&["scripts-info"][..], &["ntl", "descriptions"], &["scriptsInfo"]]
+        .into_iter()
+        .find_map(|keys| root.at(keys).and_then(|texts| texts.text_of(name)))
+        .or_else(|| {
+            let scripts = root.get("scripts")?;
+            scripts.text_of(&format!("//{name}")).or_else(|| scripts.text_of(&format!("// {name}")))
+        })
+}
+
+fn withheld(name: &str, scripts: &[(String, Node)]) -> Option<String> {
+    if OWN.contains(&name) {
+        return Some("the package manager runs it by itself".to_owned());
+    }
+    let is_script = |wanted: &str| scripts.iter().any(|(known, _)| known == wanted);
+    let around = |prefix: &str| name.strip_prefix(prefix).filter(|of| is_script(of)).map(str::to_owned);
+    let before = around("pre").map(|of| format!("it runs before `{of}`, together with it"));
+    before.or_else(|| around("post").map(|of| format!("it runs behind `{of}`, together with it")))
+}

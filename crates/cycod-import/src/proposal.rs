@@ -1,0 +1,128 @@
+//! What comes out: a tool for each task, and what it lacks.
+
+use cycod_diagnostic::visible;
+
+use crate::{
+    Kind, Source,
+    draft::{Body, Found},
+    names::{self, Taken},
+};
+
+/// What a source becomes.
+#[derive(Clone, Debug, Default)]
+pub struct Imported {
+    /// The tools, in the order of the tasks.
+    pub proposals: Vec<Proposal>,
+    /// What of the source belongs to no task and could not be carried over.
+    pub losses: Vec<Loss>,
+}
+
+/// A tool for one task.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// The tool's name.
+    pub name: String,
+    /// What the source calls the task.
+    pub task: String,
+    /// Where the task stands, from 1.
+    pub line: usize,
+    /// The tool file.
+    pub yaml: String,
+    /// Why it is not meant to become a tool unless somebody names it.
+    pub withheld: Option<String>,
+    /// What could not be carried over.
+    pub losses: Vec<Loss>,
+}
+
+/// Something that could not be carried over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Where it stands, from 1.
+    pub line: usize,
+    /// What it is.
+    pub what: String,
+    /// Why, or what takes its place.
+    pub why: String,
+}
+
+/// The longest description that is carried over; hosts hand every one of them to a model.
+const MAX_DESCRIPTION: usize = 1000;
+
+/// Gives names and writes the files.
+pub(crate) fn propose(kind: Kind, source: &Source<'_>, mut found: Found) -> Imported {
+    let losses = &mut found.losses;
+    found.drafts.retain(|draft| {
+        if draft.has_nul() {
+            let what = format!("{} `{}`", kind.noun(), visible(&draft.task));
+            losses.push(Loss { line: draft.line, what, why: "it holds a NUL, which no command can".to_owned() });
+        }
+        !draft.has_nul()
+    });
+    let mut taken = Taken::default();
+    let mut proposals: Vec<Proposal> = Vec::new();
+    let mut named: Vec<(String, String)> = Vec::new();
+    for draft in &found.drafts {
+        let wanted = format!("{}{}", source.prefix, draft.wanted.as_deref().unwrap_or(&draft.task));
+        let name = taken.free(&names::tool(&wanted));
+        named.push((draft.task.clone(), name));
+    }
+    for (mut draft, (_, name)) in found.drafts.into_iter().zip(named.clone()) {
+        let wanted = format!("{}{}", source.prefix, draft.wanted.as_deref().unwrap_or(&draft.task));
+        if name != wanted {
+            let why = if names::tool(&wanted) == name {
+                format!("the tool is called `{name}`: names hold letters, digits, `_`, `.` and `-`, at most 64")
+            } else {
+                format!("the tool is called `{name}`: another has the name already")
+            };
+            draft.lose(draft.line, format!("the name `{}`", visible(&draft.task)), why);
+        }
+        draft.description = one_line(&draft.description);
+        let line = draft.line;
+        for parameter in &mut draft.parameters {
+            let lost = parameter.settle().into_iter();
+            let name = parameter.name.clone();
+            let lost = lost.map(|(what, why)| Loss { line, what: format!("{what} of `{name}`"), why: why.to_owned() });
+            draft.losses.extend(lost);
+            parameter.description = one_line(&parameter.description);
+            if parameter.description.is_empty() {
+                parameter.description =
+                    format!("The {} `{}`", if parameter.is_list() { "values of" } else { "value of" }, parameter.name);
+            }
+        }
+        if draft.description.is_empty() {
+            draft.description =
+                format!("{} `{}` of {}", capital(kind.noun()), visible(&draft.task), visible(source.path));
+        }
+        let base = match &draft.body {
+            Body::Alias(task) => named.iter().find(|(known, _)| known == task).map(|(_, name)| name.as_str()),
+            _ => None,
+        };
+        let remark = format!("Imported from {}, line {}.", one_line(source.path), draft.line);
+        let yaml = draft.to_yaml(&name, base, &remark);
+        draft.losses.sort_by_key(|loss| loss.line);
+        proposals.push(Proposal {
+            name,
+            task: draft.task,
+            line: draft.line,
+            yaml,
+            withheld: draft.withheld,
+            losses: draft.losses,
+        });
+    }
+    Imported { proposals, losses: found.losses }
+}
+
+/// A text without line breaks and what cannot be seen, of a length that a person reads.
+pub(crate) fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = visible(&words.join(" ")).into_owned();
+    match line.char_indices().nth(MAX_DESCRIPTION) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map(|first| first.to_uppercase().collect::<String>() + characters.as_str()).unwrap_or_default()
+}

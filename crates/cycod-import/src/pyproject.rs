@@ -1,0 +1,231 @@
+//! Tasks of a Python project: poe, pdm, hatch and taskipy, and the programs it installs.
+
+use cycod_diagnostic::Diagnostic;
+
+use crate::{
+    Loss,
+    draft::{Accepts, Draft, Found, Parameter, author, switch},
+    pasted::{Place, WHY_INERT_WORDS, place},
+    source::Source,
+    tree::{self, Node, Value},
+};
+
+/// Reads what a `pyproject.toml` knows of tasks.
+pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
+    let root = tree::toml(source)?;
+    let mut found = Found::default();
+    let nothing: &[(String, Node)] = &[];
+    let entries = |keys: &[&str]| root.at(keys).map_or(nothing, Node::entries);
+    for (name, task) in entries(&["tool", "poe", "tasks"]) {
+        found.drafts.push(poe(source, name, task));
+    }
+    if let Some(include) = root.at(&["tool", "poe", "include"]) {
+        lose_include(&mut found, include.line);
+    }
+    let is_ours = |(name, _): &&(String, Node)| name != "_";
+    for (name, task) in entries(&["tool", "pdm", "scripts"]).iter().filter(is_ours) {
+        found.drafts.push(pdm(source, name, task));
+    }
+    for (environment, settings) in entries(&["tool", "hatch", "envs"]) {
+        for (name, script) in settings.get("scripts").map_or(nothing, Node::entries) {
+            found.drafts.push(hatch(source, environment, name, script));
+        }
+    }
+    let tasks = entries(&["tool", "taskipy", "tasks"]);
+    for (name, task) in tasks {
+        found.drafts.push(taskipy(source, name, task, tasks));
+    }
+    for keys in [&["project", "scripts"][..], &["tool", "poetry", "scripts"]] {
+        for (name, entry) in entries(keys) {
+            found.drafts.push(program(name, entry));
+        }
+    }
+    Ok(found)
+}
+
+fn lose_include(found: &mut Found, line: usize) {
+    let why = "they are in another file: import that one as well".to_owned();
+    found.losses.push(Loss { line, what: "the included tasks".to_owned(), why });
+}
+
+const PRIVATE: &str = "its name begins with `_`, as of what is not called by hand";
+const FURTHER: &str = "Further arguments of the task, each one word";
+
+fn poe(source: &Source<'_>, name: &str, task: &Node) -> Draft {
+    let mut draft = Draft::of_runner(name, task.line, "poe", source.below(""));
+    draft.say(["-q", name]);
+    let kinds = ["cmd", "shell", "script", "expr", "sequence", "switch", "ref", "parallel"];
+    let command = kinds.into_iter().find_map(|kind| task.get(kind).map(|node| (kind, node)));
+    let shown = task.text().map(str::to_owned).or_else(|| command.and_then(|(_, node)| node.scalar()));
+    draft.description = task.text_of("help").unwrap_or_else(|| match (&shown, task.items(), command) {
+        (Some(shown), _, _) => format!("Run `{}`", shown.trim()),
+        (None, [], Some((_, node))) => format!("Run {}", node.texts().join(", then ")),
+        (None, items, _) => {
+            let texts: Vec<String> = items.iter().filter_map(Node::scalar).collect();
+            format!("Run {}", texts.join(", then "))
+        }
+    });
+    if name.starts_with('_') {
+        draft.withheld = Some(PRIVATE.to_owned());
+    }
+    let inputs = poe_inputs(task);
+    // Options that take as many words as there are would take the others' as well.
+    let (positional, options): (Vec<_>, Vec<_>) = inputs.iter().partition(|(_, input)| is_positional(input));
+    for (name, input) in positional {
+        let mut parameter = poe_input(name, input);
+        parameter.hold_no_option();
+        draft.pass(name, parameter);
+    }
+    for (name, input) in options {
+        let written = input.get("options").map(Node::texts).unwrap_or_default();
+        let long = written.iter().find(|option| option.starts_with("--")).or(written.first()).cloned();
+        let long = long.unwrap_or_else(|| format!("--{name}"));
+        let mut parameter = poe_input(name, input);
+        match parameter.accepts {
+            Accepts::Switch if parameter.default.as_deref() == Some("true") => {
+                parameter.format = Some(switch(&long, false));
+            }
+            Accepts::Words => {
+                parameter.hold_no_option();
+                parameter.format = Some(format!("{} {{value}}", author(&long)));
+            }
+            _ => parameter = parameter.into_option(&long),
+        }
+        draft.pass(name, parameter);
+    }
+    let takes_more = task.text().is_some() || command.is_some_and(|(kind, _)| kind == "cmd");
+    if inputs.is_empty() && takes_more {
+        draft.pass_more(FURTHER);
+    }
+    draft
+}
+
+/// The declared inputs of a task, in the three ways they are written.
+fn poe_inputs(task: &Node) -> Vec<(String, Node)> {
+    let Some(args) = task.get("args") else { return Vec::new() };
+    let from_list = args.items().iter().filter_map(|item| match &item.value {
+        Value::Text(name) => Some((name.clone(), item.clone())),
+        _ => Some((item.text_of("name")?, item.clone())),
+    });
+    from_list.chain(args.entries().iter().cloned()).collect()
+}
+
+fn is_positional(input: &Node) -> bool {
+    input.get("positional").is_some_and(|node| node.value != Value::Bool(false))
+}
+
+fn poe_input(name: &str, input: &Node) -> Parameter {
+    let is_many = input.get("multiple").is_some_and(|node| node.value != Value::Bool(false));
+    let mut parameter = Parameter {
+        accepts: match input.text_of("type").as_deref() {
+            _ if is_many => Accepts::Words,
+            Some("integer") => Accepts::Integer,
+            Some("float") => Accepts::Number,
+            Some("boolean") => Accepts::Switch,
+            _ => Accepts::Text,
+        },
+        description: input.text_of("help").unwrap_or_else(|| format!("`{name}` of the task")),
+        choices: input.get("choices").map(Node::texts).unwrap_or_default(),
+        ..Parameter::default()
+    };
+    let default = input.get("default").and_then(Node::scalar);
+    let is_required = input.get("required").map(Node::is_true);
+    parameter.is_required = is_required.unwrap_or(is_positional(input) && default.is_none());
+    match default {
+        // It may refer to the environment of the task.
+        Some(default) if default.contains('$') => {
+            parameter.description = format!("{}; otherwise `{default}`", parameter.description);
+            parameter.is_required = false;
+        }
+        Some(default) if !is_many => parameter.default = Some(default),
+        None if parameter.accepts == Accepts::Switch => parameter.default = Some("false".to_owned()),
+        _ => {}
+    }
+    parameter
+}
+
+fn pdm(source: &Source<'_>, name: &str, task: &Node) -> Draft {
+    let mut draft = Draft::of_runner(name, task.line, "pdm", source.below(""));
+    draft.say(["run", name]);
+    let kinds = ["cmd", "shell", "call", "composite"];
+    let (kind, command) = kinds
+        .into_iter()
+        .find_map(|kind| task.get(kind).map(|node| (kind, node.texts())))
+        .unwrap_or_else(|| ("cmd", task.texts()));
+    draft.description = task.text_of("help").unwrap_or_else(|| match kind {
+        "composite" => format!("Run {}", command.join(", then ")),
+        _ => format!("Run `{}`", command.join(" ")),
+    });
+    if name.starts_with('_') {
+        draft.withheld = Some(PRIVATE.to_owned());
+    }
+    if kind != "call" {
+        further(&mut draft, &command);
+    }
+    draft
+}
+
+/// Further arguments, which stand where a command says `{args}`, else at its end.
+fn further(draft: &mut Draft, commands: &[String]) {
+    let mut more = Parameter { accepts: Accepts::Words, ..Parameter::described(FURTHER) };
+    let pasted = commands
+        .iter()
+        .flat_map(|command| command.match_indices("{args").map(|(at, _)| place(&command[..at])).collect::<Vec<_>>());
+    if pasted.into_iter().any(|place| place != Place::Unquoted) {
+        more.hold_inert(true);
+        draft.lose(
+            draft.line,
+            "other further arguments",
+            format!("{WHY_INERT_WORDS} they are pasted inside of quotes"),
+        );
+    }
+    draft.pass("args", more);
+}
+
+fn hatch(source: &Source<'_>, environment: &str, name: &str, script: &Node) -> Draft {
+    let is_default = environment == "default";
+    let task = if is_default { name.to_owned() } else { format!("{environment}:{name}") };
+    let mut draft = Draft::of_runner(&task, script.line, "hatch", source.below(""));
+    draft.say(["run", task.as_str()]);
+    let commands = script.texts();
+    draft.description = format!("Run `{}`", commands.join("; "));
+    if !is_default {
+        draft.description = format!("{} in the environment `{environment}`", draft.description);
+    }
+    if name.starts_with('_') {
+        draft.withheld = Some(PRIVATE.to_owned());
+    }
+    // What no command asks for, hatch drops.
+    if commands.iter().any(|command| command.contains("{args")) {
+        further(&mut draft, &commands);
+    }
+    draft
+}
+
+fn taskipy(source: &Source<'_>, name: &str, task: &Node, tasks: &[(String, Node)]) -> Draft {
+    let mut draft = Draft::of_runner(name, task.line, "task", source.below(""));
+    draft.tags = vec!["taskipy".to_owned()];
+    draft.say([name]);
+    let command = task.text_of("cmd").or_else(|| task.scalar()).unwrap_or_default();
+    draft.description = task.text_of("help").unwrap_or_else(|| format!("Run `{}`", command.trim()));
+    let is_task = |wanted: &str| tasks.iter().any(|(known, _)| known == wanted);
+    if let Some(of) = name.strip_prefix("pre_").filter(|of| is_task(of)) {
+        draft.withheld = Some(format!("it runs before `{of}`, together with it"));
+    } else if let Some(of) = name.strip_prefix("post_").filter(|of| is_task(of)) {
+        draft.withheld = Some(format!("it runs behind `{of}`, together with it"));
+    }
+    draft.pass_more(FURTHER);
+    draft
+}
+
+/// A program that the project installs.
+fn program(name: &str, entry: &Node) -> Draft {
+    let mut draft = Draft::of_runner(name, entry.line, name, String::new());
+    // It is a program like any other and works where it is called.
+    draft.directory = None;
+    draft.tags = vec!["python".to_owned()];
+    let of = entry.scalar().or_else(|| entry.text_of("reference")).unwrap_or_default();
+    draft.description = format!("Run the program `{name}` (`{of}`)");
+    draft.pass_more("Its arguments, each one word");
+    draft
+}

@@ -1,0 +1,121 @@
+use cycod_diagnostic::{Code, Diagnostic, SourceFile, Span};
+use cycod_syntax::{
+    template::{Names, Template},
+    yaml::MAX_BYTES,
+};
+
+/// The text of a file that holds tasks, with what is known about its place.
+#[derive(Clone, Debug)]
+pub struct Source<'a> {
+    pub(crate) path: &'a str,
+    pub(crate) text: &'a str,
+    pub(crate) directory: Directory<'a>,
+    pub(crate) beside: &'a [String],
+    pub(crate) prefix: &'a str,
+    /// Where each line begins.
+    starts: Vec<usize>,
+}
+
+impl<'a> Source<'a> {
+    /// Returns a source with its path as a person would write it, with `/`, its text, and where the file lies.
+    pub fn new(path: &'a str, text: &'a str, directory: Directory<'a>) -> Self {
+        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let starts = std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect();
+        Self { path, text, directory, beside: &[], prefix: "", starts }
+    }
+
+    /// Says which files lie beside it, those of subdirectories as `directory/name`; some kinds make use of them.
+    #[must_use]
+    pub fn beside(self, beside: &'a [String]) -> Self {
+        Self { beside, ..self }
+    }
+
+    /// Puts a text before the name of every tool.
+    #[must_use]
+    pub fn prefix(self, prefix: &'a str) -> Self {
+        Self { prefix, ..self }
+    }
+
+    /// The same place with another text.
+    pub(crate) fn with_text<'b>(&self, text: &'b str) -> Source<'b>
+    where
+        'a: 'b,
+    {
+        Source::new(self.path, text, self.directory)
+    }
+}
+
+/// A directory as a tool names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Directory<'a> {
+    /// Below the workspace; empty for the workspace itself.
+    Workspace(&'a str),
+    /// Anywhere, by its whole path.
+    Absolute(&'a str),
+}
+
+impl Source<'_> {
+    /// The last part of the path.
+    pub(crate) fn file_name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(self.path)
+    }
+
+    /// The line of a byte, from 1.
+    pub(crate) fn line(&self, offset: usize) -> usize {
+        self.starts.partition_point(|start| *start <= offset).max(1)
+    }
+
+    /// Returns the file as diagnostics point into it.
+    pub fn file(&self) -> SourceFile {
+        SourceFile::new(self.path, self.text)
+    }
+
+    /// Refuses what no program would take for a file of tasks.
+    pub(crate) fn check(&self) -> Result<(), Vec<Diagnostic>> {
+        if self.text.len() > MAX_BYTES {
+            let message = format!("the file has {} bytes; at most {MAX_BYTES} are read", self.text.len());
+            return Err(vec![syntax(Span::default(), message)]);
+        }
+        match self.text.find('\0') {
+            None => Ok(()),
+            Some(at) => Err(vec![syntax(Span::new(at, at + 1), "there is a NUL here, so this is no text")]),
+        }
+    }
+
+    /// The file's directory, or something in it, as a template.
+    pub(crate) fn below(&self, inside: &str) -> String {
+        self.directory.below(inside)
+    }
+}
+
+impl Directory<'_> {
+    /// The directory, or something in it, as a template.
+    pub(crate) fn below(self, inside: &str) -> String {
+        let join = |parts: &[&str]| parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("/");
+        match self {
+            Directory::Absolute("/") => escaped(&format!("/{inside}"), &[]),
+            Directory::Absolute(directory) => escaped(&join(&[directory.trim_end_matches('/'), inside]), &[]),
+            Directory::Workspace(directory) => match join(&[directory, inside]).as_str() {
+                "" => "{WORKSPACE}".to_owned(),
+                rest => format!("{{WORKSPACE}}/{}", escaped(rest, &[])),
+            },
+        }
+    }
+}
+
+/// Something is written so that its own program would not read it either.
+pub(crate) fn syntax(span: Span, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Code("source-syntax"), span, message)
+}
+
+/// Two tasks have one name.
+pub(crate) fn duplicate(noun: &str, name: &str, first: Span, second: Span) -> Diagnostic {
+    Diagnostic::error(Code("duplicate-task"), second, format!("there are two {noun}s called `{name}`"))
+        .also(first, "the first is here")
+        .help("which of them is meant cannot be told: take one of them away, or give it another name")
+}
+
+/// A text in which no brace means anything, as it stands in a template.
+pub(crate) fn escaped(text: &str, parameters: &[String]) -> String {
+    Template::text(text).source(&Names { parameters: parameters.to_vec(), ..Names::default() })
+}

@@ -1,0 +1,390 @@
+//! Tasks of `task`.
+//!
+//! `{{.NAME}}` pastes a variable into the text of a shell, and a value given on the command line is itself read as a
+//! template. `.CLI_ARGS` is quoted by `task`, which makes words of it outside of quotes.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use cycod_diagnostic::Diagnostic;
+
+use crate::{
+    Loss,
+    draft::{Accepts, Draft, Found, Parameter},
+    pasted::{INERT_WORDS, Place, WHY_INERT_WORDS, place},
+    source::Source,
+    tree::{self, Node, Value},
+};
+
+/// Variables that `task` or the environment give.
+const GIVEN: [&str; 28] = [
+    "CLI_ARGS",
+    "CLI_ARGS_LIST",
+    "CLI_FORCE",
+    "CLI_SILENT",
+    "CLI_VERBOSE",
+    "CLI_OFFLINE",
+    "CLI_ASSUME_YES",
+    "TASK",
+    "ALIAS",
+    "TASK_EXE",
+    "TASK_DIR",
+    "TASK_VERSION",
+    "TASKFILE",
+    "TASKFILE_DIR",
+    "ROOT_DIR",
+    "ROOT_TASKFILE",
+    "USER_WORKING_DIR",
+    "CHECKSUM",
+    "TIMESTAMP",
+    "ITEM",
+    "KEY",
+    "MATCH",
+    "EXIT_CODE",
+    "HOME",
+    "USER",
+    "PATH",
+    "PWD",
+    "SHELL",
+];
+
+/// Texts that are no template: two braces never stand side by side.
+const NO_TEMPLATE: &str = r"^(\{?[^{])*\{?$";
+
+/// Reads the tasks of a Taskfile.
+pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
+    let root = tree::yaml(source)?;
+    let file = Taskfile { source, root: &root };
+    let mut found = Found::default();
+    for (name, included) in root.get("includes").map(Node::entries).unwrap_or_default() {
+        let what = format!("the tasks of `{name}`");
+        let why = "they are in another file: import that one as well, with a --prefix".to_owned();
+        found.losses.push(Loss { line: included.line, what, why });
+    }
+    for (name, task) in file.tasks() {
+        let withheld = |why: &str| Loss { line: task.line, what: format!("task `{name}`"), why: why.to_owned() };
+        if task.has("internal") {
+            found.losses.push(withheld("it is internal: only other tasks may call it"));
+        } else if name.contains('*') {
+            found.losses.push(withheld("its name is a pattern: make a tool for one of its names by hand"));
+        } else {
+            found.drafts.push(file.draft(name, task));
+        }
+    }
+    Ok(found)
+}
+
+struct Taskfile<'a> {
+    source: &'a Source<'a>,
+    root: &'a Node,
+}
+
+/// How a task uses a variable.
+#[derive(Default)]
+struct Use {
+    line: usize,
+    /// Somewhere without being quoted by a function.
+    is_pasted: bool,
+    /// What takes its place when it is not given, where that is a literal text.
+    default: Option<String>,
+}
+
+impl Taskfile<'_> {
+    fn tasks(&self) -> &[(String, Node)] {
+        self.root.get("tasks").map(Node::entries).unwrap_or_default()
+    }
+
+    fn draft(&self, name: &str, task: &Node) -> Draft {
+        let mut draft = Draft::of_runner(name, task.line, "task", self.source.below(""));
+        let file = self.source.file_name().to_ascii_lowercase();
+        if !matches!(file.as_str(), "taskfile.yml" | "taskfile.yaml" | "taskfile.dist.yml" | "taskfile.dist.yaml") {
+            draft.say(["--taskfile", self.source.file_name()]);
+        }
+        if let Some(prompt) = task.get("prompt") {
+            draft.say(["--yes"]);
+            draft.confirm = Some(prompt.texts().join(" "));
+        }
+        draft.say([name]);
+        let said = task.text_of("desc").or_else(|| task.text_of("summary"));
+        draft.description = said.unwrap_or_else(|| self.commands(task));
+        draft.platforms = platforms(task);
+        if name.starts_with('_') {
+            draft.withheld = Some("its name begins with `_`, as of what is not called by hand".to_owned());
+        }
+        for alias in task.get("aliases").map(Node::texts).unwrap_or_default() {
+            let line = task.get("aliases").map_or(task.line, |aliases| aliases.line);
+            draft.lose(line, format!("the alias `{alias}`"), "a tool has one name; `cycod tool add` makes another");
+        }
+        if task.has("interactive") {
+            let line = task.get("interactive").map_or(task.line, |node| node.line);
+            draft.lose(line, "`interactive`", "a tool has no terminal");
+        }
+        if task.get("watch").is_some_and(Node::is_true) {
+            let line = task.get("watch").map_or(task.line, |node| node.line);
+            draft.lose(line, "`watch`", "the tool ends at its timeout");
+        }
+        self.variables(task, &mut draft);
+        if let Some(where_pasted) = self.further(task) {
+            draft.say(["--"]);
+            let more = Parameter::described("Further arguments of the task, each one word");
+            let mut more = Parameter { accepts: Accepts::Words, ..more };
+            if where_pasted != Place::Unquoted {
+                more.hold_inert(true);
+                draft.lose(
+                    task.line,
+                    "other further arguments",
+                    format!("{WHY_INERT_WORDS} they are pasted inside of quotes"),
+                );
+            }
+            draft.pass("args", more);
+        }
+        draft
+    }
+
+    fn commands(&self, task: &Node) -> String {
+        let mut commands = Vec::new();
+        let own = [task.get("cmd"), task.get("cmds"), Some(task)];
+        for node in own.into_iter().flatten() {
+            commands.extend(node.texts());
+            commands.extend(node.items().iter().filter_map(|item| item.text_of("cmd")));
+        }
+        if commands.is_empty() {
+            let deps: Vec<String> = task
+                .get("deps")
+                .map(Node::items)
+                .unwrap_or_default()
+                .iter()
+                .filter_map(|dep| dep.scalar().or_else(|| dep.text_of("task")))
+                .collect();
+            return if deps.is_empty() { String::new() } else { format!("Run {}", deps.join(", ")) };
+        }
+        format!("Run `{}`", commands.join("; "))
+    }
+
+    fn variables(&self, task: &Node, draft: &mut Draft) {
+        let mut uses: BTreeMap<String, Use> = BTreeMap::new();
+        self.uses_of(task, &mut uses);
+        let required: Vec<(String, Option<&Node>, usize)> = task
+            .at(&["requires", "vars"])
+            .map(Node::items)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|item| {
+                let name = item.scalar().or_else(|| item.text_of("name"))?;
+                Some((name, item.get("enum"), item.line))
+            })
+            .collect();
+        for (name, choices, line) in &required {
+            let mut parameter = Parameter::described(format!("The variable `{name}` of the task"));
+            parameter.is_required = true;
+            parameter.choices = choices.map(Node::texts).unwrap_or_default();
+            let used = uses.remove(name).unwrap_or(Use { line: *line, is_pasted: true, default: None });
+            self.hold(&mut parameter, name, &used, draft);
+            draft.assign(name, parameter);
+        }
+        for (name, used) in uses {
+            let mut parameter = Parameter::described(format!("The variable `{name}` of the task"));
+            parameter.default.clone_from(&used.default);
+            self.hold(&mut parameter, &name, &used, draft);
+            draft.assign(&name, parameter);
+        }
+    }
+
+    fn hold(&self, parameter: &mut Parameter, name: &str, used: &Use, draft: &mut Draft) {
+        if !parameter.choices.is_empty() {
+            return;
+        }
+        if !used.is_pasted {
+            parameter.pattern = Some(NO_TEMPLATE.to_owned());
+            return;
+        }
+        parameter.hold_inert(true);
+        let is_inert =
+            |text: &String| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./:@%+=, -".contains(&byte));
+        if let Some(default) = parameter.default.take_if(|default| !is_inert(default)) {
+            parameter.description = format!("{}; otherwise `{default}`", parameter.description);
+        }
+        let why = format!("{WHY_INERT_WORDS} task pastes them into the text of a shell");
+        draft.lose(used.line, format!("other values of `{name}`"), why);
+        debug_assert!(parameter.pattern.as_deref() == Some(INERT_WORDS));
+    }
+
+    /// Collects the variables that a task takes from its caller.
+    fn uses_of(&self, task: &Node, uses: &mut BTreeMap<String, Use>) {
+        let mut fixed: BTreeSet<&str> = BTreeSet::new();
+        let mut global: Vec<&Node> = Vec::new();
+        for (name, value) in task.get("vars").map(Node::entries).unwrap_or_default() {
+            // `NAME: '{{.NAME | default …}}'` is the way to take it from the caller.
+            if !value.scalar().is_some_and(|text| references(&text).iter().any(|found| found.name == *name)) {
+                fixed.insert(name);
+            }
+        }
+        for (name, value) in self.root.get("vars").map(Node::entries).unwrap_or_default() {
+            if value.scalar().is_some_and(|text| references(&text).iter().any(|found| found.name == *name)) {
+                global.push(value);
+            } else {
+                fixed.insert(name);
+            }
+        }
+        fixed.extend(self.root.get("env").map(Node::entries).unwrap_or_default().iter().map(|(name, _)| name.as_str()));
+        let mut texts = Vec::new();
+        strings(task, &mut texts);
+        let mut wanted: BTreeMap<String, Use> = BTreeMap::new();
+        for (line, text) in &texts {
+            collect(text, *line, &mut wanted);
+        }
+        // The defaults of what is taken globally.
+        for node in global {
+            let text = node.scalar().unwrap_or_default();
+            for found in references(&text) {
+                if let Some(used) = wanted.get_mut(&found.name) {
+                    used.default = used.default.take().or(found.default);
+                }
+            }
+        }
+        let loops: BTreeSet<String> = named_items(task).into_iter().collect();
+        for (name, used) in wanted {
+            if fixed.contains(name.as_str()) || GIVEN.contains(&name.as_str()) || loops.contains(&name) {
+                continue;
+            }
+            let known = uses.entry(name).or_insert(Use { line: used.line, ..Use::default() });
+            known.is_pasted |= used.is_pasted;
+            known.default = known.default.take().or(used.default);
+        }
+    }
+
+    /// Where a task, or one that it calls, pastes further arguments.
+    fn further(&self, task: &Node) -> Option<Place> {
+        let mut place_found: Option<Place> = None;
+        let mut open = vec![task];
+        let mut seen = HashSet::new();
+        while let Some(task) = open.pop() {
+            if !seen.insert(task.line) {
+                continue;
+            }
+            let mut texts = Vec::new();
+            strings(task, &mut texts);
+            for (_, text) in &texts {
+                for (at, _) in text.match_indices(".CLI_ARGS") {
+                    let before = text[..at].rfind("{{").map_or("", |open| &text[..open]);
+                    // What another template leaves there is not known.
+                    let found = if before.contains("{{") { Place::Unclear } else { place(before) };
+                    place_found = Some(place_found.map_or(found, |known| known.and(found)));
+                }
+            }
+            let called: Vec<String> = calls(task);
+            open.extend(self.tasks().iter().filter(|(name, _)| called.contains(name)).map(|(_, task)| task));
+        }
+        place_found
+    }
+}
+
+/// The tasks that a task calls.
+fn calls(task: &Node) -> Vec<String> {
+    let items = ["cmds", "deps"].into_iter().filter_map(|key| task.get(key)).flat_map(Node::items);
+    let by_name = task.get("deps").map(Node::texts).unwrap_or_default();
+    items.filter_map(|item| item.text_of("task")).chain(by_name).collect()
+}
+
+/// Names that loops give to what they go over.
+fn named_items(node: &Node) -> Vec<String> {
+    let mut names: Vec<String> = node.at(&["for", "as"]).and_then(Node::scalar).into_iter().collect();
+    for below in node.items().iter().chain(node.entries().iter().map(|(_, node)| node)) {
+        names.extend(named_items(below));
+    }
+    names
+}
+
+fn strings(node: &Node, into: &mut Vec<(usize, String)>) {
+    match &node.value {
+        Value::Text(text) => into.push((node.line, text.clone())),
+        Value::List(items) => items.iter().for_each(|item| strings(item, into)),
+        Value::Table(entries) => entries.iter().for_each(|(_, node)| strings(node, into)),
+        _ => {}
+    }
+}
+
+/// A variable in a template.
+struct Reference {
+    name: String,
+    default: Option<String>,
+    is_quoted: bool,
+}
+
+fn collect(text: &str, line: usize, into: &mut BTreeMap<String, Use>) {
+    for found in references(text) {
+        let used = into.entry(found.name).or_insert(Use { line, ..Use::default() });
+        used.is_pasted |= !found.is_quoted;
+        used.default = used.default.take().or(found.default);
+    }
+}
+
+/// The variables that the templates in a text refer to.
+fn references(text: &str) -> Vec<Reference> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(open) = rest.find("{{") {
+        let inside = &rest[open + 2..];
+        let Some(close) = inside.find("}}") else { break };
+        let expression = inside[..close].trim_matches(['-', ' ', '\t', '\n']);
+        rest = &inside[close + 2..];
+        let (names, literals) = words(expression);
+        let is_quoted = names.len() == 1 && {
+            let last = expression.rsplit('|').next().unwrap_or_default().trim();
+            let first = expression.split(' ').next().unwrap_or_default();
+            matches!(last, "q" | "shellQuote") || matches!(first, "q" | "shellQuote") && !expression.contains('|')
+        };
+        let has_default = expression.split(['|', '(']).any(|part| part.trim_start().starts_with("default "));
+        for (index, name) in names.iter().enumerate() {
+            let default = literals.first().filter(|_| has_default && index == 0).cloned();
+            found.push(Reference { name: name.clone(), default, is_quoted });
+        }
+    }
+    found
+}
+
+/// The variables (`.NAME`, first part) and the literal texts of an expression.
+fn words(expression: &str) -> (Vec<String>, Vec<String>) {
+    let (mut names, mut literals) = (Vec::new(), Vec::new());
+    let mut characters = expression.char_indices().peekable();
+    let mut before = ' ';
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '"' | '`' => {
+                let mut text = String::new();
+                while let Some((_, inside)) = characters.next() {
+                    match inside {
+                        '\\' if character == '"' => text.extend(characters.next().map(|(_, escaped)| escaped)),
+                        _ if inside == character => break,
+                        _ => text.push(inside),
+                    }
+                }
+                literals.push(text);
+            }
+            '.' if matches!(before, ' ' | '(' | '|' | '\t' | '\n') => {
+                let name = &expression[at + 1..];
+                let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(name.len());
+                if end > 0 && !names.iter().any(|known| known == &name[..end]) {
+                    names.push(name[..end].to_owned());
+                }
+            }
+            _ => {}
+        }
+        before = character;
+    }
+    (names, literals)
+}
+
+fn platforms(task: &Node) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    for platform in task.get("platforms").map(Node::texts).unwrap_or_default() {
+        // `linux/amd64`: the machine is not ours to say.
+        match platform.split('/').next().unwrap_or_default() {
+            "linux" => found.push("linux"),
+            "darwin" => found.push("macos"),
+            "windows" => found.push("windows"),
+            _ => {}
+        }
+    }
+    found.dedup();
+    found
+}

@@ -1,0 +1,141 @@
+//! Sources of every kind as people write them, and what becomes of them.
+
+use std::{
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use cycod_diagnostic::{Report, SourceFile, Style, render_text};
+use cycod_import::{Directory, Imported, Kind, Source, import};
+use expect_test::expect_file;
+
+mod hostile;
+mod wrong;
+
+/// What is imported, as one text. Every tool has to load without a complaint.
+pub(crate) fn shown(kind: Kind, source: &Source<'_>) -> String {
+    match import(kind, source) {
+        Ok(imported) => {
+            for proposal in &imported.proposals {
+                let file = SourceFile::new(format!("{}.yaml", proposal.name), proposal.yaml.as_str());
+                let loaded = cycod_definition::load(&file, Some(&proposal.name));
+                let report = Report { source: file, diagnostics: loaded.diagnostics.clone() };
+                assert!(loaded.diagnostics.is_empty(), "{}\n{}", render_text(&report, Style::Plain), proposal.yaml);
+                assert!(loaded.tool.is_some(), "{}", proposal.yaml);
+            }
+            listing(&imported)
+        }
+        Err(diagnostics) => render_text(&Report { source: source.file(), diagnostics }, Style::Plain),
+    }
+}
+
+fn listing(imported: &Imported) -> String {
+    let mut text = String::new();
+    for loss in &imported.losses {
+        writeln!(text, "{}: {}: {}", loss.line, loss.what, loss.why).expect("a text takes text");
+    }
+    for proposal in &imported.proposals {
+        let withheld = proposal.withheld.as_ref().map(|why| format!(" (withheld: {why})")).unwrap_or_default();
+        writeln!(text, "\n=== {} from `{}`{withheld}", proposal.name, proposal.task).expect("a text takes text");
+        text.push_str(&proposal.yaml);
+        for loss in &proposal.losses {
+            writeln!(text, "--- {}: {}: {}", loss.line, loss.what, loss.why).expect("a text takes text");
+        }
+    }
+    text
+}
+
+fn files(directory: &Path, below: &Path, into: &mut Vec<String>) {
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(below).expect("it is there").map(|entry| entry.expect("an entry").path()).collect();
+    entries.sort();
+    for entry in entries {
+        if entry.is_dir() {
+            files(directory, &entry, into);
+        } else {
+            let relative = entry.strip_prefix(directory).expect("it is below");
+            into.push(
+                relative.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/"),
+            );
+        }
+    }
+}
+
+/// Imports the one source of each case; what comes out stands beside it in `expected.txt`.
+#[track_caller]
+fn check(kind: Kind, case: &str) {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(kind.name()).join(case);
+    let mut beside = Vec::new();
+    files(&directory, &directory, &mut beside);
+    beside.retain(|path| path != "expected.txt");
+    let path =
+        beside.iter().find(|path| Kind::of_path(path) == Some(kind) || beside.len() == 1).expect("a source").clone();
+    let text = fs::read_to_string(directory.join(&path)).expect("it is text");
+    let inside = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let source = Source::new(&path, &text, Directory::Workspace(inside)).beside(&beside);
+    expect_file![directory.join("expected.txt")].assert_eq(&shown(kind, &source));
+}
+
+#[test]
+fn recipes_of_just() {
+    check(Kind::Just, "service");
+    check(Kind::Just, "traps");
+    check(Kind::Just, "quoting");
+}
+
+#[test]
+fn targets_of_make() {
+    check(Kind::Make, "project");
+    check(Kind::Make, "other");
+}
+
+#[test]
+fn scripts_of_packages() {
+    check(Kind::PackageJson, "app");
+    check(Kind::PackageJson, "pnpm");
+}
+
+#[test]
+fn tasks_of_task() {
+    check(Kind::Taskfile, "service");
+}
+
+#[test]
+fn tasks_of_mise() {
+    check(Kind::Mise, "config");
+    check(Kind::Mise, "file");
+}
+
+#[test]
+fn tasks_of_python_projects() {
+    check(Kind::Pyproject, "all");
+}
+
+#[test]
+fn commands_of_argc() {
+    check(Kind::Argc, "project");
+    check(Kind::Argc, "script");
+}
+
+#[test]
+fn commands_and_tools_of_nanocoder() {
+    check(Kind::Nanocoder, "tool");
+    check(Kind::Nanocoder, "prompt");
+    check(Kind::Nanocoder, "section");
+}
+
+#[test]
+fn skills() {
+    check(Kind::Skill, "pdf");
+}
+
+#[test]
+fn every_case_is_checked() {
+    let mut cases = 0;
+    for kind in Kind::ALL {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(kind.name());
+        cases += fs::read_dir(directory).expect("every kind has cases").count();
+    }
+    assert_eq!(cases, 17, "a case was added: name it in a test above, and count it here");
+}
