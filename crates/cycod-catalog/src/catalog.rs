@@ -182,7 +182,8 @@ impl Catalog {
             }
             if self.scopes.is_reserved(key) {
                 let message = format!("`{}` is the name of a built-in tool", one.reading.name);
-                return State::Broken { problem: Problem::new(codes::RESERVED_NAME.0, message) };
+                let note = Some(self.scopes.reserved_note());
+                return State::Broken { problem: Problem { note, ..Problem::new(codes::RESERVED_NAME.0, message) } };
             }
             let with = others_in(scope, &one.path);
             if !with.is_empty() {

@@ -84,6 +84,17 @@ impl Field for u32 {
     }
 }
 
+impl Field for u64 {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend(self.to_le_bytes());
+    }
+    fn take(input: &mut &[u8]) -> Option<Self> {
+        let (bytes, rest) = input.split_first_chunk()?;
+        *input = rest;
+        Some(Self::from_le_bytes(*bytes))
+    }
+}
+
 impl Field for String {
     fn put(&self, out: &mut Vec<u8>) {
         // The text comes from a file far smaller than 4 GB.
@@ -161,7 +172,7 @@ impl Field for Kind {
     }
     fn take(input: &mut &[u8]) -> Option<Self> {
         let byte = u8::take(input)?;
-        [Self::Command, Self::Steps, Self::Use, Self::Alias].into_iter().find(|kind| *kind as u8 == byte)
+        [Self::Command, Self::Steps, Self::Use, Self::Alias, Self::Handler].into_iter().find(|kind| *kind as u8 == byte)
     }
 }
 
@@ -189,7 +200,7 @@ macro_rules! fields {
     };
 }
 
-fields!(Problem { code, message, line });
+fields!(Problem { code, message, line, note });
 fields!(Program { name, platforms });
 fields!(Deprecation { message, alternative });
 fields!(Summary {
@@ -216,6 +227,8 @@ fields!(Summary {
     tests,
     demands,
     warnings,
+    is_off,
+    token_cost,
 });
 
 #[cfg(test)]
@@ -248,12 +261,14 @@ mod tests {
             tests: 2,
             demands: BTreeSet::from([Demand::Permissions, Demand::Container]),
             warnings: 7,
+            is_off: true,
+            token_cost: Some(450),
         }
     }
 
     #[test]
     fn what_is_written_is_read_back() {
-        let problem = Problem { code: "yaml-syntax".to_owned(), message: "oh".to_owned(), line: Some(3) };
+        let problem = Problem { code: "yaml-syntax".to_owned(), message: "oh".to_owned(), line: Some(3), note: None };
         let outcomes =
             [Outcome::Tool(Box::new(full())), Outcome::Tool(Box::default()), Outcome::Broken(problem), Outcome::Prose];
         for outcome in outcomes {

@@ -162,7 +162,8 @@ impl Entry {
             }
             State::Broken { problem } if problem.code == codes::RESERVED_NAME.0 => {
                 let diagnostic = Diagnostic::error(codes::RESERVED_NAME, at.unwrap_or_default(), &problem.message);
-                checked.diagnostics.push(whole_file(diagnostic).help("give the tool another name"));
+                let diagnostic = problem.note.iter().fold(whole_file(diagnostic), Diagnostic::note);
+                checked.diagnostics.push(diagnostic.help("give the tool another name"));
             }
             _ => {}
         }

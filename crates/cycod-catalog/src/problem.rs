@@ -11,11 +11,13 @@ pub struct Problem {
     pub message: String,
     /// The line it is on, from 1; absent when the whole file is meant.
     pub line: Option<u32>,
+    /// A fact that helps to mend it.
+    pub note: Option<String>,
 }
 
 impl Problem {
     pub(crate) fn new(code: &str, message: impl Into<String>) -> Self {
-        Self { code: code.to_owned(), message: message.into(), line: None }
+        Self { code: code.to_owned(), message: message.into(), line: None, note: None }
     }
 
     /// The first error among `diagnostics`.
@@ -26,6 +28,7 @@ impl Problem {
             code: error.code.0.to_owned(),
             message: error.message.clone(),
             line: line.and_then(|line| u32::try_from(line).ok()),
+            note: None,
         })
     }
 }

@@ -6,14 +6,12 @@ use std::{
     path::Path,
 };
 
-use cycod_definition::{Level, Tool, level, load};
-use cycod_diagnostic::{Code, Diagnostic, SourceFile, Span};
-use cycod_syntax::yaml;
-
 use crate::{
     Problem, Summary, codes,
     stamp::{Stamp, now},
 };
+use cycod_definition::{Level, Tool, document, level, load};
+use cycod_diagnostic::{Code, Diagnostic, SourceFile, Span};
 
 /// The largest file that is read. The longest known tool has 30 KB; a script of this size belongs beside its tool.
 pub(crate) const LARGEST: u64 = 4 << 20;
@@ -77,11 +75,7 @@ pub(crate) fn check_text(source: SourceFile, path: &Path) -> Checked {
 
 /// Where a text says the name of its tool.
 pub(crate) fn name_span(source: &SourceFile) -> Option<Span> {
-    let (tree, _) = yaml::parse(source);
-    let yaml::NodeKind::Mapping(entries) = tree?.kind else {
-        return None;
-    };
-    entries.into_iter().find(|entry| entry.key == "name").map(|entry| entry.value.span)
+    document(source)?.get("name").map(|name| name.span)
 }
 
 /// The state of a file that was read, and when reading began.

@@ -167,6 +167,12 @@ impl Scopes {
         if scope == Scope::Local && self.local_is_user { Scope::User } else { scope }
     }
 
+    /// Which names cannot be taken.
+    pub(crate) fn reserved_note(&self) -> String {
+        let names: Vec<String> = self.reserved.iter().map(|name| format!("`{name}`")).collect();
+        format!("built-in tools are {}", names.join(", "))
+    }
+
     pub(crate) fn is_reserved(&self, key: &str) -> bool {
         self.reserved.contains(key)
     }

@@ -53,6 +53,10 @@ pub struct Summary {
     pub demands: BTreeSet<Demand>,
     /// How many warnings its file has.
     pub warnings: u32,
+    /// Whether its author has it switched off.
+    pub is_off: bool,
+    /// What its author says it costs a model, in tokens.
+    pub token_cost: Option<u64>,
 }
 
 /// How a tool does its work.
@@ -67,6 +71,8 @@ pub enum Kind {
     Use,
     /// Another tool with other defaults.
     Alias,
+    /// A function in a language.
+    Handler,
 }
 
 /// A program that reads a command, and where it does.
@@ -106,7 +112,7 @@ impl Summary {
             uses: tool.uses().into_iter().map(str::to_owned).collect(),
             platforms,
             speechless: platforms_without_text(&commands),
-            programs: programs(&commands),
+            programs: programs(&tool.body, &commands),
             required_commands,
             required_variables,
             min_cycod_version: tool.min_cycod_version.clone(),
@@ -115,6 +121,8 @@ impl Summary {
             tests: count(tool.tests.len()),
             demands: tool.security.demands(),
             warnings: count(warnings),
+            is_off: !tool.enabled,
+            token_cost: tool.token_cost,
         }
     }
 }
@@ -132,7 +140,8 @@ fn commands(tool: &Tool) -> (Kind, Vec<&Command>) {
         }
         Body::Use(_) => (Kind::Use, Vec::new()),
         Body::Alias { .. } => (Kind::Alias, Vec::new()),
-        Body::Handler(_) | Body::BuiltIn | Body::Remote(_) => (Kind::Command, Vec::new()),
+        Body::Handler(_) => (Kind::Handler, Vec::new()),
+        Body::BuiltIn | Body::Remote(_) => (Kind::Command, Vec::new()),
     };
     commands.extend(tool.resources.cleanup.iter().filter_map(|cleanup| match cleanup {
         Cleanup::Command(command) => Some(command),
@@ -146,8 +155,14 @@ fn platforms_without_text(commands: &[&Command]) -> BTreeSet<Platform> {
     Platform::NAMES.into_iter().map(|(_, platform)| platform).filter(lacks).collect()
 }
 
-fn programs(commands: &[&Command]) -> Vec<Program> {
+fn programs(body: &Body, commands: &[&Command]) -> Vec<Program> {
     let mut programs: Vec<Program> = Vec::new();
+    if let Body::Handler(handler) = body
+        && let Some(name) = handler.runtime.program()
+    {
+        let platforms = Platform::NAMES.into_iter().map(|(_, platform)| platform).collect();
+        programs.push(Program { name: name.to_owned(), platforms });
+    }
     for (_, platform) in Platform::NAMES {
         for text in commands.iter().filter_map(|command| command.for_platform(platform)) {
             let Some(name) = program(&text.interpreter, platform) else {

@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_definition::ToolName;
+use cycod_definition::{FileFormat, ToolName};
 use cycod_diagnostic::SourceFile;
 
 use crate::{
@@ -75,7 +75,7 @@ pub enum WriteError {
     Misnamed { name: String, says: String },
     /// The name belongs to a built-in tool.
     #[error("`{name}` is the name of a built-in tool")]
-    Reserved { name: String },
+    Reserved { name: String, note: String },
     /// The file is in a layout that is only read.
     #[error("`{}` belongs to another program; it is read, never written", path.display())]
     ReadOnly { path: PathBuf },
@@ -119,15 +119,16 @@ impl<'a> Writer<'a> {
     /// Writes `text` as the tool `name` of `scope`, creating its directory if need be.
     ///
     /// The text need not be a tool without errors, but it must not give itself another name. A new tool goes into
-    /// `<name>.yaml`; one that replaces another keeps its file's name and mode (and its
+    /// `<name>.yaml`, or `<name>.md` if it is Markdown; one that replaces another keeps its file's name and mode (and its
     /// owner, where that is allowed), except that a file
-    /// of another format, or one whose own name says something else than the text, becomes `<name>.yaml`.
+    /// of another format, or one whose own name says something else than the text, gets the name of a new one.
     pub fn add(&self, scope: Scope, name: &ToolName, text: &str, overwrite: Overwrite) -> Result<Written, WriteError> {
         let directory = self.scopes.written(scope);
         if matches!(scope, Scope::Mcp | Scope::BuiltIn) {
             return Err(WriteError::ReadOnly { path: directory });
         }
-        let target = directory.join(format!("{name}.yaml"));
+        let ending = ending(text);
+        let target = directory.join(format!("{name}.{ending}"));
         self.check_name(name.as_str(), text, &target)?;
 
         fs::create_dir_all(&directory).map_err(io_error("create the directory", &directory))?;
@@ -157,10 +158,10 @@ impl<'a> Writer<'a> {
         }
         let metadata = plain(&path, style)?;
         let temporary = Temporary::write(path.parent().unwrap_or(&directory), text, Some(&metadata))?;
-        let is_yaml = path
-            .extension()
-            .is_some_and(|extension| extension.eq_ignore_ascii_case("yaml") || extension.eq_ignore_ascii_case("yml"));
-        if is_yaml && says(text, &path).eq_ignore_ascii_case(name.as_str()) {
+        let has_ending = path.extension().is_some_and(|extension| {
+            extension.eq_ignore_ascii_case(ending) || (ending == "yaml" && extension.eq_ignore_ascii_case("yml"))
+        });
+        if has_ending && says(text, &path).eq_ignore_ascii_case(name.as_str()) {
             temporary.place_over(&path)?;
             return Ok(Written { path, replaced: true });
         }
@@ -190,7 +191,7 @@ impl<'a> Writer<'a> {
         let key = name.to_ascii_lowercase();
         if key != entry.name.to_ascii_lowercase() {
             if self.scopes.is_reserved(&key) {
-                return Err(WriteError::Reserved { name });
+                return Err(WriteError::Reserved { name, note: self.scopes.reserved_note() });
             }
             if let Some((path, _)) = self.holders(entry.scope, &key, Some(path)).pop() {
                 return Err(WriteError::Exists { name, path });
@@ -227,7 +228,7 @@ impl<'a> Writer<'a> {
 
     fn check_name(&self, name: &str, text: &str, target: &Path) -> Result<(), WriteError> {
         if self.scopes.is_reserved(&name.to_ascii_lowercase()) {
-            return Err(WriteError::Reserved { name: name.to_owned() });
+            return Err(WriteError::Reserved { name: name.to_owned(), note: self.scopes.reserved_note() });
         }
         let says = says(text, target);
         if says.eq_ignore_ascii_case(name) {
@@ -252,6 +253,14 @@ impl<'a> Writer<'a> {
             }
         }
         holders
+    }
+}
+
+/// The ending of a file with this text.
+fn ending(text: &str) -> &'static str {
+    match FileFormat::of(&SourceFile::new("", text)) {
+        FileFormat::Markdown => "md",
+        FileFormat::Cycod | FileFormat::Mimir => "yaml",
     }
 }
 

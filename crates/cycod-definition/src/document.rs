@@ -1,19 +1,26 @@
 use cycod_diagnostic::SourceFile;
-use cycod_syntax::yaml::{self, Entry, Node, NodeKind, Resolved};
+use cycod_syntax::yaml::{Entry, Node, NodeKind, Resolved};
 use serde_json::{Map, Number, Value, json};
 
 use crate::{
-    lower,
+    form, lower,
     table::{TOOL, Takes},
 };
 
 /// Returns a definition as JSON that reads back as the same tool; nothing when the file is not a document.
 ///
+/// Whatever the format of the file, this is a tool in the keys of ours.
+///
 /// The file's own tree is converted, so that nothing is lost on the way: keys this version does not know stay,
 /// and a number that JSON would write otherwise (`1.10`) becomes text with its digits kept, but for JSON Schemas, which
 /// are JSON already.
 pub fn document_json(source: &SourceFile) -> Option<Value> {
-    yaml::parse(source).0.map(|root| json(&root, Takes::Object(&TOOL)))
+    document(source).map(|root| json(&root, Takes::Object(&TOOL)))
+}
+
+/// Returns a definition as a document in the keys of a tool, with the places in its file; nothing when it is none.
+pub fn document(source: &SourceFile) -> Option<Node> {
+    form::read(source).root
 }
 
 /// The key under which the spelling of a scalar stands.
@@ -85,6 +92,8 @@ fn json(node: &Node, takes: Takes) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use cycod_syntax::yaml;
+
     use super::*;
 
     fn exact(text: &str) -> Value {

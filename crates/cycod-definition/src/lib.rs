@@ -3,9 +3,11 @@
 //! [`load`] reads one source and returns the tool together with everything that is wrong with the file:
 //!
 //! ```text
-//! text ──yaml──► document ──table──► known keys, right types ──lower──► parts ──check──► Tool
+//! text ──form──► document ──table──► known keys, right types ──lower──► parts ──check──► Tool
 //! ```
 //!
+//! `form` reads each kind of file into one kind of document: what stands in the front matter and the code of a
+//! Markdown tool, or in the keys of a Mimir tool, becomes the keys of a tool of ours, with the places in its own file.
 //! `table` says which keys there are; the shape of a file, the reference page and the JSON Schema for editors all
 //! come from it. `lower` reads each part and reports only what its meaning forbids. `check` looks across parts: steps
 //! in a circle, comparisons that cannot hold, values in places where a shell could not keep them data.
@@ -23,6 +25,7 @@ mod decimal;
 mod digest;
 mod document;
 mod file_paths;
+mod form;
 mod format;
 mod function_schema;
 mod handler;
@@ -49,7 +52,7 @@ pub use command::{Command, CommandText, Interpreter, PlatformCommands, PlatformK
 pub use confusable::{looks_like, mixes_scripts, name_shapes};
 pub use decimal::Decimal;
 pub use digest::digest;
-pub use document::{document_json, exact_json};
+pub use document::{document, document_json, exact_json};
 pub use file_paths::FilePaths;
 pub use format::FileFormat;
 pub use function_schema::{form_schema, function_schema};

@@ -1,9 +1,12 @@
 use std::sync::Arc;
 
-use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
-use cycod_syntax::yaml;
+use cycod_diagnostic::{Diagnostic, Severity, SourceFile};
 
-use crate::{FileFormat, Tool, ToolName, exact_json, lower, lower::Whose};
+use crate::{
+    Tool, ToolName, exact_json,
+    form::{self, Read},
+    lower::{self, Whose},
+};
 
 /// What a file says, with everything that is wrong with it.
 #[derive(Clone, Debug)]
@@ -16,7 +19,7 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads a definition.
+/// Reads a definition, of whatever [`FileFormat`](crate::FileFormat) it is.
 ///
 /// `stem` is the file's name without its ending: the tool's name when the file gives none. All problems are
 /// reported in one go. No other file is looked at, so names of other tools are taken on trust.
@@ -32,17 +35,7 @@ pub fn load_built_in(source: &SourceFile) -> Loaded {
 }
 
 fn load_as(source: &SourceFile, stem: Option<&str>, whose: Whose) -> Loaded {
-    let format = FileFormat::of(&source.text);
-    if format != FileFormat::Cycod {
-        let diagnostic = Diagnostic::error(
-            Code("unsupported-format"),
-            Span::new(0, 0),
-            format!("this version does not read {}", format.noun()),
-        )
-        .help("write the tool as a cycod YAML file, with `description` and a command such as `bash`");
-        return Loaded { tool: None, name: stem.and_then(ToolName::new), diagnostics: vec![diagnostic] };
-    }
-    let (root, diagnostics) = yaml::parse(source);
+    let Read { root, diagnostics } = form::read(source);
     let Some(root) = root else {
         return Loaded { tool: None, name: stem.and_then(ToolName::new), diagnostics };
     };

@@ -40,6 +40,8 @@ impl Tool {
             deprecated: None,
             changelog: Vec::new(),
             declared_risk: None,
+            enabled: true,
+            token_cost: None,
             uses_temp: false,
             origin: Origin::default(),
         }

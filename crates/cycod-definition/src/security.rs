@@ -13,6 +13,8 @@ pub struct Security {
     pub isolation: Isolation,
     /// What it may reach; when any is given, nothing else.
     pub permissions: Vec<Permission>,
+    /// Whether somebody is asked each time a model wants to run it, whatever rules allow it.
+    pub asks_always: bool,
     /// Why, for the person who is asked.
     pub justification: Option<String>,
     /// The container to use with `isolation: container`.

@@ -116,6 +116,10 @@ pub struct Tool {
     pub changelog: Vec<Change>,
     /// A lower bound of the level by `risky` and `riskLevel`; never lowers it.
     pub declared_risk: Option<Level>,
+    /// Whether its author has it switched on; one that is off is listed, and neither offered nor run.
+    pub enabled: bool,
+    /// What its author says it costs a model, in tokens.
+    pub token_cost: Option<u64>,
     /// Whether anything in it refers to `{TEMP}`, so that a run needs a directory of its own.
     pub uses_temp: bool,
     /// What it was read from.

@@ -189,7 +189,7 @@ impl Engine {
         answer: Answer,
         asker: &Asker,
     ) -> Result<Approved<Plan>, Refusal> {
-        // Elevated rights are asked for each time, whatever came back.
+        // Some things are asked for each time, whatever came back.
         let answer = match answer {
             Answer::Session(_) | Answer::Always(_) if !request.is_lasting => Answer::Once,
             Answer::Session(_) if asker.session.is_none() => Answer::Once,
@@ -303,7 +303,7 @@ fn call(plan: &Plan, keys: &Keys, commands: &[String]) -> Digest {
 
 /// Whether an answer may hold for more than one call.
 fn is_lasting(plan: &Plan) -> bool {
-    plan.privilege != Privilege::Elevated
+    plan.privilege != Privilege::Elevated && !plan.asks_always
 }
 
 /// Puts a request into the queue where other processes answer it.

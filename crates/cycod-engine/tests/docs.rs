@@ -113,13 +113,37 @@ fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
     blocks
 }
 
+/// What a page shows of one file: the ending of its name, and its text.
+type Shown<'a> = (&'static str, &'a str);
+
+/// The files that a page shows, in its order: YAML, and Markdown between four backticks, since it has blocks of its own.
+fn files(page: &str) -> Vec<Shown<'_>> {
+    let fences = [("```yaml\n", "```", "yaml"), ("````markdown\n", "````", "md")];
+    let mut files: Vec<(usize, Shown<'_>)> = Vec::new();
+    for (opening, closing, ending) in fences {
+        for (start, _) in page.match_indices(opening).filter(|(start, _)| *start == 0 || page[..*start].ends_with('\n'))
+        {
+            let inner = &page[start + opening.len()..];
+            let end = inner.find(closing).expect("a fence is closed");
+            files.push((start, (ending, &inner[..end])));
+        }
+    }
+    files.sort_unstable();
+    files.into_iter().map(|(_, file)| file).collect()
+}
+
 /// A page without its fenced blocks.
 fn prose(page: &str) -> String {
-    let mut in_block = false;
+    let mut open = None;
     let kept = page.lines().filter(|line| {
-        let is_fence = line.starts_with("```");
-        in_block ^= is_fence;
-        !in_block && !is_fence
+        let length = line.len() - line.trim_start_matches('`').len();
+        match open {
+            None if length >= 3 => open = Some(length),
+            None => return true,
+            Some(opening) if length >= opening => open = None,
+            Some(_) => {}
+        }
+        false
     });
     kept.collect::<Vec<_>>().join("\n")
 }
@@ -128,14 +152,22 @@ fn is_tool(block: &str) -> bool {
     block.lines().any(|line| line.starts_with("description:") || line.starts_with("type: alias"))
 }
 
-/// The file of the project that a block of a guide belongs into: its first line, a comment, says so.
-fn file_name(block: &str) -> Option<&str> {
-    block.lines().next()?.strip_prefix("# ").filter(|name| name.ends_with(".yaml") && !name.starts_with('~'))
+/// The file of the project that a block of a guide belongs into: a comment in its first line says so, or in the first
+/// line of its front matter.
+fn file_name<'a>((ending, text): Shown<'a>) -> Option<&'a str> {
+    let comment = text.lines().find(|line| *line != "---")?;
+    comment.strip_prefix("# ").filter(|name| name.rsplit('.').next() == Some(ending) && !name.starts_with('~'))
+}
+
+/// The name of a file without its directories and its ending.
+fn stem(name: &str) -> &str {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// What loading says, as `severity[code]: message`.
-fn diagnostics(stem: Option<&str>, text: &str) -> Vec<(Severity, String, String)> {
-    let loaded = definition::load(&SourceFile::new("page.yaml", text), stem);
+fn diagnostics(stem: Option<&str>, (ending, text): Shown<'_>) -> Vec<(Severity, String, String)> {
+    let loaded = definition::load(&SourceFile::new(format!("page.{ending}"), text), stem);
     loaded.diagnostics.into_iter().map(|found| (found.severity, found.code.0.to_owned(), found.message)).collect()
 }
 
@@ -175,11 +207,10 @@ impl Place {
 fn every_tool_on_a_page_loads() {
     let mut seen = 0;
     for (page, text) in pages().iter().filter(|(page, _)| !page.starts_with("docs/errors/")) {
-        for block in blocks(text, "yaml").into_iter().filter(|block| is_tool(block)) {
-            let stem = file_name(block).map(|name| name.rsplit('/').next().unwrap_or(name).trim_end_matches(".yaml"));
-            let mut found = diagnostics(stem.or(Some("tool")), block);
+        for file in files(text).into_iter().filter(|(_, block)| is_tool(block)) {
+            let mut found = diagnostics(file_name(file).map(stem).or(Some("tool")), file);
             found.retain(|(severity, code, _)| *severity == Severity::Error || !SHOWN.contains(&(page, code)));
-            assert!(found.is_empty(), "{page}: {found:?}\n{block}");
+            assert!(found.is_empty(), "{page}: {found:?}\n{}", file.1);
             seen += 1;
         }
     }
@@ -192,12 +223,12 @@ fn the_tests_of_the_guides_tools_pass() {
     for (page, text) in pages().iter().filter(|(page, _)| page.starts_with("docs/guide/")) {
         let place = Place::new();
         let tools: Vec<(&str, &str)> =
-            blocks(text, "yaml").into_iter().filter_map(|block| Some((file_name(block)?, block))).collect();
+            files(text).into_iter().filter_map(|file| Some((file_name(file)?, file.1))).collect();
         // A guide may show a file twice, as it grows: the last counts.
         tools.iter().for_each(|(file, block)| place.write(file, block));
         let engine = place.engine();
         let names: BTreeSet<&str> =
-            tools.iter().filter_map(|(file, _)| file.strip_prefix(".cycod/tools/")?.strip_suffix(".yaml")).collect();
+            tools.iter().filter_map(|(file, _)| file.strip_prefix(".cycod/tools/").map(stem)).collect();
         for name in names {
             let tool = engine.tool(name).unwrap_or_else(|error| panic!("{page}: {error}"));
             let control = engine.control().expect("descriptors");
@@ -271,19 +302,19 @@ fn the_first_example_of_an_error_page_shows_the_error() {
         assert!(pages.contains_key(*code), "docs/errors/{code}.md is gone");
     }
     for (code, page) in pages.iter().filter(|(code, _)| ELSEWHERE.iter().all(|(known, _)| known != code)) {
-        let Some(&block) = blocks(page, "yaml").first() else {
+        let Some(&file) = files(page).first() else {
             problems.push(format!("docs/errors/{code}.md has no example"));
             continue;
         };
         // A file is called `greet`, where its name matters, or has none.
         if [Some("greet"), None]
             .into_iter()
-            .any(|stem| diagnostics(stem, block).iter().any(|(_, found, _)| found == code))
+            .any(|stem| diagnostics(stem, file).iter().any(|(_, found, _)| found == code))
         {
             continue;
         }
         let place = Place::new();
-        place.write(".cycod/tools/tool.yaml", block);
+        place.write(&format!(".cycod/tools/tool.{}", file.0), file.1);
         let engine = place.engine();
         let entries = engine.catalog().entries();
         let name = entries.first().map_or("tool", |entry| entry.name.as_str());
@@ -299,8 +330,8 @@ fn the_first_example_of_an_error_page_shows_the_error() {
 fn the_last_example_of_an_error_page_mends_it() {
     let mut seen = 0;
     for (code, page) in error_pages() {
-        let [_, .., mended] = blocks(&page, "yaml")[..] else { continue };
-        if is_tool(mended) {
+        let [_, .., mended] = files(&page)[..] else { continue };
+        if is_tool(mended.1) {
             let found = diagnostics(Some("greet"), mended);
             assert!(
                 !found.iter().any(|(severity, found, _)| *severity == Severity::Error || *found == code),

@@ -72,6 +72,8 @@ pub struct Plan {
     pub confinement: Confinement,
     /// With whose rights, the tools it uses included.
     pub privilege: Privilege,
+    /// Whether it, or a tool it uses, wants somebody asked each time.
+    pub asks_always: bool,
     /// What the tool asks to be confined to and is not offered.
     pub unmet: Vec<String>,
     /// What a person should know, such as the use of something deprecated.
@@ -169,6 +171,7 @@ impl Plan {
             .collect();
         let privileges = library.tools().map(|used| used.security.privilege).chain([confinement.privilege]);
         let privilege = privileges.max().unwrap_or_default();
+        let asks_always = definition.security.asks_always || library.tools().any(|used| used.security.asks_always);
         Ok(Self {
             asked: Arc::clone(tool),
             is_workflow: matches!(definition.body, Body::Steps(_)),
@@ -182,6 +185,7 @@ impl Plan {
             working_directory,
             confinement,
             privilege,
+            asks_always,
             unmet,
             warnings,
             library,

@@ -50,6 +50,7 @@ fn main() {
         },
         reached: Vec::new(),
         privilege: Privilege::SameAsUser,
+        asks_always: false,
         surface: Surface::Mcp,
         standing: Standing::Trusted,
         unmet: &[],

@@ -47,8 +47,8 @@ impl Policy {
     /// A rule that denies wins, whatever its layer; then one that asks, then one that allows, then what holds where nobody
     /// decided anything: a person who runs a tool by hand has consented, and a model may read and is asked about the rest.
     ///
-    /// Some things hold whatever is allowed: a tool never runs with less confinement than it asks for, and elevated rights
-    /// and a tool that is not known as it is are asked about each time.
+    /// Some things hold whatever is allowed: a tool never runs with less confinement than it asks for, elevated rights
+    /// and a tool that is not known as it is are asked about each time, and so is a model's call of a tool that says so.
     pub fn decide(&self, question: &Question<'_>) -> Decision {
         let first: Cell<Option<(usize, Option<&str>)>> = Cell::default();
         let is_before = |at| first.get().is_none_or(|(first, _)| at < first);
@@ -120,6 +120,8 @@ fn fixed(question: &Question<'_>) -> impl Iterator<Item = Decision> {
     });
     let is_elevated = question.privilege == Privilege::Elevated;
     let elevated = is_elevated.then(|| ask("elevated rights are asked for each time".to_owned()));
+    let asks_always = question.asks_always && question.surface.is_model();
+    let always = asks_always.then(|| ask("the tool says that somebody is asked each time".to_owned()));
     let unknown = match question.standing {
         Standing::Trusted => None,
         Standing::Untrusted => Some(("a tool that came with a project runs when it is trusted", "untrusted-tool")),
@@ -129,7 +131,7 @@ fn fixed(question: &Question<'_>) -> impl Iterator<Item = Decision> {
     };
     // Only the person can say so, having seen the tool: no answer to a call stands for it.
     let unknown = unknown.map(|(rule, code)| Decision::built_in(Verdict::Deny, rule, code));
-    unmet.into_iter().chain(unknown).chain(elevated)
+    unmet.into_iter().chain(unknown).chain(elevated).chain(always)
 }
 
 /// What holds where nobody decided anything.

@@ -13,6 +13,8 @@ pub struct Question<'a> {
     pub reached: Vec<Subject<'a>>,
     /// With whose rights it runs.
     pub privilege: Privilege,
+    /// Whether its author wants somebody asked each time, whatever rules allow it.
+    pub asks_always: bool,
     /// Who asks.
     pub surface: Surface,
     /// Whether the tool is known to this machine's user as it is.

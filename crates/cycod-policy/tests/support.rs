@@ -65,6 +65,7 @@ pub(crate) fn question(tool: &Tool, surface: Surface) -> Question<'_> {
         tool: tool.subject(),
         reached: Vec::new(),
         privilege: Privilege::SameAsUser,
+        asks_always: false,
         surface,
         standing: Standing::Trusted,
         unmet: &[],

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use cycod_engine::{
     Engine,
     catalog::{Entry, ScopeFilter},
-    definition::{Body, StepAction, Tool, name_shapes},
+    definition::{Body, StepAction, Tool, document, name_shapes},
     diagnostic::{Code, Diagnostic, SourceFile, Span, closest},
 };
-use cycod_syntax::yaml::{self, Node, NodeKind};
+use cycod_syntax::yaml::{Node, NodeKind};
 
 use crate::standing::shown_path;
 
@@ -85,7 +85,7 @@ impl Names {
         let name = tool.name.as_str();
         let alike = name_shapes(name).into_iter().filter_map(|shape| self.0.get(&shape)).flatten();
         let other = alike.into_iter().find(|entry| !entry.name.eq_ignore_ascii_case(name))?;
-        let spot = yaml::parse(source).0.and_then(|root| Some(root.get("name")?.span));
+        let spot = document(source).and_then(|root| Some(root.get("name")?.span));
         let message = format!("the name `{name}` looks like `{}`", other.name);
         let mut diagnostic = Diagnostic::warning(CONFUSABLE_NAME, spot.unwrap_or_default(), message);
         if spot.is_none() {
@@ -154,7 +154,7 @@ impl Spot {
 
 fn spots(source: &SourceFile) -> Vec<Spot> {
     let mut spots = Vec::new();
-    if let (Some(root), _) = yaml::parse(source) {
+    if let Some(root) = document(source) {
         spots.extend(spot(&root, &["use-tool", "tool", "base-tool"], &["with", "default-parameters"]));
         let steps = root.get("steps").and_then(Node::as_sequence).unwrap_or_default();
         spots.extend(steps.iter().filter_map(|step| spot(step, &["use-tool", "tool"], &["with"])));

@@ -149,9 +149,10 @@ pub(crate) fn write_error(error: &WriteError, host: &Host) -> CommandError {
                 .hint("give --override to replace it")
         }
         WriteError::Ambiguous { .. } => CommandError::failure(error.to_string()).hint("remove all of them but one"),
-        WriteError::Reserved { .. } | WriteError::Misnamed { .. } => {
-            CommandError::failure(error.to_string()).hint("give the tool another name")
+        WriteError::Reserved { note, .. } => {
+            CommandError::failure(error.to_string()).hint(note).hint("give the tool another name")
         }
+        WriteError::Misnamed { .. } => CommandError::failure(error.to_string()).hint("give the tool another name"),
         WriteError::Changed { path }
         | WriteError::Gone { path }
         | WriteError::ReadOnly { path }

@@ -10,7 +10,9 @@ use crate::{Body, Command, Interpreter, Tool, lower::Lowering};
 /// A lower-case `{name}` in a command is text when there is no parameter of exactly that name, so this is also
 /// how a placeholder in the wrong case comes to light.
 pub(crate) fn check(tool: &Tool, entries: &[&Entry], lowering: &Lowering<'_>) {
-    if matches!(tool.body, Body::Alias { .. } | Body::BuiltIn) || finds_parameters_by_itself(tool, lowering) {
+    // A function is given them all.
+    let is_given_all = matches!(tool.body, Body::Handler(_) | Body::BuiltIn);
+    if is_given_all || matches!(tool.body, Body::Alias { .. }) || finds_parameters_by_itself(tool, lowering) {
         return;
     }
     let used = lowering.used.borrow();

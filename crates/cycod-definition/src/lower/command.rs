@@ -3,12 +3,14 @@ use cycod_syntax::yaml::Entry;
 
 use super::{Lowering, Scope, Text, View, literal::Expected};
 use crate::{
-    Command, CommandText, Interpreter, Platform, PlatformCommands, PlatformKey, ProgramTemplate, ToolUse, table::one_of,
+    Command, CommandText, Handler, Interpreter, Platform, PlatformCommands, PlatformKey, ProgramTemplate, ToolUse,
+    table::one_of,
 };
 
 /// What a tool or a step executes, before the tool's own forms are told apart.
 pub(crate) enum Form<'a> {
     Command(Command),
+    Handler(Handler),
     Use(ToolUse),
     Steps(View<'a>),
 }
@@ -117,6 +119,10 @@ impl Lowering<'_> {
                 self.platform_commands(&commands, form.key_span, scope, &options).map(Form::Command)
             }
             "steps" => Some(Form::Steps(*view)),
+            "handler" => {
+                let handler = View::new(&form.value, crate::table::handler())?;
+                self.handler(&handler, form.key_span).map(Form::Handler)
+            }
             _ => Some(Form::Use(self.tool_use(view, text()?, scope))),
         }
     }

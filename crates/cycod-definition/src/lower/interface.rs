@@ -32,8 +32,13 @@ impl Lowering<'_> {
     }
 
     fn invalid_schema(&self, entry: &Entry, span: Span, why: &str) {
-        let message = format!("`{}` is not a schema that can be used", entry.key);
+        let message = format!("`{}` is not a schema that can be used", self.written_key(entry));
         self.sink.report(Diagnostic::error(Code("invalid-schema"), span, message).label(why));
+    }
+
+    /// A key as its author wrote it, which in other formats is not ours.
+    fn written_key(&self, entry: &Entry) -> &str {
+        self.sink.text(entry.key_span).trim_matches(['"', '\''])
     }
 
     /// Reads `schema`, which takes the place of a parameter's type and rules.
@@ -56,7 +61,7 @@ impl Lowering<'_> {
             Diagnostic::error(
                 Code("two-schemas"),
                 one.key_span,
-                format!("`{}` and `{}` say the same thing twice", one.key, other.key),
+                format!("`{}` and `{}` say the same thing twice", self.written_key(one), self.written_key(other)),
             )
             .also(other.key_span, "here as well")
             .help("keep one of them"),

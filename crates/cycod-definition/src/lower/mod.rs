@@ -1,15 +1,16 @@
 //! The way from a document to a tool.
 //!
-//! First the whole document is held against the table of keys ([`shape`]); what is unknown or of the wrong
-//! type is reported there, and nowhere else. Then each part is read into its type, reporting only what its
+//! The whole document was held against the table of keys before ([`shape`]); what is unknown or of the wrong
+//! type is reported there, and nowhere else. Here each part is read into its type, reporting only what its
 //! meaning forbids.
 
 mod command;
+mod handler;
 mod interface;
 mod literal;
 mod parameter;
 mod settings;
-mod shape;
+pub(crate) mod shape;
 mod sink;
 mod step;
 mod tool;
@@ -33,7 +34,7 @@ pub(crate) use view::{Text, View};
 
 use crate::{Loaded, Parameter, table::TOOL};
 
-/// Lowers a document; `found` is what reading it as YAML reported.
+/// Lowers a document, in the keys of a tool; `found` is what reading it reported.
 pub(crate) fn lower(
     source: &SourceFile,
     root: &Node,
@@ -54,7 +55,6 @@ pub(crate) fn lower(
         let name = stem.and_then(crate::ToolName::new);
         return Loaded { tool: None, name, diagnostics: sink.into_diagnostics() };
     }
-    shape::check(root, &sink);
     let view = View { entries, section: &TOOL, span: root.span };
     let mut lowering = Lowering {
         sink,

@@ -163,6 +163,7 @@ impl Lowering<'_> {
                 .into_iter()
                 .filter_map(|text| self.permission(text))
                 .collect(),
+            asks_always: view.choice("approval").is_some(),
             justification: view.string("justification"),
             container: view.object("container").map(|container| Container {
                 image: container.string("image"),

@@ -10,11 +10,11 @@ use super::{
     sink::{Sink, replace},
     units,
 };
-use crate::table::{Section, TOOL, Takes, one_of};
+use crate::table::{MARKDOWN, MIMIR, Section, TOOL, Takes, one_of};
 
-/// Reports every key and value of the document that does not fit the table.
-pub(crate) fn check(root: &Node, sink: &Sink<'_>) {
-    Shape { sink }.object(root, &TOOL, "the file");
+/// Reports every key and value of the document that does not fit `section`.
+pub(crate) fn check(root: &Node, section: &'static Section, sink: &Sink<'_>) {
+    Shape { sink }.object(root, section, "the file");
 }
 
 struct Shape<'a> {
@@ -30,6 +30,12 @@ impl Shape<'_> {
             Takes::Object(section) => self.object(node, section, name),
             Takes::List(item) => self.list(node, *item, name),
             Takes::Map(_, value) => self.map(node, *value, name),
+            Takes::Named(section) => match &node.kind {
+                NodeKind::Sequence(items) => {
+                    items.iter().for_each(|item| self.object(item, section, &format!("an item of {name}")));
+                }
+                _ => self.map(node, Takes::Object(section), name),
+            },
             Takes::Either(section, other) => {
                 let known = node
                     .as_mapping()
@@ -94,6 +100,12 @@ impl Shape<'_> {
         let misspelt_command = near.is_some_and(|near| section.key(near).is_some_and(|key| key.executes));
         let message = format!("{} has no key `{}`", section.noun, entry.key);
         let code = Code("unknown-key");
+        let is_other_format = [&MARKDOWN, &MIMIR].into_iter().any(|format| std::ptr::eq(format, section));
+        if is_other_format && TOOL.key(&entry.key).is_some_and(|key| key.executes) {
+            let diagnostic = Diagnostic::error(code, entry.key_span, message);
+            self.sink.report(diagnostic.help("what is run is the tool's block of code alone"));
+            return;
+        }
         let diagnostic = if section.strict || misspelt_command {
             Diagnostic::error(code, entry.key_span, message)
         } else {

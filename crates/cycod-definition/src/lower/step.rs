@@ -105,7 +105,8 @@ impl Lowering<'_> {
             action: match form? {
                 Form::Command(command) => StepAction::Command(command),
                 Form::Use(tool_use) => StepAction::Use(tool_use),
-                Form::Steps(_) => return None,
+                // No step has these keys.
+                Form::Steps(_) | Form::Handler(_) => return None,
             },
             after: Vec::new(),
             parallel,

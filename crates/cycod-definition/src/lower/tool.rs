@@ -104,6 +104,8 @@ impl Lowering<'_> {
             deprecated: self.tool_deprecation(view),
             changelog: self.changelog(view),
             declared_risk: declared_risk(view),
+            enabled: view.flag("enabled").unwrap_or(true),
+            token_cost: view.count("token-cost"),
             uses_temp: false,
             origin: Origin::default(),
         };
@@ -115,6 +117,12 @@ impl Lowering<'_> {
         crate::check::ignored::in_tool(&tool, view, self);
         crate::check::ignored::in_alias(&tool, view, self);
         (name, Some(tool))
+    }
+
+    /// The ending of the file.
+    fn ending(&self) -> &str {
+        let name = self.sink.source.name.rsplit(['/', '\\']).next().unwrap_or_default();
+        name.rsplit_once('.').map_or("yaml", |(_, ending)| ending)
     }
 
     fn name(&self, view: &View<'_>, stem: Option<&str>, top: Span) -> Option<ToolName> {
@@ -176,7 +184,7 @@ impl Lowering<'_> {
                     format!("the tool is called `{name}`, its file `{stem}`"),
                 )
                 .label("this name is used")
-                .help(format!("rename the file to `{name}.yaml`")),
+                .help(format!("rename the file to `{name}.{}`", self.ending())),
             );
         }
         Some(name)
@@ -257,6 +265,7 @@ impl Lowering<'_> {
         }
         match self.form(view, Scope::Call, defaults, top)? {
             Form::Command(command) => Some(Body::Command(command)),
+            Form::Handler(handler) => Some(Body::Handler(handler)),
             Form::Use(tool_use) => Some(Body::Use(tool_use)),
             Form::Steps(view) => self.steps(&view, defaults).map(Body::Steps),
         }

@@ -163,11 +163,13 @@ mod tests {
     use crate::table::sections;
 
     const EVERYTHING: &str = include_str!("../../tests/everything.yaml");
+    const HANDLER: &str = include_str!("../../tests/handler.yaml");
 
     #[test]
     fn every_key_is_read() {
         let loaded = crate::load(&SourceFile::new("everything.yaml", EVERYTHING), None);
         assert!(loaded.tool.is_some(), "{:#?}", loaded.diagnostics);
+        assert!(crate::load(&SourceFile::new("handler.yaml", HANDLER), None).tool.is_some());
         let alias = "name: a\ntype: alias\nbase-tool: b\n";
         assert!(crate::load(&SourceFile::new("alias.yaml", alias), None).tool.is_some());
         let mut unread = Vec::new();
@@ -195,9 +197,11 @@ mod tests {
                 NodeKind::Scalar(_) => {}
             }
         }
-        let root = yaml::parse(&SourceFile::new("everything.yaml", EVERYTHING)).0.expect("a document");
         let mut found = Vec::new();
-        keys(&root, &mut found);
+        for text in [EVERYTHING, HANDLER] {
+            let root = yaml::parse(&SourceFile::new("everything.yaml", text)).0.expect("a document");
+            keys(&root, &mut found);
+        }
         let absent: Vec<&str> = sections()
             .iter()
             .flat_map(|section| section.keys)

@@ -3,8 +3,8 @@
 use super::{
     Key, Section,
     Takes::{
-        self, Any, Bool, Choice, Choices, Command, Condition, Either, Integer, List, Map, Milliseconds, Number,
-        Object, Pattern, Schema, Size, Template, Templates, Text, Texts, TextsOr,
+        self, Any, Bool, Choice, Choices, Command, Condition, Either, Integer, List, Map, Milliseconds, Named,
+        Number, Object, Pattern, Schema, Size, Template, Templates, Text, Texts, TextsOr,
     },
 };
 
@@ -60,6 +60,7 @@ pub(crate) static TOOL: Section = Section {
         exec("python", Command, "A `script` with `shell: python`.").chapter("Parameter Formatting"),
         exec("commands", Object(&COMMANDS), "Run by the platform's own shell, a different text for each platform where needed."),
         exec("steps", List(&Object(&STEP)), "Several steps with dependencies."),
+        exec("handler", Object(&HANDLER), "A function in a language, called with the arguments as data."),
         exec("use-tool", Text, "Calls another tool, with the arguments of `with`.").chapter("Tool Composition"),
         exec("tool", Text, "Another name for `use-tool`.").synonym_of("use-tool").chapter("Tool Composition"),
         key("with", Map("PARAMETER", &Any), "Arguments for `use-tool`.").chapter("Tool Composition"),
@@ -97,6 +98,8 @@ pub(crate) static TOOL: Section = Section {
         key("deprecated", Bool, "Whether it should no longer be used.").or("false").chapter("Backward Compatibility"),
         key("deprecated-message", Text, "What to do instead.").chapter("Backward Compatibility"),
         key("deprecated-alternative", Text, "The tool to use instead.").chapter("Backward Compatibility"),
+        key("enabled", Bool, "`false`: the tool is listed, and neither offered nor run.").or("true"),
+        key("token-cost", Integer(0), "What its author says its description and schema cost a model, in tokens; shown beside what is counted."),
         key("risky", Bool, "`true` raises the level to `run`; `false` changes nothing."),
         key("riskLevel", Choice(&["low", "medium", "high", "critical"]), "Raises the level: low is read, medium write, high and critical run. Never lowers it."),
     ],
@@ -331,6 +334,7 @@ static SECURITY: Section = Section {
         key("execution-privilege", Choice(&["same-as-user", "reduced", "elevated"]), "With whose rights; `elevated` is approved each time.").or("same-as-user").chapter("Privilege Control and Security Boundaries"),
         key("isolation", Choice(&["none", "process", "container"]), "How far from us.").or("process").chapter("Privilege Control and Security Boundaries"),
         key("required-permissions", Texts, "`filesystem:read|write|execute:<path>` or `network:external|loopback:<host[:port]|*>`. A tool that declares any is confined to them.").chapter("Privilege Control and Security Boundaries"),
+        key("approval", Choice(&["always"]), "`always`: somebody is asked each time a model wants to run it, whatever rules allow it."),
         key("justification", Text, "Why, for the person who is asked.").chapter("Privilege Control and Security Boundaries"),
         key("container", Object(&CONTAINER), "The container for `isolation: container`."),
     ],
@@ -481,6 +485,147 @@ static CHANGE: Section = Section {
     ],
 };
 
+static HANDLER: Section = Section {
+    noun: "`handler`",
+    doc: "A function in a language. Its arguments and its result cross as data, beside everything that it prints.",
+    strict: false,
+    keys: &[
+        key("language", Choice(&["r", "python", "javascript", "typescript"]), "What the code is written in. Required."),
+        key("code", Command, "The code: in R the function that it yields, in Python `handler` or the only function, in JavaScript and TypeScript the exported `execute` or the default export. Required."),
+        key("runtime", Choice(&["engine", "node"]), "Who runs JavaScript and TypeScript: the engine of this program, which reaches nothing by itself, or Node.").or("`engine` for TypeScript, `node` for JavaScript"),
+        key("allowlist", Texts, "The commands that it may start through `platform.executor`, matched word by word: `npm test*`.").or("any"),
+    ],
+};
+
+/// The front matter of a Markdown tool.
+pub(crate) static MARKDOWN: Section = Section {
+    noun: "the front matter",
+    doc: "What stands between the two lines `---` at the start of a Markdown tool. The handler is a block of code further down: the one below the heading `Handler Function`, else the first.",
+    strict: false,
+    keys: &chosen::<MARKDOWN_COUNT>(
+        &[
+            key("parameters", Named(&MARKDOWN_PARAMETER), "What the tool takes, in the order shown to people and models: a list of mappings with a `name`, or a mapping of names."),
+            key("hints", Object(&MARKDOWN_HINTS), "What hosts are told about its effects. With `risky: false`, `read_only: true` makes it a tool of level read."),
+            key("risky", Bool, "`true` raises the level to `run`. `false` says, together with `read_only: true`, that it only reads."),
+            key("runtime", Choice(&["engine", "node"]), "Who runs JavaScript and TypeScript: the engine of this program, which reaches nothing by itself, or Node.").or("`engine` for TypeScript, `node` for JavaScript"),
+            key("can_register", Either(&REQUIRES, &Text), "When the tool can be used, written as `requires`; `false` switches it off. Code is not run to find out."),
+        ],
+        &[
+            "name", "description", "title", "group", "version", "min-cycod-version", "shell-options", "input-schema",
+            "returns", "produces", "offer", "asks", "reports", "task", "tags", "platforms", "timeout",
+            "working-directory", "ignore-errors", "environment", "security", "file-paths", "resources", "requires",
+            "metadata", "function-calling", "tests", "changelog", "deprecated", "deprecated-message",
+            "deprecated-alternative", "enabled", "token-cost", "riskLevel",
+        ],
+    ),
+};
+
+const MARKDOWN_COUNT: usize = 39;
+
+static MARKDOWN_PARAMETER: Section = Section {
+    noun: "a parameter of a Markdown tool",
+    doc: "One input of the tool. Without `type` it takes any value; `working_dir` is the directory in which the tool works, unless a call says otherwise.",
+    strict: false,
+    keys: &with_first::<MARKDOWN_PARAMETER_COUNT>(key("name", Text, "The parameter's name, in a list of parameters."), PARAMETER.keys),
+};
+
+const MARKDOWN_PARAMETER_COUNT: usize = 18;
+
+static MARKDOWN_HINTS: Section = Section {
+    noun: "`hints` of a Markdown tool",
+    doc: "What hosts are told about a tool's effects.",
+    strict: false,
+    keys: &[
+        key("read_only", Bool, "It changes nothing."),
+        key("read-only", Bool, "Another name for `read_only`.").synonym_of("read_only"),
+        key("destructive", Bool, "It may destroy something."),
+        key("idempotent", Bool, "Doing it twice is the same as doing it once."),
+        key("open_world", Bool, "It reaches things outside this machine."),
+        key("open-world", Bool, "Another name for `open_world`.").synonym_of("open_world"),
+    ],
+};
+
+/// A Mimir tool.
+pub(crate) static MIMIR: Section = Section {
+    noun: "a Mimir tool",
+    doc: "The top level of a file with `schema` and `code`. The code exports `execute(args, context)`.",
+    strict: false,
+    keys: &chosen::<MIMIR_COUNT>(
+        &[
+            key("schema", Schema, "What the tool takes, as a JSON Schema of type `object`. Required."),
+            key("code", Text, "The code, in TypeScript. Required."),
+            key("runtime", Choice(&["typescript", "node"]), "Who runs the code: the engine of this program, which reaches nothing by itself, or Node.").or("typescript"),
+            key("tokenCost", Integer(0), "What its author says its description and schema cost a model, in tokens; shown beside what is counted."),
+            key("permissions", Object(&MIMIR_PERMISSIONS), "What it may do, and when somebody is asked."),
+        ],
+        &[
+            "name", "description", "title", "group", "version", "min-cycod-version", "returns", "produces", "offer",
+            "hints", "asks", "task", "tags", "platforms", "timeout", "working-directory", "environment", "security",
+            "file-paths", "resources", "requires", "metadata", "function-calling", "tests", "changelog",
+            "deprecated", "deprecated-message", "deprecated-alternative", "enabled", "risky",
+        ],
+    ),
+};
+
+const MIMIR_COUNT: usize = 35;
+
+static MIMIR_PERMISSIONS: Section = Section {
+    noun: "`permissions`",
+    doc: "What a Mimir tool may do, and when somebody is asked.",
+    strict: true,
+    keys: &[
+        key("allowlist", Texts, "The commands that it may start through `platform.executor`, matched word by word: `npm test*`.").or("any"),
+        key("autoAccept", Bool, "`false`: somebody is asked each time a model wants to run it. `true` has no effect: a file cannot allow itself anything."),
+        key("riskLevel", Choice(&["low", "medium", "high", "critical"]), "Raises the level: low is read, medium write, high and critical run. Never lowers it."),
+    ],
+};
+
+/// Keys of its own, and those of a tool that mean the same here.
+const fn chosen<const COUNT: usize>(own: &[Key], shared: &[&str]) -> [Key; COUNT] {
+    assert!(own.len() + shared.len() == COUNT);
+    let mut keys = [own[0]; COUNT];
+    let mut at = 0;
+    while at < own.len() {
+        keys[at] = own[at];
+        at += 1;
+    }
+    while at < COUNT {
+        keys[at] = of_tool(shared[at - own.len()]);
+        at += 1;
+    }
+    keys
+}
+
+const fn of_tool(name: &str) -> Key {
+    let mut at = 0;
+    while !is_same(TOOL.keys[at].name, name) {
+        at += 1;
+    }
+    TOOL.keys[at]
+}
+
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
+/// A key before others, of which `type` has another default here.
+const fn with_first<const COUNT: usize>(first: Key, rest: &[Key]) -> [Key; COUNT] {
+    assert!(rest.len() + 1 == COUNT);
+    let mut keys = [first; COUNT];
+    let mut at = 1;
+    while at < COUNT {
+        let key = rest[at - 1];
+        keys[at] = if is_same(key.name, "type") { key.or("any") } else { key };
+        at += 1;
+    }
+    keys
+}
+
 /// `commands`, of a tool and of a step.
 pub(crate) fn commands() -> &'static Section {
     &COMMANDS
@@ -489,6 +634,11 @@ pub(crate) fn commands() -> &'static Section {
 /// A question.
 pub(crate) fn ask() -> &'static Section {
     &ASK
+}
+
+/// A handler.
+pub(crate) fn handler() -> &'static Section {
+    &HANDLER
 }
 
 /// A parameter.

@@ -9,7 +9,7 @@ mod keys;
 mod reference;
 mod schema;
 
-pub(crate) use keys::{ENVIRONMENT, SECRET, TOOL, ask, commands, parameter};
+pub(crate) use keys::{ENVIRONMENT, MARKDOWN, MIMIR, SECRET, TOOL, ask, commands, handler, parameter};
 pub use reference::key_reference;
 #[cfg(test)]
 pub(crate) use reference::sections;
@@ -83,6 +83,8 @@ pub(crate) enum Takes {
     List(&'static Takes),
     /// A mapping whose keys the author chooses; the first part names them in the reference.
     Map(&'static str, &'static Takes),
+    /// A list of mappings with known keys, of which `name` is one, or a mapping of names to them.
+    Named(&'static Section),
     /// A mapping with known keys, or when it has none of them the second.
     Either(&'static Section, &'static Takes),
     /// One text or mapping with known keys, or a list of them.
@@ -106,7 +108,7 @@ impl Section {
 
     /// The anchor of its heading in the reference.
     fn anchor(&self) -> String {
-        self.noun.trim_start_matches("a ").replace(['`', '\''], "").replace(' ', "-")
+        self.noun.trim_start_matches("a ").replace(['`', '\''], "").replace(' ', "-").to_lowercase()
     }
 }
 
@@ -128,6 +130,7 @@ impl Takes {
             Self::Texts | Self::Templates => "text or a list of texts".to_owned(),
             Self::Choices(words) => format!("{} or a list of them", one_of(words)),
             Self::Object(_) | Self::Map(..) => "a mapping".to_owned(),
+            Self::Named(_) => "a list of mappings, or a mapping".to_owned(),
             Self::Either(_, Self::Map(..)) => "a mapping".to_owned(),
             Self::Either(_, other) => format!("{} or a mapping", other.describe()),
             Self::TextsOr(_) => "text or a mapping, or a list of them".to_owned(),

@@ -1,15 +1,31 @@
 use serde_json::{Map, Value, json};
 
-use super::{Key, Section, TOOL, Takes};
+use super::{Key, MARKDOWN, MIMIR, Section, TOOL, Takes};
+use crate::FileFormat;
 
-/// Returns the JSON Schema (draft 2020-12) of a tool file, for editors.
-pub fn file_schema() -> Value {
+/// Returns the JSON Schema (draft 2020-12) of a tool file, for editors; of its front matter, where it has one.
+pub fn file_schema(format: FileFormat) -> Value {
     let mut definitions = Map::new();
-    let mut root = object(&TOOL, &mut definitions);
-    root.insert("oneOf".to_owned(), forms(&TOOL, &["description"], true));
+    let (title, root) = match format {
+        FileFormat::Cycod => {
+            let mut root = object(&TOOL, &mut definitions);
+            root.insert("oneOf".to_owned(), forms(&TOOL, &["description"], true));
+            ("cycod tool", root)
+        }
+        FileFormat::Markdown => {
+            let mut root = object(&MARKDOWN, &mut definitions);
+            root.insert("required".to_owned(), json!(["description"]));
+            ("front matter of a Markdown tool", root)
+        }
+        FileFormat::Mimir => {
+            let mut root = object(&MIMIR, &mut definitions);
+            root.insert("required".to_owned(), json!(["description", "schema", "code"]));
+            ("Mimir tool", root)
+        }
+    };
     let mut schema = Map::new();
     schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
-    schema.insert("title".to_owned(), json!("cycod tool"));
+    schema.insert("title".to_owned(), json!(title));
     schema.extend(root);
     schema.insert("$defs".to_owned(), Value::Object(definitions));
     Value::Object(schema)
@@ -83,6 +99,10 @@ fn value(takes: Takes, definitions: &mut Map<String, Value>) -> Map<String, Valu
         Takes::Texts | Takes::Templates => one_or_many(scalar()),
         Takes::Choices(words) => one_or_many(json!({"enum": words})),
         Takes::Object(section) => reference(section, definitions),
+        Takes::Named(section) => {
+            let of = reference(section, definitions);
+            json!({"anyOf": [{"type": "array", "items": of}, {"type": "object", "additionalProperties": of}]})
+        }
         Takes::List(item) => json!({"type": "array", "items": value(*item, definitions)}),
         Takes::Map(_, of) => json!({"type": "object", "additionalProperties": value(*of, definitions)}),
         Takes::Either(section, other) => {

@@ -98,34 +98,12 @@ mod files {
         check(
             "{}\n",
             expect![[r#"
-            1:1-1:3 error[no-name]: a tool needs a `name`
-            1:1-1:3 error[no-description]: a tool needs a `description`
-              help: say what it is for; people and models choose by that
-            1:1-1:3 error[no-command]: a tool does not say what it executes
-              help: add one of `bash`, `cmd`, `pwsh`, `run`, `script`, `python`, `commands`, `steps` or `use-tool`
-        "#]],
-        );
-    }
-
-    #[test]
-    fn mimir_is_told_by_content() {
-        check(
-            "name: a\nschema: {type: object}\ncode: |\n  return 1\n",
-            expect![[r#"
-            1:1-1:1 error[unsupported-format]: this version does not read Mimir tools
-              help: write the tool as a cycod YAML file, with `description` and a command such as `bash`
-        "#]],
-        );
-    }
-
-    #[test]
-    fn markdown_is_told_by_content() {
-        check(
-            "---\nname: a\n---\n# A tool\n",
-            expect![[r#"
-            1:1-1:1 error[unsupported-format]: this version does not read Markdown tools
-              help: write the tool as a cycod YAML file, with `description` and a command such as `bash`
-        "#]],
+                1:1-1:3 error[no-name]: a tool needs a `name`
+                1:1-1:3 error[no-description]: a tool needs a `description`
+                  help: say what it is for; people and models choose by that
+                1:1-1:3 error[no-command]: a tool does not say what it executes
+                  help: add one of `bash`, `cmd`, `pwsh`, `run`, `script`, `python`, `commands`, `steps`, `handler` or `use-tool`
+            "#]],
         );
     }
 
@@ -697,9 +675,9 @@ mod forms {
         check(
             "name: a\ndescription: b\n",
             expect![[r#"
-            1:1-1:5 error[no-command]: a tool does not say what it executes
-              help: add one of `bash`, `cmd`, `pwsh`, `run`, `script`, `python`, `commands`, `steps` or `use-tool`
-        "#]],
+                1:1-1:5 error[no-command]: a tool does not say what it executes
+                  help: add one of `bash`, `cmd`, `pwsh`, `run`, `script`, `python`, `commands`, `steps`, `handler` or `use-tool`
+            "#]],
         );
     }
 

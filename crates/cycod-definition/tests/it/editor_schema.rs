@@ -1,6 +1,6 @@
 //! The JSON Schema for editors agrees with the loader on the examples and on plain mistakes.
 
-use cycod_definition::{document_json, file_schema};
+use cycod_definition::{FileFormat, document_json, file_schema};
 use cycod_diagnostic::SourceFile;
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ fn valid(schema: &Value, value: &Value, root: &Value) -> bool {
 }
 
 fn accepts(yaml: &str) -> bool {
-    let schema = file_schema();
+    let schema = file_schema(FileFormat::Cycod);
     let document = document_json(&SourceFile::new("tool.yaml", yaml)).expect("a document");
     valid(&schema, &document, &schema)
 }

@@ -4,11 +4,17 @@ use cycod_definition::{document_json, function_schema, level, load};
 use cycod_diagnostic::SourceFile;
 use proptest::prelude::*;
 
-use crate::{round_trip::without_places, spec::examples};
+use crate::{markdown, round_trip::without_places, spec::examples};
 
 fn survives(text: &str) {
-    let source = SourceFile::new("tool.yaml", text);
-    let loaded = load(&source, Some("tool"));
+    survives_as(&SourceFile::new("tool.yaml", text));
+    survives_as(&SourceFile::new("tool.md", text));
+    survives_as(&SourceFile::new("tool.md", format!("---\n{text}")));
+}
+
+fn survives_as(source: &SourceFile) {
+    let text = &*source.text;
+    let loaded = load(source, Some("tool"));
     for diagnostic in &loaded.diagnostics {
         for label in &diagnostic.labels {
             assert!(
@@ -22,7 +28,7 @@ fn survives(text: &str) {
     }
     let places: Vec<_> = loaded.diagnostics.iter().map(|diagnostic| diagnostic.span().map(|span| span.start)).collect();
     assert!(places.is_sorted(), "in source order: {places:?}");
-    let json = document_json(&source);
+    let json = document_json(source);
     if let Some(tool) = loaded.tool {
         let json = json.expect("what loads is a document").to_string();
         let again = load(&SourceFile::new("tool.json", &*json), Some("tool"));
@@ -37,7 +43,17 @@ fn survives(text: &str) {
 }
 
 /// Texts that matter somewhere in a definition.
-const PARTS: [&str; 40] = [
+const PARTS: [&str; 50] = [
+    "---\n",
+    "```r\n",
+    "```\n",
+    "````{python}\n",
+    "## Handler Function\n",
+    "# TOOL BEGINS HERE\n",
+    "# TOOL ENDS HERE\n",
+    "function(a, b = ')') {\n",
+    "schema: {type: object}\n",
+    "code: |\n  x\n",
     "name: ",
     "description: ",
     "bash: ",
@@ -88,7 +104,7 @@ proptest! {
         which in any::<prop::sample::Index>(),
         edits in prop::collection::vec((any::<prop::sample::Index>(), 0..40_usize, prop::sample::select(&PARTS[..])), 1..6),
     ) {
-        let examples = examples();
+        let examples: Vec<_> = examples().into_iter().chain(markdown::examples()).collect();
         let mut text = examples[which.index(examples.len())].1.clone();
         for (place, cut, part) in edits {
             let mut start = place.index(text.len() + 1);

@@ -7,7 +7,9 @@ mod editor_schema;
 mod function_schema;
 mod generated;
 mod hostile;
+mod markdown;
 mod meaning;
+mod mimir;
 mod pages;
 mod round_trip;
 mod spec;
@@ -19,8 +21,12 @@ use cycod_diagnostic::{Severity, SourceFile};
 
 /// Loads `yaml` and lists what is wrong with it, one line for each diagnostic.
 fn report(yaml: &str, stem: Option<&str>) -> (Loaded, String) {
-    let source = SourceFile::new("tool.yaml", yaml);
-    let loaded = load(&source, stem);
+    report_of(&SourceFile::new("tool.yaml", yaml), stem)
+}
+
+/// Loads a file and lists what is wrong with it.
+fn report_of(source: &SourceFile, stem: Option<&str>) -> (Loaded, String) {
+    let loaded = load(source, stem);
     let mut lines = String::new();
     for diagnostic in &loaded.diagnostics {
         let severity = match diagnostic.severity {

@@ -3,14 +3,21 @@
 use std::{fs, path::PathBuf};
 
 use cycod_definition::CODES;
+use cycod_diagnostic::SourceFile;
 
-use crate::report;
+use crate::report_of;
 
-fn examples(code: &str) -> Vec<String> {
+/// The examples of a page, as files.
+fn examples(code: &str) -> Vec<SourceFile> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors").join(format!("{code}.md"));
     let page = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     assert!(page.starts_with(&format!("# {code}\n")), "{code}: the heading is the code");
-    page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default().to_owned()).collect()
+    let fences = [("\n```yaml\n", "\n```\n", "tool.yaml"), ("\n````markdown\n", "\n````\n", "tool.md")];
+    let blocks = fences.into_iter().flat_map(|(open, close, name)| {
+        let blocks = page.split(open).skip(1);
+        blocks.map(move |rest| SourceFile::new(name, rest.split(close).next().unwrap_or_default().to_owned() + "\n"))
+    });
+    blocks.collect()
 }
 
 #[test]
@@ -20,14 +27,15 @@ fn every_page_shows_its_problem_and_the_mend() {
         let [bad, good] = examples.as_slice() else { panic!("{code}: two examples") };
         let stem = (code == "name-mismatch").then_some("greet");
         let thousand = "  - {name: another, bash: echo hello}\n".repeat(1000);
-        let bad = &bad.replace("  # and a thousand more\n", &thousand);
-        let (loaded, lines) = report(bad, stem);
+        let bad = SourceFile::new(&*bad.name, bad.text.replace("  # and a thousand more\n", &thousand));
+        let (loaded, lines) = report_of(&bad, stem);
         assert!(
             loaded.diagnostics.iter().any(|diagnostic| diagnostic.code.0 == code),
-            "{code} is shown:\n{bad}\n{lines}"
+            "{code} is shown:\n{}\n{lines}",
+            bad.text
         );
-        let (loaded, lines) = report(good, stem);
-        assert!(loaded.tool.is_some(), "{code}: the mended example loads:\n{good}\n{lines}");
-        assert!(loaded.diagnostics.is_empty(), "{code}: the mended example is clean:\n{good}\n{lines}");
+        let (loaded, lines) = report_of(good, stem);
+        assert!(loaded.tool.is_some(), "{code}: the mended example loads:\n{}\n{lines}", good.text);
+        assert!(loaded.diagnostics.is_empty(), "{code}: the mended example is clean:\n{}\n{lines}", good.text);
     }
 }

@@ -22,7 +22,7 @@ const MOST_WORDS: usize = 8;
 const TELLS: [&str; 8] = ["name", "title", "description", "group", "version", "metadata", "changelog", "deprecated"];
 
 /// Keys that say what is run; they come last and in this order, where the question is.
-const RUNS: [&str; 20] = [
+const RUNS: [&str; 21] = [
     "environment",
     "file-paths",
     "resources",
@@ -43,6 +43,7 @@ const RUNS: [&str; 20] = [
     "script",
     "commands",
     "steps",
+    "handler",
 ];
 
 impl Engine {

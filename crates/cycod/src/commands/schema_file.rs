@@ -1,15 +1,27 @@
-use clap::{ArgMatches, Command};
-use cycod_engine::definition::file_schema;
+use clap::{Arg, ArgMatches, Command};
+use cycod_engine::definition::{FileFormat, file_schema};
 
 use crate::{cli::Context, command_error::CommandError};
 
 /// `cycod tool schema-file`.
 pub(crate) fn command() -> Command {
-    Command::new("schema-file").about("Print the JSON Schema of the tool file")
+    Command::new("schema-file").about("Print the JSON Schema of the tool file").arg(
+        Arg::new("for")
+            .long("for")
+            .value_name("KIND")
+            .value_parser(["yaml", "markdown", "mimir"])
+            .default_value("yaml")
+            .help("The kind of file; of a Markdown tool, its front matter"),
+    )
 }
 
 /// Prints the JSON Schema of the tool file.
-pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, CommandError> {
-    context.printer.line(&format!("{:#}", file_schema()));
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let format = match matches.get_one::<String>("for").map(String::as_str) {
+        Some("markdown") => FileFormat::Markdown,
+        Some("mimir") => FileFormat::Mimir,
+        _ => FileFormat::Cycod,
+    };
+    context.printer.line(&format!("{:#}", file_schema(format)));
     Ok(0)
 }

@@ -1,0 +1,68 @@
+//! Functions in a language.
+
+use cycod_diagnostic::{Code, Diagnostic, Span};
+
+use super::{Lowering, Text, View};
+use crate::{CommandPattern, Handler, Runtime};
+
+impl Lowering<'_> {
+    /// Reads `handler`. What is missing was left out by its author, or reported where the file was read.
+    pub(crate) fn handler(&self, view: &View<'_>, key_span: Span) -> Option<Handler> {
+        let missing = |key: &str, help: &str| {
+            let is_there = view.entries.iter().any(|entry| entry.key == key && entry.value.as_scalar().is_some());
+            if !is_there {
+                let message = format!("the handler does not say its `{key}`");
+                self.sink.report(Diagnostic::error(Code("no-handler"), key_span, message).help(help));
+            }
+        };
+        missing("language", "add `language: r`, `python`, `javascript` or `typescript`");
+        missing("code", "add `code: |` and the function below it");
+        let (language, code) = (view.choice("language")?, view.text("code")?);
+        let asked = view.choice("runtime");
+        let is_typescript = language == "typescript";
+        let runtime = match (language, asked) {
+            ("r", _) => Runtime::R,
+            ("python", _) => Runtime::Python,
+            (_, Some("node")) | ("javascript", None) => Runtime::Node,
+            _ => Runtime::Engine,
+        };
+        if matches!(runtime, Runtime::R | Runtime::Python)
+            && let Some(entry) = view.entry("runtime")
+        {
+            let message = format!("`runtime` has no effect on code in {language}");
+            let diagnostic = Diagnostic::warning(Code("unused-key"), entry.key_span, message);
+            self.sink.report(diagnostic.note("it says who runs JavaScript and TypeScript"));
+        }
+        let line = self.sink.source.position(code.scalar.origin(0)).line;
+        Some(Handler {
+            runtime,
+            is_typescript,
+            code: code.to_owned(),
+            line: u32::try_from(line).unwrap_or(u32::MAX),
+            allowlist: view.entry("allowlist").map(|_| self.allowlist(&view.texts("allowlist"), runtime)),
+        })
+    }
+
+    fn allowlist(&self, patterns: &[Text<'_>], runtime: Runtime) -> Vec<CommandPattern> {
+        if matches!(runtime, Runtime::R | Runtime::Python)
+            && let Some(first) = patterns.first()
+        {
+            let message = format!("`allowlist` has no effect on code that {runtime} runs");
+            let help = "say in `security.required-permissions` what it may reach";
+            self.sink.report(
+                Diagnostic::error(Code("unused-key"), first.span, message)
+                    .note("it concerns `platform.executor`, and this code can start programs without it")
+                    .help(help),
+            );
+        }
+        let read = |text: &Text<'_>| {
+            let pattern = CommandPattern::new(&text.scalar.text);
+            if pattern.is_none() {
+                let diagnostic = Diagnostic::error(Code("empty-command"), text.span, "this allows no command");
+                self.sink.report(diagnostic.help("write a command, such as `npm test*`, or remove the item"));
+            }
+            pattern
+        };
+        patterns.iter().filter_map(read).collect()
+    }
+}
