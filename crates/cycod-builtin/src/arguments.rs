@@ -26,6 +26,10 @@ impl<'a> Arguments<'a> {
         Until { stop: self.platform().stop(), deadline: self.platform().deadline() }
     }
 
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.call.argument(name).is_some()
+    }
+
     pub(crate) fn text(&self, name: &str) -> Option<&'a str> {
         match self.call.argument(name) {
             Some(Value::Text(text)) => Some(text),

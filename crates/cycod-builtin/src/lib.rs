@@ -15,8 +15,10 @@
 mod arguments;
 mod failure;
 mod files;
+mod git;
 mod kept;
 mod operations;
+mod said;
 mod say;
 mod search;
 mod toolbox;

@@ -12,9 +12,11 @@ use crate::{
 type Operation = fn(&Arguments<'_>, &mut dyn FnMut(&str)) -> Result<Answer, Failure>;
 
 /// The tools, each with its definition and what carries it out.
-const TOOLS: [(&str, Operation); 6] = [
+const TOOLS: [(&str, Operation); 8] = [
     (include_str!("tools/file_operations.yaml"), operations::file_operations),
     (include_str!("tools/file_search.yaml"), operations::file_search),
+    (include_str!("tools/bash_execution.yaml"), operations::bash_execution),
+    (include_str!("tools/git.yaml"), operations::git),
     (include_str!("tools/read_file.yaml"), operations::read_file),
     (include_str!("tools/write_file.yaml"), operations::write_file),
     (include_str!("tools/list_files.yaml"), operations::list_files),

@@ -10,7 +10,7 @@ const TOOL: &str = "file_operations";
 #[test]
 fn a_file_is_read_as_it_is() {
     let place = Place::new();
-    place.file("a.txt", "one\ntwo\r\nthree");
+    place.file("a.txt", "one\ntwo\nthree");
     place.check(
         TOOL,
         json!({"operation": "read", "path": "a.txt"}),
@@ -48,8 +48,8 @@ fn a_file_is_read_as_it_is() {
     );
     place.file("sub/b.txt", "b");
     place.check("read_file", json!({"filepath": "b.txt", "working_dir": "sub"}), &expect!["b"]);
-    place.file("c.txt", b"caf\xe9");
-    assert_eq!(place.call("read_file", json!({"filepath": "c.txt"})).output, b"caf\xe9");
+    place.file("c.txt", b"caf\xe9\r\n");
+    assert_eq!(place.call("read_file", json!({"filepath": "c.txt"})).output, b"caf\xe9\r\n");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The tools as they are called: through the engine, in real directories, with real programs.
 
+mod bash;
 mod confinement;
 mod files;
+mod git;
 mod search;
 mod support;

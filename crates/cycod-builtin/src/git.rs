@@ -1,0 +1,115 @@
+//! Git in a repository that nobody vouches for.
+//!
+//! A repository can name programs in its configuration, its attributes and its hooks, and git starts them while it only
+//! looks. So whatever a repository says by itself about programs is taken back before git is started for an operation that
+//! looks; what the user configured for all repositories stays. Which arguments git gets is told by a [table](options): only
+//! options whose effects are known to stay in the repository.
+
+mod options;
+mod repository;
+mod taken_back;
+
+use cycod_diagnostic::Refusal;
+use cycod_run::{Execute, Executed, Platform};
+
+use crate::{arguments::Arguments, failure::Failure, said::Lines};
+
+use repository::Repository;
+
+/// What is said to git on every occasion.
+const ALWAYS: [&str; 9] = [
+    "--no-pager",
+    // A directory that looks like a repository is none unless it is called `.git`.
+    "-c",
+    "safe.bareRepository=explicit",
+    "-c",
+    "color.ui=false",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "status.submoduleSummary=false",
+];
+
+/// What is said to it when it is only to look.
+const LOOKING: [&str; 6] =
+    ["-c", "core.hooksPath=/dev/null", "-c", "diff.submodule=short", "-c", "log.showSignature=false"];
+
+/// Variables for every occasion: nobody is asked anything.
+const ENVIRONMENT: [(&str, &str); 5] = [
+    ("GIT_PAGER", "cat"),
+    ("GIT_EDITOR", ":"),
+    ("GIT_SEQUENCE_EDITOR", ":"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_MERGE_AUTOEDIT", "no"),
+];
+
+/// Variables for when it is only to look: nothing is fetched, and nothing written on the way.
+const LOOKING_ENVIRONMENT: [(&str, &str); 3] =
+    [("GIT_NO_LAZY_FETCH", "1"), ("GIT_ALLOW_PROTOCOL", "none"), ("GIT_OPTIONAL_LOCKS", "0")];
+
+/// Git, in the repository of the directory where a tool works.
+pub(crate) struct Git<'a> {
+    platform: &'a Platform<'a>,
+    repository: Repository,
+}
+
+impl<'a> Git<'a> {
+    /// Finds the repository, and refuses one that lies elsewhere.
+    pub(crate) fn here(arguments: &Arguments<'a>) -> Result<Self, Failure> {
+        let platform = arguments.platform();
+        let repository = Repository::find(platform)?;
+        Ok(Self { platform, repository })
+    }
+
+    /// Runs one operation with arguments of a caller's.
+    pub(crate) fn run(
+        &self,
+        operation: &str,
+        arguments: &[String],
+        lines: &mut Lines<'_>,
+    ) -> Result<Executed, Failure> {
+        let known = options::known(operation)
+            .ok_or_else(|| Failure::new(format!("`{operation}` is no operation that is carried out here")))?;
+        let checked = options::check(operation, known, arguments)?;
+        for &position in &checked.positions {
+            self.repository.check_stays(&checked.words[position])?;
+        }
+        let mut words: Vec<&str> = Vec::new();
+        let mut environment = Vec::new();
+        if known.looks {
+            words.extend(LOOKING);
+            environment = looking_environment();
+            environment.extend(taken_back::variables(self.platform)?);
+        }
+        words.push(operation);
+        words.extend(known.forced);
+        words.extend(checked.words.iter().map(String::as_str));
+        Ok(start(self.platform, &words, environment, lines)?)
+    }
+}
+
+fn looking_environment() -> Vec<(String, String)> {
+    LOOKING_ENVIRONMENT.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// Starts git where the tool works.
+fn start(
+    platform: &Platform<'_>,
+    words: &[&str],
+    mut environment: Vec<(String, String)>,
+    lines: &mut Lines<'_>,
+) -> Result<Executed, Refusal> {
+    environment.extend(ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let execute = Execute {
+        program: "git".to_owned(),
+        arguments: ALWAYS.iter().chain(words).map(|&word| word.to_owned()).collect(),
+        environment,
+        ..Execute::default()
+    };
+    platform.execute(&execute, &mut |stream, bytes| lines.take(stream, bytes))
+}
+
+/// Asks git something for ourselves.
+fn ask(platform: &Platform<'_>, words: &[&str]) -> Result<Executed, Refusal> {
+    start(platform, words, looking_environment(), &mut Lines::new(&mut |_| {}))
+}
