@@ -4,7 +4,10 @@
 //! dates, maps and sets. There is no file, no network, no process, no module, no timer and no state that outlives
 //! an evaluation, because each one gets a runtime of its own and the runtime is dropped with it (about 50 µs).
 //!
-//! Invariant: this crate gives the engine no function of the host.
+//! Invariant: this crate gives such an expression no function of the host.
+//!
+//! The code of a tool runs in the same engine, in a process of its own: see [`worker`]. Before, [`check`] tells what is wrong
+//! with it.
 //!
 //! [`protocol`] is what a program says to the worker process in which the code of a tool runs, and what that answers.
 //! [`prelude`] is what makes a worker of R, Python and Node.js, and [`Codec`] how each is talked to.
@@ -16,6 +19,8 @@ mod prelude;
 pub mod protocol;
 mod r;
 mod source;
+#[cfg(unix)]
+pub mod worker;
 
 pub use codec::{Answers, Codec};
 pub use engine::{Engine, Limits, ScriptError};

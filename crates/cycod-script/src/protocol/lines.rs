@@ -126,7 +126,20 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    fn fill(&mut self) -> Result<(), LineError> {
+    /// Returns whether a further line, the end, or that there is neither, can be told without reading.
+    pub(crate) fn has_next(&mut self) -> bool {
+        let found = self.buffer[self.searched..].iter().position(|&byte| byte == b'\n');
+        self.searched = found.map_or(self.buffer.len(), |at| self.searched + at);
+        found.is_some() || self.ended || self.buffer.len() - self.taken >= self.longest
+    }
+
+    /// Returns whether the end of the input has been read.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Reads some more, which nobody has to want yet.
+    pub(crate) fn fill(&mut self) -> Result<(), LineError> {
         self.buffer.drain(..self.taken);
         self.searched -= self.taken;
         self.taken = 0;
