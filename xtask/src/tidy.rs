@@ -10,13 +10,14 @@ use std::{
 use serde_json::Value;
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 23] = [
+const ARROWS: [(&str, &[&str]); 24] = [
     ("cycod-diagnostic", &[]),
     ("cycod-syntax", &["cycod-diagnostic"]),
     ("cycod-shell", &[]),
     ("cycod-schema", &[]),
+    ("cycod-tokens", &["cycod-schema"]),
     ("cycod-definition", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-schema"]),
-    ("cycod-catalog", &["cycod-diagnostic", "cycod-syntax", "cycod-definition"]),
+    ("cycod-catalog", &["cycod-diagnostic", "cycod-syntax", "cycod-definition", "cycod-tokens"]),
     ("cycod-call", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition"]),
     ("cycod-policy", &["cycod-diagnostic", "cycod-shell", "cycod-schema", "cycod-definition"]),
     (
@@ -60,6 +61,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
             "cycod-run",
             "cycod-schema",
             "cycod-store",
+            "cycod-tokens",
         ],
     ),
     (
@@ -87,6 +89,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
             "cycod-secret",
             "cycod-settings",
             "cycod-store",
+            "cycod-tokens",
             "cycod-mcp-client",
             "cycod-mcp-server",
         ],
