@@ -19,6 +19,38 @@ pub enum Availability {
     Unavailable(Vec<Reason>),
 }
 
+impl Availability {
+    /// Adds a reason why not.
+    pub(crate) fn and_not(self, reason: Reason) -> Self {
+        match self {
+            Self::Available => Self::Unavailable(vec![reason]),
+            Self::Unavailable(mut reasons) => {
+                reasons.push(reason);
+                Self::Unavailable(reasons)
+            }
+        }
+    }
+
+    /// Who turned the tool off, if somebody did.
+    pub fn turned_off(&self) -> Option<&str> {
+        let Self::Unavailable(reasons) = self else { return None };
+        reasons.iter().find_map(|reason| if let Reason::TurnedOff(place) = reason { Some(&**place) } else { None })
+    }
+
+    /// The same, had nobody turned the tool off.
+    #[must_use]
+    pub fn if_on(&self) -> Self {
+        match self {
+            Self::Available => Self::Available,
+            Self::Unavailable(reasons) => {
+                let mut reasons = reasons.clone();
+                reasons.retain(|reason| !matches!(reason, Reason::TurnedOff(_)));
+                if reasons.is_empty() { Self::Available } else { Self::Unavailable(reasons) }
+            }
+        }
+    }
+}
+
 /// Why a tool cannot run on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
@@ -38,6 +70,8 @@ pub enum Reason {
     NotEnforced(Demand, String),
     /// The program that offers it is not trusted with it.
     Withheld(String),
+    /// Somebody turned it off, there.
+    TurnedOff(String),
 }
 
 impl fmt::Display for Reason {
@@ -56,6 +90,7 @@ impl fmt::Display for Reason {
             Self::NewerVersion(version) => write!(f, "requires cycod {version} or newer"),
             Self::NotEnforced(demand, why) => write!(f, "asks for {demand}, which cannot be enforced here: {why}"),
             Self::Withheld(why) => f.write_str(why),
+            Self::TurnedOff(place) => write!(f, "is turned off by {place}"),
         }
     }
 }

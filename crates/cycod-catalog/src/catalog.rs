@@ -9,7 +9,8 @@ use cycod_definition::{Host, Level, Tool};
 use cycod_diagnostic::closest;
 
 use crate::{
-    Adopted, Availability, Entry, Problem, Scope, ScopeFilter, Scopes, State, Summary, ToolDirectory, Writer,
+    Adopted, Availability, Entry, Problem, Reason, Scope, ScopeFilter, Scopes, State, Summary, Switches, ToolDirectory,
+    Writer,
     availability::Machine,
     codes,
     read::{Outcome, Reading},
@@ -24,6 +25,7 @@ pub struct Catalog {
     /// By key.
     adopted: BTreeMap<String, Arc<Adopted>>,
     machine: Machine,
+    switches: Option<Arc<dyn Switches>>,
 }
 
 /// A file that may be the one a name leads to.
@@ -58,7 +60,7 @@ impl Catalog {
 
     fn open_with(scopes: Scopes, host: &Host, cache: Option<&Cache>) -> Self {
         let shelves = scopes.directories().iter().cloned().map(|directory| Shelf::open(directory, cache)).collect();
-        Self { scopes, shelves, adopted: BTreeMap::new(), machine: Machine::of(host) }
+        Self { scopes, shelves, adopted: BTreeMap::new(), machine: Machine::of(host), switches: None }
     }
 
     /// Adds the tools that other programs offer, after all that are in files.
@@ -76,6 +78,11 @@ impl Catalog {
             self.scopes.reserve(&tool.name);
             self.adopted.insert(tool.name.key(), Arc::new(Adopted { tool, withheld: None }));
         }
+    }
+
+    /// Marks what `switches` turn off, and gives the names that they enforce to the tools of the global scope.
+    pub fn heed(&mut self, switches: Arc<dyn Switches>) {
+        self.switches = Some(switches);
     }
 
     /// The directories it was opened with.
@@ -102,16 +109,20 @@ impl Catalog {
         let levels: Vec<Vec<Level>> = by_key
             .iter()
             .map(|(key, group)| {
-                let used =
-                    |key: &str| by_key.get(key).and_then(|group| winner(group)).cloned().or_else(|| self.remote(key));
+                let used = |key: &str| {
+                    by_key.get(key).and_then(|group| self.winner(key, group)).cloned().or_else(|| self.remote(key))
+                };
                 group.iter().map(|candidate| level(key, &candidate.reading, &used)).collect()
             })
             .collect();
+        let holder = |key: &String| by_key.get(key)?.iter().find(|one| one.takes_name()).map(|one| one.path.clone());
+        let adopted: Vec<Entry> =
+            self.adopted.iter().map(|(key, adopted)| self.adopted_entry(adopted, || holder(key))).collect();
         let groups = by_key.into_iter().zip(levels);
         let mut entries: Vec<Entry> =
             groups.flat_map(|((key, group), levels)| self.resolve(&key, group, &levels)).collect();
         if !self.adopted.is_empty() {
-            entries.extend(self.adopted.iter().map(|(key, adopted)| self.adopted_entry(key, adopted)));
+            entries.extend(adopted);
             // Stable: of one name, the files stay before the tools of other programs.
             entries.sort_by_cached_key(|entry| (entry.name.to_ascii_lowercase(), entry.scope != Scope::BuiltIn));
         }
@@ -125,10 +136,10 @@ impl Catalog {
     pub fn find(&self, name: &str, filter: ScopeFilter) -> Option<Entry> {
         let key = name.to_ascii_lowercase();
         let group = self.with_key(&key);
-        let used = |key: &str| winner(&self.with_key(key)).cloned().or_else(|| self.remote(key));
+        let used = |key: &str| self.winner(key, &self.with_key(key)).cloned().or_else(|| self.remote(key));
         let levels: Vec<Level> = group.iter().map(|candidate| level(&key, &candidate.reading, &used)).collect();
         let mut entries = self.resolve(&key, group, &levels);
-        entries.extend(self.adopted.get(&key).map(|adopted| self.adopted_entry(&key, adopted)));
+        entries.extend(self.adopted.get(&key).map(|adopted| self.adopted_entry(adopted, || self.holder(&key))));
         entries.sort_by_key(|entry| entry.scope != Scope::BuiltIn);
         entries.into_iter().find(|entry| self.scopes.admits(filter, entry.scope))
     }
@@ -140,8 +151,37 @@ impl Catalog {
         closest(name, names.iter().map(String::as_str)).map(str::to_owned)
     }
 
-    fn adopted_entry(&self, key: &str, adopted: &Arc<Adopted>) -> Entry {
-        adopted.entry(if adopted.is_built_in() { None } else { self.holder(key) })
+    fn adopted_entry(&self, adopted: &Arc<Adopted>, holder: impl FnOnce() -> Option<PathBuf>) -> Entry {
+        self.switched(adopted.entry(if adopted.is_built_in() { None } else { holder() }))
+    }
+
+    /// The entry with the mark of who turned it off.
+    fn switched(&self, mut entry: Entry) -> Entry {
+        let off = |switches: &Arc<dyn Switches>| {
+            switches.turned_off(&entry.name, entry.scope, !entry.summary.is_off).map(Reason::TurnedOff)
+        };
+        if let Some(reason) = self.switches.as_ref().and_then(off) {
+            entry.availability = entry.availability.and_not(reason);
+        }
+        entry
+    }
+
+    /// Tells which scope gets a name before others do.
+    fn rank(&self, key: &str) -> impl Fn(Scope) -> (bool, Scope) {
+        let is_enforced = self.switches.as_ref().is_some_and(|switches| switches.is_enforced(key));
+        move |scope| (!is_enforced || scope != Scope::Global, scope)
+    }
+
+    /// The summary of the tool that a name leads to; nothing when there is not exactly one that works.
+    fn winner<'a>(&self, key: &str, group: &'a [Candidate<'_>]) -> Option<&'a Summary> {
+        let rank = self.rank(key);
+        let takers = || group.iter().filter(|one| one.takes_name());
+        let winning = takers().map(|one| one.directory.scope).min_by_key(|scope| rank(*scope))?;
+        let mut there = takers().filter(|one| one.directory.scope == winning);
+        match (there.next().map(|one| &one.reading.outcome), there.next()) {
+            (Some(Outcome::Tool(summary)), None) => Some(summary),
+            _ => None,
+        }
     }
 
     /// The file that holds a name, if one does.
@@ -165,7 +205,9 @@ impl Catalog {
 
     /// Decides between the files that hold one name: those that take it first, in the order in which they win.
     fn resolve(&self, key: &str, group: Vec<Candidate<'_>>, levels: &[Level]) -> Vec<Entry> {
-        let winning = group.iter().filter(|one| one.takes_name()).map(|one| one.directory.scope).min();
+        let rank = self.rank(key);
+        let takers = group.iter().filter(|one| one.takes_name()).map(|one| one.directory.scope);
+        let winning = takers.min_by_key(|scope| rank(*scope));
         let others_in = |scope: Scope, but: &Path| -> Vec<PathBuf> {
             let there = group.iter().filter(|one| one.takes_name() && one.directory.scope == scope);
             let mut paths: Vec<PathBuf> = there.filter(|one| one.path != but).map(|one| one.path.clone()).collect();
@@ -189,7 +231,8 @@ impl Catalog {
             if !with.is_empty() {
                 return State::Duplicate { with };
             }
-            let by = winning.filter(|winning| *winning < scope).map(|winning| others_in(winning, &one.path));
+            let by =
+                winning.filter(|winning| rank(*winning) < rank(scope)).map(|winning| others_in(winning, &one.path));
             match by.and_then(|paths| paths.into_iter().next()) {
                 Some(by) => State::Shadowed { by },
                 None => State::Active,
@@ -218,25 +261,15 @@ impl Catalog {
             })
             .collect();
         entries.sort_by(|(one_last, one), (other_last, other)| {
-            (one_last, one.scope, &one.path).cmp(&(other_last, other.scope, &other.path))
+            (one_last, rank(one.scope), &one.path).cmp(&(other_last, rank(other.scope), &other.path))
         });
-        entries.into_iter().map(|(_, entry)| entry).collect()
+        entries.into_iter().map(|(_, entry)| self.switched(entry)).collect()
     }
 }
 
 fn in_shelf<'a>(shelf: &'a Shelf, items: Vec<crate::shelf::Item>) -> impl Iterator<Item = Candidate<'a>> {
     let items = items.into_iter().filter(|item| item.reading.outcome != Outcome::Prose);
     items.map(|item| Candidate { directory: &shelf.directory, path: shelf.path(&item), reading: item.reading })
-}
-
-/// The summary of the tool that a name leads to; nothing when there is not exactly one that works.
-fn winner<'a>(group: &'a [Candidate<'_>]) -> Option<&'a Summary> {
-    let winning = group.iter().filter(|one| one.takes_name()).map(|one| one.directory.scope).min()?;
-    let mut there = group.iter().filter(|one| one.takes_name() && one.directory.scope == winning);
-    match (there.next().map(|one| &one.reading.outcome), there.next()) {
-        (Some(Outcome::Tool(summary)), None) => Some(summary),
-        _ => None,
-    }
 }
 
 /// The highest of a tool's own level and those of the tools it uses; one that is missing or broken may do anything.

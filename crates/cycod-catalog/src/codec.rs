@@ -229,6 +229,7 @@ fields!(Summary {
     warnings,
     is_off,
     token_cost,
+    estimated_tokens,
 });
 
 #[cfg(test)]
@@ -263,6 +264,7 @@ mod tests {
             warnings: 7,
             is_off: true,
             token_cost: Some(450),
+            estimated_tokens: Some(458),
         }
     }
 

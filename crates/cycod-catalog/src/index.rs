@@ -54,7 +54,7 @@ use crate::{
     stamp::{Stamp, now},
 };
 
-const MAGIC: &[u8; 16] = b"cycod-catalog-03";
+const MAGIC: &[u8; 16] = b"cycod-catalog-04";
 const HEADER: usize = 96;
 const RECORD: usize = 64;
 /// A file that says it is larger is not ours.

@@ -22,9 +22,11 @@ mod read;
 mod scope;
 mod scopes;
 mod shelf;
+mod source;
 #[cfg_attr(not(unix), path = "stamp/absent.rs")]
 mod stamp;
 mod summary;
+mod switches;
 mod write;
 
 pub use adopted::Adopted;
@@ -34,5 +36,7 @@ pub use entry::{Entry, LoadError, Opened, State};
 pub use problem::Problem;
 pub use scope::{Scope, ScopeFilter};
 pub use scopes::{Overrides, Scopes, Style, ToolDirectory};
+pub use source::Source;
 pub use summary::{Kind, Program, Summary};
+pub use switches::Switches;
 pub use write::{Overwrite, WriteError, Writer, Written};

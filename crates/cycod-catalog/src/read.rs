@@ -6,12 +6,14 @@ use std::{
     path::Path,
 };
 
+use cycod_definition::{Body, Level, Tool, document, function_schema, level, load};
+use cycod_diagnostic::{Code, Diagnostic, SourceFile, Span};
+use cycod_tokens::estimate;
+
 use crate::{
     Problem, Summary, codes,
     stamp::{Stamp, now},
 };
-use cycod_definition::{Level, Tool, document, level, load};
-use cycod_diagnostic::{Code, Diagnostic, SourceFile, Span};
 
 /// The largest file that is read. The longest known tool has 30 KB; a script of this size belongs beside its tool.
 pub(crate) const LARGEST: u64 = 4 << 20;
@@ -114,6 +116,16 @@ pub(crate) fn read(path: &Path) -> Option<(Reading, Option<Seen>)> {
     Some((reading, untouched.map(|stamp| Seen { stamp, began })))
 }
 
+/// What a tool's description and schema are estimated to cost a model; an alias has those of another file.
+fn estimated_tokens(tool: &Tool) -> Option<u32> {
+    if matches!(tool.body, Body::Alias { .. }) {
+        return None;
+    }
+    let function = function_schema(tool);
+    let description = estimate(function["description"].as_str().unwrap_or_default());
+    u32::try_from(description + estimate(&function["parameters"].to_string())).ok()
+}
+
 fn reading_of(text: String, path: &Path) -> Reading {
     let is_markdown = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
     if is_markdown && !starts_with_front_matter(&text) {
@@ -124,7 +136,8 @@ fn reading_of(text: String, path: &Path) -> Reading {
         Some(tool) => {
             // The tools it uses are looked at when the whole catalog is known.
             let own = level(tool, &|_| Some(Level::Read));
-            Outcome::Tool(Box::new(Summary::of(tool, own, checked.diagnostics.len())))
+            let summary = Summary::of(tool, own, checked.diagnostics.len());
+            Outcome::Tool(Box::new(Summary { estimated_tokens: estimated_tokens(tool), ..summary }))
         }
         None => Outcome::Broken(
             Problem::first(&checked.source, &checked.diagnostics)

@@ -173,6 +173,11 @@ impl Scopes {
         format!("built-in tools are {}", names.join(", "))
     }
 
+    /// Whether what is of `scope` is the user's: the user scope, and the local one when it is the same directory.
+    pub fn is_user(&self, scope: Scope) -> bool {
+        self.effective(scope) == Scope::User
+    }
+
     pub(crate) fn is_reserved(&self, key: &str) -> bool {
         self.reserved.contains(key)
     }

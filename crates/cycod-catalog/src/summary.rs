@@ -57,6 +57,8 @@ pub struct Summary {
     pub is_off: bool,
     /// What its author says it costs a model, in tokens.
     pub token_cost: Option<u64>,
+    /// What its description and schema are estimated to cost; not known of an alias, and of what is in no file.
+    pub estimated_tokens: Option<u32>,
 }
 
 /// How a tool does its work.
@@ -123,6 +125,7 @@ impl Summary {
             warnings: count(warnings),
             is_off: !tool.enabled,
             token_cost: tool.token_cost,
+            estimated_tokens: None,
         }
     }
 }
