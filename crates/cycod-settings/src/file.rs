@@ -5,9 +5,10 @@ use std::{
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
     thread,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
+use cycod_definition::Host;
 use cycod_diagnostic::{Position, SourceFile};
 
 use crate::tree::Wrong;
@@ -107,6 +108,9 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, FileError> {
         FileError::wrong(path, &text, &Wrong::new(valid, "this byte is not UTF-8"))
     })
 }
+
+/// What tells that a file is another.
+pub(crate) type Stamp = (SystemTime, u64, u64);
 
 /// What becomes of a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -250,3 +254,22 @@ fn take_owner(file: &File, like: &fs::Metadata) {
 
 #[cfg(not(unix))]
 fn take_owner(_: &File, _: &fs::Metadata) {}
+
+/// What is at a path now, to see later whether it has changed; nothing when nothing is.
+pub(crate) fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let file = std::os::unix::fs::MetadataExt::ino(&metadata);
+    #[cfg(not(unix))]
+    let file = 0;
+    Some((metadata.modified().ok()?, metadata.len(), file))
+}
+
+/// A path as a person would write it from the project.
+pub(crate) fn shown(path: &Path, host: &Host) -> String {
+    match (path.strip_prefix(&host.workspace), path.strip_prefix(&host.home)) {
+        (Ok(here), _) => here.display().to_string(),
+        (_, Ok(home)) => Path::new("~").join(home).display().to_string(),
+        _ => path.display().to_string(),
+    }
+}

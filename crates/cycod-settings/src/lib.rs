@@ -2,10 +2,11 @@
 //!
 //! [`Servers::load`] reads the MCP servers of every scope, [`add`] and [`remove`] change one file of them.
 //! [`read_foreign`] reads those that other programs know; [`Offer::install`] and [`uninstall`] write our own entry into
-//! their files; [`policy`] reads and changes the rules of what may run. Whatever is written, every byte that is not meant
+//! their files; [`config`] reads and changes what is configured about tools; [`policy`] reads and changes the rules of what may run. Whatever is written, every byte that is not meant
 //! stays, no reader sees half a file, and a file that cannot be understood is left alone. Nothing is started and nobody is
 //! asked here.
 
+pub mod config;
 mod consent;
 mod edit;
 mod entry;

@@ -6,11 +6,7 @@ mod edit;
 mod example;
 mod read;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::SystemTime,
-};
+use std::{fs, path::PathBuf};
 
 use cycod_catalog::{Scope, Scopes, Style};
 use cycod_definition::Host;
@@ -18,7 +14,10 @@ use cycod_diagnostic::{Report, Severity, SourceFile, Span};
 use cycod_policy::{Flaw, Layer, Origin, Pattern, Policy, Rule, Verdict};
 use serde_json::json;
 
-use crate::{Consents, FileError, file};
+use crate::{
+    Consents, FileError,
+    file::{self, Stamp},
+};
 
 pub use edit::{NewRule, add, remove};
 
@@ -71,9 +70,6 @@ pub struct FileRule {
     digest: String,
 }
 
-/// What tells that a file is another.
-type Stamp = (SystemTime, u64, u64);
-
 impl Rules {
     /// Reads the rules of every scope and of the environment.
     pub fn load(scopes: &Scopes, host: &Host) -> Self {
@@ -86,7 +82,7 @@ impl Rules {
                 let path = beside.join(name);
                 if rules.see(path.clone()) {
                     let message = format!("this file is not read: call it {NAME}");
-                    rules.flaws.push(Flaw { place: shown(&path, host), message });
+                    rules.flaws.push(Flaw { place: file::shown(&path, host), message });
                 }
             }
             let path = beside.join(NAME);
@@ -123,7 +119,7 @@ impl Rules {
 
     /// Whether nothing that was read has changed since.
     pub fn are_current(&self) -> bool {
-        self.seen.iter().all(|(path, seen)| stamp(path) == *seen)
+        self.seen.iter().all(|(path, seen)| file::stamp(path) == *seen)
     }
 
     /// The policy that they make together with others.
@@ -162,7 +158,7 @@ impl Rules {
 
     /// Remembers what is at a path; whether something is.
     fn see(&mut self, path: PathBuf) -> bool {
-        let stamp = stamp(&path);
+        let stamp = file::stamp(&path);
         self.seen.push((path, stamp));
         stamp.is_some()
     }
@@ -171,7 +167,7 @@ impl Rules {
 impl RuleFile {
     /// Reads the file of a scope, if there is one.
     fn read(scope: Scope, path: PathBuf, host: &Host, consents: &Consents) -> Result<Option<Self>, Flaw> {
-        let name = shown(&path, host);
+        let name = file::shown(&path, host);
         let text = match file::read(&path) {
             Ok(Some(text)) => text,
             Ok(None) => return Ok(None),
@@ -216,22 +212,4 @@ impl RuleFile {
 /// The file of a scope's rules, whether it is there or not.
 pub fn path(scopes: &Scopes, scope: Scope) -> PathBuf {
     scopes.written(scope).with_file_name(NAME)
-}
-
-fn stamp(path: &Path) -> Option<Stamp> {
-    let metadata = fs::metadata(path).ok()?;
-    #[cfg(unix)]
-    let file = std::os::unix::fs::MetadataExt::ino(&metadata);
-    #[cfg(not(unix))]
-    let file = 0;
-    Some((metadata.modified().ok()?, metadata.len(), file))
-}
-
-/// A path as a person would write it from the project.
-fn shown(path: &Path, host: &Host) -> String {
-    match (path.strip_prefix(&host.workspace), path.strip_prefix(&host.home)) {
-        (Ok(here), _) => here.display().to_string(),
-        (_, Ok(home)) => Path::new("~").join(home).display().to_string(),
-        _ => path.display().to_string(),
-    }
 }

@@ -1,5 +1,6 @@
 //! The files in which MCP servers are configured, on a disk.
 
+mod config;
 mod foreign;
 mod hosts;
 mod install;

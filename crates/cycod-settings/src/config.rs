@@ -1,0 +1,364 @@
+//! What the user configured about tools: which are on, how long they may take, what their tokens cost.
+//!
+//! Each scope has a `config.yaml` beside its tools; the `.mimir/config.yml` of a project and of a home is read as well. The
+//! files of one scope make one *layer*, in which the first that says something is heard and ours comes first. Across layers
+//! nothing is overruled: what one of them turns off is off, and the shortest time holds. So a project that came from
+//! elsewhere can turn tools off, and can never turn one on.
+
+mod edit;
+mod name;
+mod read;
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use cycod_catalog::{Scope, Scopes, Source, Style, Switches};
+use cycod_definition::Host;
+use cycod_diagnostic::{Report, Severity, SourceFile};
+use cycod_policy::Flaw;
+
+use crate::{
+    FileError,
+    file::{self, Stamp},
+};
+
+pub use edit::{path, turn};
+pub use name::ToolPattern;
+
+/// What our own file is called.
+const NAME: &str = "config.yaml";
+
+/// What one would take for it, and is not.
+const MISTAKEN: [&str; 2] = ["config.yml", "config.json"];
+
+/// What Mimir's file is called.
+const MIMIR: &str = "config.yml";
+
+/// What 1000 tokens cost when nobody says otherwise, in dollars.
+pub const USUAL_PRICE: f64 = 0.001;
+
+/// The layers, the broadest first.
+const LAYERS: [Scope; 3] = [Scope::Global, Scope::User, Scope::Local];
+
+/// A value with the place where it is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said<T> {
+    /// The value.
+    pub value: T,
+    /// Whose file it is.
+    pub scope: Scope,
+    /// Where, as in `~/.cycod/config.yaml:3:5`.
+    pub place: String,
+}
+
+/// Everything that is configured for this place.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The files that are there, from the broadest layer to the narrowest.
+    pub files: Vec<SettingsFile>,
+    layers: [Layer; 3],
+    flaws: Vec<Flaw>,
+    /// Everything that was looked at, as it was then.
+    seen: Vec<(PathBuf, Option<Stamp>)>,
+}
+
+/// A file of settings.
+#[derive(Clone, Debug)]
+pub struct SettingsFile {
+    /// Whose it is.
+    pub scope: Scope,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether it is ours, and may be changed.
+    pub is_ours: bool,
+    /// What is wrong with it.
+    pub report: Report,
+}
+
+/// The files of one scope, the one that is heard first at the front.
+#[derive(Clone, Debug, Default)]
+struct Layer(Vec<Options>);
+
+/// What one file says.
+#[derive(Clone, Debug, Default)]
+struct Options {
+    /// By name, in lower case.
+    named: HashMap<String, Said<bool>>,
+    /// Those with stars, the most specific first.
+    patterns: Vec<(ToolPattern, Said<bool>)>,
+    /// The names under `tools`, as they are written.
+    mentioned: Vec<Said<ToolPattern>>,
+    shows_costs: Option<Said<bool>>,
+    loads_custom: Option<Said<bool>>,
+    longest: Option<Said<Duration>>,
+    forbids_local: Option<Said<bool>>,
+    /// In lower case.
+    enforced: Vec<Said<String>>,
+    price: Option<Said<f64>>,
+    model: Option<Said<String>>,
+}
+
+/// Why a tool is off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// What was decided.
+    pub what: What,
+    /// Where; nothing when the tool's own file says it.
+    pub by: Option<Said<()>>,
+}
+
+/// What turns a tool off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// `tools.NAME.enabled: false`.
+    Disabled,
+    /// `tools.autoLoadCustomTools: false`, and nobody named the tool.
+    NotLoaded,
+    /// `enforcement.disableLocalTools: true`.
+    LocalForbidden,
+    /// `enabled: false` in its own file, and nobody turned it on.
+    OwnFile,
+}
+
+/// Whether a tool is on, with everything that speaks against it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Switch {
+    /// Why it is off; nothing when it is on.
+    pub causes: Vec<Cause>,
+    /// Whether nobody but who looks after the machine may turn it off.
+    pub is_enforced: bool,
+}
+
+impl Switch {
+    /// Whether the tool may be offered and run.
+    pub fn is_on(&self) -> bool {
+        self.causes.is_empty()
+    }
+}
+
+impl Cause {
+    /// Where it was decided, for a sentence.
+    pub fn place(&self) -> &str {
+        self.by.as_ref().map_or("its own file", |by| &by.place)
+    }
+
+    /// What was decided, for a sentence.
+    pub fn said(&self, name: &str) -> String {
+        match self.what {
+            What::Disabled => format!("`tools.{name}.enabled` is false"),
+            What::NotLoaded => "`tools.autoLoadCustomTools` is false, and nothing turns this tool on".to_owned(),
+            What::LocalForbidden => "`enforcement.disableLocalTools` is true".to_owned(),
+            What::OwnFile => "`enabled` is false".to_owned(),
+        }
+    }
+}
+
+impl Settings {
+    /// Reads the settings of every scope.
+    pub fn load(scopes: &Scopes, host: &Host) -> Self {
+        let mut settings = Self::default();
+        let of_scope = |wanted: Scope| {
+            let directories = scopes.directories().iter().filter(move |directory| directory.scope == wanted);
+            let beside = directories.filter_map(|directory| Some((directory.style, directory.path.parent()?)));
+            let mut files: Vec<(bool, PathBuf)> = beside
+                .filter_map(|(style, beside)| match style {
+                    Style::Cycod => Some((true, beside.join(NAME))),
+                    Style::Mimir => Some((false, beside.join(MIMIR))),
+                    _ => None,
+                })
+                .collect();
+            // Ours are heard first. The sort is stable, so that the order of directories stays.
+            files.sort_by_key(|(is_ours, _)| !is_ours);
+            files
+        };
+        for (index, scope) in LAYERS.into_iter().enumerate() {
+            for (is_ours, path) in of_scope(scope) {
+                if is_ours {
+                    settings.refuse_mistaken(&path, host);
+                }
+                settings.see(path.clone());
+                let name = file::shown(&path, host);
+                match file::read(&path) {
+                    Ok(Some(text)) => {
+                        let (file, options) = SettingsFile::of(scope, path, is_ours, SourceFile::new(name, text));
+                        settings.flaws.extend(file.flaw());
+                        settings.files.push(file);
+                        settings.layers[index].0.push(options);
+                    }
+                    Ok(None) => {}
+                    Err(FileError::Wrong { at, message, .. }) => {
+                        settings.flaws.push(Flaw { place: format!("{name}:{}:{}", at.line, at.column), message });
+                    }
+                    Err(error) => settings.flaws.push(Flaw { place: name, message: error.to_string() }),
+                }
+            }
+        }
+        settings
+    }
+
+    /// Whether nothing that was read has changed since.
+    pub fn are_current(&self) -> bool {
+        self.seen.iter().all(|(path, seen)| file::stamp(path) == *seen)
+    }
+
+    /// The files that were looked for, whether they are there or not.
+    pub fn places(&self) -> impl Iterator<Item = &Path> {
+        self.seen.iter().map(|(path, _)| path.as_path())
+    }
+
+    /// Why they cannot be known: while there is one, no tool runs, because what cannot be read may turn it off.
+    pub fn flaws(&self) -> &[Flaw] {
+        &self.flaws
+    }
+
+    /// Whether a tool is on; `own` is what its own file says.
+    pub fn switch(&self, name: &str, scope: Scope, own: bool) -> Switch {
+        let is_enforced = self.is_enforced(name, scope);
+        let is_custom = scope.source() == Source::Custom;
+        let mut causes = Vec::new();
+        let mut is_named = false;
+        for (layer, at) in self.layers.iter().zip(LAYERS) {
+            let said = layer.enabled(name);
+            // A layer names a tool for itself and for those within it.
+            is_named |= said.is_some_and(|said| said.value);
+            if is_enforced && at != Scope::Global {
+                continue;
+            }
+            let mut add = |what, by: &Said<_>| causes.push(Cause { what, by: Some(by.here()) });
+            if let Some(said) = said.filter(|said| !said.value) {
+                add(What::Disabled, said);
+            }
+            if !is_custom {
+                continue;
+            }
+            if let Some(said) = layer.first(|options| options.forbids_local.as_ref()).filter(|said| said.value) {
+                add(What::LocalForbidden, said);
+            }
+            if let Some(said) = layer.first(|options| options.loads_custom.as_ref()).filter(|said| !said.value)
+                && !is_named
+            {
+                add(What::NotLoaded, said);
+            }
+        }
+        if !own && !is_enforced && !self.is_turned_on_by_user(name) {
+            causes.push(Cause { what: What::OwnFile, by: None });
+        }
+        Switch { causes, is_enforced }
+    }
+
+    /// Whether nobody but who looks after the machine may turn a tool off.
+    pub fn is_enforced(&self, name: &str, scope: Scope) -> bool {
+        scope.source() == Source::Teams || self.is_enforced_by_name(name)
+    }
+
+    fn is_enforced_by_name(&self, name: &str) -> bool {
+        self.layers[0].0.iter().flat_map(|options| &options.enforced).any(|said| said.value.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether somebody other than the project says that a tool is on.
+    fn is_turned_on_by_user(&self, name: &str) -> bool {
+        let layers = self.layers.iter().zip(LAYERS).filter(|(_, at)| *at != Scope::Local);
+        layers.filter_map(|(layer, _)| layer.enabled(name)).any(|said| said.value)
+    }
+
+    /// The longest that a run may take, and who says so: the shortest of all that is said.
+    pub fn longest(&self) -> Option<&Said<Duration>> {
+        let said = self.layers.iter().filter_map(|layer| layer.first(|options| options.longest.as_ref()));
+        said.min_by_key(|said| said.value)
+    }
+
+    /// Whether a list of tools says what they cost.
+    pub fn shows_costs(&self) -> bool {
+        self.narrowest(|options| options.shows_costs.as_ref()).is_none_or(|said| said.value)
+    }
+
+    /// What 1000 tokens cost in dollars, when somebody says so.
+    pub fn price(&self) -> Option<&Said<f64>> {
+        self.narrowest(|options| options.price.as_ref())
+    }
+
+    /// Whose price it is.
+    pub fn model(&self) -> Option<&Said<String>> {
+        self.narrowest(|options| options.model.as_ref())
+    }
+
+    /// The tools that are named, to compare with those that there are.
+    pub fn mentioned(&self) -> impl Iterator<Item = &Said<ToolPattern>> {
+        self.layers.iter().flat_map(|layer| &layer.0).flat_map(|options| &options.mentioned)
+    }
+
+    /// What a narrower layer says, which is heard where nothing can be weakened.
+    fn narrowest<'a, T>(&'a self, of: impl Fn(&'a Options) -> Option<&'a Said<T>>) -> Option<&'a Said<T>> {
+        self.layers.iter().rev().find_map(|layer| layer.first(&of))
+    }
+
+    /// Says that a file is not read, if it is there.
+    fn refuse_mistaken(&mut self, path: &Path, host: &Host) {
+        for name in MISTAKEN {
+            let path = path.with_file_name(name);
+            if self.see(path.clone()) {
+                let message = format!("this file is not read: call it {NAME}");
+                self.flaws.push(Flaw { place: file::shown(&path, host), message });
+            }
+        }
+    }
+
+    /// Remembers what is at a path; whether something is.
+    fn see(&mut self, path: PathBuf) -> bool {
+        let stamp = file::stamp(&path);
+        self.seen.push((path, stamp));
+        stamp.is_some()
+    }
+}
+
+impl Switches for Settings {
+    fn turned_off(&self, name: &str, scope: Scope, own: bool) -> Option<String> {
+        let switch = self.switch(name, scope, own);
+        switch.causes.first().map(|cause| cause.place().to_owned())
+    }
+
+    fn is_enforced(&self, key: &str) -> bool {
+        self.is_enforced_by_name(key)
+    }
+}
+
+impl Layer {
+    /// What the layer says about a tool.
+    fn enabled(&self, name: &str) -> Option<&Said<bool>> {
+        let key = name.to_ascii_lowercase();
+        self.first(|options| {
+            options.named.get(&key).or_else(|| {
+                let matching = options.patterns.iter().find(|(pattern, _)| pattern.matches(&key));
+                matching.map(|(_, said)| said)
+            })
+        })
+    }
+
+    fn first<'a, T>(&'a self, of: impl Fn(&'a Options) -> Option<&'a Said<T>>) -> Option<&'a Said<T>> {
+        self.0.iter().find_map(of)
+    }
+}
+
+impl<T> Said<T> {
+    fn here(&self) -> Said<()> {
+        Said { value: (), scope: self.scope, place: self.place.clone() }
+    }
+}
+
+impl SettingsFile {
+    fn of(scope: Scope, path: PathBuf, is_ours: bool, source: SourceFile) -> (Self, Options) {
+        let (options, diagnostics) = read::options(&source, scope, is_ours);
+        (Self { scope, path, is_ours, report: Report { source, diagnostics } }, options)
+    }
+
+    /// The first mistake in it.
+    fn flaw(&self) -> Option<Flaw> {
+        let mistake = self.report.diagnostics.iter().find(|found| found.severity == Severity::Error)?;
+        let at = self.report.source.position(mistake.span().unwrap_or_default().start);
+        let place = format!("{}:{}:{}", self.report.source.name, at.line, at.column);
+        Some(Flaw { place, message: mistake.message.clone() })
+    }
+}

@@ -1,0 +1,240 @@
+use std::time::Duration;
+
+use cycod_catalog::Scope;
+use cycod_diagnostic::{Code, Diagnostic, SourceFile, Span, closest};
+use cycod_syntax::yaml::{self, Entry, Node, Resolved};
+
+use super::{Options, Said, ToolPattern};
+
+const TOP_KEYS: [&str; 3] = ["tools", "enforcement", "tokens"];
+const TOOLS_KEYS: [&str; 3] = ["showTokenCosts", "autoLoadCustomTools", "maxExecutionTime"];
+const ENFORCEMENT_KEYS: [&str; 2] = ["disableLocalTools", "tools"];
+const TOKENS_KEYS: [&str; 2] = ["pricePer1000", "model"];
+
+const UNKNOWN_KEY: Code = Code("unknown-key");
+const WRONG_TYPE: Code = Code("wrong-type");
+const NOT_A_MAPPING: Code = Code("not-a-mapping");
+const INVALID_NAME: Code = Code("invalid-name");
+const OUT_OF_RANGE: Code = Code("out-of-range");
+const NOT_HEARD: Code = Code("setting-not-heard");
+
+/// Reads a file, with everything that is wrong with it. Of a file that is not ours, only what we know is looked at.
+pub(super) fn options(source: &SourceFile, scope: Scope, is_ours: bool) -> (Options, Vec<Diagnostic>) {
+    let is_comment = |line: &str| line.trim_start().starts_with('#') || line.trim().is_empty();
+    if source.text.lines().all(is_comment) {
+        return (Options::default(), Vec::new());
+    }
+    let (root, diagnostics) = yaml::parse(source);
+    let mut reader = Reader { source, scope, is_ours, options: Options::default(), diagnostics };
+    if let Some(root) = root {
+        reader.file(&root);
+    }
+    let Reader { mut options, mut diagnostics, .. } = reader;
+    diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.start, span.end)));
+    options.patterns.sort_by_key(|(pattern, _)| std::cmp::Reverse(pattern.weight()));
+    (options, diagnostics)
+}
+
+struct Reader<'a> {
+    source: &'a SourceFile,
+    scope: Scope,
+    is_ours: bool,
+    options: Options,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn file(&mut self, root: &Node) {
+        for entry in self.entries(root, "a file of settings") {
+            match entry.key.as_str() {
+                "tools" => self.tools(&entry.value),
+                "enforcement" => self.enforcement(&entry.value),
+                "tokens" if self.is_ours => self.tokens(&entry.value),
+                _ if self.is_ours => self.unknown(entry, &TOP_KEYS, "a file of settings", false),
+                _ => {}
+            }
+        }
+    }
+
+    fn tools(&mut self, node: &Node) {
+        for entry in self.entries(node, "`tools`") {
+            // Settings are single values and tools are mappings, so that a tool may be called like a setting.
+            match (entry.key.as_str(), entry.value.as_mapping()) {
+                (_, Some(_)) => self.tool(entry),
+                ("showTokenCosts", None) => self.options.shows_costs = self.boolean(entry),
+                ("autoLoadCustomTools", None) => self.options.loads_custom = self.boolean(entry),
+                ("maxExecutionTime", None) => self.options.longest = self.duration(entry),
+                (_, None) if is_empty(&entry.value) => {}
+                (key, None) => {
+                    let near = near(key, &TOOLS_KEYS);
+                    let help = near.map_or_else(
+                        || format!("to turn a tool on or off, write `{key}: {{enabled: false}}`"),
+                        |near| format!("did you mean `{near}`?"),
+                    );
+                    let message = format!("`{key}` is not a setting of tools");
+                    self.push(UNKNOWN_KEY, entry.key_span, message, help, near.is_none());
+                }
+            }
+        }
+    }
+
+    fn tool(&mut self, tool: &Entry) {
+        let Some(pattern) = ToolPattern::new(&tool.key) else {
+            let help = "a name holds letters, digits, `_`, `.` and `-`; `*` stands for any of them";
+            return self.push(INVALID_NAME, tool.key_span, format!("no tool can be called `{}`", tool.key), help, true);
+        };
+        let mentioned = self.said(tool.key_span, pattern.clone());
+        self.options.mentioned.push(mentioned);
+        for entry in tool.value.as_mapping().unwrap_or_default() {
+            if entry.key != "enabled" {
+                // Nobody may believe that a tool is off because of a key that means nothing.
+                self.unknown(entry, &["enabled"], "a tool's settings", self.is_ours);
+                continue;
+            }
+            let Some(said) = self.boolean(entry) else { continue };
+            if pattern.is_open() {
+                self.options.patterns.push((pattern.clone(), said));
+            } else {
+                self.options.named.insert(pattern.as_str().to_ascii_lowercase(), said);
+            }
+        }
+    }
+
+    fn enforcement(&mut self, node: &Node) {
+        for entry in self.entries(node, "`enforcement`") {
+            match entry.key.as_str() {
+                "disableLocalTools" => self.options.forbids_local = self.boolean(entry),
+                "tools" => self.enforced(entry),
+                _ => self.unknown(entry, &ENFORCEMENT_KEYS, "`enforcement`", self.is_ours),
+            }
+        }
+    }
+
+    fn enforced(&mut self, entry: &Entry) {
+        if self.scope != Scope::Global {
+            let help = "write it into the file of the global scope, or leave it out";
+            let message = "only who looks after the machine can say which tools nobody turns off";
+            return self.push(NOT_HEARD, entry.key_span, message.to_owned(), help, false);
+        }
+        let Some(items) = entry.value.as_sequence() else {
+            let help = "write the names as a list: `[NAME, NAME]`";
+            return self.push(WRONG_TYPE, entry.value.span, "`tools` is a list here".to_owned(), help, true);
+        };
+        for item in items {
+            match item.as_scalar().filter(|scalar| ToolPattern::new(&scalar.text).is_some_and(|name| !name.is_open())) {
+                Some(scalar) => {
+                    let said = self.said(item.span, scalar.text.to_ascii_lowercase());
+                    self.options.enforced.push(said);
+                }
+                None => {
+                    let help = "write each name as it is: nothing stands for several here";
+                    self.push(INVALID_NAME, item.span, "this is not the name of a tool".to_owned(), help, true);
+                }
+            }
+        }
+    }
+
+    fn tokens(&mut self, node: &Node) {
+        for entry in self.entries(node, "`tokens`") {
+            match entry.key.as_str() {
+                "pricePer1000" => self.options.price = self.price(entry),
+                "model" => match entry.value.as_scalar().filter(|_| !is_empty(&entry.value)) {
+                    Some(scalar) => self.options.model = Some(self.said(entry.value.span, scalar.text.clone())),
+                    None => self.wrong(entry, "text", "name the model whose price it is"),
+                },
+                _ => self.unknown(entry, &TOKENS_KEYS, "`tokens`", false),
+            }
+        }
+    }
+
+    fn price(&mut self, entry: &Entry) -> Option<Said<f64>> {
+        let price = match entry.value.as_scalar().map(yaml::Scalar::resolve) {
+            #[expect(clippy::cast_precision_loss, reason = "a price that large is wrong however it is rounded")]
+            Some(Resolved::Integer(price)) => price as f64,
+            Some(Resolved::Float(price)) => price,
+            _ => {
+                self.wrong(entry, "a number", "write what 1000 tokens cost in dollars, as in 0.0025");
+                return None;
+            }
+        };
+        if price.is_finite() && price >= 0.0 {
+            return Some(self.said(entry.value.span, price));
+        }
+        let message = format!("`{}` is not negative and not without end", entry.key);
+        self.push(OUT_OF_RANGE, entry.value.span, message, "write what 1000 tokens cost in dollars", true);
+        None
+    }
+
+    fn duration(&mut self, entry: &Entry) -> Option<Said<Duration>> {
+        match entry.value.as_scalar().map(yaml::Scalar::resolve) {
+            Some(Resolved::Integer(limit)) if limit > 0 => {
+                let limit = Duration::from_millis(limit.unsigned_abs());
+                Some(self.said(entry.value.span, limit))
+            }
+            Some(Resolved::Integer(_) | Resolved::BigInteger) => {
+                let message = format!("`{}` is at least 1, and no more than a run could ever take", entry.key);
+                self.push(OUT_OF_RANGE, entry.value.span, message, "write milliseconds, as in 60000", true);
+                None
+            }
+            _ => {
+                self.wrong(entry, "a whole number", "write milliseconds, as in 60000");
+                None
+            }
+        }
+    }
+
+    fn boolean(&mut self, entry: &Entry) -> Option<Said<bool>> {
+        match entry.value.as_scalar().map(yaml::Scalar::resolve) {
+            Some(Resolved::Bool(value)) => Some(self.said(entry.value.span, value)),
+            _ => {
+                self.wrong(entry, "true or false", "write `true` or `false`, without quotes");
+                None
+            }
+        }
+    }
+
+    /// The entries of a mapping; of nothing, none.
+    fn entries<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Entry] {
+        if let Some(entries) = node.as_mapping() {
+            return entries;
+        }
+        if !is_empty(node) {
+            self.push(NOT_A_MAPPING, node.span, format!("{what} is a mapping"), "write `KEY: VALUE` lines", true);
+        }
+        &[]
+    }
+
+    fn unknown(&mut self, entry: &Entry, known: &[&str], whose: &str, is_error: bool) {
+        let help = match near(&entry.key, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("it has {}", known.join(", ")),
+        };
+        self.push(UNKNOWN_KEY, entry.key_span, format!("`{}` is not a key of {whose}", entry.key), help, is_error);
+    }
+
+    fn wrong(&mut self, entry: &Entry, wanted: &str, help: &str) {
+        self.push(WRONG_TYPE, entry.value.span, format!("`{}` takes {wanted}", entry.key), help, true);
+    }
+
+    fn push(&mut self, code: Code, span: Span, message: String, help: impl Into<String>, is_error: bool) {
+        let diagnostic =
+            if is_error { Diagnostic::error(code, span, message) } else { Diagnostic::warning(code, span, message) };
+        self.diagnostics.push(diagnostic.help(help));
+    }
+
+    fn said<T>(&self, span: Span, value: T) -> Said<T> {
+        let at = self.source.position(span.start);
+        Said { value, scope: self.scope, place: format!("{}:{}:{}", self.source.name, at.line, at.column) }
+    }
+}
+
+/// The key that was probably meant: written in another way, or misspelt.
+fn near<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
+    let plain = |key: &str| key.replace(['-', '_'], "").to_ascii_lowercase();
+    let same = known.iter().find(|known| plain(known) == plain(key));
+    same.copied().or_else(|| closest(key, known.iter().copied()))
+}
+
+fn is_empty(node: &Node) -> bool {
+    node.as_scalar().is_some_and(|scalar| scalar.resolve() == Resolved::Null)
+}
