@@ -47,6 +47,15 @@ impl From<Refusal> for PlanError {
     }
 }
 
+/// Who shortened the time of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldTo {
+    /// The time that it would have had.
+    pub wanted: Duration,
+    /// Who says so, and where.
+    pub by: String,
+}
+
 /// Everything that would happen.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -62,6 +71,8 @@ pub struct Plan {
     pub level: Level,
     /// The limit of the whole run.
     pub timeout: Duration,
+    /// Present when the limit is not the one that was asked for.
+    pub held_to: Option<HeldTo>,
     /// Where commands run unless a step says otherwise.
     pub working_directory: PathBuf,
     /// The run's own directory for temporary files; not created yet.
@@ -178,6 +189,7 @@ impl Plan {
             // An alias can be called more dangerous than what it stands for, never less.
             level: effective_level(tool, &library).max(effective_level(&definition, &library)),
             timeout: timeout.or(definition.timeout).unwrap_or(Tool::DEFAULT_TIMEOUT),
+            held_to: None,
             temp_directory: call.run.temp.clone(),
             cleanup: definition.resources.cleanup.clone(),
             call,
@@ -196,6 +208,22 @@ impl Plan {
     /// The directory for temporary files that a run gets when its tool does not choose another.
     pub fn temp_directory_of(host: &Host, run_id: &str) -> PathBuf {
         host.temp.join(format!("cycod-{}", shown_name(run_id)))
+    }
+
+    /// Gives the run no more than this time, which `by` says is the most for every tool.
+    pub fn hold_to(&mut self, longest: Duration, by: &str) {
+        if self.timeout > longest {
+            let wanted = std::mem::replace(&mut self.timeout, longest);
+            self.held_to = Some(HeldTo { wanted, by: by.to_owned() });
+        }
+    }
+
+    /// What gives a run more time.
+    pub fn more_time(&self) -> String {
+        match &self.held_to {
+            Some(held_to) => format!("raise {}", held_to.by),
+            None => "raise `timeout`, or pass --timeout MS".to_owned(),
+        }
     }
 
     /// Names the run.
@@ -262,6 +290,8 @@ impl Plan {
         })?;
         // What it is given may hold what is secret here.
         plan.call.more_secrets.extend(self.call.secrets());
+        // It has what is left of our time.
+        plan.held_to.clone_from(&self.held_to);
         Ok(plan)
     }
 }

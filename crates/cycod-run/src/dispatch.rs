@@ -271,7 +271,7 @@ impl<'a> State<'a> {
         let refusal = failure.and_then(|step| step.refusal.clone()).or_else(|| {
             timed_out.then(|| {
                 Refusal::new("timed-out", "the time of the run was over before every step had its turn")
-                    .attempt("raise `timeout`, or pass --timeout MS")
+                    .attempt(self.plan.more_time())
             })
         });
         let exit_code = match failure {

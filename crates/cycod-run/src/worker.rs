@@ -306,12 +306,9 @@ impl Worker<'_> {
                 let (why, attempted) = match self.attempt_limit() {
                     Some(limit) if Instant::now() < self.deadline => (
                         format!("`{place}` was ended at its limit of {} ms", limit.as_millis()),
-                        "raise the step's `timeout`",
+                        "raise the step's `timeout`".to_owned(),
                     ),
-                    _ => (
-                        format!("`{place}` was ended when the time of the run was over"),
-                        "raise `timeout`, or pass --timeout MS",
-                    ),
+                    _ => (format!("`{place}` was ended when the time of the run was over"), self.plan.more_time()),
                 };
                 let refusal = Refusal::new("timed-out", why).place(place).attempt(attempted);
                 attempt(-1, Status::TimedOut, Some(refusal))
