@@ -10,7 +10,7 @@ use cycod_process::{Pool, Stop};
 use cycod_run::{BuiltIns, Driver, Event, Remotes, RunReport, Sink, run};
 use cycod_store::{History, RunId};
 
-use crate::{Asker, Control, EngineError, Recording, policy::RulesHere};
+use crate::{Asker, Control, EngineError, Recording, policy::RulesHere, registry::SettingsHere};
 
 /// The tools of one place, and everything that can be done with them.
 #[derive(Debug)]
@@ -19,6 +19,7 @@ pub struct Engine {
     catalog: Catalog,
     pub(crate) scripts: JavaScript,
     pub(crate) rules: RulesHere,
+    pub(crate) configured: SettingsHere,
     remotes: Option<Arc<dyn Remotes>>,
     built_ins: Option<Arc<dyn BuiltIns>>,
     absent: Vec<(String, Refusal)>,
@@ -43,12 +44,15 @@ impl Engine {
         let overrides = Overrides::from_environment(&host.environment);
         let scopes = Scopes::discover(&host, &overrides);
         host.workspace = scopes.workspace().to_owned();
-        let catalog = Catalog::open(scopes, &host);
+        let configured = SettingsHere::read(&scopes, &host);
+        let mut catalog = Catalog::open(scopes, &host);
+        catalog.heed(configured.at_first());
         Self {
             host: Arc::new(host),
             catalog,
             scripts: JavaScript::default(),
             rules: RulesHere::default(),
+            configured,
             remotes: None,
             built_ins: None,
             absent: Vec::new(),
@@ -157,7 +161,9 @@ impl Engine {
         timeout: Option<Duration>,
     ) -> Result<Plan, PlanError> {
         let library = Arc::new(self.library(tool)?);
-        Plan::new(Request {
+        let settings = self.settings();
+        self.refuse_what_is_off(&settings, std::iter::once(tool).chain(library.tools()))?;
+        let mut plan = Plan::new(Request {
             tool,
             arguments,
             library,
@@ -166,7 +172,11 @@ impl Engine {
             timeout,
             scripts: &self.scripts,
             within: Confinement::default(),
-        })
+        })?;
+        if let Some(longest) = settings.longest() {
+            plan.hold_to(longest.value, &format!("`tools.maxExecutionTime` ({})", longest.place));
+        }
+        Ok(plan)
     }
 
     /// Shows everything a plan would do.

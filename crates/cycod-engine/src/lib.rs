@@ -38,6 +38,7 @@ pub mod host;
 mod machine;
 mod observing;
 mod policy;
+mod registry;
 mod result_json;
 mod resulting;
 mod testing;
@@ -52,6 +53,7 @@ pub use engine::Engine;
 pub use error::EngineError;
 pub use history::{Caller, Recording, Wrote};
 pub use observing::{Needs, Observation};
+pub use registry::{Kept, Registered, Registry, Turn, TurnError};
 pub use result_json::{refusal_json, result_json};
 pub use testing::{Mismatch, TestOptions, TestOutcome, TestReport, TestVerdict};
 
@@ -59,10 +61,12 @@ pub use cycod_call::{ArgumentProblem, Given, json, timestamp};
 pub use cycod_catalog as catalog;
 pub use cycod_definition as definition;
 pub use cycod_diagnostic as diagnostic;
-pub use cycod_plan::{NoSecrets, Plan, PlanError, Preview, Secrets, StepPreview, Swap, graph, mask};
+pub use cycod_plan::{HeldTo, NoSecrets, Plan, PlanError, Preview, Secrets, StepPreview, Swap, graph, mask};
 pub use cycod_policy::{
     Answer, Approved, Approver, Breadth, Decision, Layer, Nobody, Origin, Pattern, PatternError, Policy, Request, Rule,
     Standing, Surface, Surfaces, Verdict,
 };
 pub use cycod_process::{Stop, Stream, Urgency};
 pub use cycod_run::{Event, Files, Ignore, Outcome, RunReport, Sink, Status, StepPath, StepReport};
+pub use cycod_settings::config as settings;
+pub use cycod_tokens as tokens;

@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use cycod_engine::catalog::{Overrides, Scopes};
+use cycod_engine::{
+    catalog::{Overrides, Scopes},
+    settings::Settings,
+};
 use notify::{RecursiveMode, Watcher};
 use tokio::sync::{broadcast, mpsc};
 
@@ -131,11 +134,13 @@ fn concerns(path: &Path, wanted: &[PathBuf]) -> bool {
     wanted.iter().any(|directory| path.starts_with(directory) || directory.starts_with(path))
 }
 
-/// The directories whose changes may change what is offered, whether they are there or not.
+/// The directories and files of settings whose changes may change what is offered, whether they are there or not.
 fn directories(options: &Options) -> Vec<PathBuf> {
     let scopes = Scopes::discover(&options.host, &Overrides::from_environment(&options.host.environment));
     let of_tools = scopes.directories().iter().map(|directory| &directory.path);
-    of_tools.chain(&options.watched).cloned().collect()
+    let settings = Settings::load(&scopes, &options.host);
+    let of_settings = settings.places().map(Path::to_owned);
+    of_tools.chain(&options.watched).cloned().chain(of_settings).collect()
 }
 
 /// The directory, or the nearest one above it that exists: where it would appear.

@@ -235,7 +235,7 @@ impl Stock {
         if let Some(loaded) = known.filter(|loaded| stamp(&loaded.path) == loaded.stamp) {
             return Some(loaded.tool);
         }
-        let entry = self.engine.entry(name, ScopeFilter::Any).ok().filter(|entry| self.offers(entry))?;
+        let entry = self.engine.entry(name, ScopeFilter::Any).ok().filter(|entry| self.would_offer(entry))?;
         let stamp = stamp(&entry.path);
         let tool = Arc::new(entry.load().ok()?.tool);
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
@@ -247,9 +247,14 @@ impl Stock {
     }
 
     fn offers(&self, entry: &Entry) -> bool {
+        entry.availability.turned_off().is_none() && self.would_offer(entry)
+    }
+
+    /// Whether a tool is offered when it is on. Who calls one that is off is refused with the reason.
+    fn would_offer(&self, entry: &Entry) -> bool {
         let summary = &entry.summary;
         entry.is_active()
-            && entry.availability == Availability::Available
+            && entry.availability.if_on() == Availability::Available
             && self.options.selection.admits(&entry.name, &summary.tags, summary.group.as_deref(), entry.level)
     }
 }
