@@ -50,6 +50,8 @@ pub(crate) struct Group {
     about: &'static str,
     /// The commands, in the order in which help lists them.
     pub(crate) commands: &'static [Entry],
+    /// The command that the word alone stands for.
+    default: Option<&'static str>,
 }
 
 macro_rules! entry {
@@ -65,12 +67,28 @@ macro_rules! entry {
 
 /// Every group, in the order in which help lists them.
 pub(crate) const GROUPS: &[Group] = &[
-    Group { name: "tool", about: "Manage, run and test tools", commands: TOOL_COMMANDS },
-    Group { name: "policy", about: "Say beforehand what may run", commands: POLICY_COMMANDS },
-    Group { name: "mcp", about: "Use the tools of MCP servers, and offer ours to MCP hosts", commands: MCP_COMMANDS },
-    Group { name: "secret", about: "Keep values that only tools see", commands: SECRET_COMMANDS },
-    Group { name: "runs", about: "See what was run and decided, and run it again", commands: RUNS_COMMANDS },
-    Group { name: "approvals", about: "Answer what must be approved", commands: APPROVAL_COMMANDS },
+    Group { name: "tool", about: "Manage, run and test tools", commands: TOOL_COMMANDS, default: None },
+    Group {
+        name: "tools",
+        about: "See what tools cost a model, and turn them on or off",
+        commands: TOOLS_COMMANDS,
+        default: Some("list"),
+    },
+    Group { name: "policy", about: "Say beforehand what may run", commands: POLICY_COMMANDS, default: None },
+    Group {
+        name: "mcp",
+        about: "Use the tools of MCP servers, and offer ours to MCP hosts",
+        commands: MCP_COMMANDS,
+        default: None,
+    },
+    Group { name: "secret", about: "Keep values that only tools see", commands: SECRET_COMMANDS, default: None },
+    Group {
+        name: "runs",
+        about: "See what was run and decided, and run it again",
+        commands: RUNS_COMMANDS,
+        default: None,
+    },
+    Group { name: "approvals", about: "Answer what must be approved", commands: APPROVAL_COMMANDS, default: None },
 ];
 
 /// The commands below `cycod tool`, in the order in which help lists them.
@@ -93,6 +111,16 @@ pub(crate) const TOOL_COMMANDS: &[Entry] = &[
     entry!("confine", confine, true),
     entry!("trust", trust, true),
     entry!("untrust", untrust, true),
+];
+
+/// The commands below `cycod tools`, in the order in which help lists them.
+pub(crate) const TOOLS_COMMANDS: &[Entry] = &[
+    entry!("list", tools::list, true),
+    entry!("enable", tools::enable, true),
+    entry!("disable", tools::disable, true),
+    entry!("info", tools::info, true),
+    entry!("tokens", tools::tokens, true),
+    entry!("budget", tools::budget, true),
 ];
 
 /// The commands below `cycod policy`, in the order in which help lists them.
@@ -174,6 +202,7 @@ pub(crate) fn main() -> ExitCode {
     let host = host::current();
     let none = BTreeMap::new();
     let environment = host.as_ref().map_or(&none, |host| &host.environment);
+    let arguments = spelt_out(arguments);
     let words = words(&arguments);
     let parsed = branch(&words).no_binary_name(true).try_get_matches_from(&arguments);
     let color = match &parsed {
@@ -279,6 +308,27 @@ fn words(arguments: &[OsString]) -> Vec<&str> {
         }
     }
     words
+}
+
+/// The arguments with the command that the word of a group alone stands for.
+fn spelt_out(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let asks_for_help = |argument: &OsString| argument == "--help" || argument == "-h";
+    let words = words(&arguments);
+    let default = match words.split_first() {
+        Some((word, rest)) => group(word).and_then(|group| {
+            let default = group.default?;
+            let is_named = rest.first().is_some_and(|name| position(group.commands, name).is_some());
+            let at = arguments.iter().position(|argument| argument == word)? + 1;
+            // A word that is no command is a mistake in one; an option belongs to the command that is not said.
+            let is_option = arguments.get(at).is_none_or(|next| next.as_encoded_bytes().starts_with(b"-"));
+            (is_option && !is_named && !arguments.iter().any(asks_for_help)).then_some((at, default))
+        }),
+        None => None,
+    };
+    if let Some((at, default)) = default {
+        arguments.insert(at, default.into());
+    }
+    arguments
 }
 
 /// The leading words that do name commands.

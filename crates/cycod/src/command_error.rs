@@ -65,6 +65,9 @@ impl From<Refusal> for CommandError {
             | "confinement-unavailable"
             | "denied-by-policy"
             | "policy-broken"
+            | "settings-broken"
+            | "tool-disabled"
+            | "tool-enforced"
             | "untrusted-tool"
             | "tool-changed" => exit::NOT_APPROVED,
             code if code.starts_with("approval-") => exit::NOT_APPROVED,

@@ -15,6 +15,7 @@ mod page;
 mod person;
 mod places;
 mod printer;
+mod registry;
 mod removal;
 mod rules;
 mod run;

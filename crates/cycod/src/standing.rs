@@ -47,7 +47,10 @@ pub(crate) fn notes(entry: &Entry, trust: Option<&Standing>, host: &Host) -> Vec
         }
         State::Shadowed { by } => note("shadowed", WARNING, format!("by {}", shown_path(by, host))),
     }
-    if let Availability::Unavailable(reasons) = &entry.availability {
+    if let Some(place) = entry.availability.turned_off() {
+        note("disabled", WARNING, format!("by {place}"));
+    }
+    if let Availability::Unavailable(reasons) = &entry.availability.if_on() {
         let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
         note("unavailable", WARNING, reasons.join("; "));
     }
@@ -90,7 +93,9 @@ pub(crate) fn entry_json(entry: &Entry, trust: Option<&Standing>) -> Value {
     set("state", json!(state));
     set("state-reason", reason);
     set("trust", json!(trust.map(|trust| trust.name())));
-    let unavailable = match &entry.availability {
+    set("enabled", json!(entry.availability.turned_off().is_none()));
+    set("disabled-by", json!(entry.availability.turned_off()));
+    let unavailable = match &entry.availability.if_on() {
         Availability::Available => Vec::new(),
         Availability::Unavailable(reasons) => reasons.iter().map(ToString::to_string).collect(),
     };

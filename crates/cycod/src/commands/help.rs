@@ -11,7 +11,7 @@ use crate::{
 pub(crate) fn command() -> Command {
     Command::new("help")
         .about("Show help")
-        .arg(Arg::new("topic").value_name("TOPIC").num_args(0..).help("A command, or `tools` for a guide"))
+        .arg(Arg::new("topic").value_name("TOPIC").num_args(0..).help("A command, or `writing-tools` for a guide"))
 }
 
 /// Shows help.

@@ -23,6 +23,7 @@ pub(crate) mod schema;
 pub(crate) mod schema_file;
 pub(crate) mod secret;
 pub(crate) mod test;
+pub(crate) mod tools;
 pub(crate) mod trust;
 pub(crate) mod untrust;
 pub(crate) mod validate;

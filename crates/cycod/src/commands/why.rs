@@ -14,7 +14,7 @@ use crate::{
     command_error::CommandError,
     commands::run::{arguments, with_arguments},
     rules,
-    run::not_planned,
+    run::{not_planned, preview::shortened},
     scope::{scope, with_scope},
     store::shown,
 };
@@ -151,7 +151,16 @@ fn facts(
         Availability::Unavailable(reasons) => reasons.iter().map(|reason| format!("no: it {reason}")).collect(),
     };
     let reaches = plan.as_ref().map_or_else(|_| Vec::new(), |plan| plan.reach());
-    vec![("trust", trust.into_iter().collect()), ("available", available), ("confinement", reaches)]
+    let limit = plan.as_ref().ok().map(|plan| match &plan.held_to {
+        Some(held_to) => format!("{} ms, {}", plan.timeout.as_millis(), shortened(held_to)),
+        None => format!("{} ms", plan.timeout.as_millis()),
+    });
+    vec![
+        ("trust", trust.into_iter().collect()),
+        ("available", available),
+        ("limit", limit.into_iter().collect()),
+        ("confinement", reaches),
+    ]
 }
 
 fn said_of(surface: Surface) -> &'static str {

@@ -4,7 +4,7 @@ mod approve;
 mod asks;
 mod display;
 mod live;
-mod preview;
+pub(crate) mod preview;
 mod text;
 mod timeline;
 

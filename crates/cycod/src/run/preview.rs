@@ -1,4 +1,4 @@
-use cycod_engine::{Plan, Preview, StepPreview, refusal_json};
+use cycod_engine::{HeldTo, Plan, Preview, StepPreview, refusal_json};
 use serde_json::{Value, json};
 
 /// Writes a whole plan for a person.
@@ -10,6 +10,9 @@ pub(crate) fn preview_text(plan: &Plan, preview: &Preview) -> String {
         plan.timeout.as_millis(),
         plan.working_directory.display()
     );
+    if let Some(held_to) = &plan.held_to {
+        text.push_str(&format!("  {}\n", shortened(held_to)));
+    }
     for warning in &plan.warnings {
         text.push_str(&format!("  warning: {warning}\n"));
     }
@@ -23,6 +26,11 @@ pub(crate) fn preview_text(plan: &Plan, preview: &Preview) -> String {
     }
     write_steps(&mut text, preview, 1);
     text
+}
+
+/// Who shortened the time of a run, and from what.
+pub(crate) fn shortened(held_to: &HeldTo) -> String {
+    format!("not {} ms: the most is set by {}", held_to.wanted.as_millis(), held_to.by)
 }
 
 fn write_steps(text: &mut String, preview: &Preview, depth: usize) {
@@ -81,6 +89,8 @@ pub(crate) fn preview_json(plan: &Plan, preview: &Preview) -> Value {
     if let Some(fields) = json.as_object_mut() {
         fields.insert("level".into(), plan.level.name().into());
         fields.insert("timeout_ms".into(), json!(u64::try_from(plan.timeout.as_millis()).unwrap_or(u64::MAX)));
+        let held_to = plan.held_to.as_ref();
+        fields.insert("timeout_set_by".into(), json!(held_to.map(|held_to| &held_to.by)));
         fields.insert("working_directory".into(), plan.working_directory.to_string_lossy().into());
         fields.insert("warnings".into(), json!(plan.warnings));
         fields.insert("unmet".into(), json!(plan.unmet));

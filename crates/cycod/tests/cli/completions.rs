@@ -57,7 +57,10 @@ fn zsh_reads_the_script_and_is_sent_for_tools() {
     let place = Place::new();
     let script = place.run(&["completions", "zsh"]).stdout();
     let places = script.matches(":_cycod_tool_names'").count();
-    let commands = "get run test validate edit remove export schema graph why confine trust untrust".split(' ').count();
+    let commands =
+        "get run test validate edit remove export schema graph why confine trust untrust enable disable info"
+            .split(' ')
+            .count();
     assert_eq!(places, commands, "{script}");
     assert_eq!(script.matches(":_cycod_server_names'").count(), "get remove test accept login".split(' ').count());
     place.write("_cycod", &script);

@@ -270,6 +270,7 @@ fn a_page_for_programs() {
               "tests": 0,
               "state": "active",
               "trust": "trusted",
+              "enabled": true,
               "available": true,
               "unavailable-reasons": [],
               "deprecated": false,

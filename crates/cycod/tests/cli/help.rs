@@ -18,14 +18,14 @@ fn an_option_and_a_command_show_the_same_page() {
 fn a_command_is_found_without_the_word_before_it() {
     let place = Place::new();
     assert_eq!(place.run(&["help", "validate"]).stdout(), place.run(&["help", "tool", "validate"]).stdout());
-    assert!(place.run(&["help", "tools"]).stdout().starts_with("WRITING TOOLS\n"));
+    assert!(place.run(&["help", "writing-tools"]).stdout().starts_with("WRITING TOOLS\n"));
 }
 
 /// The examples of the guide are tools: what it teaches must be right.
 #[test]
 fn the_guide_teaches_what_loads() {
     let place = Place::new();
-    let guide = place.run(&["help", "tools"]).stdout();
+    let guide = place.run(&["help", "writing-tools"]).stdout();
     let examples: Vec<String> = guide
         .split("\n\n")
         .filter(|block| block.starts_with("    description:"))

@@ -178,6 +178,7 @@ fn for_programs() {
                 "tests": 0,
                 "state": "active",
                 "trust": "trusted",
+                "enabled": true,
                 "available": false,
                 "unavailable-reasons": [
                   "requires `no-such-program`, which is not on the PATH"
@@ -208,6 +209,7 @@ fn for_programs() {
               tests: 0
               state: active
               trust: trusted
+              enabled: true
               available: true
               unavailable-reasons: []
               deprecated: false
@@ -224,6 +226,7 @@ fn for_programs() {
               state-reason:
                 by: [PLACE]/project/.cycod/tools/weather.yaml
               trust: trusted
+              enabled: true
               available: true
               unavailable-reasons: []
               deprecated: false

@@ -43,5 +43,6 @@ mod secret_proof;
 mod serve;
 mod serve_http;
 mod test;
+mod tools;
 mod trust;
 mod validate;

@@ -437,6 +437,7 @@ fn why_says_who_may_and_what_would_change_it() {
 
             trust: known as it is
             available: yes
+            limit: 60000 ms
             confinement: reaches everything that you can reach
             --- stderr
         "#]],
@@ -463,6 +464,7 @@ fn why_says_who_may_and_what_would_change_it() {
 
             trust: known as it is
             available: yes
+            limit: 60000 ms
             confinement: reaches everything that you can reach
             --- stderr
         "#]],

@@ -90,7 +90,7 @@ impl Client {
     }
 
     /// Waits for a message that fits; others are kept.
-    fn wait(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn wait(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         if let Some(at) = self.kept.iter().position(&fits) {
             return self.kept.remove(at).expect("it is there");
         }

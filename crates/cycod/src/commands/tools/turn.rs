@@ -1,0 +1,104 @@
+//! Turning tools on and off.
+
+use clap::{Arg, ArgMatches, Command};
+use cycod_engine::{
+    Turn, TurnError,
+    catalog::{Scope, ScopeFilter},
+    diagnostic::Refusal,
+};
+use cycod_settings::FileError;
+use serde_json::json;
+
+use super::{is_json, look, with_format};
+use crate::{
+    cli::Context,
+    command_error::{CommandError, exit},
+    printer::paint,
+    registry::{OFF, ON},
+    scope::{scope, with_scope},
+    store::shown,
+};
+
+pub(super) fn command(command: Command) -> Command {
+    let names = Arg::new("name").value_name("TOOL_NAME").required(true).num_args(1..);
+    with_scope(with_format(command.arg(names.help("The tools; * stands for any characters"))))
+}
+
+pub(super) fn run(context: &mut Context, matches: &ArgMatches, on: bool) -> Result<u8, CommandError> {
+    let names: Vec<String> = matches.get_many("name").into_iter().flatten().cloned().collect();
+    let scope = match scope(matches)? {
+        None => Scope::User,
+        Some(ScopeFilter::Only(scope)) => scope,
+        Some(ScopeFilter::Any) => {
+            return Err(
+                CommandError::usage("settings are written to one scope").hint("give --local, --user or --global")
+            );
+        }
+    };
+    let turns = context.engine.turn_tools(&names, on, scope).map_err(|error| refused(context, error, on, scope))?;
+    if is_json(matches) {
+        let turns: Vec<_> = turns
+            .iter()
+            .map(|turn| json!({"name": turn.name, "enabled": on, "changed": !turn.was_so, "tools": turn.tools, "tokens": turn.tokens}))
+            .collect();
+        context.printer.line(&format!("{:#}", json!(turns)));
+        return Ok(0);
+    }
+    let look = look(context);
+    let (mark, style) = if on { (look.charset.pick("✓", "+"), ON) } else { (look.charset.pick("✗", "x"), OFF) };
+    for turn in &turns {
+        let line = said(turn, on, &paint(look.colour, style, mark));
+        context.printer.line(&line);
+    }
+    Ok(0)
+}
+
+fn said(turn: &Turn, on: bool, mark: &str) -> String {
+    let Turn { name, was_so, tools, tokens } = turn;
+    let (done, sign) = if on { ("Enabled", '+') } else { ("Disabled", '-') };
+    let is_pattern = name.contains('*');
+    match was_so {
+        true => format!("Tool already {}: {name}", done.to_lowercase()),
+        false if is_pattern => {
+            let count = if *tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") };
+            format!("{mark} {done} tools: {name} ({count}, {sign}{tokens} tokens)")
+        }
+        false => format!("{mark} {done} tool: {name} ({sign}{tokens} tokens)"),
+    }
+}
+
+fn refused(context: &Context, error: TurnError, on: bool, scope: Scope) -> CommandError {
+    let message = error.to_string();
+    let failed = CommandError::failure(message);
+    match error {
+        TurnError::Unknown { suggestion, .. } => {
+            let mut failed = failed;
+            failed.code = Some("unknown-tool");
+            match suggestion {
+                Some(near) => failed.hint(format!("did you mean `{near}`?")),
+                None => failed.hint("see: cycod tools list"),
+            }
+        }
+        TurnError::Enforced { name } => {
+            let attempt = format!("cycod tools disable {name} --global, as who looks after this machine");
+            Refusal::new("tool-enforced", failed.message).place(name).attempt(attempt).into()
+        }
+        TurnError::StaysOff { attempt, .. } => {
+            let word = if on { "on" } else { "off" };
+            failed.hint(format!("nothing was written: it would not turn {word} by the {scope} settings")).hint(attempt)
+        }
+        TurnError::NoFile => CommandError { exit: exit::USAGE, ..failed },
+        TurnError::File(error) => {
+            let host = context.engine.host();
+            let path = error.path();
+            let message = error.to_string().replace(&path.display().to_string(), &shown(path, host));
+            match error {
+                FileError::Wrong { .. } => {
+                    CommandError::failure(message).hint("the file was left as it is; see: cycod tools list")
+                }
+                FileError::Changed { .. } => CommandError::failure(message).hint("try again"),
+                _ => CommandError::failure(message),
+            }
+        }
+    }
+}

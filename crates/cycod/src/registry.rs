@@ -1,0 +1,464 @@
+//! How tools and what they cost are laid out, for every surface on which somebody looks at them.
+
+use anstyle::{AnsiColor, Style};
+use cycod_engine::{
+    Engine, Registered, Registry, Standing,
+    catalog::State,
+    definition::Host,
+    diagnostic::{self, render_text, visible},
+    settings::{Settings, USUAL_PRICE},
+    tokens::{Fit, Measure, turnings},
+};
+use cycod_schema::Function;
+use serde_json::{Value, json};
+
+use crate::{
+    charset::Charset,
+    printer::{DIM, HEADING, paint},
+    standing::shown_path,
+};
+
+/// The style of a tool that is on.
+pub(crate) const ON: Style = AnsiColor::Green.on_default();
+/// The style of one that is off.
+pub(crate) const OFF: Style = AnsiColor::Red.on_default();
+
+/// How wide names are at least.
+const NAME: usize = 25;
+/// How wide sources are.
+const SOURCE: usize = 12;
+/// How wide bars are.
+const BAR: usize = 40;
+/// What fills a bar, unless a tool costs more.
+const DEAR: usize = 1000;
+/// How many proposals of a kind a person is shown.
+const SHOWN: usize = 20;
+/// How much of a text is shown.
+const TEXT: usize = 100;
+
+/// How a list looks, and to whom.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look<'a> {
+    /// What is typed before the words of a command, as in `cycod tools`.
+    pub(crate) typed: &'a str,
+    pub(crate) charset: Charset,
+    pub(crate) colour: bool,
+}
+
+/// What is wrong with the settings, each file by itself, and what they name that is not there.
+pub(crate) fn settings_reports(engine: &Engine, colour: bool) -> Vec<String> {
+    let settings = engine.settings();
+    let style = if colour { diagnostic::Style::Coloured } else { diagnostic::Style::Plain };
+    let wrong = settings.files.iter().filter(|file| !file.report.diagnostics.is_empty());
+    let mut reports: Vec<String> = wrong.map(|file| render_text(&file.report, style)).collect();
+    // A flaw that is in no report is about a file that could not be read at all.
+    let is_told = |place: &str| settings.files.iter().any(|file| place.starts_with(&file.report.source.name));
+    let untold = settings.flaws().iter().filter(|flaw| !is_told(&flaw.place));
+    reports.extend(untold.map(|flaw| format!("error: {}: {}", flaw.place, flaw.message)));
+    if settings.mentioned().next().is_some() {
+        let names: Vec<String> = engine.catalog().entries().into_iter().map(|entry| entry.name).collect();
+        for said in settings.mentioned() {
+            if !names.iter().any(|name| said.value.matches(name)) {
+                let near = diagnostic::closest(said.value.as_str(), names.iter().map(String::as_str));
+                let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                reports.push(format!("warning: {}: no tool here is called `{}`{near}", said.place, said.value));
+            }
+        }
+    }
+    reports
+}
+
+/// Every tool on a line, and what all that are on cost.
+pub(crate) fn list(tools: &Registry, settings: &Settings, host: &Host, look: Look<'_>) -> String {
+    let mut text = format!("{}\n\n", paint(look.colour, HEADING, "Available Tools:"));
+    let width = name_width(tools.tools.iter());
+    for tool in &tools.tools {
+        let (mark, style) = mark(tool, look);
+        let mut line = format!(
+            "{} {:width$} {:SOURCE$}",
+            paint(look.colour, style, mark),
+            visible(&tool.entry.name),
+            tool.source.badge()
+        );
+        if settings.shows_costs() {
+            let tokens = tool.tokens.map_or_else(|| "? tokens".to_owned(), |tokens| format!("~{tokens} tokens"));
+            line.push_str(&format!(" {tokens}{}", declared(tool)));
+        }
+        if let Some(why) = why_not(tool, host) {
+            line.push_str(&format!(" {}", paint(look.colour, DIM, &format!("({})", visible(&why)))));
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    if settings.shows_costs() {
+        text.push_str(&format!("\nTotal system prompt cost: ~{} tokens\n", tools.total()));
+    }
+    let usage = [
+        ("enable <name>", "Enable a tool"),
+        ("disable <name>", "Disable a tool"),
+        ("info <name>", "Show tool details"),
+        ("tokens", "Show token breakdown"),
+    ];
+    text.push_str("\nUsage:\n");
+    usage.iter().for_each(|(words, what)| text.push_str(&format!("  {} {words} - {what}\n", look.typed)));
+    text
+}
+
+fn mark(tool: &Registered, look: Look<'_>) -> (&'static str, Style) {
+    match (tool.switch.is_on(), tool.is_usable()) {
+        (false, _) => (look.charset.pick("✗", "x"), OFF),
+        (true, true) => (look.charset.pick("✓", "+"), ON),
+        (true, false) => ("-", DIM),
+    }
+}
+
+/// Why models are not told of a tool that is on.
+fn why_not(tool: &Registered, host: &Host) -> Option<String> {
+    match &tool.entry.state {
+        State::Shadowed { by } => return Some(format!("shadowed by {}", shown_path(by, host))),
+        State::Duplicate { with } => {
+            let with: Vec<String> = with.iter().map(|path| shown_path(path, host)).collect();
+            return Some(format!("also in {}", with.join(", ")));
+        }
+        State::Broken { problem } => return Some(format!("broken: {problem}")),
+        State::Active => {}
+    }
+    if let cycod_engine::catalog::Availability::Unavailable(reasons) = tool.entry.availability.if_on() {
+        return Some(reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "));
+    }
+    tool.standing.as_ref().filter(|standing| **standing != Standing::Trusted).map(|standing| standing.name().to_owned())
+}
+
+fn declared(tool: &Registered) -> String {
+    tool.declared.map(|tokens| format!(" (declared: {tokens})")).unwrap_or_default()
+}
+
+fn name_width<'a>(tools: impl Iterator<Item = &'a Registered>) -> usize {
+    tools.map(|tool| visible(&tool.entry.name).chars().count()).fold(NAME, usize::max)
+}
+
+/// A program's list.
+pub(crate) fn list_json(tools: &Registry, settings: &Settings) -> Value {
+    json!({
+        "tools": tools.tools.iter().map(tool_json).collect::<Vec<_>>(),
+        "total_tokens": tools.total(),
+        "price": price_json(settings, tools.total()),
+    })
+}
+
+/// What a program wants to know of a tool.
+pub(crate) fn tool_json(tool: &Registered) -> Value {
+    let turned_off_by: Vec<Value> = tool
+        .switch
+        .causes
+        .iter()
+        .map(|cause| json!({"place": cause.place(), "rule": cause.said(&tool.entry.name)}))
+        .collect();
+    let state = match &tool.entry.state {
+        State::Active => "active",
+        State::Shadowed { .. } => "shadowed",
+        State::Duplicate { .. } => "duplicate",
+        State::Broken { .. } => "broken",
+    };
+    json!({
+        "name": tool.entry.name,
+        "source": tool.source.name(),
+        "scope": tool.entry.scope.name(),
+        "path": tool.entry.path.display().to_string(),
+        "state": state,
+        "enabled": tool.switch.is_on(),
+        "enforced": tool.switch.is_enforced,
+        "offered": tool.is_offered(),
+        "turned_off_by": turned_off_by,
+        "tokens": tool.tokens,
+        "estimated_tokens": tool.estimate,
+        "declared_tokens": tool.declared,
+    })
+}
+
+/// What each tool costs that models are told of, the dearest first.
+pub(crate) fn tokens(tools: &Registry, settings: &Settings, look: Look<'_>) -> String {
+    let sorted = dearest_first(tools);
+    let most = sorted.iter().filter_map(|tool| tool.tokens).fold(DEAR, usize::max);
+    let width = name_width(sorted.iter().copied());
+    let mut text = format!("{}\n\n", paint(look.colour, HEADING, "Token Cost Breakdown:"));
+    let is_estimate = tools.measure.is_estimate();
+    for tool in sorted {
+        let tokens = tool.tokens.unwrap_or_default();
+        text.push_str(&format!("{:width$} {} {tokens}", visible(&tool.entry.name), bar(tokens, most, look)));
+        let estimate = tool.estimate.filter(|_| !is_estimate).map(|tokens| format!("estimate: ~{tokens}"));
+        let beside: Vec<String> =
+            estimate.into_iter().chain(tool.declared.map(|tokens| format!("declared: {tokens}"))).collect();
+        if !beside.is_empty() {
+            text.push_str(&format!(" ({})", beside.join(", ")));
+        }
+        text.push('\n');
+    }
+    text.push_str(&format!("\nTotal: {} tokens ({})\n", tools.total(), price(settings, tools.total())));
+    if !is_estimate {
+        text.push_str(&format!("Estimate: ~{} tokens\n", tools.estimated_total()));
+        text.push_str(&format!("Counted: {}\n", counted(tools.measure)));
+    }
+    text
+}
+
+fn dearest_first(tools: &Registry) -> Vec<&Registered> {
+    let mut sorted: Vec<&Registered> = tools.offered().collect();
+    // Stable: what costs the same stays in the order of the list.
+    sorted.sort_by_key(|tool| std::cmp::Reverse(tool.tokens));
+    sorted
+}
+
+fn bar(tokens: usize, most: usize, look: Look<'_>) -> String {
+    let filled = ((tokens * BAR * 2 + most) / (most * 2)).min(BAR);
+    let (full, empty) = (look.charset.pick("█", "#"), look.charset.pick("░", "."));
+    format!("{}{}", full.repeat(filled), empty.repeat(BAR - filled))
+}
+
+/// How tokens were counted, for a sentence.
+fn counted(measure: Measure) -> String {
+    let how = match measure.counter.name() {
+        "estimate" => "a quarter of the characters".to_owned(),
+        tokenizer => format!("{tokenizer}, the tokenizer of OpenAI's models"),
+    };
+    match measure.dialect {
+        Some(dialect) => format!("{how}, of each tool as `{}` has it", dialect.name()),
+        None => format!("{how}, of each description and schema"),
+    }
+}
+
+/// What tokens cost, for a sentence.
+fn price(settings: &Settings, tokens: usize) -> String {
+    let rate = settings.price().map_or(USUAL_PRICE, |said| said.value);
+    #[expect(clippy::cast_precision_loss, reason = "nobody has so many tokens")]
+    let dollars = tokens as f64 / 1000.0 * rate;
+    let whose = settings.model().map(|said| format!(" for {}", visible(&said.value))).unwrap_or_default();
+    let said = if settings.price().is_some() { format!("{whose} at ${rate} per 1000") } else { whose };
+    format!("~${dollars:.4}{said}")
+}
+
+fn price_json(settings: &Settings, tokens: usize) -> Value {
+    let rate = settings.price().map_or(USUAL_PRICE, |said| said.value);
+    #[expect(clippy::cast_precision_loss, reason = "nobody has so many tokens")]
+    let dollars = tokens as f64 / 1000.0 * rate;
+    json!({
+        "per_1000_tokens": rate,
+        "dollars": dollars,
+        "model": settings.model().map(|said| &said.value),
+        "set_by": settings.price().map(|said| &said.place),
+    })
+}
+
+/// A program's breakdown.
+pub(crate) fn tokens_json(tools: &Registry, settings: &Settings) -> Value {
+    json!({
+        "tools": dearest_first(tools).into_iter().map(tool_json).collect::<Vec<_>>(),
+        "total_tokens": tools.total(),
+        "estimated_total_tokens": tools.estimated_total(),
+        "counter": tools.measure.counter.name(),
+        "dialect": tools.measure.dialect.map(cycod_schema::Dialect::name),
+        "price": price_json(settings, tools.total()),
+    })
+}
+
+/// A tool by itself.
+pub(crate) fn info(tool: &Registered, function: &Function, host: &Host, look: Look<'_>) -> String {
+    let name = &tool.entry.name;
+    let mut text = String::new();
+    let mut line = |head: &str, rest: &str| {
+        text.push_str(&format!("{} {rest}\n", paint(look.colour, HEADING, head)));
+    };
+    line("Tool:", &visible(name));
+    line("Description:", &visible(&function.description));
+    line("Source:", &format!("{} {}", tool.source.badge(), visible(&shown_path(&tool.entry.path, host))));
+    let enforced = if tool.switch.is_enforced { " (enforced by enterprise policy)" } else { "" };
+    if tool.switch.is_on() {
+        line("Enabled:", &format!("Yes{enforced}"));
+    } else {
+        line("Enabled:", &format!("No{enforced}"));
+        for cause in &tool.switch.causes {
+            line("  Turned off by", &format!("{}: {}", visible(cause.place()), cause.said(name)));
+        }
+    }
+    if let Some(why) = why_not(tool, host) {
+        line("Not offered:", &visible(&why));
+    }
+    let tokens = tool.tokens.map_or_else(|| "?".to_owned(), |tokens| format!("~{tokens}"));
+    line("Token Cost:", &format!("{tokens} tokens{}", declared(tool)));
+    text.push_str(&format!("\n{}\n{:#}\n", paint(look.colour, HEADING, "Parameters:"), function.parameters));
+    text
+}
+
+/// What to do so that tools fit.
+pub(crate) fn budget(fit: &Fit, measure: Measure, look: Look<'_>) -> String {
+    let Fit { most, before, after, shortened, merged, off, kept } = fit;
+    let all = kept.len() + off.len() + merged.iter().map(|one| one.tools.len()).sum::<usize>();
+    let about = if measure.is_estimate() { "~" } else { "" };
+    let heading = |text: &str| paint(look.colour, HEADING, text);
+    let (arrow, less) = (look.charset.pick("→", "->"), look.charset.pick("−", "-"));
+    let mut text =
+        format!("{} {most} tokens\n{} {about}{before} tokens, {}\n", heading("Budget:"), heading("Now:"), tools(all));
+    if before <= most {
+        text.push_str("\nEverything fits as it is.\n");
+        return text;
+    }
+    let change = |before: usize, after: usize| {
+        format!("{about}{before} {arrow} {about}{after} ({less}{})", before.saturating_sub(after))
+    };
+    let more = |text: &mut String, count: usize| {
+        if count > SHOWN {
+            text.push_str(&format!("  and {} more: see them with --format json\n", count - SHOWN));
+        }
+    };
+    let width = NAME.max(shortened.iter().take(SHOWN).map(|one| one.tool.len()).max().unwrap_or_default());
+    if !shortened.is_empty() {
+        let won = |of: fn(&cycod_engine::tokens::Shortened) -> usize| shortened.iter().map(of).sum::<usize>();
+        let total = change(won(|one| one.before), won(|one| one.after));
+        text.push_str(&format!("\n{} {}, {total}\n", heading("Shorten:"), tools(shortened.len())));
+        for one in shortened.iter().take(SHOWN) {
+            text.push_str(&format!("  {:width$} {}\n", visible(&one.tool), change(one.before, one.after)));
+            for cut in &one.cuts {
+                text.push_str(&format!("    {}: {}\n", place(&cut.pointer), cut.kind.what()));
+                if let Some(to) = &cut.to {
+                    text.push_str(&format!("      {arrow} {}\n", cut_text(to)));
+                }
+            }
+        }
+        more(&mut text, shortened.len());
+    }
+    if !merged.is_empty() {
+        text.push_str(&format!(
+            "\n{}\n",
+            heading("Make one tool of several, with a parameter that says which is meant:")
+        ));
+        for one in merged.iter().take(SHOWN) {
+            text.push_str(&format!("  {:width$} {}\n", visible(&one.into.name), change(one.before, one.after)));
+            text.push_str(&format!("    of {}\n", visible(&one.tools.join(", "))));
+        }
+        more(&mut text, merged.len());
+    }
+    if !off.is_empty() {
+        let tokens = off.iter().map(|one| one.tokens).sum();
+        text.push_str(&format!("\n{} {}, {}\n", heading("Turn off:"), tools(off.len()), change(tokens, 0)));
+        text.push_str(&off_lines(fit, about, look));
+    }
+    text.push_str(&format!(
+        "\n{} {about}{after} of {most} tokens, {}\n",
+        heading("After:"),
+        tools(kept.len() + merged.len())
+    ));
+    if fit.missing() > 0 {
+        let what = "nothing else can go: these tools must stay, or belong to others";
+        text.push_str(&format!("{} {about}{} tokens: {what}\n", heading("Missing:"), fit.missing()));
+    }
+    text
+}
+
+/// Which tools to turn off, by family, and the commands that do.
+fn off_lines(fit: &Fit, about: &str, look: Look<'_>) -> String {
+    let mut families: Vec<(&str, usize, usize, u64)> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for off in &fit.off {
+        let key = off.family.as_deref().unwrap_or(&off.tool);
+        let at = *places.entry(key).or_insert_with(|| {
+            families.push((key, 0, 0, 0));
+            families.len() - 1
+        });
+        let (_, count, tokens, uses) = &mut families[at];
+        (*count, *tokens, *uses) = (*count + 1, *tokens + off.tokens, *uses + off.uses);
+    }
+    families.sort_by_key(|(_, _, tokens, _)| std::cmp::Reverse(*tokens));
+    let mut text = String::new();
+    for (name, count, tokens, uses) in families.iter().take(SHOWN) {
+        let used = match uses {
+            0 => "not used of late".to_owned(),
+            1 => "used once of late".to_owned(),
+            uses => format!("used {uses} times of late"),
+        };
+        text.push_str(&format!("  {:NAME$} {}, {about}{tokens} tokens, {used}\n", visible(name), tools(*count)));
+    }
+    if families.len() > SHOWN {
+        text.push_str(&format!("  and {} more: see them with --format json\n", families.len() - SHOWN));
+    }
+    text.push_str("  with\n");
+    for command in turning_commands(fit, look.typed) {
+        text.push_str(&format!("    {command}\n"));
+    }
+    text
+}
+
+/// The commands that turn off what is to be turned off.
+fn turning_commands(fit: &Fit, typed: &str) -> Vec<String> {
+    let off: Vec<&str> = fit.off.iter().map(|off| off.tool.as_str()).collect();
+    // What is made one is still there until somebody has done so.
+    let merged = fit.merged.iter().flat_map(|merged| &merged.tools);
+    let kept: Vec<&str> = fit.kept.iter().chain(merged).map(String::as_str).collect();
+    let turning = turnings(&off, &kept);
+    let quoted = |word: &String| shlex::try_quote(word).map_or_else(|_| word.clone(), std::borrow::Cow::into_owned);
+    let line = |verb: &str, words: &[String]| {
+        let words: Vec<String> = words.iter().map(quoted).collect();
+        (!words.is_empty()).then(|| format!("{typed} {verb} {}", words.join(" ")))
+    };
+    line("disable", &turning.off).into_iter().chain(line("enable", &turning.on)).collect()
+}
+
+/// A program's proposals.
+pub(crate) fn budget_json(fit: &Fit, measure: Measure) -> Value {
+    let shortened = fit.shortened.iter().map(|one| {
+        let cuts: Vec<Value> = one
+            .cuts
+            .iter()
+            .map(|cut| json!({"at": cut.pointer, "what": cut.kind.what(), "from": cut.from, "to": cut.to}))
+            .collect();
+        json!({"tool": one.tool, "before": one.before, "after": one.after, "cuts": cuts})
+    });
+    let merged = fit.merged.iter().map(|one| {
+        let into =
+            json!({"name": one.into.name, "description": one.into.description, "parameters": one.into.parameters});
+        json!({"tools": one.tools, "before": one.before, "after": one.after, "into": into})
+    });
+    let off = fit
+        .off
+        .iter()
+        .map(|one| json!({"tool": one.tool, "family": one.family, "uses": one.uses, "tokens": one.tokens}));
+    json!({
+        "max": fit.most,
+        "before": fit.before,
+        "after": fit.after,
+        "missing": fit.missing(),
+        "counter": measure.counter.name(),
+        "dialect": measure.dialect.map(cycod_schema::Dialect::name),
+        "shorten": shortened.collect::<Vec<_>>(),
+        "merge": merged.collect::<Vec<_>>(),
+        "turn_off": off.collect::<Vec<_>>(),
+        "kept": fit.kept,
+        "commands": if fit.off.is_empty() { Vec::new() } else { turning_commands(fit, "cycod tools") },
+    })
+}
+
+fn tools(count: usize) -> String {
+    if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") }
+}
+
+/// Where a text stands, for a person: the names of parameters without the words of JSON Schema between them.
+fn place(pointer: &str) -> String {
+    let parts: Vec<&str> = pointer.split('/').filter(|part| !part.is_empty()).collect();
+    let mut named = Vec::new();
+    let mut parts = parts.iter().peekable();
+    while let Some(part) = parts.next() {
+        match *part {
+            "properties" => named.extend(parts.next().map(|name| name.replace("~1", "/").replace("~0", "~"))),
+            "parameters" if parts.peek().is_some() => {}
+            part => named.push(part.to_owned()),
+        }
+    }
+    visible(&named.join(" ")).into_owned()
+}
+
+fn cut_text(text: &str) -> String {
+    let line = visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned();
+    match line.char_indices().nth(TEXT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
