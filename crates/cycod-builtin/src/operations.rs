@@ -1,9 +1,11 @@
 //! What each tool does: its arguments are looked at, its paths are asked for, and the work is handed on.
 
+mod context;
 mod files;
 mod programs;
 mod searches;
 
+pub(crate) use context::get_context;
 pub(crate) use files::{file_operations, list_files, read_file, write_file};
 pub(crate) use programs::{bash_execution, git};
 pub(crate) use searches::{file_search, search_files};

@@ -157,11 +157,17 @@ impl Tree<'_> {
         builder.standard_filters(!self.all).git_global(false).git_exclude(false);
         let repository = self.root.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok());
         builder.current_dir(repository.unwrap_or(self.root));
+        if repository.is_none() {
+            // Rules are heeded also where git is not used, but none from directories that have nothing to do with it.
+            builder.require_git(false).parents(false);
+        }
         if !self.all {
             if let Some(bad) = bad_rules(self.root) {
                 misses.add(bad);
                 builder.standard_filters(false).hidden(true);
-            } else if let Some(bad) = self.root.ancestors().skip(1).find_map(bad_rules) {
+            } else if repository.is_some()
+                && let Some(bad) = self.root.ancestors().skip(1).find_map(bad_rules)
+            {
                 misses.add(bad);
                 builder.parents(false);
             }

@@ -2,6 +2,9 @@
 
 mod bash;
 mod confinement;
+mod context;
+mod data;
+mod definitions;
 mod files;
 mod git;
 mod search;
