@@ -84,6 +84,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
         "cycod",
         &[
             "cycod-engine",
+            "cycod-import",
             "cycod-process",
             "cycod-syntax",
             "cycod-schema",

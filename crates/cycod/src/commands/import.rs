@@ -1,3 +1,5 @@
+mod tasks;
+
 use std::{io::Read, path::Path};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -6,6 +8,7 @@ use cycod_engine::{
     definition::{ToolName, load},
     diagnostic::SourceFile,
 };
+use cycod_import::Kind;
 use cycod_syntax::{
     emit::Emit,
     yaml::{self, Node, NodeKind, Resolved},
@@ -23,9 +26,16 @@ use crate::{
 /// `cycod tool import`.
 pub(crate) fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    let kinds = std::iter::once("auto").chain(Kind::ALL.map(Kind::name));
+    let from = Arg::new("from").long("from").value_name("KIND").value_parser(kinds.collect::<Vec<_>>());
+    let only = Arg::new("only").long("only").value_name("NAME").value_delimiter(',').action(ArgAction::Append);
     let command = Command::new("import")
-        .about("Import a tool definition from a file")
+        .about("Import a tool definition from a file, or tools from the tasks of another program")
         .arg(Arg::new("file").value_name("FILE").required(true).help("The file; `-` reads standard input"))
+        .arg(from.help("Make tools of the tasks of another program; auto tells which by the file's name"))
+        .arg(only.help("Only the tasks of these names, also such as would be left out"))
+        .arg(Arg::new("prefix").long("prefix").value_name("TEXT").help("Put a text before the name of every tool"))
+        .arg(flag("dry-run", "Print what would be written, and write nothing"))
         .arg(flag("override", "Override existing tool if it already exists"))
         .arg(flag("validate", "Validate the tool before importing (always done)"));
     with_scope(command)
@@ -43,10 +53,28 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             );
         }
     };
+    let asked = matches.get_one::<String>("from").map(String::as_str);
+    // A directory is never a definition.
+    let is_known = || Kind::of_path(path).is_some() || Path::new(path).is_dir();
+    let kind = match asked.and_then(Kind::named) {
+        None if asked == Some("auto") || is_known() => Some(tasks::kind_of(path)?),
+        kind => kind,
+    };
+    if let Some(kind) = kind {
+        return tasks::run(context, matches, kind, path, scope);
+    }
+    if let Some(option) = ["only", "prefix"].into_iter().find(|option| matches.contains_id(option)) {
+        return Err(CommandError::usage(format!("--{option} is for the tasks of another program"))
+            .hint("name the program with --from"));
+    }
     let (name, source) = named(context, read(path)?, path, None)?;
     let tool = store::checked(context, &source, Some(name.as_str()), &format!("`{path}` was not imported"))?;
     // Importing is trusting: what is trusted is shown.
     context.printer.say(context.engine.described(&tool).trim_end());
+    if matches.get_flag("dry-run") {
+        context.printer.data(source.text.as_bytes());
+        return Ok(0);
+    }
     let written = store::save(context, scope, &name, &source.text, matches.get_flag("override"))?;
     store::say_saved(context, "Imported", scope, &tool, &written);
     Ok(0)

@@ -30,6 +30,7 @@ mod get;
 mod graph;
 mod help;
 mod import;
+mod import_tasks;
 mod list;
 mod mcp_client;
 mod mcp_config;

@@ -1,0 +1,276 @@
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use clap::ArgMatches;
+use cycod_engine::{
+    catalog::{Scope, ScopeFilter},
+    definition::{Tool, ToolName},
+    diagnostic::{Report, SourceFile, Style, closest, render_text, visible},
+};
+use cycod_import::{Directory, Kind, Loss, Proposal, Source};
+
+use crate::{cli::Context, command_error::CommandError, commands::add::read_text, store};
+
+/// The kind of what lies at a path, by its name, or for a directory by what is in it.
+pub(super) fn kind_of(path: &str) -> Result<Kind, CommandError> {
+    let none = |why: &str| {
+        let kinds: Vec<&str> = Kind::ALL.map(Kind::name).into();
+        CommandError::usage(format!("`{path}` {why}")).hint(format!("say what it is: --from {}", kinds.join(" | ")))
+    };
+    if !Path::new(path).is_dir() {
+        return Kind::of_path(path).ok_or_else(|| none("has the name of no file of tasks"));
+    }
+    let there: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| !files(*kind, Path::new(path)).is_empty()).collect();
+    match there.as_slice() {
+        [] => Err(none("holds no file of tasks")),
+        [only] => Ok(*only),
+        several => {
+            let names: Vec<&str> = several.iter().map(|kind| kind.name()).collect();
+            Err(none(&format!("holds files of several kinds: {}", names.join(", "))))
+        }
+    }
+}
+
+/// The most files that are looked at in a directory.
+const MAX_FILES: usize = 2000;
+
+/// The files of a kind in a directory: the one of its usual name, or for what is a file each, all of them.
+fn files(kind: Kind, directory: &Path) -> Vec<PathBuf> {
+    let is_of_kind = |path: &Path| Kind::of_path(&path.to_string_lossy()) == Some(kind);
+    match kind {
+        Kind::Nanocoder => {
+            let named = directory.join(".nanocoder");
+            let root = if named.is_dir() { named } else { directory.to_owned() };
+            below(&root, 4).into_iter().filter(|path| is_of_kind(path)).filter(|path| is_member(path)).collect()
+        }
+        Kind::Mise => {
+            let here = below(directory, 1).into_iter().find(|path| is_of_kind(path) && has_ending(path, "toml"));
+            let scripts =
+                || below(directory, 4).into_iter().filter(|path| is_of_kind(path) && !has_ending(path, "toml"));
+            here.map_or_else(|| scripts().collect(), |file| vec![file])
+        }
+        _ => below(directory, 1).into_iter().find(|path| is_of_kind(path)).into_iter().collect(),
+    }
+}
+
+fn has_ending(path: &Path, wanted: &str) -> bool {
+    path.extension().is_some_and(|ending| ending == wanted)
+}
+
+/// Whether a file of nanocoder is a command or a tool.
+fn is_member(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == "commands" || part.as_os_str() == "tools")
+}
+
+/// The files below a directory, sorted, so many levels deep.
+fn below(directory: &Path, levels: usize) -> Vec<PathBuf> {
+    let (mut found, mut open) = (Vec::new(), vec![(directory.to_owned(), levels)]);
+    while let Some((directory, levels)) = open.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten().take(MAX_FILES) {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && levels > 1 => open.push((entry.path(), levels - 1)),
+                Ok(kind) if kind.is_dir() => {}
+                _ if found.len() < MAX_FILES => found.push(entry.path()),
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A tool that is to be written, with the file it comes from.
+struct Wanted {
+    from: String,
+    proposal: Proposal,
+    name: ToolName,
+    source: SourceFile,
+    tool: Tool,
+}
+
+/// Makes tools of tasks.
+pub(super) fn run(
+    context: &mut Context,
+    matches: &ArgMatches,
+    kind: Kind,
+    path: &str,
+    scope: Scope,
+) -> Result<u8, CommandError> {
+    if path == "-" {
+        return Err(CommandError::usage("tasks are imported from a file")
+            .hint("their tools call the runner where the file lies"));
+    }
+    let only: Vec<&str> = matches.get_many::<String>("only").into_iter().flatten().map(String::as_str).collect();
+    let prefix = matches.get_one::<String>("prefix").map_or("", String::as_str);
+    let given = PathBuf::from(path);
+    let paths = if given.is_dir() { files(kind, &given) } else { vec![given] };
+    if paths.is_empty() {
+        return Err(CommandError::failure(format!("`{path}` holds no {} file", kind.name())));
+    }
+    let mut found = Vec::new();
+    for path in &paths {
+        read(context, kind, path, scope, prefix, &mut found)?;
+    }
+    let wanted = chosen(context, kind, path, found, &only)?;
+    let mut tools = Vec::new();
+    for (from, proposal) in wanted {
+        tools.push(checked(context, from, proposal)?);
+    }
+    refuse_collisions(context, &tools, scope, matches.get_flag("override"))?;
+    let is_dry = matches.get_flag("dry-run");
+    for (index, wanted) in tools.iter().enumerate() {
+        say_losses(context, &wanted.from, &wanted.proposal);
+        if is_dry {
+            let file = context.engine.catalog().scopes().written(scope).join(format!("{}.yaml", wanted.name));
+            let file = store::shown(&file, context.engine.host());
+            let gap = if index > 0 { "\n" } else { "" };
+            context.printer.data(format!("{gap}# {file}\n{}", wanted.source.text).as_bytes());
+            continue;
+        }
+        // Importing is trusting: what is trusted is shown.
+        context.printer.say(context.engine.described(&wanted.tool).trim_end());
+        let written = store::save(context, scope, &wanted.name, &wanted.source.text, matches.get_flag("override"))?;
+        store::say_saved(context, "Imported", scope, &wanted.tool, &written);
+    }
+    Ok(0)
+}
+
+/// Reads one file; what it becomes goes to `found`, what of it belongs to no task is said.
+fn read(
+    context: &mut Context,
+    kind: Kind,
+    path: &Path,
+    scope: Scope,
+    prefix: &str,
+    found: &mut Vec<(String, Proposal)>,
+) -> Result<(), CommandError> {
+    let shown = path.to_string_lossy().replace('\\', "/");
+    let text = read_text(&path.to_string_lossy())?;
+    let real =
+        fs::canonicalize(path).map_err(|error| CommandError::failure(format!("cannot find `{shown}`: {error}")))?;
+    let directory = real.parent().unwrap_or(&real);
+    let workspace = context.engine.catalog().scopes().workspace();
+    let workspace = fs::canonicalize(workspace).unwrap_or_else(|_| workspace.to_owned());
+    // Only tools of the project move with it.
+    let inside = directory.strip_prefix(&workspace).ok().filter(|_| scope == Scope::Local);
+    let unicode = |path: &Path| {
+        path.to_str().map(|path| path.replace('\\', "/")).ok_or_else(|| {
+            CommandError::failure(format!("the directory of `{shown}` is called by something that is not Unicode"))
+                .hint("a tool file is text: give the directory another name")
+        })
+    };
+    let name = unicode(real.file_name().map_or(&real, Path::new))?;
+    let (place, absolute) = (inside.map(unicode).transpose()?, unicode(directory)?);
+    let called = match place.as_deref() {
+        Some("") => name,
+        Some(inside) => format!("{inside}/{name}"),
+        None => format!("{absolute}/{name}"),
+    };
+    let place = place.as_deref().map_or(Directory::Absolute(&absolute), Directory::Workspace);
+    let levels = if kind == Kind::Skill { 3 } else { 1 };
+    let beside: Vec<String> = below(directory, levels)
+        .iter()
+        .filter_map(|path| Some(path.strip_prefix(directory).ok()?.to_str()?.replace('\\', "/")))
+        .collect();
+    let source = Source::new(&called, &text, place).beside(&beside).prefix(prefix);
+    let imported = cycod_import::import(kind, &source).map_err(|diagnostics| {
+        let style = if context.printer.colour { Style::Coloured } else { Style::Plain };
+        let report = Report { source: SourceFile::new(shown.as_str(), text.as_str()), diagnostics };
+        context.printer.say(&render_text(&report, style));
+        CommandError::failure(format!("nothing of `{shown}` was imported"))
+    })?;
+    for loss in &imported.losses {
+        say_loss(context, &shown, loss);
+    }
+    found.extend(imported.proposals.into_iter().map(|proposal| (shown.clone(), proposal)));
+    Ok(())
+}
+
+/// What is to be imported: what was named, or what is meant for everybody; the others are said.
+fn chosen(
+    context: &mut Context,
+    kind: Kind,
+    path: &str,
+    found: Vec<(String, Proposal)>,
+    only: &[&str],
+) -> Result<Vec<(String, Proposal)>, CommandError> {
+    let is_called = |proposal: &Proposal, name: &str| proposal.task == name || proposal.name == name;
+    if let Some(unknown) = only.iter().find(|name| !found.iter().any(|(_, proposal)| is_called(proposal, name))) {
+        let error = CommandError::failure(format!("`{path}` has no {} `{unknown}`", kind.noun()));
+        let names = found.iter().map(|(_, proposal)| proposal.task.as_str());
+        return Err(match closest(unknown, names) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error.hint("see what there is with --dry-run"),
+        });
+    }
+    let mut wanted = Vec::new();
+    let mut left_out = Vec::new();
+    for (from, proposal) in found {
+        let is_named = only.iter().any(|name| is_called(&proposal, name));
+        match &proposal.withheld {
+            _ if is_named => wanted.push((from, proposal)),
+            _ if !only.is_empty() => {}
+            None => wanted.push((from, proposal)),
+            Some(why) => {
+                let said = format!("Left out `{}` ({from}:{}): {why}", proposal.task, proposal.line);
+                context.printer.say(&visible(&said));
+                left_out.push(proposal.task);
+            }
+        }
+    }
+    if wanted.is_empty() {
+        let error = CommandError::failure(format!("`{path}` holds no {} to import", kind.noun()));
+        return Err(match left_out.first() {
+            Some(task) => error.hint(format!("import what was left out by its name: --only {task}")),
+            None => error,
+        });
+    }
+    if let Some(task) = left_out.first() {
+        let words = shlex::try_quote(task).unwrap_or_default();
+        context.printer.say(&format!("What was left out is imported by its name: --only {words}"));
+    }
+    Ok(wanted)
+}
+
+/// Loads a proposal as the tool it is going to be.
+fn checked(context: &mut Context, from: String, proposal: Proposal) -> Result<Wanted, CommandError> {
+    let name = crate::commands::add::tool_name(&proposal.name)?;
+    let source = SourceFile::new(format!("{name}.yaml"), proposal.yaml.as_str());
+    let not_done = format!("`{}` of `{from}` was not imported", visible(&proposal.task));
+    let tool = store::checked(context, &source, Some(name.as_str()), &not_done)?;
+    Ok(Wanted { from, proposal, name, source, tool })
+}
+
+/// Refuses before anything is written what could not be written.
+fn refuse_collisions(context: &Context, tools: &[Wanted], scope: Scope, overwrite: bool) -> Result<(), CommandError> {
+    let mut names = BTreeSet::new();
+    for wanted in tools {
+        let name = &wanted.name;
+        if !names.insert(name.as_str().to_lowercase()) {
+            return Err(CommandError::failure(format!("two of the tools would be called `{name}`"))
+                .hint("import the files one by one, each with a --prefix of its own"));
+        }
+        let there = context.engine.catalog().find(name.as_str(), ScopeFilter::Only(scope));
+        if let Some(entry) = there.filter(|_| !overwrite) {
+            let path = store::shown(&entry.path, context.engine.host());
+            return Err(CommandError::failure(format!("tool `{name}` is already there: {path}"))
+                .hint("give --override to replace it, --prefix to call it otherwise, or --only to choose"));
+        }
+    }
+    Ok(())
+}
+
+fn say_losses(context: &mut Context, from: &str, proposal: &Proposal) {
+    for loss in &proposal.losses {
+        let what = format!("{} (task `{}`)", loss.what, proposal.task);
+        say_loss(context, from, &Loss { what, ..loss.clone() });
+    }
+}
+
+fn say_loss(context: &mut Context, from: &str, loss: &Loss) {
+    let said = format!("{from}:{}: not carried over: {}: {}", loss.line, loss.what, loss.why);
+    context.printer.say(&visible(&said));
+}

@@ -1,0 +1,292 @@
+//! Tools made of the tasks that other programs know, run with those programs.
+
+use expect_test::expect;
+
+use crate::support::Place;
+
+/// A value in which every shell would find something to do.
+const EVIL: &str = r#"a b; echo pwned $(id) `id` "x" it's \ | * end"#;
+
+const MAKEFILE: &str = "NAME ?= world\n.PHONY: hello\nhello: ## Say hello\n\t@echo hello $(NAME)\n\n%.o: %.c\n\tcc $<\n\nhello.txt:\n\ttouch $@\n\n_low:\n\t@echo low\n";
+
+#[test]
+fn targets_of_make_become_tools() {
+    let place = Place::new();
+    place.write("sub/Makefile", MAKEFILE);
+    let ran = place.run(&["tool", "import", "--from", "makefile", "sub"]);
+    expect![[r#"
+        exit: 0
+        --- stdout
+        --- stderr
+        sub/Makefile:6: not carried over: rule `%.o`: it is a pattern, and no task by itself: call make for one of its files by a tool of your own
+        Left out `hello.txt` (sub/Makefile:9): it makes a file, and is neither in .PHONY nor described by `##`
+        Left out `_low` (sub/Makefile:12): its name begins with `_`, as of what is not called by hand
+        What was left out is imported by its name: --only hello.txt
+        sub/Makefile:3: not carried over: other values of `NAME` (task `hello`): only letters, digits, blanks and `_./:@%+=,-` are accepted, because make expands and pastes them into the text of a shell
+        hello (level run, with all your rights)
+            name: hello
+            description: Say hello
+            working-directory: {WORKSPACE}/sub
+            parameters:
+                NAME:
+                    type: string
+                    description: The variable `NAME` of the makefile; otherwise `world`
+                    validation:
+                        pattern: ^[A-Za-z0-9_./:@%+=, -]*$
+                    format: NAME={value}
+                    security:
+                        escape-shell: true
+            requires:
+                commands: ["make"]
+            tags: ["make","run"]
+            timeout: 600000
+            run: make --no-print-directory hello {NAME}
+        Imported local tool `hello`: .cycod/tools/hello.yaml
+          run it: cycod tool run hello
+    "#]].assert_eq(&ran.block());
+    let ran = place.shell(
+        "cd sub; cycod tool validate hello; cycod tool run hello; cd ..; NAME=moon cycod tool run hello; \
+         cycod tool run hello --param NAME='Ada L'; cycod tool run hello --param 'NAME=$(shell touch pwned)'; ls sub",
+    );
+    expect![[r#"
+        exit: 0
+        --- stdout
+        hello: no problems
+        hello world
+        hello moon
+        hello Ada L
+        Makefile
+        --- stderr
+        error[invalid-argument]: `NAME`: `$(shell touch pwned)` does not match the pattern `^[A-Za-z0-9_./:@%+=, -]*$`
+          more: cycod explain invalid-argument
+    "#]]
+    .assert_eq(&ran.block());
+}
+
+#[test]
+fn scripts_of_npm_become_tools() {
+    let place = Place::new();
+    place.write(
+        "package.json",
+        r#"{"scripts": {"show:all": "node -e \"console.log(process.argv.slice(1))\" --", "prepare": "touch prepared"}}"#,
+    );
+    let ran = place.run(&["tool", "import", "package.json"]);
+    expect![[r#"
+        exit: 0
+        --- stdout
+        --- stderr
+        package.json:1: not carried over: `$`, `` ` ``, `"` and `\` in further arguments: some versions of npm would let a shell act on them
+        Left out `prepare` (package.json:1): the package manager runs it by itself
+        What was left out is imported by its name: --only prepare
+        package.json:1: not carried over: the name `show:all` (task `show:all`): the tool is called `show-all`: names hold letters, digits, `_`, `.` and `-`, at most 64
+        show-all (level run, with all your rights)
+            name: show-all
+            description: Run `node -e "console.log(process.argv.slice(1))" --`
+            working-directory: {WORKSPACE}
+            parameters:
+                ARGS:
+                    type: array
+                    description: Further arguments of the script, each one word
+                    validation:
+                        items:
+                            type: string
+                            pattern: ^[^$`"\\\x00-\x1f]*$
+            requires:
+                commands: ["npm"]
+            tags: ["npm","run"]
+            timeout: 600000
+            run: npm run --silent show:all -- {ARGS}
+        Imported local tool `show-all`: .cycod/tools/show-all.yaml
+          run it: cycod tool run show-all
+    "#]].assert_eq(&ran.block());
+    let ran = place.shell("cycod tool run show-all --param ARGS=\"a; 'b' | c *\" --param ARGS=--x; cycod tool run show-all --param 'ARGS=$(id)'");
+    expect![[r#"
+        exit: 2
+        --- stdout
+        [ "a; 'b' | c *", '--x' ]
+        --- stderr
+        error[invalid-argument]: `ARGS[0]`: `$(id)` does not match the pattern `^[^$`"\\\x00-\x1f]*$`
+          more: cycod explain invalid-argument
+    "#]]
+    .assert_eq(&ran.block());
+}
+
+#[test]
+fn a_tool_of_nanocoder_becomes_one_of_ours() {
+    let place = Place::new();
+    place.write(
+        ".nanocoder/tools/show.md",
+        "---\nname: show\ndescription: Show words\nparameters:\n  text: {type: string, required: true, description: A text}\n  \
+         label: {type: string, description: A label}\n  loud: {type: boolean, description: Whether it is loud}\nread_only: true\n---\n\
+         printf '[%s]' {{ text }} {{# label }}--label \"{{ label }}\"{{/ label }} {{# loud }}--loud{{/ loud }}\n",
+    );
+    place.write(
+        ".nanocoder/commands/team/greet.md",
+        "---\ndescription: Greet\nparameters: [who, \"how=kindly\"]\n---\nGreet {{who}} {{how}}, not `{x}` or $HOME.\n",
+    );
+    let ran = place.run(&["tool", "import", ".nanocoder"]);
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    let tool =
+        ["tool", "run", "show", "--param", &format!("text={EVIL}"), "--param", "label=l 'm", "--param", "loud=yes"];
+    let ran = place.run(&tool);
+    expect![[r#"
+        exit: 0
+        --- stdout
+        [a b; echo pwned $(id) `id` "x" it's \ | * end][--label][l 'm][--loud]--- stderr
+    "#]]
+    .assert_eq(&ran.block());
+    let ran = place.run(&["tool", "run", "show", "--param", "text=x"]);
+    expect![[r#"
+        exit: 0
+        --- stdout
+        [x]--- stderr
+    "#]]
+    .assert_eq(&ran.block());
+    let ran = place.run(&["tool", "run", "team-greet", "--param", &format!("who={EVIL}")]);
+    expect![[r#"
+        exit: 0
+        --- stdout
+        Greet a b; echo pwned $(id) `id` "x" it's \ | * end kindly, not `{x}` or $HOME.
+        --- stderr
+    "#]]
+    .assert_eq(&ran.block());
+    let ran = place.run(&["tool", "validate", "--strict"]);
+    expect![[r#"
+        exit: 0
+        --- stdout
+        2 tools: no problems
+        --- stderr
+    "#]]
+    .assert_eq(&ran.block());
+}
+
+#[test]
+fn a_skill_becomes_its_instructions_and_its_scripts() {
+    let place = Place::new();
+    place.write("skills/words/SKILL.md", "---\nname: words\ndescription: Work with words\n---\n# Words\n\nCount words with `scripts/count.py TEXT...`.\n");
+    place.write("skills/words/scripts/count.py", "import sys\nprint(len(sys.argv) - 1, sys.argv[1:])\n");
+    place.write("skills/words/scripts/data.bin", "");
+    let ran = place.run(&["tool", "import", "--from", "skill", "skills/words", "--user", "--prefix", "my-"]);
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    let ran = place.run(&["tool", "run", "my-words-count", "--param", &format!("ARGS={EVIL}"), "--param", "ARGS=--x"]);
+    expect![[r#"
+        exit: 0
+        --- stdout
+        2 ['a b; echo pwned $(id) `id` "x" it\'s \\ | * end', '--x']
+        --- stderr
+    "#]]
+    .assert_eq(&ran.block());
+    let ran = place.shell("cd /; cycod tool run my-words | tail -1; cycod tool list --format simple");
+    expect![[r#"
+        exit: 0
+        --- stdout
+        Count words with `scripts/count.py TEXT...`.
+        my-words
+        my-words-count
+        --- stderr
+    "#]]
+    .assert_eq(&ran.block());
+}
+
+#[test]
+fn a_dry_run_prints_and_writes_nothing() {
+    let place = Place::new();
+    place.write("Makefile", MAKEFILE);
+    let ran = place.shell("cycod tool import Makefile --dry-run --only _low --prefix m-; ls -A .cycod");
+    expect![[r#"
+        exit: 2
+        --- stdout
+        # .cycod/tools/m-_low.yaml
+        # Imported from Makefile, line 12.
+        name: m-_low
+        description: Run `echo low`
+        run: make --no-print-directory _low
+        working-directory: "{WORKSPACE}"
+        requires:
+          commands: [make]
+        tags: [make, run]
+        timeout: 600000
+        --- stderr
+        Makefile:6: not carried over: rule `%.o`: it is a pattern, and no task by itself: call make for one of its files by a tool of your own
+        ls: cannot access '.cycod': No such file or directory
+    "#]].assert_eq(&ran.block());
+    // What is printed is what would be written.
+    let ran = place.shell(
+        "cycod tool import Makefile --dry-run --only hello 2>/dev/null | tail -n +2 > dry; \
+         cycod tool import Makefile --only hello 2>/dev/null && cmp dry .cycod/tools/hello.yaml && echo same",
+    );
+    assert_eq!(ran.stdout(), "same\n", "{}", ran.block());
+}
+
+#[test]
+fn what_cannot_be_imported_is_said_before_anything_is_written() {
+    let place = Place::new();
+    place.write("Makefile", MAKEFILE);
+    place.write("justfile", "a:\n  ls\na:\n  pwd\n");
+    place.write("Argcfile.sh", "# nothing\n");
+    place.write("tool.yaml", "name: t\ndescription: x\nbash: ls\n");
+    place.tool("low", "description: Mine\nbash: ls\n");
+    let ran = place.shell(
+        "for what in justfile . Argcfile.sh 'Makefile --only hello,_low' 'Makefile --only helo' '--from makefile -' \
+         '--from auto tool.yaml' 'tool.yaml --only t' '--from makfile Makefile' '--from skill tool.yaml' '--from mise .'; do \
+         cycod tool import $what; echo \"$?\" >&2; done; printf '\\377' > x.just; cycod tool import x.just; ls .cycod/tools",
+    );
+    expect![[r#"
+        exit: 0
+        --- stdout
+        low.yaml
+        --- stderr
+        error[duplicate-task]: there are two recipes called `a`
+         --> justfile:3:1
+          |
+        1 | a:
+          | - the first is here
+        2 |   ls
+        3 | a:
+          | ^
+          |
+          = help: which of them is meant cannot be told: take one of them away, or give it another name
+
+        error: nothing of `justfile` was imported
+        1
+        error: `.` holds files of several kinds: justfile, makefile, argc
+          say what it is: --from justfile | makefile | package.json | taskfile | mise | pyproject | argc | nanocoder | skill
+        2
+        error: `Argcfile.sh` holds no command to import
+        1
+        Makefile:6: not carried over: rule `%.o`: it is a pattern, and no task by itself: call make for one of its files by a tool of your own
+        error: tool `low` is already there: .cycod/tools/low.yaml
+          give --override to replace it, --prefix to call it otherwise, or --only to choose
+        1
+        Makefile:6: not carried over: rule `%.o`: it is a pattern, and no task by itself: call make for one of its files by a tool of your own
+        error: `Makefile` has no target `helo`
+          did you mean `hello`?
+        1
+        error: tasks are imported from a file
+          their tools call the runner where the file lies
+        2
+        error: `tool.yaml` has the name of no file of tasks
+          say what it is: --from justfile | makefile | package.json | taskfile | mise | pyproject | argc | nanocoder | skill
+        2
+        error: --only is for the tasks of another program
+          name the program with --from
+        2
+        error: `makfile` is not a value of `--from`
+          did you mean `makefile`?
+          see: cycod help tool import
+        2
+        error[source-syntax]: the file does not begin with front matter
+         --> tool.yaml:1:1
+          |
+        1 | name: t
+          | ^
+          |
+          = help: write `---`, then keys such as `description: …`, then `---`, at the beginning of the file
+
+        error: nothing of `tool.yaml` was imported
+        1
+        error: `.` holds no mise file
+        1
+        error: cannot read `x.just`: byte 1 is not UTF-8
+    "#]].assert_eq(&ran.block());
+}
