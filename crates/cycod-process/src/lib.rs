@@ -8,6 +8,7 @@
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 mod ancestry;
+mod computing;
 mod confinement;
 mod conversation;
 mod ended;
@@ -27,6 +28,7 @@ mod stop;
 mod warden;
 
 pub use ancestry::{is_below_a_run, terminal_session};
+pub use computing::compute_only;
 pub use confinement::{
     Access, Confinement, Enforced, Gate, Lack, Mechanism, Mount, Network, NetworkEnforcement, Offered,
     ProcessEnforcement, Root, offered,
@@ -37,7 +39,7 @@ pub use error::StartError;
 pub use foreground::run_foreground;
 #[cfg(unix)]
 pub use interrupts::{HostInterrupts, host_interrupts};
-pub use memory::share_arenas;
+pub use memory::{share_arenas, share_one_arena};
 pub use observe::{Observer, Place, Touch, Touched};
 pub use pool::{Pool, PoolSize};
 pub use program::{Program, ProgramNotFound, find_program};

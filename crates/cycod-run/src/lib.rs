@@ -14,7 +14,6 @@
 //!
 //! Invariant: this crate prints nothing, prompts nobody and decides no permission.
 
-mod asks;
 mod builtin;
 mod confine;
 mod container;
@@ -36,7 +35,6 @@ mod reports;
 mod results;
 mod time;
 mod worker;
-mod workers;
 
 pub use builtin::{BuiltInCall, BuiltIns};
 pub use container::container_engine;
@@ -48,4 +46,3 @@ pub use plain::open as open_plain;
 pub use platform::{Execute, Executed, Platform};
 pub use remote::{Outcome, RemoteCall, Remotes};
 pub use report::{RunReport, Status, StepReport};
-pub use workers::Workers;

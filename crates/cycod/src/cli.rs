@@ -7,7 +7,7 @@ use crate::{
     command_error::CommandError,
     commands, help,
     printer::{ERROR, Printer, paint},
-    servers,
+    script_worker, servers,
     terminal::{Color, Terminal},
     usage::usage_error,
 };
@@ -188,9 +188,6 @@ pub(crate) const OTHER_COMMANDS: &[Entry] = &[
 /// The first argument of the process that asks a jq program and can do nothing else; not for people.
 pub(crate) const JQ_WORKER: &str = "--jq-worker";
 
-/// The first argument of the process that carries out scripts and can do nothing else; not for people.
-pub(crate) const SCRIPT_WORKER: &str = "--script-worker";
-
 /// Parses the command line, carries it out and returns the exit code.
 pub(crate) fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -201,6 +198,9 @@ pub(crate) fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
         };
+    }
+    if arguments.first().is_some_and(|first| first == script_worker::ARGUMENT) {
+        return script_worker::serve();
     }
     let host = host::current();
     let none = BTreeMap::new();

@@ -20,6 +20,7 @@ mod removal;
 mod rules;
 mod run;
 mod scope;
+mod script_worker;
 mod secrets;
 mod servers;
 mod standing;

@@ -57,6 +57,7 @@ mod area;
 mod body;
 mod calls;
 mod cgroup;
+mod computing;
 mod confine;
 mod conversation;
 mod launch;
@@ -77,6 +78,7 @@ use std::time::{Duration, Instant};
 
 use crate::{Ended, Leftovers, Spec, StartError, Stop, Stream};
 use cgroup::Base;
+pub(crate) use computing::compute_only;
 pub(crate) use confine::offered;
 pub(crate) use conversation::Conversation;
 use launch::{Hold, Purpose, Warden};

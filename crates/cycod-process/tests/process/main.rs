@@ -3,6 +3,8 @@
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod computing;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod confinement;
 mod conversation;
 mod descendants;

@@ -39,6 +39,8 @@ mod remove;
 mod run;
 mod runs;
 mod schema;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod script_worker;
 mod secret;
 mod secret_proof;
 mod serve;

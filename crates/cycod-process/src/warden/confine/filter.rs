@@ -57,18 +57,54 @@ const fn refuse(errno: i32) -> Step {
 /// Returns the filter, made once; whether sockets with paths and names may be made is what differs.
 pub(super) fn filter(unix: bool) -> &'static [Step] {
     static FILTERS: [OnceLock<Vec<Step>>; 2] = [const { OnceLock::new() }; 2];
-    FILTERS[usize::from(unix)].get_or_init(|| assemble(rules(unix), KILL))
+    FILTERS[usize::from(unix)].get_or_init(|| assemble(rules(unix), ALLOW, KILL))
 }
 
 /// A filter that asks whoever listens before these calls; before one of them only if an argument is given.
 pub(in crate::warden) fn asking(calls: impl Iterator<Item = c_long>, conditional: c_long, index: u32) -> Vec<Step> {
     let given = [step(LOAD, argument(index)), branch(IF_EQUAL, 0, 0, 1), step(RETURN, ALLOW), step(RETURN, ASK)];
     let rule = |call| (number(call), if call == conditional { given.to_vec() } else { vec![step(RETURN, ASK)] });
-    assemble(calls.map(rule).collect(), ALLOW)
+    assemble(calls.map(rule).collect(), ALLOW, ALLOW)
 }
 
-/// Assembles rules; `foreign` is what becomes of a call of another architecture.
-fn assemble(mut rules: Vec<(u32, Vec<Step>)>, foreign: u32) -> Vec<Step> {
+/// A filter that lets a process `pid` compute and use the descriptors that it has; any other call ends it.
+pub(in crate::warden) fn computing(pid: u32) -> Vec<Step> {
+    let mut rules: Vec<(u32, Vec<Step>)> =
+        COMPUTING.iter().map(|&call| (number(call), vec![step(RETURN, ALLOW)])).collect();
+    #[cfg(target_arch = "x86_64")]
+    rules.extend(
+        [libc::SYS_poll, libc::SYS_gettimeofday, libc::SYS_time].map(|call| (number(call), vec![step(RETURN, ALLOW)])),
+    );
+    // Memory, but none that could hold code.
+    for call in [libc::SYS_mmap, libc::SYS_mprotect] {
+        let executable = libc::PROT_EXEC.cast_unsigned();
+        let steps =
+            [step(LOAD, argument(2)), branch(IF_ANY_BIT, executable, 0, 1), step(RETURN, KILL), step(RETURN, ALLOW)];
+        rules.push((number(call), steps.to_vec()));
+    }
+    // The standard library asks, in some builds, whether what it closes is open.
+    let asks = [
+        step(LOAD, argument(1)),
+        branch(IF_EQUAL, libc::F_GETFD.cast_unsigned(), 0, 1),
+        step(RETURN, ALLOW),
+        step(RETURN, KILL),
+    ];
+    rules.push((number(libc::SYS_fcntl), asks.to_vec()));
+    // Giving up in the usual way, which says more than being killed.
+    let abort = [
+        step(LOAD, argument(0)),
+        branch(IF_EQUAL, pid, 0, 3),
+        step(LOAD, argument(2)),
+        branch(IF_EQUAL, libc::SIGABRT.cast_unsigned(), 0, 1),
+        step(RETURN, ALLOW),
+        step(RETURN, KILL),
+    ];
+    rules.push((number(libc::SYS_tgkill), abort.to_vec()));
+    assemble(rules, KILL, KILL)
+}
+
+/// Assembles rules; `other` is what becomes of a call without one, `foreign` of a call of another architecture.
+fn assemble(mut rules: Vec<(u32, Vec<Step>)>, other: u32, foreign: u32) -> Vec<Step> {
     let mut steps = vec![
         step(LOAD, ARCHITECTURE_AT),
         branch(IF_EQUAL, ARCHITECTURE, 1, 0),
@@ -80,7 +116,7 @@ fn assemble(mut rules: Vec<(u32, Vec<Step>)>, foreign: u32) -> Vec<Step> {
     steps.extend([branch(IF_AT_LEAST, 0x4000_0000, 0, 1), step(RETURN, foreign)]);
     rules.sort_by_key(|&(number, _)| number);
     // Stretches of numbers with the same answer.
-    let mut stretches: Vec<(u32, Vec<Step>)> = vec![(0, vec![step(RETURN, ALLOW)])];
+    let mut stretches: Vec<(u32, Vec<Step>)> = vec![(0, vec![step(RETURN, other)])];
     let mut add = |from: u32, answer: Vec<Step>| match stretches.last_mut() {
         Some(last) if last.1 == answer => {}
         Some(last) if last.0 == from => last.1 = answer,
@@ -89,12 +125,12 @@ fn assemble(mut rules: Vec<(u32, Vec<Step>)>, foreign: u32) -> Vec<Step> {
     let mut next = 0;
     for (number, answer) in rules {
         if number > next {
-            add(next, vec![step(RETURN, ALLOW)]);
+            add(next, vec![step(RETURN, other)]);
         }
         add(number, answer);
         next = number + 1;
     }
-    add(next, vec![step(RETURN, ALLOW)]);
+    add(next, vec![step(RETURN, other)]);
     let mut search = Search { steps, pending: Vec::new() };
     search.halve(&stretches);
     search.finish()
@@ -308,6 +344,17 @@ const REFUSED: &[c_long] = &[
     libc::SYS_lookup_dcookie, libc::SYS_nfsservctl,
 ];
 
+/// What a process needs that computes, and talks over the descriptors that it has.
+#[rustfmt::skip]
+const COMPUTING: &[c_long] = &[
+    libc::SYS_read, libc::SYS_readv, libc::SYS_write, libc::SYS_writev, libc::SYS_close, libc::SYS_ppoll,
+    libc::SYS_munmap, libc::SYS_mremap, libc::SYS_madvise, libc::SYS_brk,
+    libc::SYS_futex, libc::SYS_sched_yield, libc::SYS_clock_gettime, libc::SYS_clock_getres, libc::SYS_clock_nanosleep,
+    libc::SYS_getrandom, libc::SYS_getpid, libc::SYS_gettid,
+    libc::SYS_rt_sigaction, libc::SYS_rt_sigprocmask, libc::SYS_rt_sigreturn, libc::SYS_sigaltstack,
+    libc::SYS_restart_syscall, libc::SYS_exit, libc::SYS_exit_group,
+];
+
 #[rustfmt::skip]
 const OUTLIVING: &[c_long] = &[
     libc::SYS_shmget, libc::SYS_shmat, libc::SYS_shmctl, libc::SYS_shmdt, libc::SYS_semget, libc::SYS_semop, libc::SYS_semctl,
@@ -436,6 +483,50 @@ mod tests {
         for other in [libc::AF_PACKET, libc::AF_VSOCK, libc::AF_ALG, libc::AF_BLUETOOTH, libc::AF_XDP] {
             check(true, libc::SYS_socket, &socket(other, libc::SOCK_RAW, 0), family);
         }
+    }
+
+    #[test]
+    fn lets_compute_and_nothing_else() {
+        const PID: u32 = 77;
+        let steps = computing(PID);
+        assert!(steps.len() < 256, "{} steps", steps.len());
+        let allows = |call, args: [u64; 6]| match run(&steps, ARCHITECTURE, call, args) {
+            ALLOW => true,
+            KILL => false,
+            other => panic!("call {call} gets {other:#x}"),
+        };
+        for &call in COMPUTING {
+            assert!(allows(call, [0; 6]), "call {call}");
+        }
+        let others = [
+            libc::SYS_openat,
+            libc::SYS_socket,
+            libc::SYS_execve,
+            libc::SYS_clone,
+            libc::SYS_clone3,
+            libc::SYS_kill,
+            libc::SYS_ioctl,
+            libc::SYS_fcntl,
+            libc::SYS_prctl,
+            libc::SYS_ptrace,
+            libc::SYS_io_uring_setup,
+            libc::SYS_dup,
+            libc::SYS_sendmsg,
+            libc::SYS_prlimit64,
+            libc::SYS_memfd_create,
+            libc::SYS_seccomp,
+            449,
+            599,
+        ];
+        assert!(others.iter().all(|&call| !allows(call, [0; 6])));
+        let memory = |call, protection: i32| allows(call, [0, 4096, protection as u64, 0, 0, 0]);
+        for call in [libc::SYS_mmap, libc::SYS_mprotect] {
+            assert!(memory(call, libc::PROT_READ | libc::PROT_WRITE));
+            assert!(!memory(call, libc::PROT_READ | libc::PROT_EXEC));
+        }
+        let signal = |pid: u32, signal: i32| allows(libc::SYS_tgkill, [pid.into(), 5, signal as u64, 0, 0, 0]);
+        assert!(signal(PID, libc::SIGABRT) && !signal(PID, libc::SIGKILL) && !signal(1, libc::SIGABRT));
+        assert_eq!(run(&steps, 0x4000_0003, libc::SYS_getpid, [0; 6]), KILL);
     }
 
     #[test]
