@@ -42,6 +42,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
             "cycod-policy",
             "cycod-process",
             "cycod-proxy",
+            "cycod-script",
         ],
     ),
     ("cycod-builtin", &["cycod-diagnostic", "cycod-definition", "cycod-process", "cycod-run"]),

@@ -68,9 +68,11 @@ impl BuiltIns for Toolbox {
             return Err(Refusal::new("not-started", format!("`{}` is no tool of this program", call.tool.name)));
         };
         match operation(&Arguments::of(call), follow) {
-            Ok(Answer { output, structured, is_error }) => Ok(Outcome { output, structured, is_error, blocks: None }),
+            Ok(Answer { output, structured, is_error }) => {
+                Ok(Outcome { output, structured, is_error, ..Outcome::default() })
+            }
             Err(Failure::Failed(text)) => {
-                Ok(Outcome { output: format!("{text}\n").into_bytes(), is_error: true, ..Outcome::default() })
+                Ok(Outcome { error: format!("{text}\n").into_bytes(), is_error: true, ..Outcome::default() })
             }
             Err(Failure::Refused(refusal)) => Err(refusal),
         }

@@ -4,6 +4,7 @@ use cycod_definition::{Body, Level, Tool, level};
 use cycod_diagnostic::SourceFile;
 use serde_json::{Map, Value as Json, json};
 
+use crate::availability::Machine;
 use crate::{Availability, Entry, Reason, Scope, State, Style, Summary};
 
 /// A tool that no file describes: another program offers it, or this one has it built in.
@@ -30,20 +31,23 @@ impl Eq for Adopted {}
 
 impl Adopted {
     /// The entry of the tool. It takes no name away from files.
-    pub(crate) fn entry(self: &Arc<Self>, shadowed: Option<PathBuf>) -> Entry {
+    pub(crate) fn entry(self: &Arc<Self>, shadowed: Option<PathBuf>, machine: &Machine) -> Entry {
         let own_level = level(&self.tool, &|_| None);
+        let summary = Summary::of(&self.tool, own_level, 0);
+        let availability = match &self.withheld {
+            Some(why) => Availability::Unavailable(vec![Reason::Withheld(why.clone())]),
+            None if self.is_built_in() => machine.availability(&summary),
+            None => Availability::Available,
+        };
         Entry {
             name: self.tool.name.as_str().to_owned(),
             path: self.place().into(),
             scope: if self.is_built_in() { Scope::BuiltIn } else { Scope::Mcp },
             style: if self.is_built_in() { Style::BuiltIn } else { Style::Mcp },
-            summary: Summary::of(&self.tool, own_level, 0),
+            summary,
             level: own_level,
             state: shadowed.map_or(State::Active, |by| State::Shadowed { by }),
-            availability: match &self.withheld {
-                None => Availability::Available,
-                Some(why) => Availability::Unavailable(vec![Reason::Withheld(why.clone())]),
-            },
+            availability,
             adopted: Some(Arc::clone(self)),
         }
     }

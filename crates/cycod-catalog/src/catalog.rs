@@ -152,7 +152,7 @@ impl Catalog {
     }
 
     fn adopted_entry(&self, adopted: &Arc<Adopted>, holder: impl FnOnce() -> Option<PathBuf>) -> Entry {
-        self.switched(adopted.entry(if adopted.is_built_in() { None } else { holder() }))
+        self.switched(adopted.entry(if adopted.is_built_in() { None } else { holder() }, &self.machine))
     }
 
     /// The entry with the mark of who turned it off.

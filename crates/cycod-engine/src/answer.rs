@@ -85,8 +85,9 @@ pub enum Payload {
 impl ToolAnswer {
     /// Writes the answer of a run; `tool` is the definition that ran, which for an alias is its base's.
     pub fn of(tool: &Tool, report: &RunReport) -> Self {
-        if let Some(outcome) = report.answer.as_deref().filter(|_| report.refusal.is_none()) {
-            return Self::passed_on(outcome);
+        let outcome = report.answer.as_deref().filter(|_| report.refusal.is_none());
+        if let Some((outcome, blocks)) = outcome.and_then(|outcome| Some((outcome, outcome.blocks.as_ref()?))) {
+            return Self::passed_on(outcome, blocks);
         }
         if !report.success {
             return Self::failed(report);
@@ -122,14 +123,9 @@ impl ToolAnswer {
     }
 
     /// The answer of a tool of another program: what we do not know in it is shown as it was written.
-    fn passed_on(outcome: &Outcome) -> Self {
-        let blocks = match outcome.blocks.as_ref().and_then(Json::as_array) {
-            Some(blocks) => {
-                let block = |json: &Json| Reader::FOREIGN.block(json).unwrap_or_else(|_| Block::text(json.to_string()));
-                blocks.iter().map(block).collect()
-            }
-            None => said(&outcome.output),
-        };
+    fn passed_on(outcome: &Outcome, blocks: &Json) -> Self {
+        let block = |json: &Json| Reader::FOREIGN.block(json).unwrap_or_else(|_| Block::text(json.to_string()));
+        let blocks = blocks.as_array().into_iter().flatten().map(block).collect();
         Self { blocks, structured: outcome.structured.clone(), is_error: outcome.is_error, problem: None }
     }
 }
@@ -203,7 +199,11 @@ fn produced(tool: &Tool, report: &RunReport) -> Result<(Vec<Block>, Option<Json>
             Ok((said(shown), None))
         }
         Produces::Json => {
-            let value = parsed(&report.output)?;
+            // What is no process may say it in words, too.
+            let value = match report.answer.as_deref().and_then(|outcome| outcome.structured.clone()) {
+                Some(value) => value,
+                None => parsed(&report.output)?,
+            };
             hold_to(tool, &value)?;
             Ok((said(&report.output), Some(value)))
         }

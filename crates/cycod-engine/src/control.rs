@@ -17,4 +17,6 @@ pub struct Control {
     pub observer: Option<Arc<dyn Observer>>,
     /// Who asks for the run, for the history; without one, the person at this machine.
     pub caller: Option<Caller>,
+    /// The session of whoever asks: functions share their interpreters, and what those hold, within one.
+    pub session: Option<String>,
 }

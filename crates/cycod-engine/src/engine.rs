@@ -7,7 +7,7 @@ use cycod_diagnostic::Refusal;
 use cycod_plan::{Confinement, Library, NoSecrets, Plan, PlanError, Preview, Request, Secrets};
 use cycod_policy::{Approved, Approver, Surface, Verdict};
 use cycod_process::{Pool, Stop};
-use cycod_run::{BuiltIns, Driver, Event, Remotes, RunReport, Sink, run};
+use cycod_run::{BuiltIns, Driver, Event, Remotes, RunReport, Sink, Workers, run};
 use cycod_store::{History, RunId};
 
 use crate::{Asker, Control, EngineError, Recording, policy::RulesHere, registry::SettingsHere};
@@ -22,6 +22,7 @@ pub struct Engine {
     pub(crate) configured: SettingsHere,
     remotes: Option<Arc<dyn Remotes>>,
     built_ins: Option<Arc<dyn BuiltIns>>,
+    workers: Arc<Workers>,
     absent: Vec<(String, Refusal)>,
     pool: Option<Arc<Pool>>,
     pub(crate) secrets: Arc<dyn Secrets + Send + Sync>,
@@ -55,6 +56,7 @@ impl Engine {
             configured,
             remotes: None,
             built_ins: None,
+            workers: Arc::default(),
             absent: Vec::new(),
             pool: None,
             secrets: Arc::new(NoSecrets),
@@ -72,6 +74,17 @@ impl Engine {
     pub fn build_in(&mut self, built_ins: Arc<dyn BuiltIns>, tools: impl IntoIterator<Item = Tool>) {
         self.catalog.build_in(tools);
         self.built_ins = Some(built_ins);
+    }
+
+    /// Says where functions in a language run. Without it they have processes of this engine's own, and there is no engine
+    /// for scripts.
+    pub fn use_workers(&mut self, workers: Arc<Workers>) {
+        self.workers = workers;
+    }
+
+    /// The processes in which functions run.
+    pub fn workers(&self) -> &Workers {
+        &self.workers
     }
 
     /// Says why no tool whose name begins with `prefix` is here; what is said first counts.
@@ -204,7 +217,7 @@ impl Engine {
     /// # Errors
     /// When the system has no descriptors left.
     pub fn control(&self) -> io::Result<Control> {
-        Ok(Control { stop: Stop::new()?, is_attended: false, keep: None, observer: None, caller: None })
+        Ok(Control { stop: Stop::new()?, is_attended: false, keep: None, observer: None, caller: None, session: None })
     }
 
     /// Runs an approved plan to its end.
@@ -238,6 +251,8 @@ impl Engine {
             is_attended: control.is_attended,
             remotes: self.remotes.as_deref(),
             built_ins: self.built_ins.as_deref(),
+            workers: Some(&self.workers),
+            worker_session: control.session.as_deref().unwrap_or_default(),
             keep: control.keep,
             observer: control.observer.as_ref(),
             pool: self.pool.as_deref(),

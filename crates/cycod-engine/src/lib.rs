@@ -67,6 +67,9 @@ pub use cycod_policy::{
     Standing, Surface, Surfaces, Verdict,
 };
 pub use cycod_process::{Stop, Stream, Urgency};
-pub use cycod_run::{Event, Files, Ignore, Outcome, RunReport, Sink, Status, StepPath, StepReport};
+pub use cycod_run::{
+    BuiltInCall, BuiltIns, Event, Execute, Executed, Files, Ignore, Outcome, Platform, RunReport, Sink, Status,
+    StepPath, StepReport, Workers,
+};
 pub use cycod_settings::config as settings;
 pub use cycod_tokens as tokens;

@@ -73,6 +73,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("unreadable-file", "the catalog's tests: a file without permissions"),
     ("untrusted-tool", "the tests of trust: a tool of a cloned project"),
     ("wrong-output", "the tests of answers: a surface that hands data on"),
+    ("worker-failed", "the tests of handlers: a process that ends"),
 ];
 
 fn root() -> PathBuf {

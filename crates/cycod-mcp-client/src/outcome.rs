@@ -26,6 +26,7 @@ pub(crate) fn outcome(
     }
     Ok(Outcome {
         output: texts.join("\n").into_bytes(),
+        error: Vec::new(),
         blocks: Some(Json::Array(blocks)),
         structured: result.structured_content,
         is_error,

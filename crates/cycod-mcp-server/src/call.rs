@@ -459,6 +459,7 @@ impl Call {
             keep,
             observer: None,
             caller: Some(self.stock.engine.caller_of(&self.asker())),
+            session: self.asker().session,
         };
         let mut broken = None;
         let mut take = |event: &Event<'_>| {
@@ -505,7 +506,8 @@ impl Call {
                 report.output = held;
             }
         }
-        let answer = (!is_text || report.answer.is_some()).then(|| ToolAnswer::of(&effective, &report));
+        let has_blocks = report.answer.as_ref().is_some_and(|outcome| outcome.blocks.is_some());
+        let answer = (!is_text || has_blocks).then(|| ToolAnswer::of(&effective, &report));
         Ended { report, answer, output, error }
     }
 

@@ -76,7 +76,9 @@ impl Held {
         }
         let gateway = match (&allowed, container) {
             (Some(allowed), _) if around.swaps.is_empty() && (allowed.hosts.is_empty() || allowed.every_host()) => None,
-            (Some(allowed), _) => Some(Arc::new(Gateway::to(&allowed.hosts, around.swaps, &plan.temp_directory)?)),
+            (Some(allowed), _) => {
+                Some(Arc::new(Gateway::to(&allowed.hosts, around.swaps, around.temp.unwrap_or(&plan.temp_directory))?))
+            }
             (None, _) => None,
         };
         let network = match (&gateway, &allowed, container) {

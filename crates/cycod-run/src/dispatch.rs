@@ -20,6 +20,7 @@ use crate::{
     mask::Secrets as Masker,
     results::Results,
     worker::{CLEANUP_LIMIT, Worker, clean_up, private_directory},
+    workers::Workers,
 };
 
 /// How many steps run at once at the most; more would only wait for processors and descriptors.
@@ -43,6 +44,10 @@ pub struct Driver<'a> {
     pub remotes: Option<&'a dyn Remotes>,
     /// What carries out built-in tools; without it, calling them is refused.
     pub built_ins: Option<&'a dyn BuiltIns>,
+    /// What carries out functions in a language; without it, calling them is refused.
+    pub workers: Option<&'a Workers>,
+    /// Names the session of whoever calls: functions share their interpreter within it.
+    pub worker_session: &'a str,
     /// The most bytes of each stream of a step to keep, below its own `buffer-limit`: for callers that take the bytes
     /// from the events. Steps that feed others keep what those need.
     pub keep: Option<u64>,

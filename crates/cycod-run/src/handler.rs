@@ -1,19 +1,298 @@
-use cycod_definition::Handler;
+//! Calls of functions in a language.
+
+use std::time::{Duration, Instant};
+
+use cycod_definition::{Handler, Parameter, Privilege, Runtime, digest};
 use cycod_diagnostic::Refusal;
+use cycod_plan::PreparedCall;
+use cycod_process::{Ending, Input, Limits, Program, Spec, Stream};
+use cycod_script::{
+    Answers, Codec, Prelude, prelude,
+    protocol::{ArgumentType, Call, CallContext, Failure, FromWorker, Language, ToWorker},
+};
+use serde_json::{Map, Value};
+use tempfile::TempDir;
 
 use crate::{
-    Event, StepReport,
+    Event, Outcome, Platform, StepReport,
+    asks::Asks,
+    mask::Secrets,
+    reach::Allowed,
     worker::{Attempt, Worker},
+    workers::{Broken, End, Running, Workers},
 };
+
+/// How many bytes a script of the engine may use where its tool says nothing (Mimir's tool system, sandbox).
+const SCRIPT_MEMORY: u64 = 256 << 20;
+
+/// How much longer than its own limit a script of the engine may take until its process is ended: it says better than we can
+/// what it was doing.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 impl Worker<'_> {
     /// Calls a function in a language.
-    pub(crate) fn call_handler(
+    pub(crate) fn call_handler(&self, handler: &Handler, report: &mut StepReport, emit: &dyn Fn(Event<'_>)) -> Attempt {
+        let shown = self.plan.shown_call(&handler.runtime.to_string());
+        report.commands.push(shown.clone());
+        emit(Event::StepStarted { step: self.path.clone(), attempt: report.attempts, command: shown });
+        let call = match self.plan.prepare_call(self.step, &self.results) {
+            Ok(call) => call,
+            Err(refusal) => return Attempt::refused(refusal),
+        };
+        let secrets = Secrets::new(call.secrets.iter().map(String::as_str));
+        self.answered(&secrets, |follow| self.function(handler, &call, follow), report, emit)
+    }
+
+    fn function(
         &self,
         handler: &Handler,
-        _report: &mut StepReport,
-        _emit: &dyn Fn(Event<'_>),
-    ) -> Attempt {
-        Attempt::refused(Refusal::new("not-started", format!("nothing here calls functions in {}", handler.runtime)))
+        call: &PreparedCall,
+        follow: &mut dyn FnMut(&str, &str),
+    ) -> Result<Outcome, Refusal> {
+        let place = self.path.as_str();
+        let unusable = |why: &str| Err(Refusal::new("confinement-unavailable", why.to_owned()).place(place));
+        let confinement = &self.plan.confinement;
+        if confinement.privilege == Privilege::Elevated {
+            return unusable("a function runs with the rights of the user, never with elevated ones");
+        }
+        if confinement.container.as_ref().is_some_and(|container| container.image.is_some()) {
+            return unusable("a function runs in a process of ours, which no image has");
+        }
+        let Some(workers) = self.driver.workers else {
+            return Err(Refusal::new("not-started", "nothing here carries out functions").place(place));
+        };
+        let deadline = self.attempt_deadline();
+        let request = self.request(handler, call, deadline)?;
+        let platform = Platform::new(self, call, handler.allowlist.as_deref());
+        let asks = Asks::new(&platform);
+        let end = End { deadline, stop: self.driver.stop };
+        let answer = match prelude(handler.runtime) {
+            None => {
+                let end = End { deadline: deadline + PATIENCE, ..end };
+                let taken = workers.take("engine", false, &end, || self.start_engine(workers));
+                taken.and_then(|taken| taken.call(request, &asks, &end, follow))
+            }
+            Some(prelude) if self.is_alone(call) => self.call_once(prelude, call, request, follow),
+            Some(prelude) => {
+                let key = self.key(handler.runtime, call);
+                let taken = workers.take(&key, true, &end, || self.start_interpreter(prelude, call));
+                taken.and_then(|taken| taken.call(request, &asks, &end, follow))
+            }
+        };
+        match answer {
+            Ok(Ok(value)) => Ok(outcome(value)),
+            Ok(Err(failure)) => {
+                Ok(Outcome { error: told(&failure, self.file()), is_error: true, ..Outcome::default() })
+            }
+            Err(broken) => Err(self.broken(broken)),
+        }
     }
+
+    /// Whether a call gets a process that no other call sees: its memory is limited, somebody watches it, or what it is to
+    /// trust is made for this run.
+    fn is_alone(&self, call: &PreparedCall) -> bool {
+        self.plan.tool().resources.max_memory.is_some() || self.driver.observer.is_some() || !call.swaps.is_empty()
+    }
+
+    fn request(&self, handler: &Handler, call: &PreparedCall, deadline: Instant) -> Result<Call, Refusal> {
+        let tool = self.plan.tool();
+        let is_engine = handler.runtime == Runtime::Engine;
+        let arguments = call.arguments.iter().map(|(name, value)| (name.clone(), value.to_json()));
+        let host = self.plan.host();
+        let directory = call.working_directory.to_string_lossy().into_owned();
+        let mut config = Map::new();
+        config.insert("workingDirectory".to_owned(), Value::String(directory.clone()));
+        let mut conversation = config.clone();
+        conversation.insert("id".to_owned(), Value::String(self.plan.run_id().to_owned()));
+        let code = match (handler.runtime, handler.is_typescript) {
+            (Runtime::Node, true) => stripped(&handler.code, handler.line)?,
+            _ => handler.code.clone(),
+        };
+        let language = if handler.is_typescript { Language::TypeScript } else { Language::JavaScript };
+        Ok(Call {
+            tool: tool.name.to_string(),
+            key: digest(&format!("{}\0{}\0{code}", tool.name.key(), handler.line)),
+            code,
+            line: handler.line,
+            language: is_engine.then_some(language),
+            file: self.file().map(|file| file.to_string_lossy().into_owned()),
+            args: arguments.collect(),
+            types: tool.parameters.iter().filter_map(argument_type).collect(),
+            timeout: u64::try_from(deadline.saturating_duration_since(Instant::now()).as_millis()).ok(),
+            memory: is_engine.then(|| tool.resources.max_memory.unwrap_or(SCRIPT_MEMORY)),
+            context: CallContext {
+                directory,
+                workspace: host.workspace.to_string_lossy().into_owned(),
+                environment: None,
+                network: self.reaches_hosts()?,
+                config,
+                conversation: Some(conversation),
+            },
+        })
+    }
+
+    /// Whether the plan lets anything out.
+    pub(crate) fn reaches_hosts(&self) -> Result<bool, Refusal> {
+        let allowed = Allowed::by(&self.plan.confinement, self.plan.host())?;
+        Ok(allowed.is_some_and(|allowed| !allowed.hosts.is_empty()))
+    }
+
+    /// What two calls have in common that share a worker.
+    fn key(&self, runtime: Runtime, call: &PreparedCall) -> String {
+        let confinement = &self.plan.confinement;
+        let held = if confinement.is_confined() { format!("{confinement:?}") } else { String::new() };
+        let host = self.plan.host();
+        let words =
+            format!("{runtime}\0{}\0{held}\0{:?}\0{:?}", self.driver.worker_session, host.workspace, call.environment);
+        digest(&words)
+    }
+
+    fn start_engine(&self, workers: &Workers) -> Result<Running, Refusal> {
+        let Some((program, arguments)) = workers.engine() else {
+            let why = "the program that embeds this library does not say what carries out scripts";
+            return Err(Refusal::new("not-started", why).place(self.path.as_str()));
+        };
+        // It gives up every power before it reads a word, so it is held to nothing else.
+        let directory = self.directory()?;
+        let program = Program { args: arguments.clone(), ..Program::new(program, directory.path()) };
+        Running::start(&Spec::new(program), None, Codec::Json, directory)
+    }
+
+    /// Starts an interpreter under the plan's terms.
+    fn start_interpreter(&self, prelude: Prelude, call: &PreparedCall) -> Result<Running, Refusal> {
+        let directory = self.directory()?;
+        let launch = self.launch_interpreter(prelude, call, directory.path()).map_err(|failure| *failure.refusal)?;
+        Running::start(&launch.spec, launch.held, prelude.codec, directory)
+    }
+
+    fn directory(&self) -> Result<TempDir, Refusal> {
+        let parent = &self.plan.host().temp;
+        tempfile::Builder::new().prefix("cycod-worker-").tempdir_in(parent).map_err(|error| {
+            Refusal::new("temp-directory", format!("cannot make a directory in `{}`: {error}", parent.display()))
+        })
+    }
+
+    /// Makes the call in a process that begins and ends with it.
+    fn call_once(
+        &self,
+        prelude: Prelude,
+        call: &PreparedCall,
+        request: Call,
+        follow: &mut dyn FnMut(&str, &str),
+    ) -> Result<Result<Value, Failure>, Broken> {
+        const ONLY: u64 = 1;
+        let directory = self.directory().map_err(Broken::Refused)?;
+        let mut launch = self
+            .launch_interpreter(prelude, call, directory.path())
+            .map_err(|failure| Broken::Refused(*failure.refusal))?;
+        let message = prelude.codec.encode(&ToWorker::Call { id: ONLY, call: Box::new(request) });
+        launch.spec.input = Input::Bytes(message.map_err(|error| Broken::Unfit(error.to_string()))?.into());
+        launch.spec.deadline = Some(self.attempt_deadline());
+        launch.spec.limits = Limits { memory: self.plan.tool().resources.max_memory, ..Limits::default() };
+        let mut answers = Vec::new();
+        let mut line = Vec::new();
+        let mut last = String::new();
+        let ended = self.session.run(&launch.spec, self.driver.stop, &mut |stream, bytes| match stream {
+            Stream::Stdout => answers.extend_from_slice(bytes),
+            Stream::Stderr => {
+                for &byte in bytes {
+                    if byte == b'\n' {
+                        last = String::from_utf8_lossy(&line).into_owned();
+                        line.clear();
+                        follow("info", &last);
+                    } else {
+                        line.push(byte);
+                    }
+                }
+            }
+        });
+        let ended = ended.map_err(|error| Broken::Refused(*crate::worker::not_started(&error).refusal))?;
+        let mut read = Answers::new(prelude.codec, answers.as_slice());
+        let wrong = loop {
+            match read.next() {
+                Ok(Some(FromWorker::Result { value, .. })) => return Ok(Ok(value)),
+                Ok(Some(FromWorker::Failure { failure, .. })) => return Ok(Err(failure)),
+                Ok(Some(FromWorker::Log { log, .. })) => follow("info", &log.message),
+                Ok(Some(FromWorker::Ready(_) | FromWorker::Ask { .. })) => {}
+                Ok(None) => break None,
+                Err(error) => break Some(error.to_string()),
+            }
+        };
+        Err(match ended.ending {
+            Ending::TimedOut { .. } => Broken::TimedOut,
+            Ending::Stopped { .. } => Broken::Stopped,
+            Ending::MemoryExceeded => {
+                let limit = self.plan.tool().resources.max_memory.unwrap_or_default();
+                let why = format!("`{}` used more than its `max-memory` of {limit} bytes", self.path);
+                let refusal = Refusal::new("memory-exceeded", why).place(self.path.as_str());
+                Broken::Refused(refusal.attempt("raise `resources.max-memory`"))
+            }
+            Ending::Exited(code) => {
+                Broken::Ended(wrong.unwrap_or_else(|| format!("its process ended with exit code {code}; {last}")))
+            }
+            Ending::Signaled(signal) => Broken::Ended(format!("its process was ended by signal {signal}; {last}")),
+        })
+    }
+
+    fn broken(&self, broken: Broken) -> Refusal {
+        let place = self.path.as_str();
+        match broken {
+            Broken::TimedOut => self.timed_out(),
+            Broken::Stopped => Refusal::new("cancelled", format!("`{place}` was stopped from outside")).place(place),
+            Broken::Ended(how) => Refusal::new("worker-failed", format!("`{place}` has no result: {how}"))
+                .place(place)
+                .attempt("let the handler return, or raise an error"),
+            Broken::Unfit(why) => {
+                Refusal::new("invalid-argument", format!("the arguments cannot be handed over: {why}")).place(place)
+            }
+            Broken::Refused(refusal) => refusal,
+        }
+    }
+
+    /// The file in which the handler's code is.
+    fn file(&self) -> Option<&std::path::Path> {
+        self.plan.tool().origin.file.as_deref()
+    }
+}
+
+/// What a parameter's values are for a language with more kinds of vectors than JSON has.
+fn argument_type(parameter: &Parameter) -> Option<(String, ArgumentType)> {
+    let items = parameter.validation.items.as_ref().map(|items| items.kind);
+    Some((parameter.name.clone(), ArgumentType::of(parameter.kind, items)?))
+}
+
+/// What a function's result is for people, models and later steps.
+fn outcome(value: Value) -> Outcome {
+    match value {
+        Value::Null => Outcome::default(),
+        Value::String(text) => Outcome { output: text.into_bytes(), ..Outcome::default() },
+        value => Outcome { output: format!("{value:#}").into_bytes(), ..Outcome::default() },
+    }
+}
+
+/// What a function that failed has to say, with the place in its file.
+fn told(failure: &Failure, file: Option<&std::path::Path>) -> Vec<u8> {
+    let mut text = failure.message.trim_end().to_owned();
+    match (failure.line, file.and_then(std::path::Path::file_name)) {
+        (Some(line), Some(file)) => text.push_str(&format!("\n  at {}:{line}", file.to_string_lossy())),
+        (Some(line), None) => text.push_str(&format!("\n  at line {line}")),
+        (None, _) => {}
+    }
+    if let Some(trace) = &failure.trace {
+        for line in trace.trim_end().lines() {
+            text.push_str("\n  ");
+            text.push_str(line);
+        }
+    }
+    text.push('\n');
+    text.into_bytes()
+}
+
+/// TypeScript without its types, for an interpreter that does not know them.
+fn stripped(code: &str, line: u32) -> Result<String, Refusal> {
+    cycod_script::strip(code).map_err(|problems| {
+        let first =
+            problems.first().map(|problem| format!(": line {}: {}", line as usize + problem.line - 1, problem.message));
+        Refusal::new("not-started", format!("the handler cannot be read{}", first.unwrap_or_default()))
+    })
 }

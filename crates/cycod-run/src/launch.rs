@@ -10,8 +10,9 @@ use std::{
 
 use cycod_definition::Privilege;
 use cycod_diagnostic::Refusal;
-use cycod_plan::{Argument, Prepared, ScriptFile};
+use cycod_plan::{Argument, Prepared, PreparedCall, ScriptFile};
 use cycod_process::{Limits, Program, SCRIPT_PATH, Session, Spec, Stop, Terminal, find_program};
+use cycod_script::Prelude;
 
 use crate::{
     confine::{Around, Held, mounted},
@@ -27,6 +28,9 @@ const ELEVATORS: [&str; 3] = ["sudo", "doas", "pkexec"];
 
 /// How long ending a container may take.
 const REMOVAL: Duration = Duration::from_secs(10);
+
+/// Variables with their values.
+type Variables = Vec<(OsString, OsString)>;
 
 /// A program ready to start.
 pub(crate) struct Launch {
@@ -81,20 +85,7 @@ impl Worker<'_> {
         }
         let temp = temp.is_dir().then_some(temp.as_path());
         let around = Around { directory: &prepared.working_directory, temp, swaps: &prepared.swaps };
-        let held = Held::to(self.plan, &around)?;
-        let mut environment = prepared.environment.clone();
-        let held_to = held.iter().flat_map(|held| &held.environment);
-        for (name, value) in additions.iter().chain(held_to) {
-            environment.retain(|(known, _)| known != name);
-            environment.push((name.clone(), value.clone()));
-        }
-        if held.is_none() && !prepared.swaps.is_empty() {
-            let why = "a secret for certain hosts needs a way to them that we can watch, and here is none";
-            return Err(Refusal::new("confinement-unavailable", why)
-                .place("secrets")
-                .attempt("declare the hosts in `required-permissions`, and leave `image` out")
-                .into());
-        }
+        let (held, environment) = self.terms(&around, &prepared.environment, additions)?;
         let mut removal = None;
         let program = match image {
             Some((image, container)) => {
@@ -133,6 +124,49 @@ impl Worker<'_> {
             spec.terminal = Terminal::Inherit;
         }
         Ok(Launch { spec, held, removal })
+    }
+
+    /// What a program is held to, and its environment under these terms.
+    fn terms(
+        &self,
+        around: &Around<'_>,
+        environment: &[(OsString, OsString)],
+        additions: &[(OsString, OsString)],
+    ) -> Result<(Option<Held>, Variables), Refusal> {
+        let held = Held::to(self.plan, around)?;
+        if held.is_none() && !around.swaps.is_empty() {
+            let why = "a secret for certain hosts needs a way to them that we can watch, and here is none";
+            return Err(Refusal::new("confinement-unavailable", why)
+                .place("secrets")
+                .attempt("declare the hosts in `required-permissions`, and leave `image` out"));
+        }
+        let mut environment = environment.to_vec();
+        let held_to = held.iter().flat_map(|held| &held.environment);
+        for (name, value) in additions.iter().chain(held_to) {
+            environment.retain(|(known, _)| known != name);
+            environment.push((name.clone(), value.clone()));
+        }
+        Ok((held, environment))
+    }
+
+    /// Makes everything ready that an interpreter needs to become a worker, in a directory of its own.
+    pub(crate) fn launch_interpreter(
+        &self,
+        prelude: Prelude,
+        call: &PreparedCall,
+        directory: &Path,
+    ) -> Result<Launch, Failure> {
+        let file = ScriptFile { path: directory.join(prelude.file_name), text: prelude.text.to_owned() };
+        let around = Around { directory: &call.working_directory, temp: Some(directory), swaps: &call.swaps };
+        write_files(directory, std::slice::from_ref(&file))?;
+        let (held, environment) = self.terms(&around, &call.environment, &[])?;
+        let find = |words| found(words, environment.clone(), &call.working_directory, held.as_ref());
+        let interpreter = find(vec![prelude.program.into()])?;
+        let words = std::iter::once("sh".into()).chain(prelude.shell_arguments(&interpreter.path, &file.path));
+        let mut spec = Spec::new(find(words.collect())?);
+        spec.observer = self.driver.observer.filter(|_| held.is_none()).cloned();
+        spec.confinement = held.as_ref().map(|held| Arc::clone(&held.terms));
+        Ok(Launch { spec, held, removal: None })
     }
 
     /// The variables that the tool sets: what the caller has is none of a container's, nor of the administrator's.

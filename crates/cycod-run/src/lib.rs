@@ -14,6 +14,7 @@
 //!
 //! Invariant: this crate prints nothing, prompts nobody and decides no permission.
 
+mod asks;
 mod builtin;
 mod confine;
 mod container;
@@ -35,6 +36,7 @@ mod reports;
 mod results;
 mod time;
 mod worker;
+mod workers;
 
 pub use builtin::{BuiltInCall, BuiltIns};
 pub use container::container_engine;
@@ -46,3 +48,4 @@ pub use plain::open as open_plain;
 pub use platform::{Execute, Executed, Platform};
 pub use remote::{Outcome, RemoteCall, Remotes};
 pub use report::{RunReport, Status, StepReport};
+pub use workers::Workers;

@@ -4,35 +4,56 @@ use std::{fs::File, io, path::Path};
 
 /// Opens a file or directory for reading, whose links have been followed: one that was put into its path since is refused.
 pub fn open(path: &Path) -> io::Result<File> {
-    imp::open(path, false)
+    imp::open(path, Mode::Read)
 }
 
 /// Opens a file for writing, empty.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
-    imp::open(path, true)
+    imp::open(path, Mode::Create)
+}
+
+/// Opens a file for writing after what is in it.
+pub(crate) fn append(path: &Path) -> io::Result<File> {
+    imp::open(path, Mode::Append)
+}
+
+/// What a file is opened for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Read,
+    Create,
+    Append,
 }
 
 #[cfg(target_os = "linux")]
 mod imp {
-    use super::{File, Path, io};
+    use super::{File, Mode, Path, io};
 
-    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+    use rustix::fs::{CWD, Mode as Bits, OFlags, ResolveFlags, openat2};
 
     /// A program may put a link in the place of a directory after the path was looked at; the kernel then refuses.
-    pub(super) fn open(path: &Path, writes: bool) -> io::Result<File> {
-        let how = if writes { OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC } else { OFlags::RDONLY };
+    pub(super) fn open(path: &Path, mode: Mode) -> io::Result<File> {
+        let how = match mode {
+            Mode::Read => OFlags::RDONLY,
+            Mode::Create => OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC,
+            Mode::Append => OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND,
+        };
         // Not waiting for somebody at the other end, should it have become a pipe.
         let how = how | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        Ok(openat2(CWD, path, how, if writes { Mode::from(0o666) } else { Mode::empty() }, ResolveFlags::NO_SYMLINKS)?
-            .into())
+        let bits = if mode == Mode::Read { Bits::empty() } else { Bits::from(0o666) };
+        Ok(openat2(CWD, path, how, bits, ResolveFlags::NO_SYMLINKS)?.into())
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 mod imp {
-    use super::{File, Path, io};
+    use super::{File, Mode, Path, io};
 
-    pub(super) fn open(path: &Path, writes: bool) -> io::Result<File> {
-        if writes { File::create(path) } else { File::open(path) }
+    pub(super) fn open(path: &Path, mode: Mode) -> io::Result<File> {
+        match mode {
+            Mode::Read => File::open(path),
+            Mode::Create => File::create(path),
+            Mode::Append => File::options().append(true).create(true).open(path),
+        }
     }
 }

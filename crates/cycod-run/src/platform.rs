@@ -1,16 +1,15 @@
 //! What tools reach through us that are no programs: files and programs, as far as their plan allows.
 
 use std::{
-    cell::OnceCell,
     fmt,
     fs::File,
     io,
     path::{Component, Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
-use cycod_definition::CommandPattern;
+use cycod_definition::{CommandPattern, Host};
 use cycod_diagnostic::Refusal;
 use cycod_plan::{Argument, Prepared, PreparedCall};
 use cycod_process::{Ending, Input, Stop, Stream};
@@ -32,7 +31,7 @@ pub struct Platform<'a> {
     worker: &'a Worker<'a>,
     call: &'a PreparedCall,
     allowlist: Option<&'a [CommandPattern]>,
-    held: OnceCell<Option<Held>>,
+    held: OnceLock<Option<Held>>,
 }
 
 /// A program to start, with its arguments: no shell looks at them.
@@ -82,7 +81,7 @@ impl fmt::Debug for Platform<'_> {
 
 impl<'a> Platform<'a> {
     pub(crate) fn new(worker: &'a Worker<'a>, call: &'a PreparedCall, allowlist: Option<&'a [CommandPattern]>) -> Self {
-        Self { worker, call, allowlist, held: OnceCell::new() }
+        Self { worker, call, allowlist, held: OnceLock::new() }
     }
 
     /// Where the tool works.
@@ -151,6 +150,37 @@ impl<'a> Platform<'a> {
         plain::open(path)
     }
 
+    /// Opens a file for writing, empty, that [`may_write`](Self::may_write) returned.
+    ///
+    /// # Errors
+    /// As the system says; also when a link was put into its path meanwhile.
+    pub fn create(&self, path: &Path) -> io::Result<File> {
+        plain::create(path)
+    }
+
+    /// As [`create`](Self::create), after what is in the file.
+    ///
+    /// # Errors
+    /// As the system says; also when a link was put into its path meanwhile.
+    pub fn append(&self, path: &Path) -> io::Result<File> {
+        plain::append(path)
+    }
+
+    /// Whether the tool, or one that uses it, is held to anything.
+    pub(crate) fn is_confined(&self) -> bool {
+        self.worker.plan.confinement.is_confined()
+    }
+
+    /// The machine and the moment.
+    pub(crate) fn host(&self) -> &Host {
+        self.worker.plan.host()
+    }
+
+    /// Whether the tool declares a way to any host.
+    pub(crate) fn reaches_hosts(&self) -> Result<bool, Refusal> {
+        self.worker.reaches_hosts()
+    }
+
     fn may(&self, path: &Path, what: &str, is_enough: impl Fn(Rights) -> bool) -> Result<PathBuf, Refusal> {
         let real = real(&self.absolute(path)).map_err(|error| {
             Refusal::new("permission-target", format!("`{}` cannot be looked up: {error}", path.display()))
@@ -216,6 +246,15 @@ impl<'a> Platform<'a> {
                 .rule(format!("its `allowlist` has {allowed}"))
                 .attempt("add the command to `permissions.allowlist` of the tool"));
         }
+        self.execute_ours(execute, follow)
+    }
+
+    /// As [`execute`](Self::execute), for programs by which we do what the tool may ask of us: no list of its own has them.
+    pub(crate) fn execute_ours(
+        &self,
+        execute: &Execute,
+        follow: &mut dyn FnMut(Stream, &[u8]),
+    ) -> Result<Executed, Refusal> {
         let directory = match &execute.directory {
             Some(directory) => self.may_read(directory)?,
             None => self.directory().to_owned(),
@@ -233,7 +272,7 @@ impl<'a> Platform<'a> {
             environment,
             working_directory: directory,
             input: None,
-            shown,
+            shown: String::new(),
             secrets: self.call.secrets.clone(),
             swaps: self.call.swaps.clone(),
         };

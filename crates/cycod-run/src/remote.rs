@@ -29,11 +29,13 @@ pub struct RemoteCall<'a> {
     pub deadline: Instant,
 }
 
-/// What a tool of another program answered.
+/// What a tool answered that is no process: another program's, a built-in one, a function.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Its text, for people, models and later steps.
     pub output: Vec<u8>,
+    /// What went wrong, for people, models and later steps, where it is not in the output.
+    pub error: Vec<u8>,
     /// Its content blocks as they were on the wire, for hosts that can show more than text.
     pub blocks: Option<serde_json::Value>,
     /// Its structured content.

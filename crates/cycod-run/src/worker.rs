@@ -302,17 +302,7 @@ impl Worker<'_> {
             Ending::Exited(0) => attempt(0, Status::Ok, None),
             Ending::Exited(code) => attempt(code, Status::Failed, None),
             Ending::Signaled(signal) => attempt(128 + signal, Status::Failed, None),
-            Ending::TimedOut { .. } => {
-                let (why, attempted) = match self.attempt_limit() {
-                    Some(limit) if Instant::now() < self.deadline => (
-                        format!("`{place}` was ended at its limit of {} ms", limit.as_millis()),
-                        "raise the step's `timeout`".to_owned(),
-                    ),
-                    _ => (format!("`{place}` was ended when the time of the run was over"), self.plan.more_time()),
-                };
-                let refusal = Refusal::new("timed-out", why).place(place).attempt(attempted);
-                attempt(-1, Status::TimedOut, Some(refusal))
-            }
+            Ending::TimedOut { .. } => attempt(-1, Status::TimedOut, Some(self.timed_out())),
             Ending::Stopped { killed } => {
                 let code = if killed { 137 } else { 143 };
                 attempt(
@@ -337,6 +327,19 @@ impl Worker<'_> {
         }
     }
 
+    /// The refusal of what was ended because its time was over.
+    pub(crate) fn timed_out(&self) -> Refusal {
+        let place = self.path.as_str();
+        let (why, attempted) = match self.attempt_limit() {
+            Some(limit) if Instant::now() < self.deadline => (
+                format!("`{place}` was ended at its limit of {} ms", limit.as_millis()),
+                "raise the step's `timeout`".to_owned(),
+            ),
+            _ => (format!("`{place}` was ended when the time of the run was over"), self.plan.more_time()),
+        };
+        Refusal::new("timed-out", why).place(place).attempt(attempted)
+    }
+
     /// Calls the tool of another program.
     fn call_remote(&self, tool: &RemoteTool, report: &mut StepReport, emit: &dyn Fn(Event<'_>)) -> Attempt {
         let shown = format!("mcp: {}/{}", tool.server, tool.tool);
@@ -351,8 +354,7 @@ impl Worker<'_> {
         let call =
             RemoteCall { tool, arguments: &arguments, stop: self.driver.stop, deadline: self.attempt_deadline() };
         let secrets = Secrets::of(self.plan);
-        let answer = |follow: &mut dyn FnMut(&str)| remotes.call(&call, follow);
-        self.answered(&secrets, answer, report, emit)
+        self.answered(&secrets, |follow| remotes.call(&call, &mut |line| follow("info", line)), report, emit)
     }
 
     /// Carries out a tool of our own.
@@ -371,35 +373,38 @@ impl Worker<'_> {
         let platform = Platform::new(self, &prepared, None);
         let call = BuiltInCall { tool: self.plan.tool(), arguments: &prepared.arguments, platform: &platform };
         let secrets = Secrets::new(prepared.secrets.iter().map(String::as_str));
-        self.answered(&secrets, |follow| built_ins.call(&call, follow), report, emit)
+        self.answered(&secrets, |follow| built_ins.call(&call, &mut |line| follow("info", line)), report, emit)
     }
 
     /// Waits for what is no process, and takes its answer as if it were one.
     pub(crate) fn answered(
         &self,
         secrets: &Secrets,
-        call: impl FnOnce(&mut dyn FnMut(&str)) -> Result<Outcome, Refusal>,
+        call: impl FnOnce(&mut dyn FnMut(&str, &str)) -> Result<Outcome, Refusal>,
         report: &mut StepReport,
         emit: &dyn Fn(Event<'_>),
     ) -> Attempt {
         let started = Instant::now();
-        let answer = call(&mut |line| {
-            emit(Event::Log { step: self.path.clone(), level: "info".to_owned(), message: secrets.mask_text(line) });
+        let answer = call(&mut |level, line| {
+            emit(Event::Log { step: self.path.clone(), level: level.to_owned(), message: secrets.mask_text(line) });
         });
         report.duration = started.elapsed();
         match answer {
             Ok(mut answer) => {
                 report.raw_output.clone_from(&answer.output);
+                report.raw_error.clone_from(&answer.error);
                 answer.output = secrets.mask(answer.output);
+                answer.error = secrets.mask(answer.error);
                 answer.blocks.iter_mut().chain(&mut answer.structured).for_each(|value| secrets.mask_json(value));
                 let (exit_code, status) = if answer.is_error { (1, Status::Failed) } else { (0, Status::Ok) };
-                emit(Event::Output {
-                    step: self.path.clone(),
-                    stream: Stream::Stdout,
-                    bytes: Cow::Borrowed(&answer.output),
-                    live: false,
-                });
+                for (stream, bytes) in [(Stream::Stdout, &answer.output), (Stream::Stderr, &answer.error)] {
+                    if !bytes.is_empty() {
+                        let (step, bytes) = (self.path.clone(), Cow::Borrowed(bytes.as_slice()));
+                        emit(Event::Output { step, stream, bytes, live: false });
+                    }
+                }
                 report.output.clone_from(&answer.output);
+                report.error.clone_from(&answer.error);
                 report.answer = Some(Box::new(answer));
                 Attempt { exit_code, status, refusal: None, is_final: false }
             }
@@ -408,6 +413,8 @@ impl Worker<'_> {
                 let (exit_code, status) = match refusal.code {
                     "timed-out" => (-1, Status::TimedOut),
                     "cancelled" => (143, Status::Failed),
+                    "program-missing" => (127, Status::Failed),
+                    "memory-exceeded" => (137, Status::Failed),
                     _ => (1, Status::Failed),
                 };
                 Attempt { exit_code, status, refusal: Some(refusal), is_final: false }

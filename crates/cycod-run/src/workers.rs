@@ -4,12 +4,12 @@ use std::{
     collections::BTreeSet,
     ffi::OsString,
     fmt,
-    io::{ErrorKind, Read, Write as _},
+    io::{ErrorKind, PipeReader, Read as _, Write as _},
     path::PathBuf,
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
-        mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel},
+        mpsc::{Receiver, RecvTimeoutError, SendError, Sender, SyncSender, channel, sync_channel},
     },
     thread,
     time::{Duration, Instant},
@@ -19,7 +19,7 @@ use cycod_diagnostic::Refusal;
 use cycod_process::{Conversation, Ending, Spec, Stop, Streams};
 use cycod_script::{
     Answers, Codec,
-    protocol::{Ask, Call, Failure, FromWorker, Log, Reply, ReplyError, ToWorker},
+    protocol::{Ask, Call, Failure, FromWorker, LineError, Log, MessageError, Reply, ReplyError, ToWorker},
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -263,11 +263,7 @@ impl Running {
                 }
             }
         });
-        thread::spawn({
-            let tell = tell.clone();
-            move || listen(Answers::new(codec, stdout), &tell)
-        });
-        thread::spawn(move || overhear(stderr, &tell));
+        thread::spawn(move || listen(codec, stdout, stderr, &tell));
         Ok(Self {
             conversation: Some(conversation),
             input,
@@ -336,7 +332,7 @@ impl Running {
                         self.remember(&line);
                         follow("info", &line);
                     }
-                    Heard::Over(why) => return Err(Broken::Ended(self.why_over(why, follow))),
+                    Heard::Over(why) => return Err(Broken::Ended(self.why_over(why))),
                 }
                 end.look()?;
             }
@@ -358,19 +354,7 @@ impl Running {
     }
 
     /// What is known of why a worker says nothing more.
-    fn why_over(&mut self, why: Option<String>, follow: &mut dyn FnMut(&str, &str)) -> String {
-        // What it printed last may be on its way still.
-        let until = Instant::now() + GRACE;
-        while let Some(left) = until.checked_duration_since(Instant::now()) {
-            match self.heard.recv_timeout(left) {
-                Ok(Heard::Line(line)) => {
-                    self.remember(&line);
-                    follow("info", &line);
-                }
-                Ok(_) => {}
-                Err(_) => break,
-            }
-        }
+    fn why_over(&mut self, why: Option<String>) -> String {
         let ending = self.conversation.as_mut().and_then(|conversation| conversation.wait(GRACE));
         let how = match (why, ending) {
             (Some(why), _) => why,
@@ -402,7 +386,76 @@ fn level_name(level: cycod_script::protocol::Level) -> &'static str {
     }
 }
 
-fn listen(mut answers: Answers<impl Read>, tell: &SyncSender<Heard>) {
+/// Passes on what a worker answers and prints, in the order in which it did: what it printed before an answer comes before
+/// the answer, although it takes another way.
+#[cfg(unix)]
+fn listen(codec: Codec, stdout: PipeReader, stderr: PipeReader, tell: &SyncSender<Heard>) {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    let is_set = [&stdout, &stderr].into_iter().try_for_each(|pipe| {
+        let flags = rustix::fs::fcntl_getfl(pipe)?;
+        rustix::fs::fcntl_setfl(pipe, flags | rustix::fs::OFlags::NONBLOCK)
+    });
+    if let Err(error) = is_set {
+        return drop(tell.send(Heard::Over(Some(error.to_string()))));
+    }
+    let mut answers = Answers::new(codec, stdout);
+    let mut printed = Printed { stream: stderr, line: Vec::new(), is_over: false };
+    loop {
+        let over = match answers.next() {
+            Ok(Some(message)) => {
+                if printed.drain(tell).is_err() {
+                    return;
+                }
+                printed.end(tell);
+                if tell.send(Heard::Message(message)).is_err() {
+                    return;
+                }
+                continue;
+            }
+            Err(MessageError::Line(LineError::Read(error))) if error.kind() == ErrorKind::WouldBlock => {
+                let mut pipes = vec![PollFd::new(answers.input(), PollFlags::IN)];
+                if !printed.is_over {
+                    pipes.push(PollFd::new(&printed.stream, PollFlags::IN));
+                }
+                // An interrupted wait is a look too early.
+                _ = poll(&mut pipes, None);
+                if printed.drain(tell).is_err() {
+                    return;
+                }
+                continue;
+            }
+            Ok(None) => None,
+            Err(error) => Some(error.to_string()),
+        };
+        // What is printed at the end may still be on its way; who printed it may be another than who answers.
+        let until = Instant::now() + GRACE;
+        while !printed.is_over
+            && let Some(left) = until.checked_duration_since(Instant::now())
+        {
+            let longest = Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) };
+            _ = poll(&mut [PollFd::new(&printed.stream, PollFlags::IN)], Some(&longest));
+            if printed.drain(tell).is_err() {
+                return;
+            }
+        }
+        printed.end(tell);
+        return drop(tell.send(Heard::Over(over)));
+    }
+}
+
+/// As above, where nothing waits for two pipes at once: the order is not kept.
+#[cfg(not(unix))]
+fn listen(codec: Codec, stdout: PipeReader, stderr: PipeReader, tell: &SyncSender<Heard>) {
+    thread::spawn({
+        let tell = tell.clone();
+        move || {
+            let mut printed = Printed { stream: stderr, line: Vec::new(), is_over: false };
+            drop(printed.drain(&tell));
+            printed.end(&tell);
+        }
+    });
+    let mut answers = Answers::new(codec, stdout);
     loop {
         let heard = match answers.next() {
             Ok(Some(message)) => Heard::Message(message),
@@ -416,32 +469,50 @@ fn listen(mut answers: Answers<impl Read>, tell: &SyncSender<Heard>) {
     }
 }
 
-/// Passes on what is printed, in lines, none of them too long.
-fn overhear(mut stream: impl Read, tell: &SyncSender<Heard>) {
-    const LONGEST: usize = 16 << 10;
-    let mut line = Vec::new();
-    let mut bytes = [0; 8192];
-    loop {
-        let count = match stream.read(&mut bytes) {
-            Ok(0) => break,
-            Ok(count) => count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(_) => break,
-        };
-        for &byte in &bytes[..count] {
-            if byte == b'\n' || line.len() >= LONGEST {
-                let text = String::from_utf8_lossy(&line).into_owned();
-                line.clear();
-                if tell.send(Heard::Line(text)).is_err() {
-                    return;
+/// What a worker prints, in lines, none of them too long.
+struct Printed {
+    stream: PipeReader,
+    line: Vec<u8>,
+    is_over: bool,
+}
+
+impl Printed {
+    /// Passes on what there is. Fails when nobody listens any more.
+    fn drain(&mut self, tell: &SyncSender<Heard>) -> Result<(), SendError<Heard>> {
+        const LONGEST: usize = 16 << 10;
+        let mut bytes = [0; 8192];
+        while !self.is_over {
+            let count = match self.stream.read(&mut bytes) {
+                Ok(0) => {
+                    self.is_over = true;
+                    break;
+                }
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => {
+                    self.is_over = true;
+                    break;
+                }
+            };
+            for &byte in &bytes[..count] {
+                if byte == b'\n' || self.line.len() >= LONGEST {
+                    tell.send(Heard::Line(String::from_utf8_lossy(&self.line).into_owned()))?;
+                    self.line.clear();
+                }
+                if byte != b'\n' {
+                    self.line.push(byte);
                 }
             }
-            if byte != b'\n' {
-                line.push(byte);
-            }
         }
+        Ok(())
     }
-    if !line.is_empty() {
-        drop(tell.send(Heard::Line(String::from_utf8_lossy(&line).into_owned())));
+
+    /// Passes on a last line that has no end.
+    fn end(&mut self, tell: &SyncSender<Heard>) {
+        if !self.line.is_empty() {
+            drop(tell.send(Heard::Line(String::from_utf8_lossy(&self.line).into_owned())));
+            self.line.clear();
+        }
     }
 }

@@ -34,7 +34,13 @@ pub fn prelude(runtime: Runtime) -> Option<Prelude> {
             program,
             arguments: &["--vanilla"],
             file_name: "worker.R",
-            text: concat!(include_str!("preludes/stand-ins.R"), include_str!("preludes/worker.R")),
+            text: concat!(
+                // R reads a script as if it were typed: it looks at an expression again with each of its lines, and what is
+                // not read yet is the input of handlers. So the first line reads all others, as one text.
+                "eval(parse(text = readLines(stdin(), warn = FALSE), keep.source = FALSE))\n",
+                include_str!("preludes/stand-ins.R"),
+                include_str!("preludes/worker.R")
+            ),
             codec: Codec::R,
         },
         // Not `-I`: the user's packages and virtual environments are wanted.

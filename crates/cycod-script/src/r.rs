@@ -67,3 +67,82 @@ fn text(item: &Item<'_>, name: &str) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::protocol::{Call, CallContext, Reply};
+
+    /// Messages of the host are the only ones here that hold values; from a worker's they differ in their names only.
+    fn message(value: Value) -> Vec<u8> {
+        let frame =
+            encode(&ToWorker::Reply { id: 7, reply: Reply { to: 1, answer: Ok(value) } }).expect("R can hold it");
+        frame[MAGIC.len() + 4..].to_vec()
+    }
+
+    #[test]
+    fn a_call_is_a_list_of_r() {
+        let call = Call {
+            tool: "t".to_owned(),
+            key: "k".to_owned(),
+            code: "function() 1".to_owned(),
+            line: 3,
+            file: None,
+            language: None,
+            args: [("x".to_owned(), json!([1, null]))].into_iter().collect(),
+            types: [("x".to_owned(), crate::protocol::ArgumentType::Double)].into(),
+            timeout: None,
+            memory: None,
+            context: CallContext { directory: "/d".to_owned(), workspace: "/w".to_owned(), ..CallContext::default() },
+        };
+        let frame = encode(&ToWorker::Call { id: 1, call: call.into() }).expect("R can hold it");
+        let (head, inside) = frame.split_at(8);
+        assert_eq!((&head[..4], &head[4..]), (&MAGIC[..], &(inside.len() as u32).to_be_bytes()[..]));
+        assert_eq!(
+            json::value(&read::read(inside).expect("it was written by us")),
+            Ok(json!({
+                "id": 1,
+                "call": {
+                    "tool": "t", "key": "k", "file": "", "code": "function() 1", "line": 3, "args": {"x": [1, null]},
+                    "context": {"directory": "/d", "workspace": "/w", "environment": null},
+                },
+            }))
+        );
+    }
+
+    #[test]
+    fn what_is_no_message_is_told() {
+        let malformed = |bytes: &[u8]| decode(bytes).expect_err("it is no message").to_string();
+        assert_eq!(malformed(b""), "it is not R's portable binary format");
+        assert_eq!(malformed(b"A\n2\n"), "it is not R's portable binary format");
+        assert_eq!(malformed(b"X\n\0\0\0\x03"), "it is not in the second version of R's format");
+        assert_eq!(malformed(&message(json!(1))), "it has none of `ready`, `result` and `error`");
+        let mut long = message(json!(1));
+        long.push(0);
+        assert_eq!(malformed(&long), "something follows the value");
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_that_were_cut_or_changed_are_read_or_refused(
+            values in proptest::collection::vec("[a-zé]{0,5}", 0..5),
+            changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+            end in any::<prop::sample::Index>(),
+        ) {
+            let mut bytes = message(json!({"a": values, "b": [1, 2.5, null], "c": [true, {"d": []}]}));
+            for (at, byte) in changes {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            for bytes in [&bytes[..], &bytes[..end.index(bytes.len())]] {
+                if let Ok(item) = read::read(bytes) {
+                    let _ = json::value(&item);
+                }
+                let _ = read::read_first(bytes);
+            }
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cycod_engine::{
-    Engine,
+    Engine, Workers,
     catalog::ScopeFilter,
     definition::Host,
     diagnostic::{Refusal, closest},
@@ -14,12 +14,19 @@ use cycod_store::History;
 
 use crate::{person::Terminal, printer::Printer, secrets::store, standing::shown_path};
 
+/// The processes in which functions run: our own program carries out scripts.
+pub(crate) fn workers() -> Arc<Workers> {
+    let ours = std::env::current_exe().ok();
+    Arc::new(Workers::new(ours.map(|program| (program, vec![crate::cli::SCRIPT_WORKER.into()]))))
+}
+
 /// Opens the place where `host` stands, with the tools of the servers that are configured there.
 ///
 /// Nothing is started, but for a server whose tools are not known: when one of `words`, which were typed, can only be one
 /// of them, it is met now.
 pub(crate) fn open(host: Host, words: &[String]) -> Engine {
     let mut engine = Engine::open(host);
+    engine.use_workers(workers());
     engine.keep_secrets(Arc::new(store(&engine)));
     engine.keep_history(Arc::new(History::at(engine.catalog().scopes().user_directory())));
     let configured = Configured::load(engine.catalog().scopes());

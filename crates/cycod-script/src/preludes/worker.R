@@ -122,7 +122,9 @@ local({
     calls <- rev(calls[seq_len(ours - 1L)])
     lines <- vapply(calls, line_of, 0L, source = source)
     place <- ifelse(is.na(lines), "", paste0(" at ", basename(source), ":", lines))
-    shown <- paste0(vapply(calls, shorten, ""), place)
+    # Endless recursion is said in a line.
+    runs <- rle(paste0(vapply(calls, shorten, ""), place))
+    shown <- paste0(runs$values, ifelse(runs$lengths > 1, paste0(" (", runs$lengths, " times)"), ""))
     if (length(shown) > 30) shown <- c(shown[1:15], paste("...", length(shown) - 30, "more"), utils::tail(shown, 15))
     line <- lines[!is.na(lines)][1]
     # A function without braces has no lines within; its own is near.

@@ -10,6 +10,7 @@ import enum
 import fcntl
 import fractions
 import inspect
+import itertools
 import json
 import linecache
 import math
@@ -273,7 +274,11 @@ def failure(error, file):
             told["line"] = ours[-1]
     if frames and not isinstance(error, (SystemExit, NoData)):
         # Innermost first, and without the marks below a line that differ between versions.
-        shown = [f'File "{entry.filename}", line {entry.lineno}, in {entry.name}\n    {entry.line}' for entry in frames[::-1]]
+        lines = [f'File "{entry.filename}", line {entry.lineno}, in {entry.name}\n    {entry.line}' for entry in frames[::-1]]
+        shown = []
+        for line, same in itertools.groupby(lines):
+            count = len(list(same))
+            shown.append(line if count == 1 else f"{line}\n    ({count} times)")
         if len(shown) > 30:
             shown[15:-15] = [f"... {len(shown) - 30} more"]
         told["trace"] = "\n".join(shown)

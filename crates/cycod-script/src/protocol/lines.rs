@@ -99,8 +99,9 @@ impl<R: Read> Lines<R> {
             let rest = &self.buffer[self.taken..];
             let begin = rest.len().min(r::MAGIC.len());
             if rest[..begin] != r::MAGIC[..begin] {
-                let text = String::from_utf8_lossy(&rest[..rest.len().min(80)]);
-                let excerpt = text.trim().replace(char::is_control, "\u{fffd}");
+                // It may be shown on a terminal.
+                let line = rest[..rest.len().min(80)].split(|byte| byte.is_ascii_control()).next().unwrap_or_default();
+                let excerpt = String::from_utf8_lossy(line).into_owned();
                 return Err(LineError::NoFrame { excerpt });
             }
             if let Some(head) = rest.first_chunk::<HEAD>() {
@@ -237,5 +238,36 @@ mod tests {
         }
         assert_eq!(count, 20_000);
         assert!(lines.buffer.capacity() <= 4 * CHUNK, "{} bytes are held", lines.buffer.capacity());
+    }
+
+    #[test]
+    fn frames_come_whole_however_they_arrive() {
+        let frames = |pieces: Vec<Result<&'static [u8], ErrorKind>>| {
+            let mut lines = Lines::with_longest(Pieces(pieces), 20);
+            let mut told = Vec::new();
+            loop {
+                match lines.frame() {
+                    Ok(Some(frame)) => told.push(String::from_utf8_lossy(frame).into_owned()),
+                    Ok(None) => return told,
+                    Err(LineError::Read(error)) => told.push(error.to_string()),
+                    Err(error) => {
+                        told.push(error.to_string());
+                        return told;
+                    }
+                }
+            }
+        };
+        assert_eq!(frames(vec![]), [""; 0]);
+        assert_eq!(frames(vec![Ok(b"cyR\x01\0\0\0\x01acyR\x01\0\0\0\0cyR\x01\0\0\0\x02b\n")]), ["a", "", "b\n"]);
+        let pieces = vec![Ok(b"c".as_slice()), Ok(b"yR\x01\0\0"), Err(ErrorKind::WouldBlock), Ok(b"\0\x02a"), Ok(b"b")];
+        assert_eq!(frames(pieces), [ErrorKind::WouldBlock.to_string(), "ab".to_owned()]);
+        assert_eq!(
+            frames(vec![Ok(b"cyR\x01\0\0\0\x02a")]),
+            ["the other side ended within a line, after 9 bytes of it"]
+        );
+        assert_eq!(frames(vec![Ok(b"cyR\x01\0\0\0\x0d")]), ["the line is longer than 20 bytes"]);
+        assert_eq!(frames(vec![Ok(b"cyR\x01\xff\xff\xff\xff")]), ["the line is longer than 20 bytes"]);
+        assert_eq!(frames(vec![Ok(b"cyx\nrest")]), ["`cyx` is written where only messages may be"]);
+        assert_eq!(frames(vec![Ok(b"\x1b[2J")]), ["`` is written where only messages may be"]);
     }
 }

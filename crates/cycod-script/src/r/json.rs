@@ -2,6 +2,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Number, Value};
 
+use crate::protocol::LONGEST_LINE;
+
 use super::read::{Characters, DEEPEST, Data, Item};
 
 /// Doubles above this may stand for another whole number than they show.
@@ -9,12 +11,14 @@ const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// Returns a value of R as JSON; the error says in R's words which part of it is no data.
 pub(super) fn value(item: &Item<'_>) -> Result<Value, String> {
-    Converter { path: Vec::new() }.value(item)
+    Converter { path: Vec::new(), room: LONGEST_LINE }.value(item)
 }
 
 struct Converter {
     /// How to get from the result to what is looked at.
     path: Vec<String>,
+    /// How many bytes may still be written of what R has once and JSON many times: labels and names.
+    room: usize,
 }
 
 impl Converter {
@@ -42,9 +46,9 @@ impl Converter {
                 .collect()),
             Data::Integer(codes) if item.is("factor") => {
                 let levels = item.texts("levels").unwrap_or_default();
-                let label =
-                    |code: &i32| usize::try_from(*code).ok()?.checked_sub(1).and_then(|at| levels.get(at).cloned());
-                Ok(codes.iter().map(|code| label(code).map_or(Value::Null, Value::String)).collect())
+                let label = |code: &i32| usize::try_from(*code).ok()?.checked_sub(1).and_then(|at| levels.get(at));
+                self.spend(codes.iter().filter_map(label).map(String::len).sum())?;
+                Ok(codes.iter().map(|code| label(code).map_or(Value::Null, |label| label.as_str().into())).collect())
             }
             Data::Integer(values) => {
                 let write = |value: i32| {
@@ -116,12 +120,20 @@ impl Converter {
     }
 
     /// Puts cells into the form that dimensions and names give them.
-    fn shape(&self, item: &Item<'_>, mut cells: Vec<Value>) -> Result<Value, String> {
+    fn shape(&mut self, item: &Item<'_>, mut cells: Vec<Value>) -> Result<Value, String> {
         if let Some(dimensions) = dimensions(item, cells.len()) {
             let names: Vec<Option<Vec<String>>> = match item.attribute("dimnames").map(|names| &names.data) {
                 Some(Data::List(names)) => names.iter().map(Item::as_texts).collect(),
                 _ => Vec::new(),
             };
+            if cells.is_empty() {
+                return Ok(Value::Array(cells));
+            }
+            let mut groups = 1;
+            for (size, names) in dimensions.iter().zip(&names) {
+                self.spend(names.iter().flatten().map(String::len).sum::<usize>().saturating_mul(groups))?;
+                groups *= size;
+            }
             return Ok(nested(&mut cells, &dimensions, &names, 0, 1));
         }
         let names = match &item.data {
@@ -153,9 +165,17 @@ impl Converter {
             Some(Data::Integer(rows)) => rows.len(),
             _ => labels.as_ref().map_or(0, Vec::len),
         };
-        let mut rows: Vec<Map<String, Value>> = (0..count).map(|_| Map::new()).collect();
+        if columns.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut cells = Vec::with_capacity(columns.len());
         for (name, column) in names.iter().zip(columns) {
-            let cells = self.inside(format!("${name}"), |inner| inner.column(column, count))?;
+            cells.push(self.inside(format!("${name}"), |inner| inner.column(column, count))?);
+        }
+        // Each column has as many cells as there are said to be rows, so that is what can be held.
+        self.spend(names.iter().map(String::len).sum::<usize>().saturating_mul(count))?;
+        let mut rows: Vec<Map<String, Value>> = (0..count).map(|_| Map::new()).collect();
+        for (name, cells) in names.iter().zip(cells) {
             for (row, cell) in rows.iter_mut().zip(cells) {
                 row.insert(name.clone(), cell);
             }
@@ -170,17 +190,20 @@ impl Converter {
 
     /// The cells of a column, which may be a data frame or a matrix itself.
     fn column(&mut self, item: &Item<'_>, count: usize) -> Result<Vec<Value>, String> {
-        if item.is("data.frame") && matches!(item.data, Data::List(_)) {
-            return self.rows(item);
-        }
-        let cells = self.cells(item)?;
-        if dimensions(item, cells.len()).is_some_and(|dimensions| dimensions.len() > 1) {
-            return match self.shape(item, cells)? {
-                Value::Array(rows) => Ok(rows),
-                Value::Object(rows) => Ok(rows.into_iter().map(|(_, row)| row).collect()),
-                scalar => Ok(vec![scalar]),
-            };
-        }
+        let cells = if item.is("data.frame") && matches!(item.data, Data::List(_)) {
+            self.rows(item)?
+        } else {
+            let cells = self.cells(item)?;
+            if dimensions(item, cells.len()).is_some_and(|dimensions| dimensions.len() > 1) {
+                match self.shape(item, cells)? {
+                    Value::Array(rows) => rows,
+                    Value::Object(rows) => rows.into_iter().map(|(_, row)| row).collect(),
+                    scalar => vec![scalar],
+                }
+            } else {
+                cells
+            }
+        };
         if cells.len() == count {
             return Ok(cells);
         }
@@ -272,6 +295,14 @@ impl Converter {
         result
     }
 
+    fn spend(&mut self, bytes: usize) -> Result<(), String> {
+        self.room = self
+            .room
+            .checked_sub(bytes)
+            .ok_or_else(|| format!("the result is larger than {} MiB as JSON", LONGEST_LINE >> 20))?;
+        Ok(())
+    }
+
     fn place(&self) -> String {
         format!("result{}", self.path.concat())
     }
@@ -307,7 +338,7 @@ fn dimensions(item: &Item<'_>, length: usize) -> Option<Vec<usize>> {
         _ => return None,
     };
     let product = dimensions.iter().try_fold(1_usize, |product, size| product.checked_mul(*size))?;
-    (product == length && !dimensions.is_empty()).then_some(dimensions)
+    (product == length && (1..=DEEPEST).contains(&dimensions.len())).then_some(dimensions)
 }
 
 /// One dimension after the other. In R the first varies fastest: its neighbours are `stride` apart.

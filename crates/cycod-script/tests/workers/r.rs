@@ -59,6 +59,8 @@ fn values_of_r_become_json() {
         json!({"r": {"x": 1, "y": 3}, "s": {"x": 2, "y": 4}}),
     );
     check("array(1:8, c(2, 2, 2))", json!([[[1, 5], [3, 7]], [[2, 6], [4, 8]]]));
+    check("matrix(0, 0, 3)", json!([]));
+    check("array(1, rep(1, 1000))", json!(1));
     check("table(c('b', 'a', 'b'))", json!({"a": 1, "b": 2}));
     check(
         "data.frame(n = 1:2, s = c('x', NA), f = factor(c('u', 'v')), d = as.Date('2024-01-01') + 0:1)",
@@ -254,45 +256,12 @@ fn errors_of_r_say_where_in_the_file() {
             handler(path = path)
         "#]],
     );
-    failure(
-        &mut worker,
-        "function() {\n  f <- function() f()\n  f()\n}",
-        json!({}),
-        &expect![[r#"
-        evaluation nested too deeply: infinite recursion / options(expressions=)?
-        -- line 12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        ... 4924 more
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:12
-        f() at <tool>:13
-        handler()
-    "#]],
+    let endless = worker.failure("function() {\n  f <- function() f()\n  f()\n}", json!({}));
+    assert!(endless.message.contains("infinite recursion"), "{endless:?}");
+    let trace = endless.trace.expect("it has one");
+    assert!(
+        trace.starts_with("f() at <tool>:12 (") && trace.ends_with(" times)\nf() at <tool>:13\nhandler()"),
+        "{trace}"
     );
     for (code, says) in [
         ("function() quit(status = 3)", "`quit()` is not for a handler"),
@@ -311,6 +280,14 @@ fn errors_of_r_say_where_in_the_file() {
         ("function() fs::nowhere('x')", "apt install r-cran-fs"),
         ("function() nopackage::f()", "nopackage"),
         ("function() raw(70 * 1024^2)", "MiB"),
+        // What is small in R and would be endless in JSON.
+        (
+            "function() structure(list(a = 1), class = 'data.frame', row.names = c(NA, -2e9L))",
+            "1 values for 2000000000 rows",
+        ),
+        ("function() factor(rep(1, 1e4), labels = strrep('x', 1e5))", "larger than 64 MiB"),
+        ("function() matrix(0, 1e4, 1, dimnames = list(NULL, strrep('x', 1e5)))", "larger than 64 MiB"),
+        ("function() setNames(data.frame(1:1e4), strrep('x', 1e5))", "larger than 64 MiB"),
         (
             "function() stop(structure(class = c('odd', 'error', 'condition'), list(message = 'odd', call = NULL)))",
             "odd",
@@ -351,15 +328,16 @@ fn r_keeps_what_calls_leave_and_nothing_disturbs_the_channel() {
         on.exit(cat('left\n', file = stderr()))
         options(error = quote(stop('worse')), warn = 0)
         plot(1:3)
-        list(readline('? '), readLines(file('stdin')), interactive(), file.exists('Rplots.pdf'))
+        list(readline('? '), readLines(file('stdin')), readLines(stdin()), interactive(), file.exists('Rplots.pdf'))
     }"#;
-    assert_eq!(worker.value(noise, json!({})), json!(["", [], false, false]));
+    assert_eq!(worker.value(noise, json!({})), json!(["", [], [], false, false]));
     assert_eq!(worker.value("function() { print('again'); 'fine' }", json!({})), json!("fine"));
     for printed in
         ["printed", "told", "Warning in handler(): warned", "to the error stream", "from a child", "also", "again"]
     {
         worker.logs(printed);
     }
+    assert_eq!(worker.value("function() { browser(); 'went on' }", json!({})), json!("went on"));
     assert_eq!(worker.value("function() { closeAllConnections(); 'open' }", json!({})), json!("open"));
     assert_eq!(
         worker.value("function() unlist(parallel::mclapply(1:2, function(i) i * 10))", json!({})),

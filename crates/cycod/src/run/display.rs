@@ -58,6 +58,8 @@ impl Display {
             (Look::Direct, Event::Output { stream: Stream::Stdout, bytes, .. }) => printer.data(bytes),
             (Look::Direct, Event::Output { stream: Stream::Stderr, bytes, .. }) => printer.talk(bytes),
             (Look::Direct, Event::Warning(warning)) => printer.say(&format!("warning: {warning}")),
+            (Look::Direct, Event::Log { level, message, .. }) if level == "info" => printer.say(message),
+            (Look::Direct, Event::Log { level, message, .. }) => printer.say(&format!("{level}: {message}")),
             (Look::Direct, _) => {}
             (look, Event::Output { step, stream: Stream::Stdout, bytes, live: true }) => {
                 self.passed_on.insert(step.clone());

@@ -24,6 +24,7 @@ use crate::{
     commands::approvals::{wait_for_approval, waits_for_approval},
     rules, secrets,
     servers::warn_of_mistakes,
+    servers::workers,
 };
 
 /// `cycod mcp serve`.
@@ -75,7 +76,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let user = scopes.user_directory().to_owned();
     let servers = OnceLock::new();
     let history = Arc::new(History::at(&user));
+    let workers = workers();
     let equip = move |engine: &mut Engine| {
+        engine.use_workers(Arc::clone(&workers));
         engine.keep_history(Arc::clone(&history));
         engine.keep_secrets(Arc::new(secrets::unasked(engine)));
         let servers = servers.get_or_init(|| Servers::of(engine, Arc::new(NoPerson)));
