@@ -33,11 +33,15 @@ let current;
 const wellFormed = (text) => text.toWellFormed?.() ?? text;
 const tell = (message) => write(JSON.stringify(message, (key, value) => (typeof value === 'string' ? wellFormed(value) : value)));
 
+// Whether the host says nothing more.
+let isOver = false;
+const UNANSWERED = 'the host answers nothing during this call: it is the only one of its process';
+
 // What only the host can do, because it decides.
 const ask = (what, ...values) =>
   new Promise((resolve, reject) => {
-    if (!current) {
-      reject(new Error(`\`${what}\` is there during a call only`));
+    if (!current || isOver) {
+      reject(new Error(isOver ? UNANSWERED : `\`${what}\` is there during a call only`));
       return;
     }
     while (values.length > 0 && values.at(-1) === undefined) values.pop();
@@ -161,7 +165,7 @@ const load = async (call) => {
   const { directory, workspace } = call.context;
   const file = call.file ?? path.join(workspace, `${call.tool}.mjs`);
   const url = pathToFileURL(file).href;
-  const identifier = call.file === undefined ? `<${call.tool}>` : url;
+  const identifier = call.file ?? `<${call.tool}>`;
   current.identifier = identifier;
 
   // Modules are found from the tool's file, and else from where it works.
@@ -372,5 +376,10 @@ input.on('data', (chunk) => {
   if (chunk.length > 0) partial.push(chunk);
 });
 input.on('error', () => exit(70));
-input.on('end', () => exit(0));
+input.on('end', () => {
+  // The last call is finished; what it asks for now, nobody answers.
+  isOver = true;
+  for (const { reject } of current?.waiting.values() ?? []) reject(new Error(UNANSWERED));
+  calls.then(() => exit(0));
+});
 tell({ ready: { version: `Node.js ${process.versions.node}` } });

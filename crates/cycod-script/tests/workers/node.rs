@@ -277,3 +277,10 @@ fn node_asks_the_host_for_what_the_host_decides() {
     let Ok(Some(FromWorker::Result { value, .. })) = worker.heard() else { panic!("it answers") };
     assert_eq!(value, json!(["a\n", "nobody", "unavailable"]));
 }
+
+#[test]
+fn the_last_call_of_node_is_finished_when_nothing_more_is_said() {
+    let worker = node();
+    let call = worker.call("export default async (args, { llm }) => { await new Promise((done) => setTimeout(done, 100)); return llm.complete('').catch(() => 'late') }", json!({}));
+    assert_eq!(worker.last_answer(call), json!("late"));
+}

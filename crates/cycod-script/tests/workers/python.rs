@@ -278,3 +278,10 @@ fn python_keeps_what_calls_leave_and_nothing_disturbs_the_channel() {
     assert!(worker.try_answer(call).is_none());
     assert_eq!(worker.ends(), Ending::Exited(9));
 }
+
+#[test]
+fn the_last_call_of_python_is_finished_when_nothing_more_is_said() {
+    let worker = python();
+    let call = worker.call("import time\ndef handler():\n    time.sleep(0.1)\n    return 'late'", json!({}));
+    assert_eq!(worker.last_answer(call), json!("late"));
+}

@@ -429,3 +429,10 @@ fn the_functions_that_stand_in_for_packages_do_what_these_do() {
     check("tryCatch(fs::file_delete('nowhere'), error = conditionMessage)", json!("[ENOENT] cannot delete 'nowhere'"));
     check("requireNamespace('cli', quietly = TRUE)", json!(true));
 }
+
+#[test]
+fn the_last_call_of_r_is_finished_when_nothing_more_is_said() {
+    let worker = r();
+    let call = worker.call("function() { Sys.sleep(0.1); 'late' }", json!({}));
+    assert_eq!(worker.last_answer(call), json!("late"));
+}

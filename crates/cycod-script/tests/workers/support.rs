@@ -202,6 +202,18 @@ impl Worker {
         self.conversation.wait(PATIENCE).expect("it ends")
     }
 
+    /// Calls as a host does that has nothing more to say.
+    #[track_caller]
+    pub(crate) fn last_answer(mut self, call: Call) -> Value {
+        self.send(call);
+        drop(self.stdin);
+        let message = self.answers.recv_timeout(PATIENCE).expect("it answers").expect("it is a message");
+        match message {
+            Some(FromWorker::Result { value, .. }) => value,
+            other => panic!("{other:?} is no result"),
+        }
+    }
+
     /// Ends the worker as a host does, by saying no more.
     #[track_caller]
     pub(crate) fn leave(self) -> cycod_process::Ending {
