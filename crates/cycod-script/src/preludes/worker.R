@@ -187,6 +187,9 @@ local({
       withRestarts(
         withCallingHandlers(
           {
+            if (!dir.exists(call$context$directory)) {
+              stop("the working directory ", call$context$directory, " is not there", call. = FALSE)
+            }
             setwd(call$context$directory)
             tool <<- load_tool(call)
             list(value = invoke(tool$handler, call$args))

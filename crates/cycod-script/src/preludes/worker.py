@@ -27,13 +27,19 @@ DEEPEST = 100
 # Whole numbers beyond are texts: those who read JSON with doubles or 64 bits would change them.
 SMALLEST, LARGEST = -(1 << 63), (1 << 64) - 1
 
-# The channel goes where no handler finds it by accident, and no program that one starts inherits it.
-INPUT = os.fdopen(fcntl.fcntl(4, fcntl.F_DUPFD_CLOEXEC, 100), "rb")
-OUTPUT = fcntl.fcntl(3, fcntl.F_DUPFD_CLOEXEC, 100)
-os.close(3)
-os.close(4)
-ME = os.getpid()
+INPUT = OUTPUT = ME = None
 HOME = os.getcwd()
+
+
+def open_channel():
+    """Puts the channel where no handler finds it by accident, and no program that one starts inherits it."""
+    global INPUT, OUTPUT, ME
+    INPUT = os.fdopen(fcntl.fcntl(4, fcntl.F_DUPFD_CLOEXEC, 100), "rb")
+    OUTPUT = fcntl.fcntl(3, fcntl.F_DUPFD_CLOEXEC, 100)
+    os.close(3)
+    os.close(4)
+    ME = os.getpid()
+    os.register_at_fork(after_in_child=close_in_copy)
 
 
 def close_in_copy():
@@ -42,14 +48,6 @@ def close_in_copy():
     os.dup2(null, INPUT.fileno())
     os.dup2(null, OUTPUT)
     os.close(null)
-
-
-os.register_at_fork(after_in_child=close_in_copy)
-
-# The directory of this file is not for handlers.
-sys.path[:] = [entry for entry in sys.path if entry != os.path.dirname(os.path.abspath(__file__))]
-for stream in (sys.stdout, sys.stderr):
-    stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
 
 
 class NoData(Exception):
@@ -151,6 +149,9 @@ def convert(value, place, depth):
         return items(value, place, depth)
     if dataclass_like(value):
         return entries(((name, getattr(value, name, None)) for name in attribute_names(value)), place, depth)
+    # Types of columns, periods, intervals.
+    if kind.__module__.split(".")[0] in ("numpy", "pandas"):
+        return str(value)
     raise no_data(value, place)
 
 
@@ -172,7 +173,9 @@ def no_data(value, place):
 def frame(value):
     """A data frame as rows, and a series as a list or, where its labels say more, as a dictionary."""
     index = getattr(value, "index", None)
-    numbered = type(index).__name__ == "RangeIndex"
+    numbered = type(index).__name__ == "RangeIndex" and (
+        (getattr(index, "start", 0), getattr(index, "step", 1), getattr(index, "name", None)) == (0, 1, None)
+    )
     if hasattr(value, "columns"):
         return (value if numbered else value.reset_index()).to_dict(orient="records")
     if index is not None and numbered and callable(getattr(value, "tolist", None)):
@@ -348,7 +351,9 @@ def carry_out(call):
 
 
 def serve():
+    """Answers calls until there are no more."""
     send({"ready": {"version": "Python " + ".".join(map(str, sys.version_info[:3]))}})
+    streams = sys.stdin, sys.stdout, sys.stderr
     for line in INPUT:
         message = json.loads(line)
         if "call" not in message:
@@ -360,6 +365,8 @@ def serve():
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()
+        # What a handler redirected is not redirected for the next.
+        sys.stdin, sys.stdout, sys.stderr = streams
         write(b'{"id":%d,%s}' % (message["id"], answer))
     # Threads that handlers left behind would be waited for.
     with contextlib.suppress(BaseException):
@@ -367,4 +374,11 @@ def serve():
     os._exit(0)
 
 
-serve()
+# `multiprocessing` may read this file in processes of its own, which serve nobody.
+if __name__ == "__main__":
+    open_channel()
+    # The directory of this file is not for handlers.
+    sys.path[:] = [entry for entry in sys.path if entry != os.path.dirname(os.path.abspath(__file__))]
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    serve()

@@ -262,6 +262,11 @@ fn python_keeps_what_calls_leave_and_nothing_disturbs_the_channel() {
         worker.value("def handler():\n    for _ in range(20000): print('x' * 100)\n    return 'done'", json!({})),
         json!("done")
     );
+    worker.value("import io, sys\ndef handler():\n    sys.stdout = io.StringIO()", json!({}));
+    worker.value("def handler():\n    print('seen again')", json!({}));
+    worker.logs("seen again");
+    let spawned = "import multiprocessing\ndef handler():\n    with multiprocessing.get_context('spawn').Pool(1) as pool: return pool.map(abs, [-1])";
+    assert_eq!(worker.value(spawned, json!({})), json!([1]));
     let big = "é\"\n".repeat(3 << 20);
     assert_eq!(worker.value("def handler(x):\n    return x", json!({ "x": big })), json!(big));
     assert_eq!(

@@ -337,6 +337,12 @@ fn r_keeps_what_calls_leave_and_nothing_disturbs_the_channel() {
     {
         worker.logs(printed);
     }
+    let mut nowhere = worker.call("function() 1", json!({}));
+    nowhere.context.directory = "/nowhere/at/all".to_owned();
+    assert_eq!(
+        worker.answer(nowhere).expect_err("it cannot").message,
+        "the working directory /nowhere/at/all is not there"
+    );
     assert_eq!(worker.value("function() { browser(); 'went on' }", json!({})), json!("went on"));
     assert_eq!(worker.value("function() { closeAllConnections(); 'open' }", json!({})), json!("open"));
     assert_eq!(
