@@ -36,6 +36,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("duplicate-name", "the catalog's tests: two files"),
     ("duplicate-task", "the tests of importing: a file of another program"),
     ("file-too-large", "the catalog's tests: four megabytes"),
+    ("git-option", "the tests of built-in tools: a call of `git`"),
     ("history-unwritable", "the tests of the history: a directory that cannot be written"),
     ("login-needed", "the tests of the MCP client: a server that wants a login"),
     ("missing-step-result", "the tests of calls: a step without a result"),
