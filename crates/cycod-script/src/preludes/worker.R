@@ -120,6 +120,12 @@ local({
     functions <- vapply(calls, function(call) if (is.symbol(call[[1]])) as.character(call[[1]]) else "", "")
     ours <- match(".handleSimpleError", functions, nomatch = length(calls))
     calls <- rev(calls[seq_len(ours - 1L)])
+    # How a stand-in for a package raises an error is no part of the handler.
+    if (length(calls) && grepl("^stop\\(condition\\(", shorten(calls[[1]]))) {
+      inner <- vapply(calls, function(call) is.symbol(call[[1]]) && as.character(call[[1]]) %in% c("stop", "abort", "need"), NA)
+      outer <- which(!inner)
+      if (length(outer)) calls <- calls[seq.int(outer[1], length(calls))]
+    }
     lines <- vapply(calls, line_of, 0L, source = source)
     place <- ifelse(is.na(lines), "", paste0(" at ", basename(source), ":", lines))
     # Endless recursion is said in a line.

@@ -246,8 +246,6 @@ fn errors_of_r_say_where_in_the_file() {
             cannot read '/x y'
             ℹ because: no
             -- line 13
-            stop(condition("error", text, class, if (is.call(call)) call, 
-            abort(fill_each(message, .envir), ..., call = call)
             cli::cli_abort(c("cannot read {.file {path}}", i = "because: {e$message}")) at <tool>:13
             value[[3L]](cond)
             tryCatchOne(expr, names, parentenv, handlers[[1L]])
