@@ -17,12 +17,18 @@ pub(crate) struct Until<'a> {
 impl Until<'_> {
     /// Ends the call when it has been stopped or its time is over. Cheap enough to be asked for every entry of a directory.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        if self.stop.is_raised() {
-            return Err(Refusal::new("cancelled", "the call was cancelled").into());
-        }
+        self.check_stop()?;
         if self.left().is_zero() {
             let late = Refusal::new("timed-out", "the time of the call was over before its work was done");
             return Err(late.attempt("narrow what is asked for, or raise the timeout").into());
+        }
+        Ok(())
+    }
+
+    /// Ends the call when it has been stopped. What a program said until its time was over is worth more than that it was.
+    pub(crate) fn check_stop(&self) -> Result<(), Failure> {
+        if self.stop.is_raised() {
+            return Err(Refusal::new("cancelled", "the call was cancelled").into());
         }
         Ok(())
     }

@@ -36,7 +36,7 @@ pub(crate) fn bash_execution(arguments: &Arguments<'_>, follow: &mut dyn FnMut(&
     };
     let mut lines = Lines::new(follow);
     let executed = arguments.platform().execute(&execute, &mut |stream, bytes| lines.take(stream, bytes))?;
-    arguments.until().check()?;
+    arguments.until().check_stop()?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let structured = json!({
         "exit_code": executed.exit_code,
@@ -52,6 +52,6 @@ pub(crate) fn git(arguments: &Arguments<'_>, follow: &mut dyn FnMut(&str)) -> Re
     let operation = arguments.needed("operation", "git")?;
     let git = Git::here(arguments)?;
     let executed = git.run(operation, &arguments.texts("args"), &mut Lines::new(follow))?;
-    arguments.until().check()?;
+    arguments.until().check_stop()?;
     Ok(answer(executed, None))
 }

@@ -37,7 +37,7 @@ fn a_command_line_or_a_program() {
         TOOL,
         json!({"command": "echo a b", "args": []}),
         &expect![[r#"
-        exit 1
+        exit 127
         refused[program-missing]: `echo a b` is not installed, or not on the PATH
         try: install `echo a b`
     "#]],

@@ -138,3 +138,29 @@ fn data_is_described() {
         "#]],
     );
 }
+
+#[test]
+fn what_one_call_makes_is_there_for_the_next() {
+    let place = Place::new();
+    place.check(
+        "execute_code",
+        json!({"code": "people <- data.frame(age = c(36, 41)); nrow(people)"}),
+        &expect!["[1] 2"],
+    );
+    place.check(
+        "describe_data",
+        json!({"name": "people", "method": "skim"}),
+        &expect![[r#"
+        `people`: 2 rows, 1 column
+
+        age: <numeric> 36 to 41, mean 38.5, sd 3.536, quartiles 37.25 / 38.5 / 39.75, 2 distinct
+
+        duplicated rows: 0"#]],
+    );
+    // What follows the message is where in the handler it was raised.
+    let said = place.said("describe_data", json!({"name": "poeple"}));
+    let expect = "exit 1\nthere is no object `poeple`; data frames here: people. Make it with execute_code first.\n";
+    assert!(said.starts_with(expect), "{said}");
+    let said = place.said("execute_code", json!({"code": "print(1)\nstop('gone wrong')"}));
+    assert!(said.starts_with("exit 1\n[1] 1\nError: gone wrong\n"), "{said}");
+}

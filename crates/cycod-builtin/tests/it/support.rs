@@ -7,7 +7,9 @@ use std::{
 };
 
 use cycod_builtin::Toolbox;
-use cycod_engine::{Control, Engine, Given, Ignore, Nobody, RunReport, Sink, Surface, definition::Value, host};
+use cycod_engine::{
+    Control, Engine, Given, Ignore, Nobody, RunReport, Sink, Surface, Workers, definition::Value, host,
+};
 use expect_test::Expect;
 use serde_json::Value as Json;
 use tempfile::TempDir;
@@ -15,6 +17,8 @@ use tempfile::TempDir;
 /// A project directory with a home beside it.
 pub(crate) struct Place {
     root: TempDir,
+    /// The session: what handlers leave behind is there for the next call.
+    workers: Arc<Workers>,
 }
 
 impl Place {
@@ -23,7 +27,7 @@ impl Place {
         for directory in ["project/.cycod/tools", "home", "tmp", "global", "outside"] {
             fs::create_dir_all(root.path().join(directory)).expect("a directory in it");
         }
-        Self { root }
+        Self { root, workers: Arc::default() }
     }
 
     /// Everything: the project, and what is beside it.
@@ -74,6 +78,7 @@ impl Place {
         let toolbox = Arc::new(Toolbox::new());
         let tools: Vec<_> = toolbox.tools().collect();
         engine.build_in(toolbox, tools);
+        engine.use_workers(Arc::clone(&self.workers));
         engine
     }
 
@@ -116,6 +121,7 @@ impl Place {
     pub(crate) fn shown(&self, report: &RunReport) -> String {
         let mut text = if report.success { String::new() } else { format!("exit {}\n", report.exit_code) };
         text.push_str(&String::from_utf8_lossy(&report.output));
+        text.push_str(&String::from_utf8_lossy(&report.error));
         if let Some(refusal) = &report.refusal {
             text.push_str(&format!("refused[{}]: {}\n", refusal.code, refusal.why));
             if let Some(attempt) = &refusal.attempt {
