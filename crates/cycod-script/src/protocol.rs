@@ -17,10 +17,6 @@ use serde_json::{Map, Value};
 
 pub use self::lines::{LineError, Lines};
 
-/// The first argument that makes the program a worker for scripts, which talks over its standard input and output; not for
-/// people.
-pub const SCRIPT_WORKER: &str = "--script-worker";
-
 /// How many bytes a line may have, its end included.
 pub const LONGEST_LINE: usize = 64 << 20;
 

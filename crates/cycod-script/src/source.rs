@@ -4,14 +4,15 @@
 //! makes code of its own, such as an `enum`, is a mistake with the way to write it otherwise.
 
 mod blank;
+mod depth;
 
 use std::{ops::Range, thread};
 
 use oxc_allocator::Allocator;
-use oxc_parser::{ParseOptions, Parser};
+use oxc_parser::Parser;
 use oxc_span::SourceType;
 
-use self::blank::Imports;
+use self::{blank::Imports, depth::Unparsable};
 use crate::{compile, protocol::Language};
 
 /// How many bytes of code a tool may have.
@@ -19,10 +20,10 @@ pub const LONGEST_CODE: usize = 256 << 10;
 
 /// What the parser may need for each byte of code, and for itself.
 ///
-/// It goes as deep as the code is nested, and nothing stops it: what a byte can cost was measured with `(`, `a=>`, `!` and
-/// the like, and doubled. Memory that is not touched is only an address.
-const STACK_PER_BYTE: usize = 2 << 10;
-const STACK: usize = 8 << 20;
+/// It goes as deep as the code is nested, and nothing stops it. Brackets are counted before; what a byte of anything else can
+/// cost was measured with `a=>`, `!`, `new` and the like, and doubled. Memory that is not touched is only an address.
+const STACK_PER_BYTE: usize = 1 << 10;
+const STACK: usize = 16 << 20;
 
 /// The stack on which code of any length can be read.
 pub(crate) const READING_STACK: usize = STACK + LONGEST_CODE * STACK_PER_BYTE;
@@ -113,13 +114,21 @@ fn read_with(code: &str, language: Language, imports: Imports) -> Result<Read, V
         let help = "move data into files that the tool reads, and leave out what it does not need";
         return Err(vec![ScriptDiagnostic::new(code, 0..0, message, Some(help))]);
     }
+    match depth::look(code) {
+        Ok(()) => {}
+        Err(Unparsable::TooDeep(at)) => return Err(vec![too_deep(code, at..at + 1)]),
+        Err(Unparsable::Ambiguous(at)) => {
+            let message = "this may be a regular expression or a division, and where it ends depends on which";
+            let help = "put the regular expression into a variable of its own";
+            return Err(vec![ScriptDiagnostic::new(code, at..at + 1, message, Some(help))]);
+        }
+    }
     let allocator = Allocator::default();
     let kind = match language {
         Language::TypeScript => SourceType::ts().with_module(true),
         Language::JavaScript => SourceType::mjs(),
     };
-    let options = ParseOptions { parse_regular_expression: true, ..ParseOptions::default() };
-    let parsed = Parser::new(&allocator, code, kind).with_options(options).parse();
+    let parsed = Parser::new(&allocator, code, kind).parse();
     let mut problems: Vec<ScriptDiagnostic> = parsed
         .diagnostics
         .errors()

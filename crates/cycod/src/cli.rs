@@ -202,7 +202,7 @@ pub(crate) fn main() -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
-    if arguments.first().is_some_and(|first| first == script_worker::ARGUMENT) {
+    if arguments.first().is_some_and(|first| first == SCRIPT_WORKER) {
         return script_worker::serve();
     }
     let host = host::current();

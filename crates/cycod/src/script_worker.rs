@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-pub(crate) use cycod_script::protocol::SCRIPT_WORKER as ARGUMENT;
-
 /// What the process may have of addresses: the stack of the parser, what a call may use, and copies of what crosses the
 /// border. Each call has its own limit below.
 const MEMORY: u64 = 4 << 30;

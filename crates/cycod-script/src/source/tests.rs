@@ -296,10 +296,9 @@ fn mistakes_have_a_place() {
     wrong(
         "export function execute() { return /(/ }",
         &expect![[r#"
-        1:37: invalid regular expression: Unterminated capturing group
-          at `(`
-          help: Add the missing closing delimiter
-    "#]],
+            1:1: expecting ')'
+              at `e`
+        "#]],
     );
     wrong(
         "export function execute() { await 1 }",
@@ -389,7 +388,7 @@ fn bombs_are_refused() {
         assert!(!message.is_empty(), "{open}");
     }
     let types = format!("export function execute(a: {}b{}) {{}}", "Array<".repeat(deep), ">".repeat(deep));
-    check(&types, Language::TypeScript).expect("types are not entered");
+    assert_eq!(bomb(types), "the code is nested too deeply");
     assert!(bomb("1;".repeat(LONGEST_CODE)).contains("bytes"));
 }
 
@@ -405,4 +404,35 @@ fn what_runs_elsewhere_keeps_its_imports() {
     );
     let wrong = crate::strip("enum E { A }\nexport default () => E.A;").expect_err("it makes code");
     assert!(!wrong.is_empty());
+}
+
+#[test]
+fn code_that_is_read_twice_and_twice_again_is_refused_at_once() {
+    let began = std::time::Instant::now();
+    for open in ["f<(a=", "a<", "(a=", "async(a=", "f<{[", "<a>(b=", "({a=", "f<[a<("] {
+        let code = format!("export default {}", open.repeat(40_000 / open.len()));
+        assert!(check(&code, Language::TypeScript).is_err(), "{open}");
+        // Just below the limit, over and over.
+        let group = format!("{}1;\n", open.repeat(8));
+        assert!(check(&group.repeat(200), Language::TypeScript).is_err(), "{open}");
+    }
+    assert!(began.elapsed() < std::time::Duration::from_secs(120), "the parser was kept busy");
+}
+
+#[test]
+fn code_that_is_deep_without_brackets_fits_the_stack() {
+    for open in [
+        "!", "a=>", "a=", "new ", "a?b:", "1+", "x as ", "await ", "- ", "a,", "a:", "if(a)", "else ", "a??", "typeof ",
+    ] {
+        let code = format!("export default {}", open.repeat((LONGEST_CODE - 20) / open.len()));
+        // Whatever is said about it, it is said.
+        drop(check(&code, Language::TypeScript));
+        let types =
+            format!("type A = {}b; export default 1", open.replace('a', "keyof ").repeat((LONGEST_CODE - 40) / 10));
+        drop(check(&types, Language::TypeScript));
+    }
+    for open in ["A extends B?C:", "keyof ", "readonly ", "()=>", "new()=>", "infer "] {
+        let types = format!("type A = {}B; export default 1", open.repeat((LONGEST_CODE - 40) / open.len()));
+        drop(check(&types, Language::TypeScript));
+    }
 }

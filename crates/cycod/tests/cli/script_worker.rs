@@ -9,9 +9,7 @@ use std::{
 };
 
 use cycod_process::{Conversation, Ending, Limits, Program};
-use cycod_script::protocol::{
-    self, Call, CallContext, FromWorker, Lines, MessageError, Reply, SCRIPT_WORKER, ToWorker,
-};
+use cycod_script::protocol::{self, Call, CallContext, FromWorker, Lines, MessageError, Reply, ToWorker};
 use serde_json::{Map, Value, json};
 
 /// How long a worker may be busy before a test gives up; only a failure takes that long.
@@ -37,7 +35,7 @@ enum Outcome {
 impl Worker {
     fn start(arguments: &[&str]) -> Self {
         let mut program = Program::new(env!("CARGO_BIN_EXE_cycod"), "/");
-        program.args = [SCRIPT_WORKER].iter().chain(arguments).map(Into::into).collect();
+        program.args = ["--script-worker"].iter().chain(arguments).map(Into::into).collect();
         let (conversation, streams) = Conversation::start(program, Limits::default()).expect("our own program starts");
         let (tell, heard) = channel();
         let mut lines = Lines::new(streams.stdout);
