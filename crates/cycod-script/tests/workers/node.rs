@@ -211,9 +211,10 @@ fn node_keeps_what_calls_leave_and_nothing_disturbs_the_channel() {
                      spawnSync('sh', ['-c', 'echo garbage >&3'], { stdio: 'inherit' });\n\
                      fs.writeSync(1, 'straight out\\n');\n\
                      await platform.fs.writeFile('x.txt', 'text');\n\
+                     const seen = [fs.readFileSync(0, 'utf-8'), signal.aborted, await platform.fs.readFile('x.txt'), await platform.fs.exists('y.txt')];\n\
                      setTimeout(() => console.log('after the call'), 30);\n\
                      setTimeout(() => { throw new Error('too late') }, 30);\n\
-                     return [fs.readFileSync(0, 'utf-8'), signal.aborted, await platform.fs.readFile('x.txt'), await platform.fs.exists('y.txt')];\n\
+                     return seen;\n\
                  };";
     let call = worker.call(noise, json!({}));
     let answer = worker.try_answer(call).expect("the worker goes on");
@@ -241,7 +242,7 @@ fn node_keeps_what_calls_leave_and_nothing_disturbs_the_channel() {
     let big = "é\"\n".repeat(3 << 20);
     assert_eq!(worker.value("export default ({x}) => x", json!({ "x": big })), json!(big));
 
-    let mut call = worker.call("export default (args, { signal }) => new Promise((done) => signal.addEventListener('abort', () => done(signal.reason.name)))", json!({}));
+    let mut call = worker.call("export default (args, { signal }) => new Promise((done) => { const end = () => done(signal.reason.name); signal.aborted ? end() : signal.addEventListener('abort', end) })", json!({}));
     call.timeout = Some(20);
     assert_eq!(worker.answer(call).expect("it works"), json!("TimeoutError"));
     assert_eq!(worker.leave(), Ending::Exited(0));
