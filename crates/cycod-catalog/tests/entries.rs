@@ -1,6 +1,6 @@
 //! Which tool a name leads to.
 
-use cycod_catalog::{Availability, LoadError, Scope, ScopeFilter, State};
+use cycod_catalog::{Availability, LoadError, Scope, ScopeFilter, State, Switches};
 use cycod_definition::{Level, ToolName};
 use expect_test::expect;
 
@@ -187,4 +187,52 @@ fn names_of_built_in_tools_cannot_be_taken() {
     assert!(matches!(&entry.state, State::Broken { problem } if problem.code == "reserved-name"), "{:?}", entry.state);
     let Err(LoadError::Broken { diagnostics, .. }) = entry.load() else { panic!("it does not load") };
     assert_eq!(diagnostics[0].code.0, "reserved-name");
+}
+
+/// Everything called `off` is off, and the name `scan` is enforced.
+#[derive(Debug)]
+struct Configured;
+
+impl Switches for Configured {
+    fn turned_off(&self, name: &str, scope: Scope, own: bool) -> Option<String> {
+        (name == "off" || !own && scope == Scope::User).then(|| "here".to_owned())
+    }
+
+    fn is_enforced(&self, key: &str) -> bool {
+        key == "scan"
+    }
+}
+
+#[test]
+fn what_is_configured_is_marked_and_enforced() {
+    let place = Place::new();
+    for directory in ["home/project/.cycod", "home/.cycod", "global"] {
+        place.write(&format!("{directory}/tools/Scan.yaml"), tool(directory));
+    }
+    place.write("home/.cycod/tools/off.yaml", tool("x"));
+    place.write("home/.cycod/tools/own.yaml", "description: d\nbash: ls\nenabled: false\n");
+    let mut catalog = place.open();
+    catalog.heed(std::sync::Arc::new(Configured));
+    let entries = catalog.entries();
+    let told: Vec<String> = entries
+        .iter()
+        .map(|entry| {
+            let off = entry.availability.turned_off().map(|place| format!(", off {place}")).unwrap_or_default();
+            format!("{} {} {}{off}", entry.name, entry.scope, entry.is_active())
+        })
+        .collect();
+    let expect = [
+        "off user true, off here",
+        "own user true, off here",
+        "Scan global true",
+        "Scan local false",
+        "Scan user false",
+    ];
+    assert_eq!(told, expect);
+    let found = catalog.find("scan", ScopeFilter::Any).expect("it is there");
+    assert_eq!((found.scope, found.is_active()), (Scope::Global, true));
+    let off = catalog.find("off", ScopeFilter::Any).expect("it is there");
+    assert_eq!(off.availability.if_on(), Availability::Available);
+    assert_eq!(off.summary.estimated_tokens, Some(1 + 9));
+    assert!(off.availability != Availability::Available && off.load().is_ok());
 }
