@@ -87,7 +87,10 @@ impl Engine {
         if tool.asks.is_empty() && !matches!(tool.body, Body::Alias { .. }) {
             return Ok(Vec::new());
         }
-        let definition = self.library(tool)?.effective(tool)?;
+        let library = self.library(tool)?;
+        // Nobody is asked for a call that will not be made.
+        self.refuse_what_is_off(&self.settings(), std::iter::once(tool).chain(library.tools()))?;
+        let definition = library.effective(tool)?;
         let arguments = with_answers(&definition, arguments, answers)?;
         let is_open = |ask: &&Ask| ask.fields.iter().all(|field| arguments.iter().all(|(name, _)| name != field));
         let open: Vec<&Ask> = definition.asks.iter().filter(is_open).collect();

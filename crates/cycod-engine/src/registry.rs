@@ -218,15 +218,7 @@ impl Engine {
             let tokens = function.as_ref().map(|function| measure.of(function));
             (tokens, estimated.or_else(|| function.map(|function| Measure::ESTIMATE.of(&function))))
         };
-        let workers = thread::available_parallelism().map_or(1, usize::from).min(entries.len() / WORTH_A_THREAD + 1);
-        let share = entries.len().div_ceil(workers).max(1);
-        thread::scope(|scope| {
-            let parts: Vec<_> = entries
-                .chunks(share)
-                .map(|entries| scope.spawn(|| entries.iter().map(cost).collect::<Vec<_>>()))
-                .collect();
-            parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
-        })
+        side_by_side(entries, cost)
     }
 
     /// What a model is told of an entry; nothing when it cannot be loaded.
@@ -240,13 +232,19 @@ impl Engine {
 
     /// Proposes what to do so that the tools that models are told of take at most so many tokens.
     pub fn fit_tools(&self, registry: &Registry, most: usize, kept: &Kept) -> Fit {
-        let uses = self.uses();
         let offered: Vec<&Registered> = registry.offered().collect();
+        let total = registry.total();
+        if total <= most {
+            let kept = offered.into_iter().map(|tool| tool.entry.name.clone()).collect();
+            return Fit { most, before: total, after: total, kept, ..Fit::default() };
+        }
+        let uses = self.uses();
         let families = families(&offered);
-        let candidates = offered.iter().zip(families).filter_map(|(tool, family)| {
+        let functions = side_by_side(&offered, |tool| self.function(&tool.entry));
+        let candidates = offered.iter().zip(families).zip(functions).filter_map(|((tool, family), function)| {
             let name = &tool.entry.name;
             Some(Candidate {
-                function: self.function(&tool.entry)?,
+                function: function?,
                 family,
                 uses: uses.get(&name.to_ascii_lowercase()).copied().unwrap_or_default(),
                 must_stay: tool.switch.is_enforced || kept.0.iter().any(|pattern| pattern.matches(name)),
@@ -339,6 +337,19 @@ impl Engine {
             None => Ok(()),
         }
     }
+}
+
+/// Does the same with each of many, on several threads where that is worth it; the answers are in their order.
+fn side_by_side<T: Sync, U: Send>(many: &[T], work: impl Fn(&T) -> U + Sync) -> Vec<U> {
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(many.len() / WORTH_A_THREAD + 1);
+    let share = many.len().div_ceil(workers).max(1);
+    thread::scope(|scope| {
+        let work = &work;
+        let parts: Vec<_> =
+            many.chunks(share).map(|part| scope.spawn(move || part.iter().map(work).collect())).collect();
+        let parts = parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        parts.collect::<Vec<Vec<U>>>().into_iter().flatten().collect()
+    })
 }
 
 /// Why a tool may not run.

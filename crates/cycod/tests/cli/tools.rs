@@ -353,6 +353,27 @@ fn a_tool_that_is_off_is_not_run_by_another() {
 }
 
 #[test]
+fn nobody_is_asked_for_a_tool_that_is_off() {
+    let place = Place::with_tool(
+        "ask",
+        "description: d\nbash: echo {x}\ntags: [read]\nenabled: false\nasks: {x: {person: What?, fields: {x: {}}}}\n",
+    );
+    check(
+        &place,
+        &["tool", "run", "ask"],
+        &expect![[r#"
+        exit: 3
+        --- stdout
+        --- stderr
+        error[tool-disabled]: `ask` is turned off by its own file
+          rule: `enabled` is false
+          try: cycod tools enable ask
+          more: cycod explain tool-disabled
+    "#]],
+    );
+}
+
+#[test]
 fn what_is_enforced_stays() {
     let place = place();
     global(&place, "tools/scan.yaml", "description: Scan\nbash: echo scanned\ntags: [read]\n");
@@ -594,6 +615,40 @@ fn a_budget_is_met() {
     let impossible = by(now - 1, &["--keep", "*"]);
     assert_eq!(impossible.code(), 1);
     assert!(impossible.stdout().contains("Missing: "), "{}", impossible.stdout());
+}
+
+#[test]
+fn thousands_of_tools_meet_a_small_budget() {
+    let place = Place::new();
+    for number in 0..600 {
+        let group = ["git", "web", "mail"][number % 3];
+        at_home(
+            &place,
+            &format!(".cycod/tools/{group}-{number:03}.yaml"),
+            &format!(
+                "description: Do thing {number} (or not). It takes a while\nbash: echo {{WHAT}}\ntags: [read]\nparameters:\n  WHAT: {{type: string, description: The what}}\n"
+            ),
+        );
+    }
+    let ran = place.run(&["tools", "budget", "--max", "2000", "--keep", "git-0*", "--format", "json"]);
+    assert_eq!((ran.code(), ran.stderr()), (0, String::new()));
+    let answer: Value = serde_json::from_str(&ran.stdout()).expect("JSON");
+    let kept: Vec<&str> = answer["kept"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    assert_eq!(kept.iter().filter(|name| name.starts_with("git-0")).count(), 34);
+    assert!(answer["after"].as_u64().is_some_and(|after| after <= 2000), "{}", answer["after"]);
+    // What it says to do is enough.
+    for command in answer["commands"].as_array().expect("a list") {
+        let ran = place.shell(command.as_str().expect("text"));
+        assert_eq!((ran.code(), ran.stderr()), (0, String::new()));
+    }
+    let shortened: u64 = answer["shorten"].as_array().expect("a list").iter().map(won).sum();
+    let listed: Value = serde_json::from_str(&place.run(&["tools", "--format", "json"]).stdout()).expect("JSON");
+    assert_eq!(listed["total_tokens"].as_u64().map(|total| total - shortened), answer["after"].as_u64());
+}
+
+fn won(one: &Value) -> u64 {
+    let tokens = |key: &str| one[key].as_u64().expect("a number");
+    tokens("before") - tokens("after")
 }
 
 fn cost(place: &Place, name: &str) -> u64 {
