@@ -283,6 +283,7 @@ impl Importer<'_> {
                 meet(Place::Unclear);
             }
         }
+        let mut is_data_elsewhere = self.is_exported(name) || self.file.is_set("positional-arguments");
         for (dependency, arguments) in &self.recipe.dependencies {
             let Some(recipe) = self.all.get(dependency.as_str()) else {
                 if arguments.iter().any(|tokens| mentions(tokens, name)) {
@@ -297,15 +298,12 @@ impl Importer<'_> {
                 match below.pasted(&input.name, seen) {
                     Some(found) if tokens.len() == 1 && input.many.is_none() => meet(found),
                     Some(_) => meet(Place::Unclear),
-                    None => {}
+                    None => is_data_elsewhere = true,
                 }
             }
         }
-        // What is quoted for one place is wrong for the environment.
-        if place.is_some() && (self.is_exported(name) || self.file.is_set("positional-arguments")) {
-            place = Some(Place::Unclear);
-        }
-        place
+        // What is quoted for one place is wrong where it arrives as it is.
+        if is_data_elsewhere { place.map(|_| Place::Unclear) } else { place }
     }
 
     fn is_exported(&self, name: &str) -> bool {
@@ -316,20 +314,20 @@ impl Importer<'_> {
 
     /// The places of the body where a parameter is pasted.
     fn pastes(&self, name: &str) -> Vec<Place> {
-        let is_program = self.recipe.body.first().is_some_and(|(_, line)| line.trim_start().starts_with("#!"))
-            || self.recipe.attribute("script").is_some();
-        // Who reads the lines; a shell that is not of the POSIX family quotes in other ways.
-        let shell = self.file.settings.get("shell").and_then(|setting| setting.values.first());
-        let is_posix =
-            shell.is_none_or(|shell| {
-                matches!(shell.rsplit('/').next().unwrap_or_default(), "sh" | "bash" | "dash" | "zsh" | "ksh")
-            }) && !["windows-shell", "windows-powershell"].iter().any(|name| self.file.settings.contains_key(*name));
+        let first = self.recipe.body.first().map_or("", |(_, line)| line.trim_start());
+        let is_program = first.starts_with("#!") || self.recipe.attribute("script").is_some();
+        let is_posix = if is_program { first.starts_with("#!") && is_shell_script(first) } else { self.is_posix() };
+        // The lines of a program are one text, but for the first, which names the interpreter.
+        let lines = self.recipe.body.iter().skip(usize::from(first.starts_with("#!")));
+        let lines: Vec<&str> = lines.map(|(_, line)| line.as_str()).collect();
         let mut places = Vec::new();
+        let mut has_quoted = false;
         let mut before = String::new();
-        for (_, line) in &self.recipe.body {
+        for (index, line) in lines.iter().enumerate() {
             let is_continued = line.ends_with('\\');
             let indented = line.trim_start();
-            let mut rest = if before.is_empty() { indented.trim_start_matches(['@', '-']) } else { indented };
+            let is_begun = is_program || !before.is_empty();
+            let mut rest = if is_begun { indented } else { indented.trim_start_matches(['@', '-']) };
             while let Some(open) = rest.find("{{") {
                 if rest[open..].starts_with("{{{{") {
                     before.push_str(&rest[..open]);
@@ -339,30 +337,28 @@ impl Importer<'_> {
                 }
                 before.push_str(&rest[..open]);
                 let inside = &rest[open + 2..];
-                let Some(close) = inside.find("}}") else { break };
-                let expression = &inside[..close];
-                let tokens = lex::line(expression, 0, expression.len()).map(|(tokens, _)| tokens);
-                let literal = match &tokens {
-                    Ok(tokens) => {
-                        if mentions(tokens, name) && !is_quoted(tokens, name) {
-                            let is_bare = tokens.len() == 1;
-                            let found =
-                                if is_bare && is_posix && !is_program { place(&before) } else { Place::Unclear };
-                            places.push(found);
-                        }
-                        self.stands_for(tokens)
-                    }
+                let read = lex::interpolation(inside);
+                let Some((tokens, end)) = read else {
                     // It cannot be read: whatever it holds may be the parameter.
-                    Err(_) => {
-                        if expression.contains(name) {
-                            places.push(Place::Unclear);
-                        }
-                        None
-                    }
+                    places.push(Place::Unclear);
+                    break;
                 };
+                let after = &inside[end..];
+                if mentions(&tokens, name) {
+                    // What follows on other lines belongs to the command where the line goes on, or is a program's.
+                    let more = lines[index + 1..].iter().take(if is_program || is_continued { 20 } else { 0 });
+                    let after: String = std::iter::once(after).chain(more.copied()).collect::<Vec<_>>().join("\n");
+                    let found = if is_posix { place(&before, &after) } else { Place::Unclear };
+                    match (tokens.len(), found) {
+                        (1, found) => places.push(found),
+                        // Quoted by just itself, which is right outside of quotes alone.
+                        (_, Place::Unquoted) if is_quoted(&tokens, name) => has_quoted = true,
+                        _ => places.push(Place::Unclear),
+                    }
+                }
                 // What nobody knows here may open a quote or close one; `$(` makes what follows unclear.
-                before.push_str(literal.as_deref().unwrap_or("$("));
-                rest = &inside[close + 2..];
+                before.push_str(self.stands_for(&tokens).as_deref().unwrap_or("$("));
+                rest = after;
             }
             before.push_str(rest);
             // Each line has a shell of its own, but for those of a program.
@@ -372,7 +368,18 @@ impl Importer<'_> {
                 before.clear();
             }
         }
+        // What we quote for one place would be quoted again at the other.
+        if has_quoted && !places.is_empty() {
+            places.push(Place::Unclear);
+        }
         places
+    }
+
+    /// Whether lines are read by a shell that quotes as POSIX says.
+    fn is_posix(&self) -> bool {
+        let shell = self.file.settings.get("shell").and_then(|setting| setting.values.first());
+        shell.is_none_or(|shell| is_posix_shell(shell))
+            && !["windows-shell", "windows-powershell"].iter().any(|name| self.file.settings.contains_key(*name))
     }
 
     /// What an interpolation becomes as far as quotes are concerned, where that is known.
@@ -390,6 +397,17 @@ impl Importer<'_> {
         }
         self.file.literals.get(name).cloned()
     }
+}
+
+fn is_posix_shell(program: &str) -> bool {
+    matches!(program.rsplit('/').next().unwrap_or_default(), "sh" | "bash" | "dash" | "zsh" | "ksh")
+}
+
+/// Whether the first line of a script names a shell.
+fn is_shell_script(first: &str) -> bool {
+    let mut words = first.trim_start_matches("#!").split_whitespace();
+    let program = words.next().unwrap_or_default();
+    if program.ends_with("/env") { words.next().is_some_and(is_posix_shell) } else { is_posix_shell(program) }
 }
 
 fn mentions(tokens: &[Token], name: &str) -> bool {

@@ -30,7 +30,12 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
                 true => format!("Run {}", depends.join(", ")),
             };
         }
-        inputs(&mut draft, task.get("usage").and_then(Node::text), task, &run.join("\n"));
+        // Templates stand in other keys as well: what depends on it is given arguments.
+        let mut texts = run;
+        for (_, node) in task.entries().iter().filter(|(key, _)| !matches!(&**key, "usage" | "run" | "description")) {
+            tree::texts(node, &mut texts);
+        }
+        inputs(&mut draft, task.get("usage").and_then(Node::text), task, &texts.join("\n"));
         found.drafts.push(draft);
     }
     if let Some(includes) = root.at(&["task_config", "includes"]) {
@@ -268,7 +273,7 @@ fn script(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     let at = first_usage.map_or(1, |index| index + 1);
     let with_usage = Node { line: at, ..task };
     if first_usage.is_some() {
-        inputs(&mut draft, Some(&usage), &with_usage, "");
+        inputs(&mut draft, Some(&usage), &with_usage, source.text);
     } else {
         // The words reach the script as they are.
         draft.pass_more("Further arguments of the script, each one word");

@@ -66,16 +66,24 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
         draft.say([name.as_str()]);
         draft.say(manager.between.iter().copied());
         let more = Parameter::described("Further arguments of the script, each one word");
-        let pattern = Some(QUOTABLE.to_owned());
-        draft.pass("args", Parameter { accepts: Accepts::Words, pattern, ..more });
+        let mut more = Parameter { accepts: Accepts::Words, ..more };
+        if manager.program == "bun" {
+            more.hold_inert(true);
+        } else {
+            more.pattern = Some(QUOTABLE.to_owned());
+        }
+        draft.pass("args", more);
         draft.description = described(&root, name).unwrap_or_else(|| format!("Run `{}`", command.trim()));
         draft.withheld = withheld(name, scripts);
         found.drafts.push(draft);
     }
     if let Some(scripts) = root.get("scripts").filter(|_| !found.drafts.is_empty()) {
-        let what = "`$`, `` ` ``, `\"` and `\\` in further arguments".to_owned();
+        let what = match manager.program {
+            "bun" => "further arguments of other characters than letters, digits, blanks and `_./:@%+=,-`",
+            _ => "`$`, `` ` ``, `\"` and `\\` in further arguments",
+        };
         let why = format!("some versions of {} would let a shell act on them", manager.program);
-        found.losses.push(crate::Loss { line: scripts.line, what, why });
+        found.losses.push(crate::Loss { line: scripts.line, what: what.to_owned(), why });
     }
     Ok(found)
 }

@@ -50,8 +50,8 @@ impl Place {
     }
 }
 
-/// Programs that read what they are given as code again, and builtins that do.
-const READ_AGAIN: [&str; 28] = [
+/// Programs that read what they are given as code again, wherever on a command line they are named.
+const READ_AGAIN: [&str; 42] = [
     "eval",
     "ssh",
     "su",
@@ -62,33 +62,95 @@ const READ_AGAIN: [&str; 28] = [
     "jq",
     "yq",
     "xargs",
+    "parallel",
     "perl",
     "ruby",
+    "lua",
+    "php",
     "python",
+    "python2",
     "python3",
     "node",
-    "php",
+    "bun",
+    "deno",
+    "Rscript",
+    "osascript",
+    "tclsh",
+    "expect",
     "sh",
     "bash",
     "zsh",
     "dash",
+    "ksh",
     "fish",
     "pwsh",
     "powershell",
+    "cmd",
     "psql",
     "mysql",
     "sqlite3",
-    "trap",
     "watch",
+    "tmux",
+    "screen",
+    "script",
+    "flock",
 ];
 
-/// Returns the place behind `before`, the text of a command up to it.
-pub(crate) fn place(before: &str) -> Place {
-    let is_read_again = |word: &str| {
-        let program = word.rsplit('/').next().unwrap_or(word).trim_start_matches(['@', '-', '+']);
-        READ_AGAIN.contains(&program)
-    };
-    if before.split([' ', '\t', '\n', ';', '&', '|', '(', '"', '\'', '=']).any(is_read_again) {
+/// Commands that read what they are given as a name, as arithmetic or as code, where they are what is run.
+const READ_ALWAYS: [&str; 25] = [
+    "let",
+    "declare",
+    "typeset",
+    "local",
+    "readonly",
+    "export",
+    "unset",
+    "read",
+    "mapfile",
+    "readarray",
+    "test",
+    "[",
+    "[[",
+    "trap",
+    "source",
+    ".",
+    "alias",
+    "wait",
+    "make",
+    "gmake",
+    "just",
+    "task",
+    "mise",
+    "npm",
+    "pnpm",
+];
+
+/// Words that stand before a command.
+const BEFORE_A_COMMAND: [&str; 12] =
+    ["if", "then", "elif", "else", "while", "until", "do", "!", "time", "sudo", "exec", "command"];
+
+/// Whether some program of a command line takes what it is given for code.
+fn is_read_again(command: &str) -> bool {
+    let name = |word: &str| word.rsplit('/').next().unwrap_or(word).trim_start_matches(['@', '-', '+']).to_owned();
+    let words = command.split([' ', '\t', '\n', ';', '&', '|', '(', ')', '"', '\'', '=']);
+    if words.map(name).any(|word| READ_AGAIN.contains(&word.as_str())) {
+        return true;
+    }
+    command.split(['\n', ';', '&', '|', '(', '{']).any(|one| {
+        let is_before = |word: &&str| {
+            BEFORE_A_COMMAND.contains(&word.trim_start_matches(['@', '-', '+']))
+                || word.contains('=') && !word.starts_with('=')
+        };
+        let mut words = one.split_whitespace().skip_while(is_before);
+        let first = words.next().map(name).unwrap_or_default();
+        READ_ALWAYS.contains(&first.as_str())
+            || first == "printf" && words.next().is_some_and(|word| word.starts_with("-v"))
+    })
+}
+
+/// Returns the place between two parts of a command's text.
+pub(crate) fn place(before: &str, after: &str) -> Place {
+    if is_read_again(&format!("{before}x{after}")) {
         return Place::Unclear;
     }
     let is_variable = |next: char| next.is_ascii_alphanumeric() || matches!(next, '_' | '@' | '*' | '?');
@@ -146,7 +208,26 @@ mod tests {
             ("(cd x && ls ", Place::Unclear),
             ("ls \\", Place::Unclear),
         ] {
-            assert_eq!(place(before), expect, "{before}");
+            assert_eq!(place(before, ""), expect, "{before}");
+        }
+    }
+
+    #[test]
+    fn what_is_read_again_is_unclear() {
+        for (before, after, expect) in [
+            ("echo ", " | sh", Place::Unclear),
+            ("echo ", " | tee log", Place::Unquoted),
+            ("cargo test ", "", Place::Unquoted),
+            ("if test ", " -eq 1", Place::Unclear),
+            ("[[ ", " -eq 1 ]]", Place::Unclear),
+            ("A=1 make X=", "", Place::Unclear),
+            ("let x=", "", Place::Unclear),
+            ("printf '%s' ", "", Place::Unquoted),
+            ("printf -v ", " x", Place::Unclear),
+            ("@just other ", "", Place::Unclear),
+            ("sudo docker exec c sh -c ", "", Place::Unclear),
+        ] {
+            assert_eq!(place(before, after), expect, "{before}…{after}");
         }
     }
 }

@@ -168,9 +168,10 @@ fn pdm(source: &Source<'_>, name: &str, task: &Node) -> Draft {
 /// Further arguments, which stand where a command says `{args}`, else at its end.
 fn further(draft: &mut Draft, commands: &[String]) {
     let mut more = Parameter { accepts: Accepts::Words, ..Parameter::described(FURTHER) };
-    let pasted = commands
-        .iter()
-        .flat_map(|command| command.match_indices("{args").map(|(at, _)| place(&command[..at])).collect::<Vec<_>>());
+    let pasted = commands.iter().flat_map(|command| {
+        let after = |at: usize| command[at..].split_once('}').map_or("", |(_, after)| after);
+        command.match_indices("{args").map(|(at, _)| place(&command[..at], after(at))).collect::<Vec<_>>()
+    });
     if pasted.into_iter().any(|place| place != Place::Unquoted) {
         more.hold_inert(true);
         draft.lose(

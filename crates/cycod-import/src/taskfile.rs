@@ -227,10 +227,10 @@ impl Taskfile<'_> {
         }
         fixed.extend(self.root.get("env").map(Node::entries).unwrap_or_default().iter().map(|(name, _)| name.as_str()));
         let mut texts = Vec::new();
-        strings(task, &mut texts);
+        strings(task, true, &mut texts);
         let mut wanted: BTreeMap<String, Use> = BTreeMap::new();
-        for (line, text) in &texts {
-            collect(text, *line, &mut wanted);
+        for text in &texts {
+            collect(text, &mut wanted);
         }
         // The defaults of what is taken globally.
         for node in global {
@@ -262,12 +262,11 @@ impl Taskfile<'_> {
                 continue;
             }
             let mut texts = Vec::new();
-            strings(task, &mut texts);
-            for (_, text) in &texts {
-                for (at, _) in text.match_indices(".CLI_ARGS") {
-                    let before = text[..at].rfind("{{").map_or("", |open| &text[..open]);
-                    // What another template leaves there is not known.
-                    let found = if before.contains("{{") { Place::Unclear } else { place(before) };
+            strings(task, true, &mut texts);
+            for text in &texts {
+                for (at, _) in text.said.match_indices(".CLI_ARGS") {
+                    let open = text.said[..at].rfind("{{").unwrap_or(at);
+                    let found = text.place(open);
                     place_found = Some(place_found.map_or(found, |known| known.and(found)));
                 }
             }
@@ -294,11 +293,31 @@ fn named_items(node: &Node) -> Vec<String> {
     names
 }
 
-fn strings(node: &Node, into: &mut Vec<(usize, String)>) {
+/// A text of a task.
+struct Text {
+    line: usize,
+    said: String,
+    /// Whether it is a command by itself; what becomes of all others is not known.
+    is_command: bool,
+}
+
+impl Text {
+    /// The place of the template that begins at a byte.
+    fn place(&self, open: usize) -> Place {
+        let (before, behind) = self.said.split_at(open);
+        let after = behind.split_once("}}").map_or("", |(_, after)| after);
+        // What another template leaves there is not known either.
+        if !self.is_command || before.contains("{{") { Place::Unclear } else { place(before, after) }
+    }
+}
+
+fn strings(node: &Node, is_command: bool, into: &mut Vec<Text>) {
     match &node.value {
-        Value::Text(text) => into.push((node.line, text.clone())),
-        Value::List(items) => items.iter().for_each(|item| strings(item, into)),
-        Value::Table(entries) => entries.iter().for_each(|(_, node)| strings(node, into)),
+        Value::Text(text) => into.push(Text { line: node.line, said: text.clone(), is_command }),
+        Value::List(items) => items.iter().for_each(|item| strings(item, is_command, into)),
+        Value::Table(entries) => {
+            entries.iter().for_each(|(key, node)| strings(node, is_command && matches!(&**key, "cmd" | "cmds"), into));
+        }
         _ => {}
     }
 }
@@ -308,12 +327,15 @@ struct Reference {
     name: String,
     default: Option<String>,
     is_quoted: bool,
+    /// Where its template begins.
+    at: usize,
 }
 
-fn collect(text: &str, line: usize, into: &mut BTreeMap<String, Use>) {
-    for found in references(text) {
-        let used = into.entry(found.name).or_insert(Use { line, ..Use::default() });
-        used.is_pasted |= !found.is_quoted;
+fn collect(text: &Text, into: &mut BTreeMap<String, Use>) {
+    for found in references(&text.said) {
+        let used = into.entry(found.name).or_insert(Use { line: text.line, ..Use::default() });
+        // A function quotes for outside of quotes alone.
+        used.is_pasted |= !(found.is_quoted && text.place(found.at) == Place::Unquoted);
         used.default = used.default.take().or(found.default);
     }
 }
@@ -323,6 +345,7 @@ fn references(text: &str) -> Vec<Reference> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(open) = rest.find("{{") {
+        let at = text.len() - rest.len() + open;
         let inside = &rest[open + 2..];
         let Some(close) = inside.find("}}") else { break };
         let expression = inside[..close].trim_matches(['-', ' ', '\t', '\n']);
@@ -336,7 +359,7 @@ fn references(text: &str) -> Vec<Reference> {
         let has_default = expression.split(['|', '(']).any(|part| part.trim_start().starts_with("default "));
         for (index, name) in names.iter().enumerate() {
             let default = literals.first().filter(|_| has_default && index == 0).cloned();
-            found.push(Reference { name: name.clone(), default, is_quoted });
+            found.push(Reference { name: name.clone(), default, is_quoted, at });
         }
     }
     found

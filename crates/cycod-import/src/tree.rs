@@ -97,6 +97,16 @@ impl Node {
     }
 }
 
+/// Collects every text below a node.
+pub(crate) fn texts(node: &Node, into: &mut Vec<String>) {
+    match &node.value {
+        Value::Text(text) => into.push(text.clone()),
+        Value::List(items) => items.iter().for_each(|item| texts(item, into)),
+        Value::Table(entries) => entries.iter().for_each(|(_, node)| texts(node, into)),
+        _ => {}
+    }
+}
+
 /// Reads TOML.
 pub(crate) fn toml(source: &Source<'_>) -> Result<Node, Vec<Diagnostic>> {
     source.check()?;

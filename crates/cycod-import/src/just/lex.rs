@@ -109,6 +109,20 @@ pub(super) fn line(text: &str, start: usize, end: usize) -> Result<(Vec<Token>, 
     Ok((tokens, end))
 }
 
+/// Reads the expression behind `{{`; returns its tokens and the byte behind its `}}`.
+pub(super) fn interpolation(text: &str) -> Option<(Vec<Token>, usize)> {
+    let mut at = 0;
+    loop {
+        let rest = text.get(at..)?;
+        if rest.starts_with("}}") {
+            let (tokens, _) = line(text, 0, at).ok()?;
+            return Some((tokens, at + 2));
+        }
+        let first = rest.chars().next()?;
+        at = if matches!(first, '\'' | '"' | '`') { string(text, at, text.len())?.0 } else { at + first.len_utf8() };
+    }
+}
+
 /// Reads the string that begins at `at`; returns the byte behind it.
 fn string(text: &str, at: usize, end: usize) -> Option<(usize, TokenKind)> {
     let rest = &text[at..end];

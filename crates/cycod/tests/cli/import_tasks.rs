@@ -63,6 +63,78 @@ fn targets_of_make_become_tools() {
     .assert_eq(&ran.block());
 }
 
+/// Does what `just` does with arguments: pastes them into the text of each line, and gives the line to `sh`.
+const STAND_IN: &str = r#"#!/usr/bin/env python3
+import re, subprocess, sys
+name, given = sys.argv[1], sys.argv[2:]
+lines = open("justfile").read().split("\n")
+start = next(i for i, line in enumerate(lines) if re.match(rf"{name}\b", line))
+values = {}
+for word in lines[start].rstrip(":").split()[1:]:
+    many = word.startswith("*")
+    values[word.lstrip("*")] = " ".join(given) if many else given.pop(0)
+for line in lines[start + 1:]:
+    if not line.startswith(" "):
+        break
+    text = re.sub(r"\{\{(\w+)\}\}", lambda found: values[found.group(1)], line.strip())
+    sys.exit(subprocess.run(["sh", "-cu", text]).returncode)
+"#;
+
+#[test]
+fn what_is_pasted_into_a_shell_arrives_as_it_was_given() {
+    let place = Place::new();
+    place.write("bin/just", STAND_IN);
+    place.write(
+        "justfile",
+        "bare x:\n    printf '[%s]' {{x}} end\nbetween x:\n    printf '[%s]' a={{x}}.b end\n\
+         double x:\n    printf '[%s]' \"a {{x}} b\" end\nsingle x:\n    printf '[%s]' 'a {{x}} b' end\n\
+         several *x:\n    printf '[%s]' {{x}} end\nagain x:\n    sh -c \"printf '[%s]' {{x}} end\"\n",
+    );
+    let ran = place.shell("chmod +x bin/just; cycod tool import justfile");
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    let run = |tool: &str, values: &[&str]| {
+        let given =
+            values.iter().map(|value| format!(" --param {}", shlex::try_quote(&format!("X={value}")).expect("no NUL")));
+        place.shell(&format!("PATH=\"$PWD/bin:$PATH\" cycod tool run {tool}{}", given.collect::<String>()))
+    };
+    let values = [
+        EVIL,
+        "",
+        "'",
+        "\"",
+        "\\",
+        "'\"'\"'",
+        "$(touch pwned)",
+        "`touch pwned`",
+        "a\nb; touch pwned #",
+        "'; touch pwned; '",
+        "\"; touch pwned; \"",
+        "-n",
+        "é 日本 ~ {a,b}",
+        "\\'",
+        "\\\"$(touch pwned)",
+    ];
+    for value in values {
+        let bare = if value.is_empty() { "[end]".to_owned() } else { format!("[{value}][end]") };
+        for (tool, expect) in [
+            ("bare", bare.clone()),
+            ("several", bare),
+            ("between", format!("[a={value}.b][end]")),
+            ("double", format!("[a {value} b][end]")),
+            ("single", format!("[a {value} b][end]")),
+        ] {
+            let ran = run(tool, &[value]);
+            assert_eq!((ran.code(), ran.stdout()), (0, expect), "{tool} {value:?}\n{}", ran.block());
+        }
+        let ran = run("again", &[value]);
+        let is_plain = value.is_empty() || value == "-n";
+        assert_eq!(ran.code() == 0, is_plain, "{value:?}\n{}", ran.block());
+    }
+    let ran = run("several", &["a b", "'", "*"]);
+    assert_eq!(ran.stdout(), "[a b]['][*][end]", "{}", ran.block());
+    assert!(!place.project().join("pwned").exists());
+}
+
 #[test]
 fn scripts_of_npm_become_tools() {
     let place = Place::new();
