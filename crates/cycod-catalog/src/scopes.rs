@@ -1,7 +1,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::{OsStr, OsString},
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -138,6 +138,25 @@ impl Scopes {
     /// Where indexes are kept.
     pub(crate) fn cache(&self) -> Cache {
         Cache::new(self.user.join("cache").join("catalog"))
+    }
+
+    /// Removes the indexes, so that every file is read anew. They are made again when tools are next looked for.
+    ///
+    /// # Errors
+    /// When one of them cannot be removed.
+    pub fn forget_indexes(&self) -> io::Result<()> {
+        let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        let listing = match fs::read_dir(self.cache().directory) {
+            Err(error) if is_missing(&error) => return Ok(()),
+            listing => listing?,
+        };
+        for entry in listing {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "index") {
+                fs::remove_file(&path).or_else(|error| if is_missing(&error) { Ok(()) } else { Err(error) })?;
+            }
+        }
+        Ok(())
     }
 
     /// The directory into which new tools of `scope` are written; none that exists for other programs' tools.

@@ -187,6 +187,7 @@ fn names_of_built_in_tools_cannot_be_taken() {
     assert!(matches!(&entry.state, State::Broken { problem } if problem.code == "reserved-name"), "{:?}", entry.state);
     let Err(LoadError::Broken { diagnostics, .. }) = entry.load() else { panic!("it does not load") };
     assert_eq!(diagnostics[0].code.0, "reserved-name");
+    assert_eq!(diagnostics[0].notes, ["built-in tools are `shell`"]);
 }
 
 /// Everything called `off` is off, and the name `scan` is enforced.

@@ -94,7 +94,8 @@ pub struct Tool {
     pub metadata: Metadata,
     /// How it is tested.
     pub tests: Vec<TestCase>,
-    /// The smaller of `timeout` and `resources.timeout`; [`Tool::DEFAULT_TIMEOUT`] when neither is given.
+    /// The smaller of `timeout` and `resources.timeout`; [`Tool::DEFAULT_TIMEOUT`] when neither is given. What the script
+    /// engine runs has [`Tool::DEFAULT_ENGINE_TIMEOUT`].
     pub timeout: Option<Duration>,
     /// Where it works; empty means everywhere.
     pub platforms: BTreeSet<Platform>,
@@ -171,6 +172,9 @@ pub struct RemoteTool {
 impl Tool {
     /// The default of `timeout`.
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+    /// The default of `timeout` for what the script engine of this program runs.
+    pub const DEFAULT_ENGINE_TIMEOUT: Duration = Duration::from_secs(30);
 
     /// The parameter called `name`.
     pub fn parameter(&self, name: &str) -> Option<&Parameter> {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use cycod_engine::{
-    definition::Host,
+    definition::{FileFormat, Host},
     diagnostic::{SourceFile, count},
 };
 use cycod_process::{Program, find_program, run_foreground};
@@ -47,7 +47,11 @@ pub(crate) fn edit<T>(
     save: &mut dyn FnMut(&mut Context, &str) -> Result<T, CommandError>,
 ) -> Result<Edited<T>, CommandError> {
     let editor = program(context.engine.host(), editor)?;
-    let draft = Draft::write(&context.engine.host().temp, stem, "yaml", text)?;
+    let extension = match FileFormat::of(&SourceFile::new("", text)) {
+        FileFormat::Markdown => "md",
+        FileFormat::Cycod | FileFormat::Mimir => "yaml",
+    };
+    let draft = Draft::write(&context.engine.host().temp, stem, extension, text)?;
     loop {
         let edited = match draft.open_in(&editor) {
             None => draft.read(),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use cycod_engine::{
     catalog::{Entry, Overwrite, Scope, ScopeFilter, WriteError, Written},
+    check_code,
     definition::{Host, Loaded, Tool, ToolName, load},
     diagnostic::{Report, SourceFile, Style, count, render_text},
 };
@@ -13,7 +14,10 @@ use crate::{cli::Context, command_error::CommandError};
 
 /// Loads a text and shows everything that is wrong with it.
 pub(crate) fn look_at(context: &mut Context, source: &SourceFile, stem: Option<&str>) -> Loaded {
-    let loaded = load(source, stem);
+    let mut loaded = load(source, stem);
+    if let Some(tool) = &loaded.tool {
+        loaded.diagnostics.extend(check_code(tool, source));
+    }
     if !loaded.diagnostics.is_empty() {
         let style = if context.printer.colour { Style::Coloured } else { Style::Plain };
         let report = Report { source: source.clone(), diagnostics: loaded.diagnostics.clone() };

@@ -128,7 +128,11 @@ fn python(code: &str) -> Vec<Formal> {
     for line in bare.split_inclusive('\n') {
         let header = line.strip_prefix("async ").unwrap_or(line).strip_prefix("def ");
         if let Some((name, after)) = header.and_then(|header| header.split_once('(')) {
-            functions.push((name.trim(), start + line.len() - after.len() - 1));
+            let name = name.trim();
+            // One that starts with `_` only helps the others.
+            if !name.starts_with('_') {
+                functions.push((name, start + line.len() - after.len() - 1));
+            }
         }
         start += line.len();
     }
@@ -224,6 +228,7 @@ mod tests {
             ),
             ("def one(x):\n  pass\ndef two(y):\n  pass\n", ""),
             ("'''\ndef no(x):\n'''\ndef yes(y):\n  pass\n", "y!:any"),
+            ("def _help(x):\n  pass\ndef go(y):\n  pass\n", "y!:any"),
             ("class A:\n    def f(self): pass\n", ""),
         ] {
             assert_eq!(shown(python(code)), expect, "{code}");

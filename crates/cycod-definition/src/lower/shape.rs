@@ -101,12 +101,15 @@ impl Shape<'_> {
         let message = format!("{} has no key `{}`", section.noun, entry.key);
         let code = Code("unknown-key");
         let is_other_format = [&MARKDOWN, &MIMIR].into_iter().any(|format| std::ptr::eq(format, section));
-        if is_other_format && TOOL.key(&entry.key).is_some_and(|key| key.executes) {
+        let executes = |name: &str| TOOL.key(name).is_some_and(|key| key.executes);
+        let in_ours = || closest(&entry.key, TOOL.keys.iter().map(|key| key.name));
+        let is_foreign_command = is_other_format && (executes(&entry.key) || in_ours().is_some_and(executes));
+        if is_foreign_command && near.is_none() {
             let diagnostic = Diagnostic::error(code, entry.key_span, message);
             self.sink.report(diagnostic.help("what is run is the tool's block of code alone"));
             return;
         }
-        let diagnostic = if section.strict || misspelt_command {
+        let diagnostic = if section.strict || misspelt_command || is_foreign_command {
             Diagnostic::error(code, entry.key_span, message)
         } else {
             Diagnostic::warning(code, entry.key_span, message).label("ignored")

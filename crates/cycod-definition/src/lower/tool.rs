@@ -10,7 +10,7 @@ use super::{
     parameter::is_parameter_name,
     replace,
 };
-use crate::{Body, Command, Level, Origin, Platform, PlatformKey, Tool, ToolName};
+use crate::{Body, Command, Level, Origin, Platform, PlatformKey, Runtime, Tool, ToolName};
 
 impl Lowering<'_> {
     /// Reads a whole tool, with its name whether or not the rest can be read.
@@ -61,6 +61,8 @@ impl Lowering<'_> {
             self.check_platforms(view, command);
         }
         let file_paths = self.file_paths(view);
+        let is_script = matches!(&body, Some(Body::Handler(handler)) if handler.runtime == Runtime::Engine);
+        let timeout = self.timeout(view).or(is_script.then_some(Tool::DEFAULT_ENGINE_TIMEOUT));
         let mut tool = Tool {
             name: match &name {
                 Some(name) => name.clone(),
@@ -93,7 +95,7 @@ impl Lowering<'_> {
             file_paths,
             metadata: self.metadata(view),
             tests: self.tests(view),
-            timeout: self.timeout(view),
+            timeout,
             platforms: self.platforms(view, "platforms"),
             tags: view.strings("tags"),
             ignore_errors: view.flag("ignore-errors").unwrap_or(false),

@@ -80,7 +80,7 @@ pub(crate) static TOOL: Section = Section {
         key("default-parameters", Map("PARAMETER", &Any), "Defaults that replace the base's; they stay overridable.").chapter("Tool Aliasing"),
         key("tags", Texts, "Categories. `read`, `write` and `run` say how dangerous the tool is; without one of them it counts as `run`.").chapter("Security Tags"),
         key("platforms", Choices(PLATFORMS), "Where the tool works; `unix` means linux and macos.").or("everywhere").chapter("Tags and Platform Support"),
-        key("timeout", Milliseconds(1), "The limit of the whole call, with retries and pauses.").or("60000"),
+        key("timeout", Milliseconds(1), "The limit of the whole call, with retries and pauses; 30 seconds for what the script engine runs.").or("60000"),
         key("working-directory", Template, "Where commands run. Wins over `file-paths.working-directory`.").or("the caller's directory"),
         key("ignore-errors", Bool, "The default of `continue-on-error` for every step; for a single command, whether failing counts as success.").or("false").chapter("Error Handling"),
         key("input", Template, "What the first step reads from standard input, unquoted. Without it standard input is closed."),

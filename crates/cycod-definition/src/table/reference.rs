@@ -15,12 +15,14 @@ pub fn key_reference(format: FileFormat) -> String {
         FileFormat::Markdown => (
             "The Markdown tool",
             "Every key of the front matter of a Markdown tool, generated from the table that the loader itself reads. \
-             `docs/markdown-tool.schema.json` is the same table as a JSON Schema.",
+             `docs/markdown-tool.schema.json` is the same table as a JSON Schema. How such a tool is written is told in \
+             [Tools in Markdown](../guide/markdown-tools.md).",
         ),
         FileFormat::Mimir => (
             "The Mimir tool",
             "Every key of a Mimir tool, generated from the table that the loader itself reads. \
-             `docs/mimir-tool.schema.json` is the same table as a JSON Schema for editors.",
+             `docs/mimir-tool.schema.json` is the same table as a JSON Schema for editors. How such a tool is written is \
+             told in [Tools in TypeScript](../guide/typescript-tools.md).",
         ),
     };
     let mut page = format!("# {title}\n\n{introduction}\n");

@@ -78,10 +78,11 @@ fn mistakes() {
     check(
         &format!("runtime: deno\nparameters: {{}}\nbahs: ls\n{TAIL}"),
         expect![[r#"
-        1:10-1:14 error[unknown-choice]: `runtime` cannot be `deno`
-        2:1-2:11 warning[unknown-key]: a Mimir tool has no key `parameters`
-        3:1-3:5 warning[unknown-key]: a Mimir tool has no key `bahs`
-    "#]],
+            1:10-1:14 error[unknown-choice]: `runtime` cannot be `deno`
+            2:1-2:11 warning[unknown-key]: a Mimir tool has no key `parameters`
+            3:1-3:5 error[unknown-key]: a Mimir tool has no key `bahs`
+              help: what is run is the tool's block of code alone
+        "#]],
     );
     check(
         "description: d\nschema: {type: object}\n",

@@ -8,6 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     Engine, Standing,
     catalog::{Availability, Entry, LoadError},
+    check_code,
     definition::{Tool, load},
     diagnostic::{
         Code, Diagnostic, Report, Severity, SourceFile, Span, Style, apply_fixes, count, render_text, to_json, visible,
@@ -169,6 +170,7 @@ fn check(engine: &Engine, subject: &Subject, strict: bool, names: &Names) -> Che
     };
     let source = SourceFile { name: shown, ..source };
     if let Some(tool) = &tool {
+        diagnostics.extend(check_code(tool, &source));
         diagnostics.extend(neighbours::check(engine, tool, &source, names));
     }
     if strict {
