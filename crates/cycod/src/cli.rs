@@ -94,8 +94,11 @@ pub(crate) const GROUPS: &[Group] = &[
 /// The commands below `cycod tool`, in the order in which help lists them.
 pub(crate) const TOOL_COMMANDS: &[Entry] = &[
     entry!("list", list, true),
+    entry!("groups", groups, true),
+    entry!("info", info, true),
     entry!("get", get, true),
     entry!("add", add, true),
+    entry!("create", create, true),
     entry!("remove", remove, true),
     entry!("test", test, true),
     entry!("validate", validate, true),
@@ -106,6 +109,7 @@ pub(crate) const TOOL_COMMANDS: &[Entry] = &[
     entry!("call", call, true),
     entry!("schema", schema, true),
     entry!("schema-file", schema_file, false),
+    entry!("refresh", refresh, true),
     entry!("graph", graph, true),
     entry!("why", why, true),
     entry!("confine", confine, true),

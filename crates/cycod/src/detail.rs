@@ -2,10 +2,11 @@
 
 use cycod_engine::{
     Engine,
-    catalog::{Entry, Scope, ScopeFilter},
+    catalog::{Entry, Scope, ScopeFilter, Style},
     definition::{
         Body, Cleanup, Hints, Interpreter, Isolation, Level, Literal, Offer, Parameter, ParameterType, PlatformKey,
-        Privilege, Produces, Step, StepAction, TaskSupport, Tool, Transform, Validation, Value, Whom,
+        Privilege, Produces, Runtime, Step, StepAction, TaskSupport, TestCase, Tool, Transform, Validation, Value,
+        Whom,
     },
 };
 use cycod_syntax::template::{Names, Template};
@@ -13,7 +14,7 @@ use cycod_syntax::template::{Names, Template};
 use crate::{
     page::Page,
     run::duration,
-    standing::{notes, shown_path, tags, trust_of},
+    standing::{group, notes, shown_path, tags, trust_of},
 };
 
 /// A tool with all that decides how it stands here.
@@ -51,6 +52,95 @@ impl<'a> Detail<'a> {
             page.paragraph(2, &self.example());
         }
         page.finish(colour)
+    }
+
+    /// What somebody wants to know who is to use the tool: what it is for, what it takes, how it stands here.
+    pub(crate) fn info(&self, colour: bool) -> String {
+        let host = self.engine.host();
+        let summary = &self.entry.summary;
+        let mut page = Page::default();
+        let version = summary.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+        let title = summary.title.as_ref().map(|title| format!("  {title}")).unwrap_or_default();
+        page.heading(&format!("{}{version}{title}", self.entry.name));
+        let description = self.tool.and_then(|tool| tool.description.as_deref());
+        page.paragraph(2, description.or(summary.description.as_deref()).unwrap_or_default());
+        page.blank();
+        page.fact("group", group(self.entry));
+        if let Some(tool) = self.tool {
+            page.fact("level", &self.level(tool));
+            page.fact("hints", &hints(tool));
+        }
+        page.fact("tags", &tags(self.entry).join(", "));
+        page.fact("source", &self.source());
+        page.fact("file", &shown_path(&self.entry.path, host));
+        page.fact("scope", self.entry.scope.name());
+        let trust = trust_of(self.engine, self.entry);
+        page.fact("trust", trust.as_ref().map(|trust| trust.name()).unwrap_or_default());
+        let notes = notes(self.entry, trust.as_ref(), host);
+        let limits = notes.iter().filter(|note| trust.as_ref().is_none_or(|trust| note.word != trust.name()));
+        let limits: Vec<String> = limits.map(|note| format!("{}{}", note.word, note.reason)).collect();
+        let is_off = summary.is_off;
+        page.fact(
+            "available",
+            &match limits.as_slice() {
+                [] if is_off => "no, it is switched off in its file".to_owned(),
+                [] => "yes".to_owned(),
+                limits => limits.join("; "),
+            },
+        );
+        let Some(tool) = self.tool else { return page.finish(colour) };
+        page.fact("requires", &tool.requires.commands.join(", "));
+        page.fact("requires env", &tool.requires.env.join(", "));
+        page.fact("timeout", &duration(tool.timeout.unwrap_or(Tool::DEFAULT_TIMEOUT)));
+        if let Some(cost) = tool.token_cost {
+            page.fact("declared cost", &format!("{cost} tokens"));
+        }
+        parameters(&mut page, tool);
+        page.section("PERMISSIONS");
+        for line in permissions(tool) {
+            page.paragraph(2, &line);
+        }
+        page.section("EXAMPLES");
+        for example in self.examples() {
+            page.paragraph(2, &example);
+        }
+        if !tool.tests.is_empty() {
+            page.paragraph(2, &format!("cycod tool test {}", self.entry.name));
+        }
+        page.finish(colour)
+    }
+
+    /// What kind of tool it is, and what runs it.
+    pub(crate) fn source(&self) -> String {
+        let runtime = match self.tool.map(|tool| &tool.body) {
+            Some(Body::Handler(handler)) => format!(", run by {}", handler.runtime),
+            _ => String::new(),
+        };
+        let extension = self.entry.path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let kind = match self.entry.style {
+            Style::BuiltIn => "built in".to_owned(),
+            Style::Mcp => format!("MCP server, as {}", self.entry.path.display()),
+            Style::Cassidy => "custom, Markdown of `.cassidy`, which is only read".to_owned(),
+            Style::Mimir => "custom, YAML of `.mimir`, which is only read".to_owned(),
+            Style::Cycod if extension.eq_ignore_ascii_case("md") => "custom, Markdown".to_owned(),
+            Style::Cycod => "custom, YAML".to_owned(),
+        };
+        format!("{kind}{runtime}")
+    }
+
+    /// Command lines that run the tool: one with what it needs, and one for each of its tests that must succeed.
+    pub(crate) fn examples(&self) -> Vec<String> {
+        let mut examples = vec![self.example()];
+        let Some(tool) = self.tool else { return examples };
+        let succeeds = |test: &&TestCase| test.expected.exit_code.is_none_or(|code| code == 0);
+        for test in tool.tests.iter().filter(succeeds) {
+            let given = test.parameters.iter().map(|(name, value)| format!(" {name}={}", quoted(&literal(value))));
+            let line = format!("cycod tool run {}{}", self.entry.name, given.collect::<String>());
+            if line.len() <= 200 && !examples.contains(&line) {
+                examples.push(line);
+            }
+        }
+        examples
     }
 
     /// A command line that runs the tool, with values that it accepts where its author gave any.
@@ -270,6 +360,19 @@ fn interface(page: &mut Page, tool: &Tool) {
         Offer::Prompt => page.fact("offered as", "a prompt"),
         Offer::Resource { uri } => page.fact("offered as", &format!("the resource {uri}")),
     }
+    page.fact("hints", &hints(tool));
+    if tool.reports {
+        page.fact("reports", "its progress, while it runs");
+    }
+    match tool.task {
+        TaskSupport::Never => {}
+        TaskSupport::Offered => page.fact("as a task", "where the host knows them"),
+        TaskSupport::Required => page.fact("as a task", "always"),
+    }
+}
+
+/// What its author says about its effects.
+fn hints(tool: &Tool) -> String {
     let Hints { read_only, destructive, idempotent, open_world } = tool.hints;
     let hints = [
         ("read-only", read_only),
@@ -279,15 +382,40 @@ fn interface(page: &mut Page, tool: &Tool) {
     ];
     let hints =
         hints.into_iter().filter_map(|(name, hint)| Some(if hint? { name.to_owned() } else { format!("not {name}") }));
-    page.fact("hints", &hints.collect::<Vec<_>>().join(", "));
-    if tool.reports {
-        page.fact("reports", "its progress, while it runs");
+    hints.collect::<Vec<_>>().join(", ")
+}
+
+/// With whose rights it runs and what it may reach, one line each.
+fn permissions(tool: &Tool) -> Vec<String> {
+    let security = &tool.security;
+    let mut lines = Vec::new();
+    match security.privilege {
+        Privilege::SameAsUser => {}
+        Privilege::Reduced => lines.push("with reduced rights".to_owned()),
+        Privilege::Elevated => lines.push("with elevated rights, asked for each time".to_owned()),
     }
-    match tool.task {
-        TaskSupport::Never => {}
-        TaskSupport::Offered => page.fact("as a task", "where the host knows them"),
-        TaskSupport::Required => page.fact("as a task", "always"),
+    lines.extend(security.permissions.iter().map(|permission| permission.source.clone()));
+    if let Body::Handler(handler) = &tool.body
+        && let Some(allowlist) = &handler.allowlist
+    {
+        let commands: Vec<String> = allowlist.iter().map(|pattern| format!("`{pattern}`")).collect();
+        lines.push(format!(
+            "may start {}",
+            if commands.is_empty() { "nothing".to_owned() } else { commands.join(", ") }
+        ));
     }
+    if security.permissions.is_empty() {
+        lines.push(match &tool.body {
+            Body::Handler(handler) if handler.runtime == Runtime::Engine => {
+                "reaches nothing by itself; the host reads and writes for it, inside of the workspace".to_owned()
+            }
+            _ => "declares none: it runs with your rights".to_owned(),
+        });
+    }
+    if security.asks_always {
+        lines.push("somebody is asked each time a model wants to run it".to_owned());
+    }
+    lines
 }
 
 /// What it asks of others before it runs.

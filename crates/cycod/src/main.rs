@@ -5,6 +5,7 @@ mod charset;
 mod cli;
 mod command_error;
 mod commands;
+mod create;
 mod detail;
 mod editor;
 mod help;

@@ -5,7 +5,7 @@ use std::path::Path;
 use anstyle::Style;
 use cycod_engine::{
     Engine, Standing,
-    catalog::{Availability, Entry, State},
+    catalog::{Availability, Entry, Scope, State},
     definition::Host,
     diagnostic::visible,
 };
@@ -72,6 +72,8 @@ pub(crate) fn entry_json(entry: &Entry, trust: Option<&Standing>) -> Value {
     set("scope", json!(entry.scope.name()));
     set("path", json!(entry.path.display().to_string()));
     set("level", json!(entry.level.name()));
+    set("title", json!(summary.title));
+    set("group", json!(summary.group));
     set("description", json!(summary.description));
     set("version", json!(summary.version));
     set("category", json!(summary.category));
@@ -110,6 +112,15 @@ pub(crate) fn entry_json(entry: &Entry, trust: Option<&Standing>) -> Value {
     );
     object.retain(|_, value| !value.is_null());
     Value::Object(object)
+}
+
+/// The group that an entry is listed under; one that its author put into none is among the custom ones.
+pub(crate) fn group(entry: &Entry) -> &str {
+    match (&entry.summary.group, entry.scope) {
+        (Some(group), _) => group,
+        (None, Scope::Mcp) => "mcp",
+        (None, _) => "custom",
+    }
 }
 
 /// Every tag of a tool once, those with a security meaning first.

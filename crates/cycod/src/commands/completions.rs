@@ -33,7 +33,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 }
 
 /// The commands whose argument is the name of a tool.
-const TAKE_TOOLS: &str = "get run test validate edit remove export schema graph why confine trust untrust";
+const TAKE_TOOLS: &str = "info get run test validate edit remove export schema graph why confine trust untrust";
 /// The commands whose argument is the name of an MCP server.
 const TAKE_SERVERS: &str = "get remove test accept login";
 

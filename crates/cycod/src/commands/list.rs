@@ -4,7 +4,7 @@ use anstyle::Style;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     Standing,
-    catalog::{Entry, Scope, ScopeFilter, State},
+    catalog::{Availability, Entry, Scope, ScopeFilter, State},
     definition::{Host, Platform, ToolName},
     diagnostic::closest,
 };
@@ -17,7 +17,7 @@ use crate::{
     printer::DIM,
     scope::{scope, with_scope},
     servers::warn_of_mistakes,
-    standing::{entry_json, notes, shown_path, tags},
+    standing::{entry_json, group, notes, shown_path, tags},
     table::{Cell, Table},
     yaml_text::yaml_text,
 };
@@ -30,6 +30,13 @@ pub(crate) fn command() -> Command {
     let command = Command::new("list")
         .about("List all available tools")
         .arg(option("tag", "TAG", "Only tools with this tag; repeat it for several").action(ArgAction::Append))
+        .arg(option("group", "GROUP", "Only tools of this group; see: cycod tool groups"))
+        .arg(
+            Arg::new("available")
+                .long("available")
+                .action(ArgAction::SetTrue)
+                .help("Only tools that can be called here and now"),
+        )
         .arg(option("category", "CATEGORY", "Only tools of this category or subcategory"))
         .arg(option("search", "TEXT", "Only tools with this text in their name, description or keywords"))
         .arg(option("platform", "PLATFORM", "Only tools that work there: windows, linux or macos"))
@@ -52,6 +59,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let asked = Asked {
         scope: scope(matches)?.unwrap_or_default(),
         tags: matches.get_many::<String>("tag").into_iter().flatten().cloned().collect(),
+        group: text("group"),
+        is_available: matches.get_flag("available"),
         category: text("category"),
         search: text("search")
             .map(|search| search.split_whitespace().map(str::to_lowercase).collect())
@@ -149,6 +158,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 struct Asked<'a> {
     scope: ScopeFilter,
     tags: Vec<String>,
+    group: Option<&'a str>,
+    /// Whether only those are wanted that can be called.
+    is_available: bool,
     category: Option<&'a str>,
     /// Words in lower case, all of which must be found.
     search: Vec<String>,
@@ -171,7 +183,14 @@ impl Asked<'_> {
             let is_meant = summary.platforms.is_empty() || summary.platforms.contains(&platform);
             !is_broken && is_meant && !summary.speechless.contains(&platform)
         });
-        has_tags && in_category && on_platform && (self.search.is_empty() || self.is_found(entry))
+        let in_group = self.group.is_none_or(|wanted| group(entry).to_lowercase() == wanted.to_lowercase());
+        let can_be_called = || entry.is_active() && entry.availability == Availability::Available && !summary.is_off;
+        has_tags
+            && in_group
+            && (!self.is_available || can_be_called())
+            && in_category
+            && on_platform
+            && (self.search.is_empty() || self.is_found(entry))
     }
 
     fn is_found(&self, entry: &Entry) -> bool {
@@ -222,6 +241,8 @@ fn nothing(asked: &Asked<'_>, is_empty: bool, catalog: &cycod_engine::catalog::C
     }
     let filters = [
         asked.tags.first().map(|_| "--tag"),
+        asked.group.map(|_| "--group"),
+        asked.is_available.then_some("--available"),
         asked.category.map(|_| "--category"),
         asked.search.first().map(|_| "--search"),
         asked.platform.map(|_| "--platform"),

@@ -58,7 +58,7 @@ fn taken(command: &Command, words: &str) -> BTreeSet<String> {
     }
     // Understood by everything that writes, only to say what can be written to.
     let senseless = |id: &str| match words {
-        "tool import" | "mcp add" | "mcp import" => id == "any",
+        "tool create" | "tool import" | "mcp add" | "mcp import" => id == "any",
         "mcp install" | "mcp uninstall" => id == "any" || id == "global",
         _ => false,
     };

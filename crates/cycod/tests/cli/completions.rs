@@ -58,7 +58,7 @@ fn zsh_reads_the_script_and_is_sent_for_tools() {
     let script = place.run(&["completions", "zsh"]).stdout();
     let places = script.matches(":_cycod_tool_names'").count();
     let commands =
-        "get run test validate edit remove export schema graph why confine trust untrust enable disable info"
+        "get info run test validate edit remove export schema graph why confine trust untrust enable disable info"
             .split(' ')
             .count();
     assert_eq!(places, commands, "{script}");

@@ -22,6 +22,7 @@ mod call;
 mod completions;
 #[cfg(target_os = "linux")]
 mod confined;
+mod create;
 mod edit;
 mod examples;
 mod explain;
@@ -32,6 +33,7 @@ mod help;
 mod import;
 mod import_tasks;
 mod list;
+mod markdown;
 mod mcp_client;
 mod mcp_config;
 mod policy;

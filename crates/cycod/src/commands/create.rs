@@ -1,0 +1,117 @@
+use std::ffi::OsStr;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::{
+    catalog::Scope,
+    definition::{Host, ToolName},
+    diagnostic::SourceFile,
+};
+use cycod_process::find_program;
+
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    create::{LANGUAGES, Language, TEMPLATES, Template, text},
+    scope::{parse, scope, with_scope},
+    store,
+};
+
+/// `cycod tool create`.
+pub(crate) fn command() -> Command {
+    let option = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    let command = Command::new("create")
+        .about("Create a tool from a template")
+        .arg(Arg::new("new").value_name("TOOL_NAME").required(true))
+        .arg(
+            option("template", "TEMPLATE", "What the tool starts as")
+                .value_parser(TEMPLATES.map(|(name, _)| name))
+                .default_value("basic"),
+        )
+        .arg(
+            option("language", "LANGUAGE", "What its code is written in")
+                .value_parser(LANGUAGES.map(|(name, _)| name))
+                .default_value("r"),
+        )
+        .arg(
+            option("location", "LOCATION", "For this project or for you alone")
+                .value_parser(["project", "personal"])
+                .conflicts_with_all(["scope", "global", "user", "local", "any"]),
+        )
+        .arg(
+            Arg::new("override")
+                .long("override")
+                .alias("force")
+                .action(ArgAction::SetTrue)
+                .help("Replace a tool of this name"),
+        );
+    with_scope(command)
+}
+
+/// Writes a tool that runs and passes its own tests as it is.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let word = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+    let name = new_name(word("new").unwrap_or_default())?;
+    let template = Template::named(word("template").unwrap_or_default());
+    let language = Language::named(word("language").unwrap_or_default());
+    let asked = match word("location") {
+        Some(location) => Some(parse(location)?),
+        None => scope(matches)?,
+    };
+    let scope = match asked {
+        None => Scope::Local,
+        Some(cycod_engine::catalog::ScopeFilter::Only(scope)) => scope,
+        Some(cycod_engine::catalog::ScopeFilter::Any) => {
+            return Err(CommandError::usage("a tool is written into one scope")
+                .hint("give --location project or --location personal"));
+        }
+    };
+    let text = text(name.as_str(), template, language);
+    let source = SourceFile::new(format!("{name}.md (as made from the template)"), text.as_str());
+    let tool = store::checked(context, &source, Some(name.as_str()), &format!("tool `{name}` was not created"))?;
+    let written = store::save(context, scope, &name, &text, matches.get_flag("override")).map_err(|error| {
+        let is_taken = error.message.contains("is already there");
+        if is_taken { error.hint(format!("or change it: cycod tool edit {name}")) } else { error }
+    })?;
+    store::say_saved(context, "Created", scope, &tool, &written);
+    let mut steps = vec![
+        format!("  change it: cycod tool edit {name}"),
+        format!("  test it: cycod tool test {name}"),
+        format!("  validate it: cycod tool validate {name}"),
+    ];
+    if scope == Scope::Local && written.path.components().any(|part| part.as_os_str() == ".cycod") {
+        steps.push(
+            "  share it: it is a file of the project, which runs code on the machine of whoever trusts it".to_owned(),
+        );
+    }
+    context.printer.say(&steps.join("\n"));
+    if let Some(program) = language.program().filter(|program| !is_there(program, context.engine.host())) {
+        context
+            .printer
+            .warn(&format!("`{program}`, which runs its code, is not on the PATH: the tool cannot run here"));
+    }
+    Ok(0)
+}
+
+/// Reads the name of a new tool: lowercase letters, digits and hyphens, as the names of files and of commands are.
+fn new_name(given: &str) -> Result<ToolName, CommandError> {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let name = ToolName::new(given).filter(|_| given.chars().all(fits));
+    name.ok_or_else(|| {
+        let error = CommandError::usage(format!("`{given}` cannot name a new tool"))
+            .hint("names are of lowercase letters, digits and hyphens, at most 64, such as `my-tool`");
+        let mended: String = given.to_lowercase().chars().map(|c| if fits(c) { c } else { '-' }).collect::<String>();
+        let mended = mended.trim_matches('-');
+        if ToolName::new(mended).is_some() && mended != given {
+            error.hint(format!("did you mean `{mended}`?"))
+        } else {
+            error
+        }
+    })
+}
+
+fn is_there(program: &str, host: &Host) -> bool {
+    let path = host.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+    find_program(OsStr::new(program), &path, &host.working_directory).is_ok()
+}

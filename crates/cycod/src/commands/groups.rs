@@ -1,0 +1,59 @@
+use std::collections::BTreeMap;
+
+use clap::{Arg, ArgMatches, Command};
+use cycod_engine::catalog::State;
+use serde_json::{Value, json};
+
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    scope::{scope, with_scope},
+    standing::group,
+    table::{Cell, Table},
+};
+
+/// `cycod tool groups`.
+pub(crate) fn command() -> Command {
+    let command = Command::new("groups").about("List the groups of tools").arg(
+        Arg::new("format")
+            .long("format")
+            .value_name("FORMAT")
+            .value_parser(["table", "json"])
+            .default_value("table")
+            .help("How the groups are printed"),
+    );
+    with_scope(command)
+}
+
+/// Lists the groups with the tools in each.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let filter = scope(matches)?.unwrap_or_default();
+    let catalog = context.engine.catalog();
+    let entries = catalog.entries();
+    let mut groups: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    // What cannot be called is in no group: nobody could choose it from there.
+    let called = entries.iter().filter(|entry| entry.state == State::Active);
+    for entry in called.filter(|entry| catalog.scopes().admits(filter, entry.scope)) {
+        groups.entry(group(entry).to_owned()).or_default().push(&entry.name);
+    }
+    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+        let list: Vec<Value> = groups
+            .iter()
+            .map(|(group, tools)| json!({ "group": group, "count": tools.len(), "tools": tools }))
+            .collect();
+        context.printer.line(&format!("{:#}", Value::from(list)));
+        return Ok(0);
+    }
+    if groups.is_empty() {
+        context.printer.say("no tools here yet; make one with `cycod tool create NAME`");
+        return Ok(0);
+    }
+    let mut table = Table::new(&["GROUP", "COUNT", "TOOLS"]);
+    for (group, tools) in &groups {
+        table.row(vec![Cell::new(group.as_str()), Cell::new(tools.len().to_string()), Cell::new(tools.join(", "))]);
+    }
+    let (width, colour) = (context.printer.width, context.printer.data_colour);
+    context.printer.data(table.render(width, colour).as_bytes());
+    context.printer.say("see the tools of one: cycod tool list --group GROUP");
+    Ok(0)
+}

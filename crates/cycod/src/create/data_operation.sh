@@ -1,0 +1,17 @@
+numbers=({numbers})
+case "{operation}" in
+  sorted)
+    sorted=$(printf '%s\n' "${numbers[@]}" | sort -g)
+    echo $sorted
+    ;;
+  totals)
+    totals=$(printf '%s\n' "${numbers[@]}" | awk '{ total += $1; print total }')
+    echo $totals
+    ;;
+  *)
+    printf '%s\n' "${numbers[@]}" | awk '
+      NR == 1 { least = $1; most = $1 }
+      { total += $1; if ($1 < least) least = $1; if ($1 > most) most = $1 }
+      END { print "count: " NR; print "mean: " total / NR; print "min: " least; print "max: " most }'
+    ;;
+esac
