@@ -83,6 +83,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
     (
         "cycod",
         &[
+            "cycod-builtin",
             "cycod-engine",
             "cycod-import",
             "cycod-process",

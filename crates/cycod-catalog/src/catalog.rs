@@ -100,8 +100,17 @@ impl Catalog {
         self.shelves.iter().filter_map(|shelf| Some((shelf.directory.path.as_path(), shelf.problem.as_ref()?)))
     }
 
-    /// Returns every tool file, sorted by name; of one name, the winning one first.
+    /// Returns every tool that somebody put here, in a file or by a server, sorted by name; of one name, the winning one first.
     pub fn entries(&self) -> Vec<Entry> {
+        self.entries_with(|adopted| !adopted.is_built_in())
+    }
+
+    /// As [`entries`](Self::entries), with the tools that this program carries out itself.
+    pub fn every_entry(&self) -> Vec<Entry> {
+        self.entries_with(|_| true)
+    }
+
+    fn entries_with(&self, is_wanted: impl Fn(&Adopted) -> bool) -> Vec<Entry> {
         let mut by_key: BTreeMap<String, Vec<Candidate<'_>>> = BTreeMap::new();
         for candidate in self.candidates() {
             by_key.entry(candidate.reading.name.to_ascii_lowercase()).or_default().push(candidate);
@@ -116,12 +125,12 @@ impl Catalog {
             })
             .collect();
         let holder = |key: &String| by_key.get(key)?.iter().find(|one| one.takes_name()).map(|one| one.path.clone());
-        let adopted: Vec<Entry> =
-            self.adopted.iter().map(|(key, adopted)| self.adopted_entry(adopted, || holder(key))).collect();
+        let adopted = self.adopted.iter().filter(|(_, adopted)| is_wanted(adopted));
+        let adopted: Vec<Entry> = adopted.map(|(key, adopted)| self.adopted_entry(adopted, || holder(key))).collect();
         let groups = by_key.into_iter().zip(levels);
         let mut entries: Vec<Entry> =
             groups.flat_map(|((key, group), levels)| self.resolve(&key, group, &levels)).collect();
-        if !self.adopted.is_empty() {
+        if !adopted.is_empty() {
             entries.extend(adopted);
             // Stable: of one name, the files stay before the tools of other programs.
             entries.sort_by_cached_key(|entry| (entry.name.to_ascii_lowercase(), entry.scope != Scope::BuiltIn));

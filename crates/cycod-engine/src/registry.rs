@@ -190,7 +190,7 @@ impl Engine {
 
     /// Every tool with what it costs.
     pub fn registry(&self, measure: Measure) -> Registry {
-        let entries = self.catalog().entries();
+        let entries = self.catalog().every_entry();
         let settings = self.settings();
         // When what is trusted cannot be told, nothing is.
         let standings = self.standings(&entries).unwrap_or_else(|_| vec![Some(Standing::Untrusted); entries.len()]);

@@ -2,6 +2,7 @@ use std::{ffi::OsString, fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use cycod_engine::{
     Engine,
+    catalog::{Entry, Scope},
     definition::{Host, Level},
 };
 
@@ -55,15 +56,21 @@ pub struct Selection {
     pub groups: Vec<String>,
     /// The most dangerous level that is offered.
     pub level: Option<Level>,
+    /// Whether the built-in tools are offered, too, and not only those that are named.
+    pub built_in: bool,
 }
 
 impl Selection {
     /// Whether a tool is among them.
-    pub(crate) fn admits(&self, name: &str, tags: &[String], group: Option<&str>, level: Level) -> bool {
+    pub(crate) fn admits(&self, entry: &Entry) -> bool {
         let among = |wanted: &[String], have: &str| wanted.iter().any(|one| one.eq_ignore_ascii_case(have));
-        (self.names.is_empty() || among(&self.names, name))
-            && (self.tags.is_empty() || tags.iter().any(|tag| among(&self.tags, tag)))
-            && (self.groups.is_empty() || group.is_some_and(|group| among(&self.groups, group)))
-            && self.level.is_none_or(|most| level <= most)
+        let is_named = among(&self.names, &entry.name);
+        let summary = &entry.summary;
+        // A host has hands of its own; whoever wants ours says so.
+        (entry.scope != Scope::BuiltIn || self.built_in || is_named)
+            && (self.names.is_empty() || is_named)
+            && (self.tags.is_empty() || summary.tags.iter().any(|tag| among(&self.tags, tag)))
+            && (self.groups.is_empty() || summary.group.as_ref().is_some_and(|group| among(&self.groups, group)))
+            && self.level.is_none_or(|most| entry.level <= most)
     }
 }

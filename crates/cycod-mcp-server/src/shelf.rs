@@ -179,7 +179,7 @@ impl Stock {
     }
 
     fn list(&self) -> Lists {
-        let entries = self.engine.catalog().entries();
+        let entries = self.engine.catalog().every_entry();
         // What a tool says of itself is read by a model, so nobody is told of one that nobody trusts. A call of it is
         // refused with the reason. When what is trusted cannot be told, nothing is.
         let standings =
@@ -252,10 +252,9 @@ impl Stock {
 
     /// Whether a tool is offered when it is on. Who calls one that is off is refused with the reason.
     fn would_offer(&self, entry: &Entry) -> bool {
-        let summary = &entry.summary;
         entry.is_active()
             && entry.availability.if_on() == Availability::Available
-            && self.options.selection.admits(&entry.name, &summary.tags, summary.group.as_deref(), entry.level)
+            && self.options.selection.admits(entry)
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn settings_reports(engine: &Engine, colour: bool) -> Vec<String> {
     let untold = settings.flaws().iter().filter(|flaw| !is_told(&flaw.place));
     reports.extend(untold.map(|flaw| format!("error: {}: {}", flaw.place, flaw.message)));
     if settings.mentioned().next().is_some() {
-        let names: Vec<String> = engine.catalog().entries().into_iter().map(|entry| entry.name).collect();
+        let names: Vec<String> = engine.catalog().every_entry().into_iter().map(|entry| entry.name).collect();
         for said in settings.mentioned() {
             if !names.iter().any(|name| said.value.matches(name)) {
                 let near = diagnostic::closest(said.value.as_str(), names.iter().map(String::as_str));

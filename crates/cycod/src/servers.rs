@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cycod_builtin::Toolbox;
 use cycod_engine::{
     Engine, Workers,
     catalog::ScopeFilter,
@@ -17,7 +18,12 @@ use crate::{person::Terminal, printer::Printer, secrets::store, standing::shown_
 /// The processes in which functions run: our own program carries out scripts.
 pub(crate) fn workers() -> Arc<Workers> {
     let ours = std::env::current_exe().ok();
-    Arc::new(Workers::new(ours.map(|program| (program, vec![crate::cli::SCRIPT_WORKER.into()]))))
+    Arc::new(Workers::new(ours.map(|program| (program, vec![crate::script_worker::ARGUMENT.into()]))))
+}
+
+/// The tools that come with this program.
+pub(crate) fn toolbox() -> Arc<Toolbox> {
+    Arc::new(Toolbox::new())
 }
 
 /// Opens the place where `host` stands, with the tools of the servers that are configured there.
@@ -27,6 +33,8 @@ pub(crate) fn workers() -> Arc<Workers> {
 pub(crate) fn open(host: Host, words: &[String]) -> Engine {
     let mut engine = Engine::open(host);
     engine.use_workers(workers());
+    let toolbox = toolbox();
+    engine.build_in(Arc::clone(&toolbox) as _, toolbox.tools());
     engine.keep_secrets(Arc::new(store(&engine)));
     engine.keep_history(Arc::new(History::at(engine.catalog().scopes().user_directory())));
     let configured = Configured::load(engine.catalog().scopes());

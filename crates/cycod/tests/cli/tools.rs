@@ -276,15 +276,15 @@ fn tools_are_turned_off_and_on() {
     );
     check(
         &place,
-        &["tools", "disable", "*e*", "--local"],
+        &["tools", "disable", "*ee*", "--local"],
         &expect![[r#"
-        exit: 0
-        --- stdout
-        ✗ Disabled tools: *e* (2 tools, -47 tokens)
-        --- stderr
-    "#]],
+            exit: 0
+            --- stdout
+            ✗ Disabled tools: *ee* (1 tool, -28 tokens)
+            --- stderr
+        "#]],
     );
-    assert_eq!(place.read(".cycod/config.yaml"), "tools:\n  \"*e*\":\n    enabled: false\n");
+    assert_eq!(place.read(".cycod/config.yaml"), "tools:\n  \"*ee*\":\n    enabled: false\n");
 }
 
 #[test]

@@ -25,7 +25,8 @@ pub(crate) fn command() -> Command {
         .arg(Arg::new("name").long("name").value_name("NAME").default_value(NAME).help("Call the entry so"))
         .arg(flag("print", "Show the entry and its file, and write nothing"))
         .arg(flag("override", "Replace an entry of this name that starts something else"))
-        .args(selection::options());
+        .args(selection::options())
+        .arg(selection::built_in());
     with_scope(command)
 }
 
@@ -102,7 +103,8 @@ fn options(matches: &ArgMatches) -> Vec<String> {
         let values = matches.get_many::<String>(name).into_iter().flatten();
         values.flat_map(move |value| [format!("--{name}"), value.clone()])
     };
-    selection::NAMES.into_iter().flat_map(given).collect()
+    let built_in = matches.get_flag(selection::BUILT_IN).then(|| format!("--{}", selection::BUILT_IN));
+    selection::NAMES.into_iter().flat_map(given).chain(built_in).collect()
 }
 
 /// The absolute path of this program: as `PATH` has it, where updates keep it, else as it is.

@@ -5,7 +5,15 @@ use clap::{Arg, ArgAction, builder::NonEmptyStringValueParser};
 /// The names of the options.
 pub(super) const NAMES: [&str; 4] = ["tools", "tag", "group", "level"];
 
-/// The options, in the order of their names.
+/// The name of the option for the built-in tools.
+pub(super) const BUILT_IN: &str = "built-in";
+
+/// That option.
+pub(super) fn built_in() -> Arg {
+    Arg::new(BUILT_IN).long(BUILT_IN).action(ArgAction::SetTrue).help("Offer the built-in tools, too")
+}
+
+/// The options with values, in the order of their names.
 pub(super) fn options() -> [Arg; 4] {
     let offer = |name: &'static str, value: &'static str, help: &'static str| {
         let texts = NonEmptyStringValueParser::new();

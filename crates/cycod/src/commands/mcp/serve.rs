@@ -23,8 +23,7 @@ use crate::{
     command_error::CommandError,
     commands::approvals::{wait_for_approval, waits_for_approval},
     rules, secrets,
-    servers::warn_of_mistakes,
-    servers::workers,
+    servers::{toolbox, warn_of_mistakes, workers},
 };
 
 /// `cycod mcp serve`.
@@ -34,6 +33,7 @@ pub(crate) fn command() -> Command {
         .about("Offer the tools here to an MCP client")
         .args([tools, tag, group].map(|names| names.value_delimiter(',')))
         .arg(level)
+        .arg(selection::built_in())
         .args(rules::options())
         .arg(wait_for_approval())
         .arg(
@@ -76,9 +76,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let user = scopes.user_directory().to_owned();
     let servers = OnceLock::new();
     let history = Arc::new(History::at(&user));
-    let workers = workers();
+    let (workers, toolbox) = (workers(), toolbox());
     let equip = move |engine: &mut Engine| {
         engine.use_workers(Arc::clone(&workers));
+        engine.build_in(Arc::clone(&toolbox) as _, toolbox.tools());
         engine.keep_history(Arc::clone(&history));
         engine.keep_secrets(Arc::new(secrets::unasked(engine)));
         let servers = servers.get_or_init(|| Servers::of(engine, Arc::new(NoPerson)));
@@ -88,7 +89,13 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     };
     let options = Options {
         host,
-        selection: Selection { names: all("tools"), tags: all("tag"), groups: all("group"), level },
+        selection: Selection {
+            names: all("tools"),
+            tags: all("tag"),
+            groups: all("group"),
+            level,
+            built_in: matches.get_flag(selection::BUILT_IN),
+        },
         rules,
         wait_for_approval: waits_for_approval(matches),
         reply_tokens: matches
