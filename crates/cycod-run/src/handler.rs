@@ -25,9 +25,10 @@ use crate::{
 /// How many bytes a script of the engine may use where its tool says nothing (Mimir's tool system, sandbox).
 const SCRIPT_MEMORY: u64 = 256 << 20;
 
-/// How much longer than its own limit a script of the engine may take until its process is ended: it says better than we can
-/// what it was doing.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// How much longer than its own limit a script of the engine may take until it stops by itself, and then until its process is
+/// ended: it says better than we can what it was doing.
+const PATIENCE: Duration = Duration::from_millis(20);
+const LAST_PATIENCE: Duration = Duration::from_millis(200);
 
 impl Worker<'_> {
     /// Calls a function in a language.
@@ -68,7 +69,7 @@ impl Worker<'_> {
         let end = End { deadline, stop: self.driver.stop };
         let answer = match prelude(handler.runtime) {
             None => {
-                let end = End { deadline: deadline + PATIENCE, ..end };
+                let end = End { deadline: deadline + LAST_PATIENCE, ..end };
                 let taken = workers.take("engine", false, &end, || self.start_engine(workers));
                 taken.and_then(|taken| taken.call(request, &asks, &end, follow))
             }
@@ -118,7 +119,7 @@ impl Worker<'_> {
             file: self.file().map(|file| file.to_string_lossy().into_owned()),
             args: arguments.collect(),
             types: tool.parameters.iter().filter_map(argument_type).collect(),
-            timeout: u64::try_from(deadline.saturating_duration_since(Instant::now()).as_millis()).ok(),
+            timeout: u64::try_from((deadline + PATIENCE).saturating_duration_since(Instant::now()).as_millis()).ok(),
             memory: is_engine.then(|| tool.resources.max_memory.unwrap_or(SCRIPT_MEMORY)),
             context: CallContext {
                 directory,

@@ -159,7 +159,9 @@ impl Worker<'_> {
         let file = ScriptFile { path: directory.join(prelude.file_name), text: prelude.text.to_owned() };
         let around = Around { directory: &call.working_directory, temp: Some(directory), swaps: &call.swaps };
         write_files(directory, std::slice::from_ref(&file))?;
-        let (held, environment) = self.terms(&around, &call.environment, &[])?;
+        // What an interpreter keeps for itself in a temporary directory goes with it, however it ends.
+        let own = prelude.keeps_files.then(|| ("TMPDIR".into(), directory.into()));
+        let (held, environment) = self.terms(&around, &call.environment, own.as_slice())?;
         let find = |words| found(words, environment.clone(), &call.working_directory, held.as_ref());
         let interpreter = find(vec![prelude.program.into()])?;
         let words = std::iter::once("sh".into()).chain(prelude.shell_arguments(&interpreter.path, &file.path));

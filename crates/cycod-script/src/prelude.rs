@@ -21,6 +21,8 @@ pub struct Prelude {
     pub text: &'static str,
     /// How it is talked to.
     pub codec: Codec,
+    /// Whether it keeps files for itself in the temporary directory, which it removes only when it ends in order.
+    pub keeps_files: bool,
 }
 
 /// Returns what makes a worker of an interpreter; `None` for the script engine, which is this program.
@@ -42,6 +44,7 @@ pub fn prelude(runtime: Runtime) -> Option<Prelude> {
                 include_str!("preludes/worker.R")
             ),
             codec: Codec::R,
+            keeps_files: true,
         },
         // Not `-I`: the user's packages and virtual environments are wanted.
         Runtime::Python => Prelude {
@@ -50,6 +53,7 @@ pub fn prelude(runtime: Runtime) -> Option<Prelude> {
             file_name: "worker.py",
             text: include_str!("preludes/worker.py"),
             codec: Codec::Json,
+            keeps_files: false,
         },
         Runtime::Node => Prelude {
             program,
@@ -57,6 +61,7 @@ pub fn prelude(runtime: Runtime) -> Option<Prelude> {
             file_name: "worker.mjs",
             text: include_str!("preludes/worker.mjs"),
             codec: Codec::Json,
+            keeps_files: false,
         },
     })
 }
