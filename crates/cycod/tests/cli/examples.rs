@@ -21,12 +21,22 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
 }
 
+/// What a tool's file ends with.
+const ENDINGS: [&str; 2] = [".yaml", ".md"];
+
+/// The file of a tool.
+fn file(directory: &Path, name: &str) -> String {
+    let mut files = ENDINGS.iter().map(|ending| format!("{name}{ending}"));
+    files.find(|file| directory.join(file).is_file()).expect("a tool has a file")
+}
+
 /// The names of the tool files of a directory, sorted.
 fn files(directory: &Path) -> Vec<String> {
     let mut found: Vec<String> = fs::read_dir(directory)
         .expect("the examples")
         .map(|entry| entry.expect("an entry").file_name().into_string().expect("a name in UTF-8"))
-        .filter_map(|name| name.strip_suffix(".yaml").map(str::to_owned))
+        .filter(|name| name != "README.md")
+        .filter_map(|name| ENDINGS.iter().find_map(|ending| Some(name.strip_suffix(ending)?.to_owned())))
         .collect();
     found.sort();
     found
@@ -36,7 +46,8 @@ fn files(directory: &Path) -> Vec<String> {
 fn place() -> Place {
     let place = Place::new();
     for name in files(&examples()) {
-        place.tool(&name, &fs::read_to_string(examples().join(format!("{name}.yaml"))).expect("an example"));
+        let file = file(&examples(), &name);
+        place.write(&format!(".cycod/tools/{file}"), &fs::read_to_string(examples().join(&file)).expect("an example"));
     }
     place
 }
@@ -302,7 +313,8 @@ fn the_table_of_tools_is_up_to_date() {
         let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
         let _ = writeln!(
             page,
-            "| [`{name}`]({name}.yaml) | {} | {} | `{}` |",
+            "| [`{name}`]({}) | {} | {} | `{}` |",
+            file(&examples(), name),
             cell(first),
             entry["level"].as_str().expect("a level"),
             cell(&line)

@@ -10,7 +10,8 @@ use crate::{
 
 /// A Markdown tool with a handler.
 fn handler(place: &Place, name: &str, front: &str, language: &str, code: &str) {
-    let text = format!("---\nname: {name}\ndescription: A tool\ntags: [read]\n{front}---\n\n```{language}\n{code}\n```\n");
+    let text =
+        format!("---\nname: {name}\ndescription: A tool\ntags: [read]\n{front}---\n\n```{language}\n{code}\n```\n");
     place.write(&format!(".cycod/tools/{name}.md"), &text);
 }
 
@@ -73,7 +74,7 @@ fn arguments_and_results_are_data_in_every_language() {
 fn an_error_names_the_line_of_the_file() {
     let place = Place::new();
     echo(&place);
-    for (name, line) in ECHOES.into_iter().zip([12, 13, 12, 12]) {
+    for (name, line) in ECHOES.into_iter().zip([13, 14, 13, 13]) {
         let ran = run(&place, name, &["text=x", "count=-1"]);
         assert_eq!(ran.code(), 1, "{name}: {}", ran.block());
         assert!(ran.stderr().contains("too few"), "{name}: {}", ran.block());
@@ -94,18 +95,18 @@ fn a_dry_run_shows_the_call() {
 fn what_one_call_keeps_the_next_of_its_session_finds() {
     let place = Place::new();
     for (language, keep, look, end) in [
-        ("r", "function(n) { kept <<- n; n }", "function() kept", "function() quit(status = 3)"),
+        ("r", "function(n) { kept <<- n; n }", "function() kept", "function() tools::pskill(Sys.getpid(), 9L)"),
         (
             "python",
             "import builtins\ndef handler(n):\n    builtins.kept = n\n    return n",
             "import builtins\ndef handler():\n    return builtins.kept",
-            "import os\ndef handler():\n    os._exit(3)",
+            "import os\ndef handler():\n    os.kill(os.getpid(), 9)",
         ),
         (
             "javascript",
             "export const execute = ({ n }) => (globalThis.kept = n);",
             "export const execute = () => globalThis.kept;",
-            "export const execute = () => process.exit(3);",
+            "export const execute = () => process.kill(process.pid, 'SIGKILL');",
         ),
     ] {
         let number = "parameters:\n  n: {type: integer, description: N, required: true}\n";
@@ -120,7 +121,7 @@ fn what_one_call_keeps_the_next_of_its_session_finds() {
         let found = client.call(&format!("look_{language}"), json!({}));
         assert_eq!(text(&found), "41", "{found}");
         let ended = client.call(&format!("end_{language}"), json!({}));
-        assert_eq!(ended["result"]["isError"], true, "{ended}");
+        assert_eq!(ended["isError"], true, "{ended}");
         assert!(ended.to_string().contains("worker-failed"), "{ended}");
         // A fresh process knows nothing, and works.
         let gone = client.call(&format!("look_{language}"), json!({}));
@@ -131,7 +132,7 @@ fn what_one_call_keeps_the_next_of_its_session_finds() {
 
 /// The first text of a result.
 fn text(answer: &Value) -> &str {
-    answer["result"]["content"][0]["text"].as_str().unwrap_or_default()
+    answer["content"][0]["text"].as_str().unwrap_or_default()
 }
 
 #[test]
@@ -181,7 +182,13 @@ fn memory_is_limited() {
     let place = Place::new();
     let front = "resources: {max-memory: 100MB}\n";
     handler(&place, "python", front, "python", "def handler():\n    return len(bytearray(400_000_000))");
-    handler(&place, "engine", front, "typescript", "export const execute = () => { const all = []; for (;;) all.push(new Array(1e6).fill(1)); };");
+    handler(
+        &place,
+        "engine",
+        front,
+        "typescript",
+        "export const execute = () => { const all = []; for (;;) all.push(new Array(1e6).fill(1)); };",
+    );
     for name in ["python", "engine"] {
         let ran = run(&place, name, &[]);
         assert_ne!(ran.code(), 0, "{name}: {}", ran.block());
@@ -214,7 +221,10 @@ fn scripts_start_what_their_list_has() {
             &format!("name: {name}\ndescription: A tool\nschema: {{type: object, properties: {{}}}}\npermissions:\n  allowlist: [\"cat hel*\"]\ncode: |\n  export async function execute(args, {{ platform }}) {{\n    {body}\n  }}\n"),
         );
     };
-    mimir("allowed", "const r = await platform.executor.execute({ command: 'cat', args: ['hello'] }); return `${r.exitCode} ${r.stdout}`;");
+    mimir(
+        "allowed",
+        "const r = await platform.executor.execute({ command: 'cat', args: ['hello'] }); return `${r.exitCode} ${r.stdout}`;",
+    );
     mimir("other", "return (await platform.executor.execute({ command: 'id', args: [] })).stdout;");
     mimir("shell", "return (await platform.executor.execute({ command: 'cat hello; id' })).stdout;");
     let ran = run(&place, "allowed", &[]);

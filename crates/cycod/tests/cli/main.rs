@@ -29,6 +29,7 @@ mod explain;
 mod export;
 mod get;
 mod graph;
+mod handlers;
 mod help;
 mod import;
 mod import_tasks;
