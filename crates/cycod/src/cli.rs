@@ -192,6 +192,9 @@ pub(crate) const OTHER_COMMANDS: &[Entry] = &[
 /// The first argument of the process that asks a jq program and can do nothing else; not for people.
 pub(crate) const JQ_WORKER: &str = "--jq-worker";
 
+/// The first argument of the process that carries out scripts and can do nothing else; not for people.
+pub(crate) const SCRIPT_WORKER: &str = "--script-worker";
+
 /// Parses the command line, carries it out and returns the exit code.
 pub(crate) fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();

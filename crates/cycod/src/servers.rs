@@ -18,7 +18,7 @@ use crate::{person::Terminal, printer::Printer, secrets::store, standing::shown_
 /// The processes in which functions run: our own program carries out scripts.
 pub(crate) fn workers() -> Arc<Workers> {
     let ours = std::env::current_exe().ok();
-    Arc::new(Workers::new(ours.map(|program| (program, vec![crate::script_worker::ARGUMENT.into()]))))
+    Arc::new(Workers::new(ours.map(|program| (program, vec![crate::cli::SCRIPT_WORKER.into()]))))
 }
 
 /// The tools that come with this program.
