@@ -17,6 +17,7 @@ need sqlite3 sqlite3
 need python3 python3
 need node nodejs
 need perl perl
+need Rscript r-base-core
 need curl curl
 need zip zip
 need git git

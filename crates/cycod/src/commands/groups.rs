@@ -29,7 +29,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let filter = scope(matches)?.unwrap_or_default();
     let catalog = context.engine.catalog();
-    let entries = catalog.entries();
+    let entries = catalog.every_entry();
     let mut groups: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     // What cannot be called is in no group: nobody could choose it from there.
     let called = entries.iter().filter(|entry| entry.state == State::Active);

@@ -75,7 +75,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     for (path, error) in catalog.problems() {
         context.printer.warn(&format!("cannot list `{}`: {error}", shown_path(path, host)));
     }
-    let all = catalog.entries();
+    // What comes with this program is listed where somebody asks for its kind.
+    let asks_for_built_in = asked.scope == ScopeFilter::Only(Scope::BuiltIn) || asked.group.is_some();
+    let all = if asks_for_built_in { catalog.every_entry() } else { catalog.entries() };
     let is_empty = all.is_empty();
     let mut entries = all;
     entries.retain(|entry| catalog.scopes().admits(asked.scope, entry.scope) && asked.admits(entry));
