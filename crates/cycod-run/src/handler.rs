@@ -82,6 +82,7 @@ impl Worker<'_> {
         };
         match answer {
             Ok(Ok(value)) => Ok(outcome(value)),
+            Ok(Err(_)) if Instant::now() >= deadline => Err(self.timed_out()),
             Ok(Err(failure)) => {
                 Ok(Outcome { error: told(&failure, self.file()), is_error: true, ..Outcome::default() })
             }

@@ -143,7 +143,7 @@ fn a_handler_is_ended_when_its_time_is_over() {
         ("python", "python", "def handler():\n    while True:\n        pass"),
         ("node", "javascript", "export const execute = () => { for (;;); };"),
         ("engine", "typescript", "export const execute = () => { for (;;); };"),
-        ("natives", "typescript", "export const execute = () => JSON.stringify(Array(2e7).fill({ a: 1 })).length;"),
+        ("natives", "typescript", "export const execute = () => JSON.stringify(Array(3e6).fill({ a: 1 })).length;"),
     ] {
         handler(&place, name, "timeout: 1500\n", language, code);
         let ran = run(&place, name, &[]);
@@ -234,4 +234,26 @@ fn scripts_start_what_their_list_has() {
         assert_eq!(ran.code(), 1, "{}", ran.block());
         assert!(ran.stderr().contains("allowlist") && !ran.stdout().contains("uid="), "{}", ran.block());
     }
+}
+
+#[test]
+fn the_documents_tool_runs_the_tests_of_a_project() {
+    let place = Place::new();
+    let tool = include_str!("../../../cycod-definition/tests/mimir/run_tests.yml");
+    place.write(".mimir/tools/run_tests.yml", tool);
+    place.write("test/sum.mjs", "import assert from 'node:assert';\nassert.equal(1 + 2, 3);\n");
+    place.write("test/bad.mjs", "import assert from 'node:assert';\nassert.equal(1 + 2, 4);\n");
+    // What `yarn test PATTERN` does here: each file that fits is a test.
+    place.write(
+        "bin/yarn",
+        "#!/bin/sh\nfor file in test/*\"$2\"*; do node \"$file\" 2>/dev/null && echo \"PASS $file\" || echo \"FAIL $file\"; done\n",
+    );
+    let run = |pattern: &str| {
+        place.shell(&format!("chmod +x bin/yarn; PATH=$PWD/bin:$PATH cycod tool run run_tests pattern={pattern}"))
+    };
+    let ran = run("sum");
+    assert_eq!((ran.code(), ran.stdout().as_str()), (0, "✓ All 1 tests passed!"), "{}", ran.block());
+    assert!(ran.stderr().contains("Running tests matching: sum"), "{}", ran.block());
+    let ran = run("mjs");
+    assert!(ran.stdout().starts_with("✗ 1 tests failed (1 passed)"), "{}", ran.block());
 }
