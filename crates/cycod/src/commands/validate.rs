@@ -7,7 +7,7 @@ use std::{
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     Engine, Standing,
-    catalog::{Availability, Entry, LoadError},
+    catalog::{Availability, Entry, LoadError, Scope, ScopeFilter},
     check_code,
     definition::{Tool, load},
     diagnostic::{
@@ -96,10 +96,18 @@ enum Subject {
 
 impl Subject {
     /// A name means a tool; a path, or a name that only a file has, means a file.
-    fn named(engine: &Engine, name: &str, filter: cycod_engine::catalog::ScopeFilter) -> Result<Self, CommandError> {
+    fn named(engine: &Engine, name: &str, filter: ScopeFilter) -> Result<Self, CommandError> {
         let path = engine.host().working_directory.join(name);
         let is_path = name.contains(std::path::is_separator);
         if !is_path {
+            // A file that took the name of a built-in tool is what somebody wants to hear about.
+            let mut files =
+                engine.catalog().entries().into_iter().filter(|entry| entry.name.eq_ignore_ascii_case(name));
+            if let Some(entry) = files.find(|entry| engine.catalog().scopes().admits(filter, entry.scope))
+                && engine.entry(name, filter).is_ok_and(|found| found.scope == Scope::BuiltIn)
+            {
+                return Ok(Self::Entry(Box::new(entry)));
+            }
             match entry(engine, name, filter) {
                 Ok(entry) => return Ok(Self::Entry(Box::new(entry))),
                 Err(error) if !path.is_file() => return Err(error),
@@ -112,7 +120,7 @@ impl Subject {
         // A file that is a tool of this place is validated as that tool, whose name may be taken.
         let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         let stem = real.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        let scopes = cycod_engine::catalog::Scope::ALL.map(cycod_engine::catalog::ScopeFilter::Only);
+        let scopes = Scope::ALL.map(ScopeFilter::Only);
         let mut entries = scopes.into_iter().filter_map(|scope| engine.catalog().find(stem, scope));
         let same = |entry: &Entry| fs::canonicalize(&entry.path).is_ok_and(|path| path == real);
         Ok(entries.find(same).map_or(Self::File(path), |entry| Self::Entry(Box::new(entry))))

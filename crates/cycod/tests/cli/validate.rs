@@ -537,3 +537,19 @@ fn mistakes() {
     "#]],
     );
 }
+
+#[test]
+fn the_name_of_a_built_in_tool_cannot_be_taken() {
+    let place = Place::new();
+    place.write(".cycod/tools/read_file.md", "---\ndescription: Mine\n---\n\n```r\nfunction() 'mine'\n```\n");
+    let ran = place.run(&["tool", "validate", "read_file"]);
+    assert_eq!(ran.code(), 1, "{}", ran.block());
+    assert!(
+        ran.stderr().contains("error[reserved-name]") || ran.stdout().contains("error[reserved-name]"),
+        "{}",
+        ran.block()
+    );
+    // The name still leads to the tool that has it.
+    place.write("note", "hello\n");
+    assert_eq!(place.run(&["tool", "run", "read_file", "filepath=note"]).stdout(), "hello\n");
+}
