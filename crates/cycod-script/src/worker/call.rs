@@ -162,6 +162,13 @@ impl Progress {
     }
 
     fn rejected<'js>(&self, ctx: &Ctx<'js>, promise: Value<'js>, reason: Value<'js>, is_handled: bool) {
+        if self.is_late.get() {
+            // The stop fell into the function that a promise is made with, and the engine took it for the promise's own error.
+            // It stops again after a fixed number of steps: a step more each time lets it fall elsewhere, even if the code
+            // makes one promise after the other.
+            drop(ctx.eval::<Value<'_>, _>("0"));
+            return;
+        }
         let promise = Persistent::save(ctx, promise);
         let mut rejections = self.rejections.borrow_mut();
         if is_handled {
@@ -404,7 +411,9 @@ impl<R: Read + AsFd + 'static, W: Write + AsFd + 'static> Running<'_, R, W> {
             if progress.is_late.get() {
                 return Ok(Err(self.late()));
             }
-            if let Some((_, reason)) = progress.rejections.borrow_mut().pop() {
+            // Describing it may run code, which may reject others.
+            let rejection = progress.rejections.borrow_mut().pop();
+            if let Some((_, reason)) = rejection {
                 let told = reason.restore(ctx).map(|reason| self.thrown(surroundings, reason));
                 let mut failure = told.unwrap_or_else(|error| failure(error.to_string()));
                 failure.message = format!("a promise was rejected that nobody awaits: {}", failure.message);

@@ -14,6 +14,8 @@ fn of_time_end_at_the_deadline() {
         "try { for (;;) {} } finally { for (;;) {} }",
         "const again = (): any => Promise.resolve().then(again); await again()",
         "while (true) await null",
+        "for (;;) new Promise(() => {})",
+        "for (;;) { new Promise(() => {}); new Promise(() => {}) }",
         "setInterval(() => {}, 0); await new Promise(() => {})",
         "await new Promise((go) => setTimeout(go, 1e9))",
         "await platform.fs.readFile('never answered')",

@@ -68,6 +68,9 @@ fn of_promises_that_nobody_awaits_are_told() {
         ),
         "in a timer"
     );
+    let spiteful = "const spite = new Error(); Object.defineProperty(spite, 'message', { get() { Promise.reject(1); return 'spite' } });
+        Promise.reject(spite); await new Promise(() => {})";
+    assert_eq!(why_not(spiteful), "a promise was rejected that nobody awaits: spite");
     // One that is handled later is not lost.
     assert_eq!(
         why_not(
