@@ -58,6 +58,7 @@ impl Answerer for Asks<'_> {
             "fs.copyFile" => self.copy(&given),
             "executor.execute" => self.execute(&given),
             "docker.run" => self.run_container(&given),
+            "permissions.check" => self.may_start(&given),
             "fetch" => self.fetch(&given),
             "llm.complete" => Err(error(
                 "unavailable",
@@ -224,6 +225,13 @@ impl Asks<'_> {
         let mut write = self.platform.create(&target).map_err(|error| io_error(to, &error))?;
         io::copy(&mut read, &mut write).map_err(|error| io_error(from, &error))?;
         Ok(Value::Null)
+    }
+
+    /// Whether a command line, written with spaces between its words, may be started.
+    fn may_start(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
+        let mut words = given.text(0, "command")?.split_whitespace().map(str::to_owned);
+        let Some(program) = words.next() else { return Err(error("EINVAL", "there is no command to check")) };
+        Ok(self.platform.may_start(&program, &words.collect::<Vec<_>>()).into())
     }
 
     /// `execute({command, args, cwd, env, input, timeout})` or `execute(command, args, options)`.

@@ -237,9 +237,8 @@ impl<'a> Platform<'a> {
         let mut shown = vec![execute.program.as_str()];
         shown.extend(execute.arguments.iter().map(String::as_str));
         let shown = shown.join(" ");
-        if let Some(list) = self.allowlist
-            && !list.iter().any(|pattern| pattern.matches(&execute.program, &execute.arguments))
-        {
+        if !self.may_start(&execute.program, &execute.arguments) {
+            let list = self.allowlist.unwrap_or_default();
             let allowed: Vec<String> = list.iter().map(|pattern| format!("`{pattern}`")).collect();
             let allowed = if allowed.is_empty() { "nothing".to_owned() } else { allowed.join(", ") };
             return Err(Refusal::new("not-on-allowlist", format!("`{}` may not start `{shown}`", self.tool()))
@@ -247,6 +246,11 @@ impl<'a> Platform<'a> {
                 .attempt("add the command to `permissions.allowlist` of the tool"));
         }
         self.execute_ours(execute, follow)
+    }
+
+    /// Whether the tool's own list, if it has one, lets a program be started with these arguments.
+    pub(crate) fn may_start(&self, program: &str, arguments: &[String]) -> bool {
+        self.allowlist.is_none_or(|list| list.iter().any(|pattern| pattern.matches(program, arguments)))
     }
 
     /// As [`execute`](Self::execute), for programs by which we do what the tool may ask of us: no list of its own has them.

@@ -229,6 +229,12 @@ fn scripts_start_what_their_list_has() {
     mimir("shell", "return (await platform.executor.execute({ command: 'cat hello; id' })).stdout;");
     let ran = run(&place, "allowed", &[]);
     assert_eq!((ran.code(), ran.stdout().as_str()), (0, "0 hello\n"), "{}", ran.block());
+    mimir(
+        "asks",
+        "const { permissions } = arguments[1]; return [await permissions.check('cat hello'), await permissions.check('id')];",
+    );
+    let asked: Value = serde_json::from_str(&run(&place, "asks", &[]).stdout()).expect("JSON");
+    assert_eq!(asked, json!([true, false]));
     for name in ["other", "shell"] {
         let ran = run(&place, name, &[]);
         assert_eq!(ran.code(), 1, "{}", ran.block());
