@@ -19,7 +19,7 @@ use crate::{
     mask::Secrets,
     reach::Allowed,
     worker::{Attempt, Worker},
-    workers::{Broken, End, Running, Workers},
+    workers::{Broken, End, Lines, Running, Workers},
 };
 
 /// How many bytes a script of the engine may use where its tool says nothing (Mimir's tool system, sandbox).
@@ -191,23 +191,16 @@ impl Worker<'_> {
         launch.spec.input = Input::Bytes(message.map_err(|error| Broken::Unfit(error.to_string()))?.into());
         launch.spec.deadline = Some(self.attempt_deadline());
         launch.spec.limits = Limits { memory: self.plan.tool().resources.max_memory, ..Limits::default() };
-        let mut answers = Vec::new();
-        let mut line = Vec::new();
-        let mut last = String::new();
+        let (mut answers, mut lines, mut last) = (Vec::new(), Lines::default(), String::new());
+        let mut hear = |line: String| {
+            follow("info", &line);
+            last = line;
+        };
         let ended = self.session.run(&launch.spec, self.driver.stop, &mut |stream, bytes| match stream {
             Stream::Stdout => answers.extend_from_slice(bytes),
-            Stream::Stderr => {
-                for &byte in bytes {
-                    if byte == b'\n' {
-                        last = String::from_utf8_lossy(&line).into_owned();
-                        line.clear();
-                        follow("info", &last);
-                    } else {
-                        line.push(byte);
-                    }
-                }
-            }
+            Stream::Stderr => lines.push(bytes, &mut hear),
         });
+        lines.end().map(hear);
         let ended = ended.map_err(|error| Broken::Refused(*crate::worker::not_started(&error).refusal))?;
         let mut read = Answers::new(prelude.codec, answers.as_slice());
         let wrong = loop {

@@ -400,7 +400,7 @@ fn listen(codec: Codec, stdout: PipeReader, stderr: PipeReader, tell: &SyncSende
         return drop(tell.send(Heard::Over(Some(error.to_string()))));
     }
     let mut answers = Answers::new(codec, stdout);
-    let mut printed = Printed { stream: stderr, line: Vec::new(), is_over: false };
+    let mut printed = Printed::new(stderr);
     loop {
         let over = match answers.next() {
             Ok(Some(message)) => {
@@ -450,7 +450,7 @@ fn listen(codec: Codec, stdout: PipeReader, stderr: PipeReader, tell: &SyncSende
     thread::spawn({
         let tell = tell.clone();
         move || {
-            let mut printed = Printed { stream: stderr, line: Vec::new(), is_over: false };
+            let mut printed = Printed::new(stderr);
             drop(printed.drain(&tell));
             printed.end(&tell);
         }
@@ -469,50 +469,87 @@ fn listen(codec: Codec, stdout: PipeReader, stderr: PipeReader, tell: &SyncSende
     }
 }
 
-/// What a worker prints, in lines, none of them too long.
+/// What a worker prints, on its way to whoever hears it.
 struct Printed {
     stream: PipeReader,
-    line: Vec<u8>,
+    lines: Lines,
     is_over: bool,
 }
 
 impl Printed {
+    fn new(stream: PipeReader) -> Self {
+        Self { stream, lines: Lines::default(), is_over: false }
+    }
+
     /// Passes on what there is. Fails when nobody listens any more.
     fn drain(&mut self, tell: &SyncSender<Heard>) -> Result<(), SendError<Heard>> {
-        const LONGEST: usize = 16 << 10;
         let mut bytes = [0; 8192];
-        while !self.is_over {
-            let count = match self.stream.read(&mut bytes) {
-                Ok(0) => {
-                    self.is_over = true;
-                    break;
-                }
-                Ok(count) => count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+        let mut sent = Ok(());
+        while !self.is_over && sent.is_ok() {
+            match self.stream.read(&mut bytes) {
+                Ok(0) => self.is_over = true,
+                Ok(count) => self.lines.push(&bytes[..count], &mut |line| {
+                    if sent.is_ok() {
+                        sent = tell.send(Heard::Line(line));
+                    }
+                }),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(_) => {
-                    self.is_over = true;
-                    break;
-                }
-            };
-            for &byte in &bytes[..count] {
-                if byte == b'\n' || self.line.len() >= LONGEST {
-                    tell.send(Heard::Line(String::from_utf8_lossy(&self.line).into_owned()))?;
-                    self.line.clear();
-                }
-                if byte != b'\n' {
-                    self.line.push(byte);
-                }
+                Err(_) => self.is_over = true,
             }
         }
-        Ok(())
+        sent
     }
 
     /// Passes on a last line that has no end.
     fn end(&mut self, tell: &SyncSender<Heard>) {
-        if !self.line.is_empty() {
-            drop(tell.send(Heard::Line(String::from_utf8_lossy(&self.line).into_owned())));
-            self.line.clear();
+        if let Some(line) = self.lines.end() {
+            drop(tell.send(Heard::Line(line)));
         }
+    }
+}
+
+/// Bytes that become lines of text, none of them too long.
+#[derive(Debug, Default)]
+pub(crate) struct Lines(Vec<u8>);
+
+impl Lines {
+    const LONGEST: usize = 16 << 10;
+
+    /// Takes bytes, and hands over the lines that end in them.
+    pub(crate) fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(String)) {
+        for &byte in bytes {
+            if byte == b'\n' || self.0.len() >= Self::LONGEST {
+                each(String::from_utf8_lossy(&self.0).into_owned());
+                self.0.clear();
+            }
+            if byte != b'\n' {
+                self.0.push(byte);
+            }
+        }
+    }
+
+    /// What came after the last line.
+    pub(crate) fn end(&mut self) -> Option<String> {
+        let rest = std::mem::take(&mut self.0);
+        (!rest.is_empty()).then(|| String::from_utf8_lossy(&rest).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lines;
+
+    #[test]
+    fn what_is_printed_becomes_lines() {
+        let (mut lines, mut heard) = (Lines::default(), Vec::new());
+        for bytes in [&b"one\ntw"[..], b"o\n\n\xff", b"end"] {
+            lines.push(bytes, &mut |line| heard.push(line));
+        }
+        assert_eq!(heard, ["one", "two", ""]);
+        assert_eq!((lines.end().as_deref(), lines.end()), (Some("\u{fffd}end"), None));
+        let long = vec![b'x'; Lines::LONGEST + 1];
+        lines.push(&long, &mut |line| heard.push(line));
+        assert_eq!((heard[3].len(), lines.end().as_deref()), (Lines::LONGEST, Some("x")));
     }
 }
