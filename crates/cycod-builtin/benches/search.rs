@@ -86,9 +86,7 @@ fn engine(root: &Path) -> Engine {
     here.home = root.join(".home");
     here.working_directory = root.to_owned();
     let mut engine = Engine::open(here);
-    let toolbox = Arc::new(Toolbox::new());
-    let tools: Vec<_> = toolbox.tools().collect();
-    engine.build_in(toolbox, tools);
+    engine.build_in(Arc::new(Toolbox));
     engine
 }
 

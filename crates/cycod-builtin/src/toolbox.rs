@@ -1,4 +1,4 @@
-use cycod_definition::{Loaded, Tool, load, load_built_in};
+use cycod_definition::{Loaded, Tool, ToolName, load, load_built_in};
 use cycod_diagnostic::{Refusal, SourceFile};
 use cycod_run::{BuiltInCall, BuiltIns, Outcome};
 
@@ -11,60 +11,48 @@ use crate::{
 /// Carries out a tool.
 type Operation = fn(&Arguments<'_>, &mut dyn FnMut(&str)) -> Result<Answer, Failure>;
 
-/// The tools, each with its definition and what carries it out.
-const TOOLS: [(&str, Operation); 9] = [
-    (include_str!("tools/file_operations.yaml"), operations::file_operations),
-    (include_str!("tools/file_search.yaml"), operations::file_search),
-    (include_str!("tools/bash_execution.yaml"), operations::bash_execution),
-    (include_str!("tools/git.yaml"), operations::git),
-    (include_str!("tools/read_file.yaml"), operations::read_file),
-    (include_str!("tools/write_file.yaml"), operations::write_file),
-    (include_str!("tools/list_files.yaml"), operations::list_files),
-    (include_str!("tools/search_files.yaml"), operations::search_files),
-    (include_str!("tools/get_context.yaml"), operations::get_context),
+/// The tools, each with its name, its definition and what carries it out.
+const TOOLS: [(&str, &str, Operation); 9] = [
+    ("file_operations", include_str!("tools/file_operations.yaml"), operations::file_operations),
+    ("file_search", include_str!("tools/file_search.yaml"), operations::file_search),
+    ("bash_execution", include_str!("tools/bash_execution.yaml"), operations::bash_execution),
+    ("git", include_str!("tools/git.yaml"), operations::git),
+    ("read_file", include_str!("tools/read_file.yaml"), operations::read_file),
+    ("write_file", include_str!("tools/write_file.yaml"), operations::write_file),
+    ("list_files", include_str!("tools/list_files.yaml"), operations::list_files),
+    ("search_files", include_str!("tools/search_files.yaml"), operations::search_files),
+    ("get_context", include_str!("tools/get_context.yaml"), operations::get_context),
 ];
 
-/// The tools that are functions in a language, in files as anybody could have written them.
-const HANDLERS: [&str; 2] = [include_str!("tools/execute_code.md"), include_str!("tools/describe_data.md")];
+/// The tools that are functions in a language, with their names, in files as anybody could have written them.
+const HANDLERS: [(&str, &str); 2] = [
+    ("execute_code", include_str!("tools/execute_code.md")),
+    ("describe_data", include_str!("tools/describe_data.md")),
+];
 
 /// The tools that come with this program.
-#[derive(Debug)]
-pub struct Toolbox {
-    tools: Vec<(Tool, Operation)>,
-    handlers: Vec<Tool>,
-}
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Toolbox;
 
-impl Toolbox {
-    /// Reads the definitions.
-    pub fn new() -> Self {
+impl BuiltIns for Toolbox {
+    fn names(&self) -> Vec<ToolName> {
+        let names = TOOLS.iter().map(|(name, ..)| name).chain(HANDLERS.iter().map(|(name, _)| name));
+        names.filter_map(|name| ToolName::new(name)).collect()
+    }
+
+    fn tools(&self) -> Vec<Tool> {
         let read = |loaded: Loaded| {
             debug_assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
             loaded.tool
         };
         let source = |text| SourceFile::new("built-in tool", text);
-        let tool = |(text, operation)| Some((read(load_built_in(&source(text)))?, operation));
-        let handler = |text| read(load(&source(text), None));
-        Self {
-            tools: TOOLS.into_iter().filter_map(tool).collect(),
-            handlers: HANDLERS.into_iter().filter_map(handler).collect(),
-        }
+        let tools = TOOLS.iter().filter_map(|(_, text, _)| read(load_built_in(&source(*text))));
+        tools.chain(HANDLERS.iter().filter_map(|(_, text)| read(load(&source(*text), None)))).collect()
     }
 
-    /// What the tools say about themselves.
-    pub fn tools(&self) -> impl Iterator<Item = Tool> {
-        self.tools.iter().map(|(tool, _)| tool).chain(&self.handlers).cloned()
-    }
-}
-
-impl Default for Toolbox {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl BuiltIns for Toolbox {
     fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
-        let Some((_, operation)) = self.tools.iter().find(|(tool, _)| tool.name == call.tool.name) else {
+        let is_meant = |(name, ..): &&(&str, &str, Operation)| name.eq_ignore_ascii_case(call.tool.name.as_str());
+        let Some((.., operation)) = TOOLS.iter().find(is_meant) else {
             return Err(Refusal::new("not-started", format!("`{}` is no tool of this program", call.tool.name)));
         };
         match operation(&Arguments::of(call), follow) {

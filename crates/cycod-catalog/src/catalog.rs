@@ -2,10 +2,10 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
-use cycod_definition::{Host, Level, Tool};
+use cycod_definition::{Host, Level, Tool, ToolName};
 use cycod_diagnostic::closest;
 
 use crate::{
@@ -24,8 +24,20 @@ pub struct Catalog {
     shelves: Vec<Shelf>,
     /// By key.
     adopted: BTreeMap<String, Arc<Adopted>>,
+    built_in: Option<BuiltIn>,
     machine: Machine,
     switches: Option<Arc<dyn Switches>>,
+}
+
+/// Reads the built-in tools.
+type ReadTools = Box<dyn FnOnce() -> BTreeMap<String, Arc<Adopted>> + Send>;
+
+/// The built-in tools.
+#[derive(Debug)]
+struct BuiltIn {
+    names: Vec<ToolName>,
+    /// By key.
+    tools: LazyLock<BTreeMap<String, Arc<Adopted>>, ReadTools>,
 }
 
 /// A file that may be the one a name leads to.
@@ -60,24 +72,28 @@ impl Catalog {
 
     fn open_with(scopes: Scopes, host: &Host, cache: Option<&Cache>) -> Self {
         let shelves = scopes.directories().iter().cloned().map(|directory| Shelf::open(directory, cache)).collect();
-        Self { scopes, shelves, adopted: BTreeMap::new(), machine: Machine::of(host), switches: None }
+        Self { scopes, shelves, adopted: BTreeMap::new(), built_in: None, machine: Machine::of(host), switches: None }
     }
 
     /// Adds the tools that other programs offer, after all that are in files.
     ///
     /// Of two with one name the first is kept.
     pub fn adopt(&mut self, tools: impl IntoIterator<Item = Adopted>) {
-        for adopted in tools {
+        for adopted in tools.into_iter().filter(|adopted| !self.scopes.is_reserved(&adopted.tool.name.key())) {
             self.adopted.entry(adopted.tool.name.key()).or_insert_with(|| Arc::new(adopted));
         }
     }
 
-    /// Adds the tools that this program carries out itself, and takes their names away from files.
-    pub fn build_in(&mut self, tools: impl IntoIterator<Item = Tool>) {
-        for tool in tools {
-            self.scopes.reserve(&tool.name);
-            self.adopted.insert(tool.name.key(), Arc::new(Adopted { tool, withheld: None }));
+    /// Adds the tools that this program carries out itself, and takes their names away from files. What they are is read when
+    /// one of them is wanted: most calls are of others.
+    pub fn build_in(&mut self, names: Vec<ToolName>, tools: impl FnOnce() -> Vec<Tool> + Send + 'static) {
+        for name in &names {
+            self.scopes.reserve(name);
+            self.adopted.remove(&name.key());
         }
+        let adopted = |tool: Tool| (tool.name.key(), Arc::new(Adopted { tool, withheld: None }));
+        let tools: ReadTools = Box::new(move || tools().into_iter().map(adopted).collect());
+        self.built_in = Some(BuiltIn { names, tools: LazyLock::new(tools) });
     }
 
     /// Marks what `switches` turn off, and gives the names that they enforce to the tools of the global scope.
@@ -102,15 +118,16 @@ impl Catalog {
 
     /// Returns every tool that somebody put here, in a file or by a server, sorted by name; of one name, the winning one first.
     pub fn entries(&self) -> Vec<Entry> {
-        self.entries_with(|adopted| !adopted.is_built_in())
+        self.entries_with(&[])
     }
 
     /// As [`entries`](Self::entries), with the tools that this program carries out itself.
     pub fn every_entry(&self) -> Vec<Entry> {
-        self.entries_with(|_| true)
+        let built_in: Vec<_> = self.built_in.iter().flat_map(|built_in| built_in.tools.iter()).collect();
+        self.entries_with(&built_in)
     }
 
-    fn entries_with(&self, is_wanted: impl Fn(&Adopted) -> bool) -> Vec<Entry> {
+    fn entries_with(&self, built_in: &[(&String, &Arc<Adopted>)]) -> Vec<Entry> {
         let mut by_key: BTreeMap<String, Vec<Candidate<'_>>> = BTreeMap::new();
         for candidate in self.candidates() {
             by_key.entry(candidate.reading.name.to_ascii_lowercase()).or_default().push(candidate);
@@ -125,7 +142,7 @@ impl Catalog {
             })
             .collect();
         let holder = |key: &String| by_key.get(key)?.iter().find(|one| one.takes_name()).map(|one| one.path.clone());
-        let adopted = self.adopted.iter().filter(|(_, adopted)| is_wanted(adopted));
+        let adopted = self.adopted.iter().chain(built_in.iter().copied());
         let adopted: Vec<Entry> = adopted.map(|(key, adopted)| self.adopted_entry(adopted, || holder(key))).collect();
         let groups = by_key.into_iter().zip(levels);
         let mut entries: Vec<Entry> =
@@ -148,7 +165,7 @@ impl Catalog {
         let used = |key: &str| self.winner(key, &self.with_key(key)).cloned().or_else(|| self.remote(key));
         let levels: Vec<Level> = group.iter().map(|candidate| level(&key, &candidate.reading, &used)).collect();
         let mut entries = self.resolve(&key, group, &levels);
-        entries.extend(self.adopted.get(&key).map(|adopted| self.adopted_entry(adopted, || self.holder(&key))));
+        entries.extend(self.outside_files(&key).map(|adopted| self.adopted_entry(adopted, || self.holder(&key))));
         entries.sort_by_key(|entry| entry.scope != Scope::BuiltIn);
         entries.into_iter().find(|entry| self.scopes.admits(filter, entry.scope))
     }
@@ -156,8 +173,18 @@ impl Catalog {
     /// Returns the name nearest to `name`, for "did you mean".
     pub fn suggest(&self, name: &str) -> Option<String> {
         let mut names: BTreeSet<String> = self.candidates().map(|candidate| candidate.reading.name).collect();
+        names.extend(self.built_in.iter().flat_map(|built_in| built_in.names.iter().map(ToString::to_string)));
         names.extend(self.adopted.values().map(|adopted| adopted.tool.name.to_string()));
         closest(name, names.iter().map(String::as_str)).map(str::to_owned)
+    }
+
+    /// The tool of this name that is in no file.
+    fn outside_files(&self, key: &str) -> Option<&Arc<Adopted>> {
+        let built_in = self.built_in.as_ref().filter(|built_in| built_in.names.iter().any(|name| name.key() == key));
+        match built_in {
+            Some(built_in) => built_in.tools.get(key),
+            None => self.adopted.get(key),
+        }
     }
 
     fn adopted_entry(&self, adopted: &Arc<Adopted>, holder: impl FnOnce() -> Option<PathBuf>) -> Entry {
@@ -200,7 +227,7 @@ impl Catalog {
 
     /// What a tool that is in no file means for those that use it.
     fn remote(&self, key: &str) -> Option<Summary> {
-        let adopted = self.adopted.get(key)?;
+        let adopted = self.outside_files(key)?;
         Some(Summary { own_level: Some(adopted.level()), ..Summary::default() })
     }
 

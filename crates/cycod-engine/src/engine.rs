@@ -71,8 +71,9 @@ impl Engine {
     }
 
     /// Adds tools that this program carries out itself. Files cannot take their names.
-    pub fn build_in(&mut self, built_ins: Arc<dyn BuiltIns>, tools: impl IntoIterator<Item = Tool>) {
-        self.catalog.build_in(tools);
+    pub fn build_in(&mut self, built_ins: Arc<dyn BuiltIns>) {
+        let tools = Arc::clone(&built_ins);
+        self.catalog.build_in(built_ins.names(), move || tools.tools());
         self.built_ins = Some(built_ins);
     }
 

@@ -1,12 +1,18 @@
 use std::fmt;
 
-use cycod_definition::{Tool, Value};
+use cycod_definition::{Tool, ToolName, Value};
 use cycod_diagnostic::Refusal;
 
 use crate::{Outcome, Platform};
 
 /// The tools that this program carries out itself.
 pub trait BuiltIns: fmt::Debug + Send + Sync {
+    /// What they are called.
+    fn names(&self) -> Vec<ToolName>;
+
+    /// What they say about themselves, one of each name.
+    fn tools(&self) -> Vec<Tool>;
+
     /// Carries out a tool, until it is done or [`Platform::is_over`].
     ///
     /// What is worth knowing while it works goes to `follow`, a line at a time.

@@ -21,11 +21,6 @@ pub(crate) fn workers() -> Arc<Workers> {
     Arc::new(Workers::new(ours.map(|program| (program, vec![crate::cli::SCRIPT_WORKER.into()]))))
 }
 
-/// The tools that come with this program.
-pub(crate) fn toolbox() -> Arc<Toolbox> {
-    Arc::new(Toolbox::new())
-}
-
 /// Opens the place where `host` stands, with the tools of the servers that are configured there.
 ///
 /// Nothing is started, but for a server whose tools are not known: when one of `words`, which were typed, can only be one
@@ -33,8 +28,7 @@ pub(crate) fn toolbox() -> Arc<Toolbox> {
 pub(crate) fn open(host: Host, words: &[String]) -> Engine {
     let mut engine = Engine::open(host);
     engine.use_workers(workers());
-    let toolbox = toolbox();
-    engine.build_in(Arc::clone(&toolbox) as _, toolbox.tools());
+    engine.build_in(Arc::new(Toolbox));
     engine.keep_secrets(Arc::new(store(&engine)));
     engine.keep_history(Arc::new(History::at(engine.catalog().scopes().user_directory())));
     let configured = Configured::load(engine.catalog().scopes());

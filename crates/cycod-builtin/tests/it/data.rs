@@ -1,5 +1,6 @@
 //! The tools in R, by the R of this machine.
 
+use cycod_engine::BuiltIns as _;
 use expect_test::{Expect, expect};
 use serde_json::json;
 
@@ -9,7 +10,8 @@ use crate::support::Place;
 #[track_caller]
 fn check(place: &Place, calls: &str, expect: &Expect) {
     let handler = |name: &str| {
-        let tool = cycod_builtin::Toolbox::new().tools().find(|tool| tool.name.as_str() == name).expect("it is there");
+        let tool =
+            cycod_builtin::Toolbox.tools().into_iter().find(|tool| tool.name.as_str() == name).expect("it is there");
         match tool.body {
             cycod_engine::definition::Body::Handler(handler) => handler.code,
             other => panic!("{name} is no handler: {other:?}"),

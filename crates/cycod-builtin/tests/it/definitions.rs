@@ -1,5 +1,6 @@
 //! What the tools say about themselves.
 
+use cycod_engine::BuiltIns as _;
 use std::fmt::Write as _;
 
 use cycod_builtin::Toolbox;
@@ -9,7 +10,7 @@ use expect_test::expect;
 #[test]
 fn the_tools_are_what_they_are_known_as() {
     let mut text = String::new();
-    for tool in Toolbox::new().tools() {
+    for tool in Toolbox.tools() {
         let names: Vec<&str> = tool.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
         let (level, group) = (level(&tool, &|_| None), tool.group.as_deref().unwrap_or_default());
         _ = writeln!(text, "{} {level} {group}: {}", tool.name, names.join(" "));
@@ -35,6 +36,12 @@ fn the_tools_are_what_they_are_known_as() {
 #[test]
 fn they_cost_little_to_be_known() {
     // A model reads all of them before each conversation.
-    let total: usize = Toolbox::new().tools().map(|tool| function_schema(&tool).to_string().len()).sum();
+    let total: usize = Toolbox.tools().iter().map(|tool| function_schema(tool).to_string().len()).sum();
     assert!(total < 10_000, "{total} characters");
+}
+
+#[test]
+fn names_are_known_before_the_tools_are_read() {
+    let names: Vec<String> = Toolbox.tools().iter().map(|tool| tool.name.to_string()).collect();
+    assert_eq!(Toolbox.names().iter().map(ToString::to_string).collect::<Vec<_>>(), names);
 }

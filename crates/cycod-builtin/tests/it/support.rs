@@ -75,9 +75,7 @@ impl Place {
         here.temp = root.join("tmp");
         here.working_directory = directory.to_owned();
         let mut engine = Engine::open(here);
-        let toolbox = Arc::new(Toolbox::new());
-        let tools: Vec<_> = toolbox.tools().collect();
-        engine.build_in(toolbox, tools);
+        engine.build_in(Arc::new(Toolbox));
         engine.use_workers(Arc::clone(&self.workers));
         engine
     }

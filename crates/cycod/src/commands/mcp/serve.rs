@@ -6,6 +6,7 @@ use std::{
 };
 
 use clap::{Arg, ArgMatches, Command, value_parser};
+use cycod_builtin::Toolbox;
 use cycod_engine::{
     Engine, Stop,
     catalog::{Overrides, Scopes},
@@ -23,7 +24,7 @@ use crate::{
     command_error::CommandError,
     commands::approvals::{wait_for_approval, waits_for_approval},
     rules, secrets,
-    servers::{toolbox, warn_of_mistakes, workers},
+    servers::{warn_of_mistakes, workers},
 };
 
 /// `cycod mcp serve`.
@@ -76,10 +77,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let user = scopes.user_directory().to_owned();
     let servers = OnceLock::new();
     let history = Arc::new(History::at(&user));
-    let (workers, toolbox) = (workers(), toolbox());
+    let workers = workers();
     let equip = move |engine: &mut Engine| {
         engine.use_workers(Arc::clone(&workers));
-        engine.build_in(Arc::clone(&toolbox) as _, toolbox.tools());
+        engine.build_in(Arc::new(Toolbox));
         engine.keep_history(Arc::clone(&history));
         engine.keep_secrets(Arc::new(secrets::unasked(engine)));
         let servers = servers.get_or_init(|| Servers::of(engine, Arc::new(NoPerson)));
