@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 24] = [
+const ARROWS: [(&str, &[&str]); 28] = [
     ("cycod-diagnostic", &[]),
     ("cycod-syntax", &["cycod-diagnostic"]),
     ("cycod-shell", &[]),
@@ -79,12 +79,37 @@ const ARROWS: [(&str, &[&str]); 24] = [
             "cycod-engine",
         ],
     ),
+    ("cycod-model", &["cycod-schema"]),
+    ("cycod-analysis", &[]),
+    (
+        "cycod-agent",
+        &["cycod-diagnostic", "cycod-engine", "cycod-model", "cycod-process", "cycod-schema", "cycod-store"],
+    ),
+    (
+        "cycod-cli-tools",
+        &[
+            "cycod-diagnostic",
+            "cycod-definition",
+            "cycod-import",
+            "cycod-process",
+            "cycod-run",
+            "cycod-settings",
+            "cycod-store",
+            "cycod-engine",
+            "cycod-mcp-client",
+            "cycod-model",
+            "cycod-analysis",
+        ],
+    ),
     ("cycod-mcp-server", &["cycod-diagnostic", "cycod-engine", "cycod-process", "cycod-schema", "cycod-store"]),
     (
         "cycod",
         &[
+            "cycod-agent",
             "cycod-builtin",
+            "cycod-cli-tools",
             "cycod-engine",
+            "cycod-model",
             "cycod-import",
             "cycod-process",
             "cycod-syntax",

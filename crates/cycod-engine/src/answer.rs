@@ -112,6 +112,10 @@ impl ToolAnswer {
         let mut answer = Self { blocks: said(&report.transcript), is_error: true, ..Self::default() };
         match &report.refusal {
             Some(refusal) => return answer.with_problem(refusal.clone()),
+            // What says in a value how it failed is taken at its word.
+            None if report.answer.as_ref().is_some_and(|outcome| outcome.structured.is_some()) => {
+                answer.structured = report.answer.as_ref().and_then(|outcome| outcome.structured.clone());
+            }
             None => answer.blocks.push(Block::text(format!("exit code {}", report.exit_code))),
         }
         answer

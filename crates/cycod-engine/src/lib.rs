@@ -71,7 +71,7 @@ pub use cycod_policy::{
 pub use cycod_process::{Stop, Stream, Urgency};
 pub use cycod_run::{
     BuiltInCall, BuiltIns, Event, Execute, Executed, Files, Ignore, Outcome, Platform, RunReport, Sink, Status,
-    StepPath, StepReport, Workers,
+    StepPath, StepReport, Together, Workers,
 };
 pub use cycod_settings::config as settings;
 pub use cycod_tokens as tokens;

@@ -1,4 +1,4 @@
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use cycod_definition::{Tool, ToolName, Value};
 use cycod_diagnostic::Refusal;
@@ -21,6 +21,30 @@ pub trait BuiltIns: fmt::Debug + Send + Sync {
     /// A refusal when it cannot be done as asked: something is out of reach, or missing. A tool that did its work and has bad
     /// news to tell is not refused: its outcome is an error.
     fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal>;
+}
+
+/// The built-in tools of several: of one name, the first counts.
+#[derive(Clone, Debug)]
+pub struct Together(pub Vec<Arc<dyn BuiltIns>>);
+
+impl BuiltIns for Together {
+    fn names(&self) -> Vec<ToolName> {
+        self.0.iter().flat_map(|built_ins| built_ins.names()).collect()
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        self.0.iter().flat_map(|built_ins| built_ins.tools()).collect()
+    }
+
+    fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
+        let carries_out = |built_ins: &&Arc<dyn BuiltIns>| {
+            built_ins.names().iter().any(|name| name.as_str().eq_ignore_ascii_case(call.tool.name.as_str()))
+        };
+        match self.0.iter().find(carries_out) {
+            Some(built_ins) => built_ins.call(call, follow),
+            None => Err(Refusal::new("not-started", format!("`{}` is no tool of this program", call.tool.name))),
+        }
+    }
 }
 
 /// One call of a built-in tool.

@@ -94,6 +94,11 @@ impl<'a> Platform<'a> {
         &self.worker.plan.host().workspace
     }
 
+    /// The machine and the moment of the call.
+    pub fn host(&self) -> &Host {
+        self.worker.plan.host()
+    }
+
     /// The name of the tool.
     pub fn tool(&self) -> &str {
         self.worker.plan.tool().name.as_str()
@@ -169,11 +174,6 @@ impl<'a> Platform<'a> {
     /// Whether the tool, or one that uses it, is held to anything.
     pub(crate) fn is_confined(&self) -> bool {
         self.worker.plan.confinement.is_confined()
-    }
-
-    /// The machine and the moment.
-    pub(crate) fn host(&self) -> &Host {
-        self.worker.plan.host()
     }
 
     /// Whether the tool declares a way to any host.

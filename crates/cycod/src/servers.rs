@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use cycod_builtin::Toolbox;
+use cycod_cli_tools::CliTools;
 use cycod_engine::{
-    Engine, Workers,
+    BuiltIns, Engine, Together, Workers,
     catalog::ScopeFilter,
     definition::Host,
     diagnostic::{Refusal, closest},
@@ -21,6 +22,12 @@ pub(crate) fn workers() -> Arc<Workers> {
     Arc::new(Workers::new(ours.map(|program| (program, vec![crate::cli::SCRIPT_WORKER.into()]))))
 }
 
+/// The tools that this program carries out itself.
+pub(crate) fn built_ins() -> Arc<dyn BuiltIns> {
+    let cli_tools = CliTools::new(Arc::new(|host| open(host, &[])));
+    Arc::new(Together(vec![Arc::new(Toolbox), Arc::new(cli_tools)]))
+}
+
 /// Opens the place where `host` stands, with the tools of the servers that are configured there.
 ///
 /// Nothing is started, but for a server whose tools are not known: when one of `words`, which were typed, can only be one
@@ -28,7 +35,7 @@ pub(crate) fn workers() -> Arc<Workers> {
 pub(crate) fn open(host: Host, words: &[String]) -> Engine {
     let mut engine = Engine::open(host);
     engine.use_workers(workers());
-    engine.build_in(Arc::new(Toolbox));
+    engine.build_in(built_ins());
     engine.keep_secrets(Arc::new(store(&engine)));
     engine.keep_history(Arc::new(History::at(engine.catalog().scopes().user_directory())));
     let configured = Configured::load(engine.catalog().scopes());

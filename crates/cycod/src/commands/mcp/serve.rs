@@ -6,7 +6,6 @@ use std::{
 };
 
 use clap::{Arg, ArgMatches, Command, value_parser};
-use cycod_builtin::Toolbox;
 use cycod_engine::{
     Engine, Stop,
     catalog::{Overrides, Scopes},
@@ -24,7 +23,7 @@ use crate::{
     command_error::CommandError,
     commands::approvals::{wait_for_approval, waits_for_approval},
     rules, secrets,
-    servers::{warn_of_mistakes, workers},
+    servers::{built_ins, warn_of_mistakes, workers},
 };
 
 /// `cycod mcp serve`.
@@ -80,7 +79,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let workers = workers();
     let equip = move |engine: &mut Engine| {
         engine.use_workers(Arc::clone(&workers));
-        engine.build_in(Arc::new(Toolbox));
+        engine.build_in(built_ins());
         engine.keep_history(Arc::clone(&history));
         engine.keep_secrets(Arc::new(secrets::unasked(engine)));
         let servers = servers.get_or_init(|| Servers::of(engine, Arc::new(NoPerson)));

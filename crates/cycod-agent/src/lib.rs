@@ -1,0 +1,1 @@
+//! Lets a model work with tools.

@@ -1,0 +1,18 @@
+//! The nine tools of a command line (`codomyrmex-cli-tools.md`): what is here, how it is, and work on whole projects.
+//!
+//! ```text
+//!  CliTools ── call ──► operation ──► Platform (files, programs)
+//!                          │
+//!                          └──► Engine, opened where the call works (tools, runs, servers)
+//! ```
+//!
+//! Every answer is one JSON value with `success`, held to the tool's `returns`; so is every failure.
+//!
+//! Invariant: as in `cycod-builtin`, nothing here starts a program by itself or opens a path of the caller's that the
+//! platform did not allow.
+
+mod answer;
+mod arguments;
+mod tools;
+
+pub use tools::{CliTools, Open};

@@ -1,0 +1,77 @@
+use std::{fmt, sync::Arc};
+
+use cycod_definition::{Host, Tool, ToolName, load_built_in};
+use cycod_diagnostic::{Refusal, SourceFile};
+use cycod_engine::Engine;
+use cycod_run::{BuiltInCall, BuiltIns, Outcome};
+use serde_json::json;
+
+use crate::{
+    answer::{Answer, Failure},
+    arguments::Call,
+};
+
+/// Opens the tools of a place, as the program that uses these tools does.
+pub type Open = dyn Fn(Host) -> Engine + Send + Sync;
+
+/// Carries out a tool; what is worth knowing meanwhile is told a line at a time.
+type Operation = fn(&Call<'_>, &mut dyn FnMut(&str)) -> Result<Answer, Failure>;
+
+/// The tools, each with its name, its definition and what carries it out.
+const TOOLS: [(&str, &str, Operation); 0] = [];
+
+/// The nine tools.
+#[derive(Clone)]
+pub struct CliTools {
+    open: Arc<Open>,
+}
+
+impl fmt::Debug for CliTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CliTools").finish_non_exhaustive()
+    }
+}
+
+impl CliTools {
+    /// The tools of a program that opens a place so.
+    pub fn new(open: Arc<Open>) -> Self {
+        Self { open }
+    }
+
+    pub(crate) fn open(&self, host: Host) -> Engine {
+        (self.open)(host)
+    }
+}
+
+impl BuiltIns for CliTools {
+    fn names(&self) -> Vec<ToolName> {
+        TOOLS.iter().filter_map(|(name, ..)| ToolName::new(name)).collect()
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        let read = |text: &str| {
+            let loaded = load_built_in(&SourceFile::new("built-in tool", text));
+            debug_assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
+            loaded.tool
+        };
+        TOOLS.iter().filter_map(|(_, text, _)| read(text)).collect()
+    }
+
+    fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
+        let is_meant = |(name, ..): &&(&str, &str, Operation)| name.eq_ignore_ascii_case(call.tool.name.as_str());
+        let Some((.., operation)) = TOOLS.iter().find(is_meant) else {
+            return Err(Refusal::new("not-started", format!("`{}` is no tool of this program", call.tool.name)));
+        };
+        let (answer, is_error) = match operation(&Call { tools: self, call }, follow) {
+            Ok(answer) => (answer, false),
+            Err(Failure::Failed { kind, error, more }) => {
+                let mut value = json!({ "success": false, "error": error, "error_type": kind });
+                more.into_iter().for_each(|(name, field)| value[name] = field);
+                (Answer::from(value), true)
+            }
+            Err(Failure::Refused(refusal)) => return Err(refusal),
+        };
+        let output = answer.text.unwrap_or_else(|| format!("{:#}\n", answer.value));
+        Ok(Outcome { output: output.into_bytes(), structured: Some(answer.value), is_error, ..Outcome::default() })
+    }
+}
