@@ -30,6 +30,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("approval-declined", "the tests of approvals: somebody says no"),
     ("approval-needs-terminal", "the tests of approvals: no terminal"),
     ("asked-parameter", "the tests of questions: a caller that is not the person"),
+    ("budget-spent", "the tests of turns: a limit that is reached"),
     ("cancelled", "the tests of whole runs: somebody has to stop it"),
     ("definition-changed", "the tests of the MCP client: a server that changes"),
     ("denied-by-policy", "the tests of the command line: a file of rules"),

@@ -1,9 +1,9 @@
-use std::{io::Read, sync::Arc, time::Duration};
+use std::{io::Read, time::Duration};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
+use cycod_agent::{Executor, text_of, tool_named};
 use cycod_engine::{
-    Answer, Approver, Content, Control, Engine, Given, Ignore, Request, Surface, ToolAnswer,
-    catalog::{ScopeFilter, State},
+    Answer, Approver, EngineError, Ignore, Request, Stop, Surface, ToolAnswer,
     definition::{Tool, function_schema},
     diagnostic::Refusal,
 };
@@ -73,9 +73,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     rules::warn_of_unknown(&rules, engine, printer);
     engine.add_rules(rules);
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
-    let control = Control { caller: Some(engine.person("agent")), ..engine.control().map_err(failed)? };
-    let interrupts = host_interrupts(&control.stop).map_err(failed)?;
-    let caller = Caller { engine, dialect, timeout, wait: waits_for_approval(matches), control: &control };
+    let stop = Stop::new().map_err(failed)?;
+    let interrupts = host_interrupts(&stop).map_err(failed)?;
+    let asker = asker(Surface::Agent, "a model, by `cycod tool call`");
+    let executor = Executor { engine, asker: &asker, stop: &stop, timeout, deadline: None };
+    let caller = Caller { executor, dialect, wait: waits_for_approval(matches) };
     let mut answers = Vec::new();
     for call in message.calls() {
         let answer = caller.answer(call).unwrap_or_else(ToolAnswer::refused);
@@ -90,58 +92,27 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 
 /// Who carries a model's calls out.
 struct Caller<'a> {
-    engine: &'a Engine,
+    executor: Executor<'a>,
     dialect: Dialect,
-    timeout: Option<Duration>,
     /// How long a call may wait to be approved.
     wait: Duration,
-    control: &'a Control,
 }
 
 impl Caller<'_> {
     fn answer(&self, call: &ToolCall) -> Result<ToolAnswer, Refusal> {
-        let tool = self.tool(&call.name)?;
-        let arguments = call.arguments.clone().map_err(|why| {
-            let attempt = "call again with a JSON object that has a field for each argument";
-            Refusal::new("wrong-argument-type", why).place(tool.name.as_str()).attempt(attempt)
-        })?;
-        let function = function_schema(&self.engine.resulting(Tool::clone(&tool)));
+        let engine = self.executor.engine;
+        let tool = tool_named(engine, self.dialect, &call.name).map_err(EngineError::into_refusal)?;
+        let function = function_schema(&engine.resulting(Tool::clone(&tool)));
         let undo = Exporter::new(self.dialect).export(&Function::from_json(&function)).undo;
-        let arguments: Vec<(String, Given)> = match undo.apply(Value::Object(arguments)) {
-            Value::Object(arguments) => {
-                arguments.into_iter().map(|(name, value)| (name, Given::Value(value.into()))).collect()
-            }
-            _ => Vec::new(),
-        };
-        let refused = |error: cycod_engine::PlanError| error.into_refusal(tool.name.as_str());
-        let beginning = self.engine.begin();
-        let questions = self.engine.questions(&tool, arguments.clone(), &[], false, &beginning).map_err(refused)?;
-        if let Some(question) = questions.iter().find(|question| question.is_required) {
-            return Err(question.unanswerable(tool.name.as_str()));
-        }
-        let plan = |arguments| self.engine.plan_answered(&tool, arguments, &[], self.timeout, &beginning);
-        let asker = asker(Surface::Agent, "a model, by `cycod tool call`");
-        let approved = self.engine.approve_call(arguments, &plan, &asker, self).map_err(refused)?;
-        let definition = approved.subject().tool().clone();
-        Ok(ToolAnswer::of(&definition, &self.engine.run(approved, self.control, &mut Ignore)))
-    }
-
-    /// The tool that a model means: of this name, else the first whose name the dialect writes so.
-    fn tool(&self, name: &str) -> Result<Arc<Tool>, Refusal> {
-        if self.engine.catalog().find(name, ScopeFilter::Any).is_none() {
-            let mut entries = self.engine.catalog().entries();
-            entries.retain(|entry| entry.state == State::Active && self.dialect.tool_name(&entry.name) == name);
-            if let Some(entry) = entries.iter().min_by_key(|entry| entry.scope) {
-                return self.engine.tool(&entry.name).map_err(|error| error.into_refusal());
-            }
-        }
-        self.engine.tool(name).map_err(|error| error.into_refusal())
+        let approved = self.executor.approve(&tool, &call.arguments, &undo, self)?;
+        Ok(self.executor.run(approved, &mut Ignore))
     }
 }
 
 impl Approver for Caller<'_> {
     fn answer(&self, request: &Request) -> Answer {
-        match queue(self.engine, self.wait, &self.control.stop, request) {
+        let Executor { engine, stop, .. } = self.executor;
+        match queue(engine, self.wait, stop, request) {
             Answer::Unanswered(Some(attempt)) if request.yields => Answer::Unanswered(Some(format!(
                 "{attempt}; or let the person who runs `cycod tool call` add: --auto-approve {}",
                 request.tool
@@ -149,25 +120,4 @@ impl Approver for Caller<'_> {
             answer => answer,
         }
     }
-}
-
-/// What a model reads: the texts of an answer, and of everything else that it is there.
-fn text_of(answer: &ToolAnswer) -> String {
-    let text = |content: &Content| match content {
-        Content::Text(text) => text.clone(),
-        Content::Image { media_type, bytes } | Content::Audio { media_type, bytes } => {
-            format!("[{media_type}, {} bytes]", bytes.len())
-        }
-        Content::Resource { uri, payload, .. } => match payload {
-            cycod_engine::Payload::Text(text) => text.clone(),
-            cycod_engine::Payload::Bytes(bytes) => format!("[{uri}, {} bytes]", bytes.len()),
-        },
-        Content::Link { uri, name, .. } => format!("[{name}]({uri})"),
-    };
-    answer.blocks.iter().fold(String::new(), |mut all, block| {
-        if !all.is_empty() && !all.ends_with('\n') {
-            all.push('\n');
-        }
-        all + &text(&block.content)
-    })
 }

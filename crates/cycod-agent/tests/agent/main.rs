@@ -1,0 +1,5 @@
+//! Whole turns: a scripted model, and tools that really run.
+
+mod support;
+
+mod turns;
