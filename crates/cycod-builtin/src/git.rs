@@ -31,8 +31,20 @@ const ALWAYS: [&str; 9] = [
 ];
 
 /// What is said to it when it is only to look.
-const LOOKING: [&str; 6] =
-    ["-c", "core.hooksPath=/dev/null", "-c", "diff.submodule=short", "-c", "log.showSignature=false"];
+const LOOKING: [&str; 10] = [
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "diff.submodule=short",
+    "-c",
+    "log.showSignature=false",
+    // Otherwise a comparison writes into the index what it found out about times.
+    "-c",
+    "diff.autoRefreshIndex=false",
+    // Otherwise a merge may be made once more, by programs that the user has for it.
+    "-c",
+    "log.diffMerges=separate",
+];
 
 /// Variables for every occasion: nobody is asked anything.
 const ENVIRONMENT: [(&str, &str); 5] = [
@@ -46,6 +58,24 @@ const ENVIRONMENT: [(&str, &str); 5] = [
 /// Variables for when it is only to look: nothing is fetched, and nothing written on the way.
 const LOOKING_ENVIRONMENT: [(&str, &str); 3] =
     [("GIT_NO_LAZY_FETCH", "1"), ("GIT_ALLOW_PROTOCOL", "none"), ("GIT_OPTIONAL_LOCKS", "0")];
+
+/// Whether an operation with these arguments changes nothing in the repository and starts nothing in its place.
+///
+/// Of arguments that git is not given here nothing is known.
+pub(crate) fn only_reads(operation: &str, arguments: &[String]) -> bool {
+    // A state with all its changes is shown by the converters that the user has, and cannot be told not to be.
+    let converts = |word: &String| match word.strip_prefix('-') {
+        Some(option) if option.starts_with('-') => option == "-verbose",
+        Some(letters) => letters.contains('v'),
+        None => false,
+    };
+    let looks = match operation {
+        "status" => !arguments.iter().any(converts),
+        "diff" | "log" => true,
+        _ => false,
+    };
+    looks && options::known(operation).is_some_and(|known| options::check(operation, known, arguments).is_ok())
+}
 
 /// Git, in the repository of the directory where a tool works.
 pub(crate) struct Git<'a> {

@@ -6,7 +6,7 @@ mod programs;
 mod searches;
 
 pub(crate) use context::get_context;
-pub(crate) use files::{file_operations, list_files, read_file, write_file};
+pub(crate) use files::{file_operations, list_files, only_reads, read_file, write_file};
 pub(crate) use programs::{bash_execution, git};
 pub(crate) use searches::{file_search, search_files};
 

@@ -1,10 +1,11 @@
-use cycod_definition::{Loaded, Tool, ToolName, load, load_built_in};
+use cycod_definition::{Level, Loaded, Tool, ToolName, Value, load, load_built_in};
 use cycod_diagnostic::{Refusal, SourceFile};
 use cycod_run::{BuiltInCall, BuiltIns, Outcome};
 
 use crate::{
     arguments::Arguments,
     failure::Failure,
+    git,
     operations::{self, Answer},
 };
 
@@ -48,6 +49,23 @@ impl BuiltIns for Toolbox {
         let source = |text| SourceFile::new("built-in tool", text);
         let tools = TOOLS.iter().filter_map(|(_, text, _)| read(load_built_in(&source(*text))));
         tools.chain(HANDLERS.iter().filter_map(|(_, text)| read(load(&source(*text), None)))).collect()
+    }
+
+    fn level(&self, tool: &Tool, arguments: &[(String, Value)]) -> Option<Level> {
+        let argument = |name: &str| arguments.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+        let Some(Value::Text(operation)) = argument("operation") else { return None };
+        let reads = match tool.name.key().as_str() {
+            "file_operations" => operations::only_reads(operation),
+            "git" => match argument("args") {
+                None => git::only_reads(operation, &[]),
+                Some(Value::List(words)) => {
+                    git::only_reads(operation, &words.iter().map(Value::to_string).collect::<Vec<_>>())
+                }
+                Some(_) => false,
+            },
+            _ => false,
+        };
+        reads.then_some(Level::Read)
     }
 
     fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {

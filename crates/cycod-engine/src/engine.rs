@@ -2,7 +2,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use cycod_call::{Given, Scripts};
 use cycod_catalog::{Adopted, Catalog, Entry, Opened, Overrides, ScopeFilter, Scopes};
-use cycod_definition::{Host, Tool, Value};
+use cycod_definition::{Body, Host, Tool, Value};
 use cycod_diagnostic::Refusal;
 use cycod_plan::{Confinement, Library, NoSecrets, Plan, PlanError, Preview, Request, Secrets};
 use cycod_policy::{Approved, Approver, Surface, Verdict};
@@ -187,6 +187,12 @@ impl Engine {
             scripts: &self.scripts,
             within: Confinement::default(),
         })?;
+        if matches!(tool.body, Body::BuiltIn)
+            && let Some(built_ins) = &self.built_ins
+            && let Some(level) = built_ins.level(plan.tool(), &plan.arguments())
+        {
+            plan.level = plan.level.min(level);
+        }
         if let Some(longest) = settings.longest() {
             plan.hold_to(longest.value, &format!("`tools.maxExecutionTime` ({})", longest.place));
         }

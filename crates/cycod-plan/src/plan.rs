@@ -67,7 +67,7 @@ pub struct Plan {
     pub steps: Vec<PlannedStep>,
     /// Whether the tool has steps of its own, so that its transcript is headed per step.
     pub is_workflow: bool,
-    /// How dangerous it is, composition included.
+    /// How dangerous it is, composition included; of a built-in tool, how dangerous this very call is.
     pub level: Level,
     /// The limit of the whole run.
     pub timeout: Duration,

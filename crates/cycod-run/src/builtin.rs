@@ -1,6 +1,6 @@
 use std::{fmt, sync::Arc};
 
-use cycod_definition::{Tool, ToolName, Value};
+use cycod_definition::{Level, Tool, ToolName, Value};
 use cycod_diagnostic::Refusal;
 
 use crate::{Outcome, Platform};
@@ -12,6 +12,14 @@ pub trait BuiltIns: fmt::Debug + Send + Sync {
 
     /// What they say about themselves, one of each name.
     fn tools(&self) -> Vec<Tool>;
+
+    /// How dangerous a call of `tool` with these arguments is, where that is less than the tool's own level: one that reads
+    /// and writes may be asked to read. Nothing where it is not known for certain.
+    ///
+    /// Whoever says so vouches for it: the call must change nothing and start nothing that its level does not allow.
+    fn level(&self, _tool: &Tool, _arguments: &[(String, Value)]) -> Option<Level> {
+        None
+    }
 
     /// Carries out a tool, until it is done or [`Platform::is_over`].
     ///
@@ -27,6 +35,13 @@ pub trait BuiltIns: fmt::Debug + Send + Sync {
 #[derive(Clone, Debug)]
 pub struct Together(pub Vec<Arc<dyn BuiltIns>>);
 
+impl Together {
+    /// Whoever carries out `tool`.
+    fn of(&self, tool: &Tool) -> Option<&Arc<dyn BuiltIns>> {
+        self.0.iter().find(|built_ins| built_ins.names().contains(&tool.name))
+    }
+}
+
 impl BuiltIns for Together {
     fn names(&self) -> Vec<ToolName> {
         self.0.iter().flat_map(|built_ins| built_ins.names()).collect()
@@ -36,11 +51,12 @@ impl BuiltIns for Together {
         self.0.iter().flat_map(|built_ins| built_ins.tools()).collect()
     }
 
+    fn level(&self, tool: &Tool, arguments: &[(String, Value)]) -> Option<Level> {
+        self.of(tool)?.level(tool, arguments)
+    }
+
     fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
-        let carries_out = |built_ins: &&Arc<dyn BuiltIns>| {
-            built_ins.names().iter().any(|name| name.as_str().eq_ignore_ascii_case(call.tool.name.as_str()))
-        };
-        match self.0.iter().find(carries_out) {
+        match self.of(call.tool) {
             Some(built_ins) => built_ins.call(call, follow),
             None => Err(Refusal::new("not-started", format!("`{}` is no tool of this program", call.tool.name))),
         }

@@ -44,6 +44,11 @@ pub(crate) fn file_operations(arguments: &Arguments<'_>, _: &mut dyn FnMut(&str)
     }
 }
 
+/// Whether an operation of `file_operations` leaves everything as it is.
+pub(crate) fn only_reads(operation: &str) -> bool {
+    matches!(operation, "read" | "list" | "exists")
+}
+
 pub(crate) fn read_file(arguments: &Arguments<'_>, _: &mut dyn FnMut(&str)) -> Result<Answer, Failure> {
     let place = arguments.path("filepath").ok_or_else(|| Failure::new("`filepath` is missing"))?;
     let (output, _) = text(arguments, &place)?;

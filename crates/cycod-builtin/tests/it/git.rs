@@ -1,4 +1,9 @@
-use std::{fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
 use expect_test::expect;
 use serde_json::json;
@@ -242,6 +247,8 @@ fn a_repository_cannot_start_programs() {
         ("diff", &["--cached"]),
         ("log", &["-p"]),
         ("log", &["--format=%H %G? %GS", "-m", "-p", "--stat"]),
+        ("log", &["-L", "1,1:a.txt"]),
+        ("log", &["--oneline", "--graph", "-c"]),
         ("branch", &["-v"]),
         ("branch", &["y"]),
         ("branch", &["-D", "y"]),
@@ -253,6 +260,46 @@ fn a_repository_cannot_start_programs() {
     }
     let said = place.said("git", git("diff", &["-U0"]));
     assert!(said.contains("+changed"), "{said}");
+    // What has no way to be told not to convert does without.
+    let said = place.said("git", git("status", &["-vv"]));
+    assert_eq!(forget(&marks), [""; 0], "{said}");
+}
+
+/// Every file below a directory, with what is in it and when it was changed.
+fn all(directory: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(directory).expect("it exists") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.extend(all(&path));
+        } else {
+            let changed = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("a time");
+            files.insert(path.clone(), (fs::read(&path).expect("it is read"), changed));
+        }
+    }
+    files
+}
+
+#[test]
+fn nothing_is_written_to_look() {
+    let place = repository();
+    // Its time says that it may have changed, which git would like to note down.
+    make(&place, "touch -d 2001-01-01 a.txt; cp -r .git ../outside/copy; git diff > /dev/null");
+    let (index, before) = (place.project().join(".git/index"), place.root().join("outside/copy/index"));
+    assert_ne!(fs::read(&index).expect("an index"), fs::read(before).expect("an index"), "else this is no test");
+    make(&place, "touch -d 2002-01-01 a.txt");
+    let before = all(&place.project());
+    for (operation, arguments) in [
+        ("status", &[][..]),
+        ("status", &["-vv", "--ignored"]),
+        ("diff", &[]),
+        ("diff", &["--stat", "HEAD"]),
+        ("log", &["-p", "--all", "-m"]),
+    ] {
+        let report = place.call("git", git(operation, arguments));
+        assert!(report.success, "{}", place.shown(&report));
+        assert!(all(&place.project()) == before, "git {operation} {arguments:?} wrote something");
+    }
 }
 
 #[test]

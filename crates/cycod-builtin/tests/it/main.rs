@@ -7,5 +7,6 @@ mod data;
 mod definitions;
 mod files;
 mod git;
+mod level;
 mod search;
 mod support;

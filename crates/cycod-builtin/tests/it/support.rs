@@ -8,7 +8,8 @@ use std::{
 
 use cycod_builtin::Toolbox;
 use cycod_engine::{
-    Control, Engine, Given, Ignore, Nobody, RunReport, Sink, Surface, Workers, definition::Value, host,
+    Control, Engine, Given, Ignore, Layer, Nobody, Origin, Pattern, Plan, Rule, RunReport, Sink, Surface, Verdict,
+    Workers, definition::Value, host,
 };
 use expect_test::Expect;
 use serde_json::Value as Json;
@@ -80,6 +81,18 @@ impl Place {
         engine
     }
 
+    /// What becomes of a model's call where these rules hold: its level, and the verdict.
+    pub(crate) fn decided(&self, tool: &str, arguments: Json, rules: &[(Verdict, &str)]) -> String {
+        let mut engine = self.engine(&self.project());
+        let rule = |&(verdict, pattern): &(Verdict, &str)| {
+            let pattern = Pattern::parse(pattern).expect("a pattern");
+            Rule::new(verdict, pattern, Origin::new(Layer::User, "a test"))
+        };
+        engine.add_rules(rules.iter().map(rule).collect());
+        let plan = plan(&engine, tool, arguments);
+        format!("{}: {}", plan.level, engine.decide(&plan, Surface::Mcp).verdict)
+    }
+
     /// What a call is steered by.
     pub(crate) fn control(&self) -> Control {
         self.engine(&self.project()).control().expect("descriptors")
@@ -100,13 +113,7 @@ impl Place {
         control: &Control,
     ) -> RunReport {
         let engine = self.engine(directory);
-        let Json::Object(arguments) = arguments else { panic!("arguments are an object") };
-        let given = arguments.into_iter().map(|(name, value)| (name, Given::Value(Value::from(value))));
-        let tool = engine.tool(tool).expect("there is such a tool");
-        let plan = match engine.plan(&tool, given.collect(), None) {
-            Ok(plan) => plan,
-            Err(error) => panic!("{error:?}"),
-        };
+        let plan = plan(&engine, tool, arguments);
         let approved = engine.approve(plan, Surface::Person, &Nobody).expect("a person may");
         engine.run(approved, control, sink)
     }
@@ -133,4 +140,11 @@ impl Place {
     pub(crate) fn check(&self, tool: &str, arguments: Json, expect: &Expect) {
         expect.assert_eq(&self.said(tool, arguments));
     }
+}
+
+fn plan(engine: &Engine, tool: &str, arguments: Json) -> Plan {
+    let Json::Object(arguments) = arguments else { panic!("arguments are an object") };
+    let given = arguments.into_iter().map(|(name, value)| (name, Given::Value(Value::from(value))));
+    let tool = engine.tool(tool).expect("there is such a tool");
+    engine.plan(&tool, given.collect(), None).unwrap_or_else(|error| panic!("{error:?}"))
 }

@@ -68,9 +68,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             answer(*surface, all, &tool)
         })
         .collect();
+    let level = plan.as_ref().map_or(entry.level, |plan| plan.level);
     let facts = facts(&entry, &tool, &plan, context);
     if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
-        let mut whole = json!({"tool": tool.name.as_str(), "level": entry.level.name()});
+        let mut whole = json!({"tool": tool.name.as_str(), "level": level.name()});
         whole["surfaces"] = answers.iter().map(as_json).collect();
         for (name, values) in &facts {
             whole[*name] = json!(values);
@@ -79,8 +80,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         context.printer.line(&format!("{whole:#}"));
         return Ok(0);
     }
-    let mut lines =
-        vec![format!("{} (level {}, {})", tool.name, entry.level, shown(&entry.path, context.engine.host()))];
+    let mut lines = vec![format!("{} (level {}, {})", tool.name, level, shown(&entry.path, context.engine.host()))];
     lines.extend(plan.err().map(|note| format!("  {note}")));
     for answer in &answers {
         lines.push(String::new());

@@ -1,0 +1,89 @@
+//! How dangerous a call is, where that is less than its tool could do.
+
+use cycod_engine::Verdict::{Allow, Ask, Deny};
+use serde_json::{Value as Json, json};
+
+use crate::support::Place;
+
+fn git(operation: &str, arguments: &[&str]) -> Json {
+    json!({"operation": operation, "args": arguments})
+}
+
+#[test]
+fn a_call_that_only_looks_is_read() {
+    let place = Place::new();
+    let check = |tool: &str, arguments: Json, expect: &str| {
+        assert_eq!(place.decided(tool, arguments.clone(), &[]), expect, "{tool} {arguments}");
+    };
+    for operation in ["status", "diff", "log"] {
+        check("git", json!({"operation": operation}), "read: allow");
+    }
+    check("git", git("diff", &["--stat", "HEAD~1", "--", "src"]), "read: allow");
+    check("git", git("log", &["-p", "--author=x", "-5"]), "read: allow");
+    for operation in ["commit", "branch", "checkout"] {
+        check("git", json!({"operation": operation}), "run: ask");
+    }
+    check("git", git("commit", &["--dry-run"]), "run: ask");
+    for operation in ["read", "list", "exists"] {
+        check("file_operations", json!({"operation": operation, "path": "x"}), "read: allow");
+    }
+    for operation in ["write", "edit", "delete"] {
+        check("file_operations", json!({"operation": operation, "path": "x", "content": "x"}), "write: ask");
+    }
+    check("write_file", json!({"filepath": "x", "content": "read"}), "write: ask");
+    check("bash_execution", json!({"command": "git", "args": ["status"]}), "run: ask");
+}
+
+#[test]
+fn an_argument_that_could_write_or_start_something_raises_it() {
+    let place = Place::new();
+    for (operation, argument) in [
+        ("diff", "--output=x"),
+        ("diff", "--outp=x"),
+        ("log", "--output=x"),
+        ("diff", "--ext-diff"),
+        ("log", "--ext-diff"),
+        ("diff", "--textconv"),
+        ("diff", "--no-index"),
+        ("log", "--remerge-diff"),
+        ("log", "--show-signature"),
+        ("log", "-G"),
+        ("status", "-sv"),
+        ("status", "--verbose"),
+        ("status", "--exec-path=x"),
+    ] {
+        let decided = place.decided("git", git(operation, &[argument]), &[]);
+        assert_eq!(decided, "run: ask", "{operation} {argument}");
+    }
+}
+
+#[test]
+fn a_rule_by_level_is_about_what_the_call_does_and_one_by_name_about_the_tool() {
+    let place = Place::new();
+    let read = json!({"operation": "read", "path": "x"});
+    let delete = json!({"operation": "delete", "path": "x"});
+    let check = |tool: &str, arguments: &Json, rule: (cycod_engine::Verdict, &str), expect: &str| {
+        assert_eq!(place.decided(tool, arguments.clone(), &[rule]), expect, "{tool} {arguments} {rule:?}");
+    };
+    check("file_operations", &read, (Deny, "write"), "read: allow");
+    check("file_operations", &delete, (Deny, "write"), "write: deny");
+    check("git", &git("status", &[]), (Deny, "run"), "read: allow");
+    check("git", &git("commit", &[]), (Deny, "write"), "run: deny");
+    check("git", &git("status", &[]), (Deny, "git"), "read: deny");
+    check("git", &git("status", &[]), (Deny, "read"), "read: deny");
+    check("git", &git("status", &[]), (Ask, "tool:git(operation=status)"), "read: ask");
+    check("git", &git("commit", &[]), (Allow, "read"), "run: ask");
+    check("file_operations", &delete, (Allow, "read"), "write: ask");
+    check("file_operations", &delete, (Allow, "write"), "write: allow");
+}
+
+#[test]
+fn a_tool_that_uses_one_has_the_level_of_all_that_it_can_do() {
+    let place = Place::new();
+    place.file(
+        ".cycod/tools/state.yaml",
+        "description: d\ntags: [read]\nsteps:\n- {name: s, use-tool: git, with: {operation: status}}\n",
+    );
+    assert_eq!(place.decided("state", json!({}), &[]), "run: ask");
+    assert_eq!(place.decided("state", json!({}), &[(Deny, "run")]), "run: deny");
+}
