@@ -6,6 +6,7 @@
 //! elsewhere can turn tools off, and can never turn one on.
 
 mod edit;
+mod models;
 mod name;
 mod read;
 
@@ -26,6 +27,7 @@ use crate::{
 };
 
 pub use edit::{path, turn};
+pub use models::{KnownModel, ModelProvider, Models};
 pub use name::ToolPattern;
 
 /// What our own file is called.
@@ -99,6 +101,7 @@ struct Options {
     enforced: Vec<Said<String>>,
     price: Option<Said<f64>>,
     model: Option<Said<String>>,
+    models: Models,
 }
 
 /// Why a tool is off.
@@ -283,6 +286,15 @@ impl Settings {
     /// Whose price it is.
     pub fn model(&self) -> Option<&Said<String>> {
         self.narrowest(|options| options.model.as_ref())
+    }
+
+    /// What is configured about language models.
+    ///
+    /// A project may say which model is meant when nobody names one, of the providers that the user knows, and nothing else:
+    /// an address of its own would get the user's keys and everything that is said.
+    pub fn models(&self) -> Models {
+        let said = self.layers.iter().rev().flat_map(|layer| &layer.0).map(|options| &options.models);
+        said.cloned().reduce(Models::over).unwrap_or_default()
     }
 
     /// The tools that are named, to compare with those that there are.

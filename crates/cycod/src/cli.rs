@@ -81,6 +81,12 @@ pub(crate) const GROUPS: &[Group] = &[
         commands: MCP_COMMANDS,
         default: None,
     },
+    Group {
+        name: "models",
+        about: "See and try the language models that can be asked",
+        commands: MODEL_COMMANDS,
+        default: Some("list"),
+    },
     Group { name: "secret", about: "Keep values that only tools see", commands: SECRET_COMMANDS, default: None },
     Group {
         name: "runs",
@@ -150,6 +156,9 @@ pub(crate) const MCP_COMMANDS: &[Entry] = &[
     entry!("install", mcp::install, true),
     entry!("uninstall", mcp::uninstall, true),
 ];
+
+/// The commands below `cycod models`, in the order in which help lists them.
+pub(crate) const MODEL_COMMANDS: &[Entry] = &[entry!("list", models::list, true), entry!("test", models::test, true)];
 
 /// The commands below `cycod secret`, in the order in which help lists them.
 pub(crate) const SECRET_COMMANDS: &[Entry] = &[

@@ -11,6 +11,7 @@ mod editor;
 mod help;
 mod hidden;
 mod junit;
+mod models;
 mod neighbours;
 mod page;
 mod person;

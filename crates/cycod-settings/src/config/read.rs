@@ -4,12 +4,19 @@ use cycod_catalog::Scope;
 use cycod_diagnostic::{Code, Diagnostic, SourceFile, Span, closest};
 use cycod_syntax::yaml::{self, Entry, Node, Resolved};
 
-use super::{Options, Said, ToolPattern};
+use super::{KnownModel, ModelProvider, Options, Said, ToolPattern};
 
-const TOP_KEYS: [&str; 3] = ["tools", "enforcement", "tokens"];
+const TOP_KEYS: [&str; 4] = ["tools", "enforcement", "tokens", "models"];
 const TOOLS_KEYS: [&str; 3] = ["showTokenCosts", "autoLoadCustomTools", "maxExecutionTime"];
 const ENFORCEMENT_KEYS: [&str; 2] = ["disableLocalTools", "tools"];
 const TOKENS_KEYS: [&str; 2] = ["pricePer1000", "model"];
+const MODELS_KEYS: [&str; 7] = ["default", "providers", "known", "timeout", "idleTimeout", "attempts", "forTools"];
+const PROVIDER_KEYS: [&str; 4] = ["format", "baseUrl", "key", "plain"];
+const KNOWN_KEYS: [&str; 5] = ["window", "maxOutput", "inputPrice", "outputPrice", "cachedPrice"];
+const FOR_TOOLS_KEYS: [&str; 2] = ["requests", "tokens"];
+
+/// The formats that are known; the crate that speaks them has a test that holds them together.
+const FORMATS: [&str; 5] = ["openai", "openai-responses", "anthropic", "gemini", "ollama"];
 
 const UNKNOWN_KEY: Code = Code("unknown-key");
 const WRONG_TYPE: Code = Code("wrong-type");
@@ -50,6 +57,7 @@ impl Reader<'_> {
                 "tools" => self.tools(&entry.value),
                 "enforcement" => self.enforcement(&entry.value),
                 "tokens" if self.is_ours => self.tokens(&entry.value),
+                "models" if self.is_ours => self.models(&entry.value),
                 _ if self.is_ours => self.unknown(entry, &TOP_KEYS, "a file of settings", false),
                 _ => {}
             }
@@ -137,23 +145,142 @@ impl Reader<'_> {
     fn tokens(&mut self, node: &Node) {
         for entry in self.entries(node, "`tokens`") {
             match entry.key.as_str() {
-                "pricePer1000" => self.options.price = self.price(entry),
-                "model" => match entry.value.as_scalar().filter(|_| !is_empty(&entry.value)) {
-                    Some(scalar) => self.options.model = Some(self.said(entry.value.span, scalar.text.clone())),
-                    None => self.wrong(entry, "text", "name the model whose price it is"),
-                },
+                "pricePer1000" => self.options.price = self.dollars(entry, "1000 tokens"),
+                "model" => self.options.model = self.text(entry, "name the model whose price it is"),
                 _ => self.unknown(entry, &TOKENS_KEYS, "`tokens`", false),
             }
         }
     }
 
-    fn price(&mut self, entry: &Entry) -> Option<Said<f64>> {
+    fn models(&mut self, node: &Node) {
+        for entry in self.entries(node, "`models`") {
+            match entry.key.as_str() {
+                "default" => self.options.models.default = self.text(entry, "name a model as PROVIDER/NAME"),
+                key if MODELS_KEYS.contains(&key) && self.scope == Scope::Local => {
+                    let message = format!("`{key}` is not heard from a project");
+                    let help =
+                        "write it into ~/.cycod/config.yaml: a project does not decide where your words and keys go";
+                    self.push(NOT_HEARD, entry.key_span, message, help, false);
+                }
+                "providers" => self.providers(&entry.value),
+                "known" => self.known_models(&entry.value),
+                "timeout" => self.options.models.timeout = self.duration(entry),
+                "idleTimeout" => self.options.models.idle_timeout = self.duration(entry),
+                "attempts" => self.options.models.attempts = self.count(entry),
+                "forTools" => {
+                    for entry in self.entries(&entry.value, "`forTools`") {
+                        match entry.key.as_str() {
+                            "requests" => self.options.models.tool_requests = self.count(entry),
+                            "tokens" => self.options.models.tool_tokens = self.count(entry),
+                            _ => self.unknown(entry, &FOR_TOOLS_KEYS, "`forTools`", true),
+                        }
+                    }
+                }
+                _ => self.unknown(entry, &MODELS_KEYS, "`models`", true),
+            }
+        }
+    }
+
+    fn providers(&mut self, node: &Node) {
+        for provider in self.entries(node, "`providers`") {
+            let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+            if provider.key.is_empty() || !provider.key.chars().all(is_name) {
+                let message = format!("no provider can be called `{}`", provider.key);
+                let help = "a name holds letters, digits, `_`, `.` and `-`";
+                self.push(INVALID_NAME, provider.key_span, message, help, true);
+                continue;
+            }
+            let mut read = ModelProvider { name: provider.key.clone(), ..ModelProvider::default() };
+            for entry in self.entries(&provider.value, "a provider") {
+                match entry.key.as_str() {
+                    "format" => {
+                        let format = self.text(entry, "write one of the formats");
+                        if let Some(wrong) = format.as_ref().filter(|format| !FORMATS.contains(&format.value.as_str()))
+                        {
+                            let message = format!("`{}` is no format", wrong.value);
+                            let help = format!("it is one of {}", FORMATS.join(", "));
+                            self.push(OUT_OF_RANGE, entry.value.span, message, help, true);
+                        }
+                        read.format = format.map(|format| format.value);
+                    }
+                    "baseUrl" => {
+                        read.base = self.text(entry, "write an address as in https://host/v1").map(|said| said.value);
+                    }
+                    "key" => {
+                        read.key =
+                            self.text(entry, "write the name of a variable or of a secret").map(|said| said.value);
+                    }
+                    "plain" => read.may_be_plain = self.boolean(entry).is_some_and(|said| said.value),
+                    _ => self.unknown(entry, &PROVIDER_KEYS, "a provider", true),
+                }
+            }
+            let said = self.said(provider.key_span, read);
+            self.options.models.providers.push(said);
+        }
+    }
+
+    fn known_models(&mut self, node: &Node) {
+        for model in self.entries(node, "`known`") {
+            if model.key.split_once('/').is_none_or(|(provider, name)| provider.is_empty() || name.is_empty()) {
+                let help = "write PROVIDER/NAME";
+                let message = format!("`{}` does not say whose model it is", model.key);
+                self.push(INVALID_NAME, model.key_span, message, help, true);
+                continue;
+            }
+            let mut read = KnownModel { name: model.key.clone(), ..KnownModel::default() };
+            for entry in self.entries(&model.value, "a model") {
+                match entry.key.as_str() {
+                    "window" => read.window = self.count(entry).map(|said| said.value),
+                    "maxOutput" => read.output = self.count(entry).map(|said| said.value),
+                    "inputPrice" => read.input_price = self.dollars(entry, "a million tokens").map(|said| said.value),
+                    "outputPrice" => read.output_price = self.dollars(entry, "a million tokens").map(|said| said.value),
+                    "cachedPrice" => read.cached_price = self.dollars(entry, "a million tokens").map(|said| said.value),
+                    _ => self.unknown(entry, &KNOWN_KEYS, "a model", true),
+                }
+            }
+            if read.input_price.is_some() != read.output_price.is_some() {
+                let help = "write both, or neither";
+                let message = "a price is known for input and output, or not at all".to_owned();
+                self.push(OUT_OF_RANGE, model.key_span, message, help, true);
+            }
+            self.options.models.known.push(read);
+        }
+    }
+
+    fn text(&mut self, entry: &Entry, help: &str) -> Option<Said<String>> {
+        match entry.value.as_scalar().filter(|scalar| !is_empty(&entry.value) && !scalar.text.trim().is_empty()) {
+            Some(scalar) => Some(self.said(entry.value.span, scalar.text.clone())),
+            None => {
+                self.wrong(entry, "text", help);
+                None
+            }
+        }
+    }
+
+    fn count(&mut self, entry: &Entry) -> Option<Said<u32>> {
+        match entry.value.as_scalar().map(yaml::Scalar::resolve) {
+            Some(Resolved::Integer(count)) if (1..=i64::from(u32::MAX)).contains(&count) => {
+                u32::try_from(count).ok().map(|count| self.said(entry.value.span, count))
+            }
+            Some(Resolved::Integer(_) | Resolved::BigInteger) => {
+                let message = format!("`{}` is at least 1, and below four thousand million", entry.key);
+                self.push(OUT_OF_RANGE, entry.value.span, message, "write a whole number, as in 10", true);
+                None
+            }
+            _ => {
+                self.wrong(entry, "a whole number", "write it without quotes, as in 10");
+                None
+            }
+        }
+    }
+
+    fn dollars(&mut self, entry: &Entry, what: &str) -> Option<Said<f64>> {
         let price = match entry.value.as_scalar().map(yaml::Scalar::resolve) {
             #[expect(clippy::cast_precision_loss, reason = "a price that large is wrong however it is rounded")]
             Some(Resolved::Integer(price)) => price as f64,
             Some(Resolved::Float(price)) => price,
             _ => {
-                self.wrong(entry, "a number", "write what 1000 tokens cost in dollars, as in 0.0025");
+                self.wrong(entry, "a number", &format!("write what {what} cost in dollars, as in 0.0025"));
                 return None;
             }
         };
@@ -161,7 +288,7 @@ impl Reader<'_> {
             return Some(self.said(entry.value.span, price));
         }
         let message = format!("`{}` is not negative and not without end", entry.key);
-        self.push(OUT_OF_RANGE, entry.value.span, message, "write what 1000 tokens cost in dollars", true);
+        self.push(OUT_OF_RANGE, entry.value.span, message, format!("write what {what} cost in dollars"), true);
         None
     }
 

@@ -18,6 +18,7 @@ pub(crate) mod info;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod mcp;
+pub(crate) mod models;
 pub(crate) mod policy;
 pub(crate) mod refresh;
 pub(crate) mod remove;

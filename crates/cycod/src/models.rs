@@ -1,0 +1,139 @@
+//! Language models as this place has them: settings, environment and secrets meet here.
+
+use std::{ffi::OsStr, fmt, sync::Arc, time::Duration};
+
+use cycod_engine::{Engine, definition::Host, diagnostic::Refusal};
+use cycod_model::{
+    Configured, Endpoint, ErrorKind, Facts, Format, Key, KeySource, Keys, Limits, ModelError, Models, Price, Provider,
+};
+use cycod_secret::Store;
+use cycod_settings::config::{KnownModel, ModelProvider, Models as ModelSettings, Said};
+
+use crate::{command_error::CommandError, secrets};
+
+/// For whom a secret is kept that only asks models and that no tool gets: `cycod secret set NAME --for-tool cycod:models`.
+///
+/// No tool can be called like this.
+const SECRETS_OF: &str = "cycod:models";
+
+/// The models of a place, with all that is needed to ask them.
+pub(crate) struct ModelsHere {
+    pub(crate) configured: Configured,
+    host: Arc<Host>,
+    secrets: Store,
+}
+
+/// The model that a command is to ask: the one that was named with `--model`, else the one that is configured.
+pub(crate) fn provider(engine: &Engine, named: Option<&str>) -> Result<Arc<dyn Provider>, CommandError> {
+    ModelsHere::of(engine).provider(named).map_err(|error| failed(&error))
+}
+
+/// Why a model cannot be asked or did not answer, with the way on.
+pub(crate) fn failed(error: &ModelError) -> CommandError {
+    refusal(error).into()
+}
+
+/// The same for results that programs read.
+pub(crate) fn refusal(error: &ModelError) -> Refusal {
+    let why = error.message.clone();
+    let refusal = match error.kind {
+        ErrorKind::Provider => Refusal::new("model-unavailable", why),
+        ErrorKind::RateLimit => Refusal::new("model-rate-limit", why),
+        ErrorKind::Generation => Refusal::new("model-no-answer", why),
+        ErrorKind::Cancelled => Refusal::new("cancelled", why),
+    };
+    match &error.attempt {
+        Some(attempt) => refusal.attempt(attempt.clone()),
+        None => refusal,
+    }
+}
+
+impl ModelsHere {
+    /// The models of an engine's place.
+    pub(crate) fn of(engine: &Engine) -> Self {
+        let host = Arc::clone(engine.host());
+        let variable = |name: &str| host.environment.get(OsStr::new(name))?.to_str().map(str::to_owned);
+        let configured = configured(engine.settings().models(), &variable);
+        Self { configured, secrets: secrets::store(engine), host }
+    }
+}
+
+impl Models for ModelsHere {
+    fn provider(&self, model: Option<&str>) -> Result<Arc<dyn Provider>, ModelError> {
+        Ok(Arc::new(self.configured.resolve(model, self)?))
+    }
+}
+
+impl Keys for ModelsHere {
+    fn key(&self, name: &str) -> Result<Option<(Key, KeySource)>, ModelError> {
+        let variable = self.host.environment.get(OsStr::new(name)).and_then(|value| value.to_str());
+        if let Some(key) = variable.and_then(Key::new) {
+            return Ok(Some((key, KeySource::Environment)));
+        }
+        let found = self.secrets.values(&[name], Some(SECRETS_OF)).map_err(|error| {
+            let failed = secrets::failed(&error, &self.host);
+            let error =
+                ModelError::new(ErrorKind::Provider, format!("the key `{name}` cannot be read: {}", failed.message));
+            match failed.hints.into_iter().next() {
+                Some(hint) => error.attempt(hint.trim_start_matches("try: ").to_owned()),
+                None => error,
+            }
+        })?;
+        let key = found.into_iter().next().flatten().and_then(|value| Key::new(&value));
+        Ok(key.map(|key| (key, KeySource::Secrets)))
+    }
+}
+
+impl fmt::Debug for ModelsHere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ModelsHere").field("configured", &self.configured).finish_non_exhaustive()
+    }
+}
+
+/// The settings in the terms of those who ask.
+fn configured(settings: ModelSettings, variable: &dyn Fn(&str) -> Option<String>) -> Configured {
+    let usual = Limits::default();
+    let time = |said: Option<Said<Duration>>, usual: Duration| said.map_or(usual, |said| said.value);
+    let limits = Limits {
+        attempts: settings.attempts.map_or(usual.attempts, |said| said.value),
+        idle: time(settings.idle_timeout, usual.idle),
+        whole: time(settings.timeout, usual.whole),
+        ..usual
+    };
+    let default = settings.default.map(|said| (said.value, said.place));
+    let endpoints = settings.providers.into_iter().map(endpoint).collect();
+    let facts = settings.known.into_iter().map(facts).collect();
+    Configured::new(default, endpoints, facts, limits, variable)
+}
+
+/// A provider of a file; what the file leaves out is taken from the provider of this name that everybody knows.
+fn endpoint(said: Said<ModelProvider>) -> Endpoint {
+    let Said { value: ModelProvider { name, format, base, key, may_be_plain }, place, .. } = said;
+    let known = Endpoint::known(&name);
+    let format = format.as_deref().and_then(Format::named);
+    let is_own = base.is_some();
+    Endpoint {
+        format: format.or(known.as_ref().map(|known| known.format)).unwrap_or(Format::OpenaiChat),
+        base: base.or(known.as_ref().map(|known| known.base.clone())).unwrap_or_default(),
+        // Somebody who runs a server of their own says so when it wants a key.
+        is_open: key.is_none() && (is_own || known.as_ref().is_some_and(|known| known.is_open)),
+        keys: match key {
+            Some(key) => vec![key],
+            None if is_own => Vec::new(),
+            None => known.map(|known| known.keys).unwrap_or_default(),
+        },
+        name,
+        may_be_plain,
+        place,
+    }
+}
+
+fn facts(said: KnownModel) -> (String, Facts) {
+    let price = said.input_price.zip(said.output_price).map(|(input, output)| Price {
+        input,
+        output,
+        cached: said.cached_price.unwrap_or(input),
+    });
+    let window = said.window.and_then(|window| usize::try_from(window).ok());
+    (said.name, Facts { window, output: said.output, price })
+}
