@@ -6,6 +6,8 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::MemoryEnforcement;
+
 /// What one program, and all it starts, may reach of the machine. What is not named here does not exist for it or cannot be
 /// changed by it.
 ///
@@ -231,6 +233,8 @@ pub struct Offered {
     pub landlock: Option<u32>,
     /// What is missing. With nothing missing every [`Confinement`] can be had.
     pub lacks: Vec<Lack>,
+    /// What stands behind limits of memory and of processes, where the trial got so far.
+    pub limits: Option<(MemoryEnforcement, ProcessEnforcement)>,
 }
 
 /// A mechanism that this machine does not offer.
@@ -257,6 +261,7 @@ pub fn offered() -> Offered {
             why: "this platform has none".to_owned(),
             mend: "run it on Linux, or in a container".to_owned(),
         }],
+        limits: None,
     };
     offered
 }

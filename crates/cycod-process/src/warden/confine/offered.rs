@@ -4,7 +4,9 @@ use std::fs;
 use std::sync::Arc;
 
 use super::landlock;
-use crate::{Confinement, Lack, Limits, Mechanism, Network, Offered, Program, Root, Session, Spec, StartError, Stop};
+use crate::{
+    Confinement, Ended, Lack, Limits, Mechanism, Network, Offered, Program, Root, Session, Spec, StartError, Stop,
+};
 
 /// Programs that do nothing, of which a system has one.
 const IDLE: [&str; 3] = ["/usr/bin/true", "/bin/true", "/run/current-system/sw/bin/true"];
@@ -29,9 +31,16 @@ pub(crate) fn offered() -> Offered {
         });
     }
     // Without a network of its own first: what fails there fails everywhere.
-    let found = trial(Network::None, None).map(lack).or_else(|| trial(Network::None, Some(64)).map(lack));
-    lacks.extend(found);
-    Offered { key: key(), landlock, lacks }
+    let tried = trial(Network::None, Limits::default(), None)
+        .and_then(|_| trial(Network::None, Limits { memory: Some(256 << 20), ..Limits::default() }, Some(64)));
+    let limits = match tried {
+        Ok(ended) => ended.confined.map(|confined| (ended.memory, confined.processes)),
+        Err(error) => {
+            lacks.push(lack(error));
+            None
+        }
+    };
+    Offered { key: key(), landlock, lacks, limits }
 }
 
 /// What the answer depends on.
@@ -42,22 +51,15 @@ fn key() -> String {
     format!("{} {} {user}", read("/proc/sys/kernel/random/boot_id"), read("/proc/sys/kernel/osrelease"))
 }
 
-/// Confines a program that does nothing; returns why that failed.
-fn trial(network: Network, processes: Option<u32>) -> Option<StartError> {
+/// Confines a program that does nothing.
+fn trial(network: Network, limits: Limits, processes: Option<u32>) -> Result<Ended, StartError> {
     let confinement = Confinement { network, processes, ..Confinement::new(Root::Minimal) };
     let path = IDLE.into_iter().find(|path| fs::exists(path).unwrap_or(false)).unwrap_or(IDLE[0]);
-    let spec = Spec {
-        confinement: Some(Arc::new(confinement)),
-        limits: Limits::default(),
-        ..Spec::new(Program::new(path, "/"))
-    };
+    let spec = Spec { confinement: Some(Arc::new(confinement)), limits, ..Spec::new(Program::new(path, "/")) };
     let prepare = |source| StartError::Prepare { program: path.into(), doing: "open a session", source };
-    let run = || {
-        let session = Session::new().map_err(prepare)?;
-        let stop = Stop::new().map_err(prepare)?;
-        session.run(&spec, &stop, &mut |_, _| {})
-    };
-    run().err()
+    let session = Session::new().map_err(prepare)?;
+    let stop = Stop::new().map_err(prepare)?;
+    session.run(&spec, &stop, &mut |_, _| {})
 }
 
 fn lack(error: StartError) -> Lack {
