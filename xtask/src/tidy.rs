@@ -93,6 +93,7 @@ const ARROWS: [(&str, &[&str]); 28] = [
             "cycod-import",
             "cycod-process",
             "cycod-run",
+            "cycod-secret",
             "cycod-settings",
             "cycod-store",
             "cycod-engine",

@@ -13,6 +13,10 @@
 
 mod answer;
 mod arguments;
+mod environment;
+mod machine;
+mod place;
 mod tools;
 
+pub use environment::check_unstarted;
 pub use tools::{CliTools, Open};

@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::{
     answer::{Answer, Failure},
     arguments::Call,
+    environment,
 };
 
 /// Opens the tools of a place, as the program that uses these tools does.
@@ -18,7 +19,11 @@ pub type Open = dyn Fn(Host) -> Engine + Send + Sync;
 type Operation = fn(&Call<'_>, &mut dyn FnMut(&str)) -> Result<Answer, Failure>;
 
 /// The tools, each with its name, its definition and what carries it out.
-const TOOLS: [(&str, &str, Operation); 0] = [];
+const TOOLS: &[(&str, &str, Operation)] = &[(
+    "cli_check_environment",
+    include_str!("definitions/cli_check_environment.yaml"),
+    environment::check_environment,
+)];
 
 /// The nine tools.
 #[derive(Clone)]

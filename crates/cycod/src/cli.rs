@@ -192,6 +192,7 @@ pub(crate) const APPROVAL_COMMANDS: &[Entry] = &[
 
 /// The commands beside the groups.
 pub(crate) const OTHER_COMMANDS: &[Entry] = &[
+    entry!("doctor", doctor, true),
     entry!("explain", explain, false),
     entry!("help", help, false),
     entry!("completions", completions, false),

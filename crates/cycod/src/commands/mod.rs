@@ -6,6 +6,7 @@ pub(crate) mod call;
 pub(crate) mod completions;
 pub(crate) mod confine;
 pub(crate) mod create;
+pub(crate) mod doctor;
 pub(crate) mod edit;
 pub(crate) mod explain;
 pub(crate) mod export;

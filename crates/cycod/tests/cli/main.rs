@@ -23,6 +23,7 @@ mod completions;
 #[cfg(target_os = "linux")]
 mod confined;
 mod create;
+mod doctor;
 mod edit;
 mod examples;
 mod explain;

@@ -1,0 +1,190 @@
+//! Files that somebody wrote: settings, rules, MCP servers.
+
+use std::{
+    path::Path,
+    sync::{Arc, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
+
+use cycod_diagnostic::{Refusal, Severity};
+use cycod_engine::{Engine, diagnostic::Report};
+use cycod_mcp_client::{NoPerson, Servers};
+use cycod_settings::{Servers as Configured, policy::Rules};
+
+use super::{
+    Check, Place,
+    check::{count, named},
+};
+use crate::place::{shown, without_home};
+
+const GROUP: &str = "configuration";
+
+/// How long servers may take to be met, all of them together.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(crate) fn checks(engine: &Engine) -> Vec<Check> {
+    let (scopes, host) = (engine.catalog().scopes(), engine.host());
+    let settings = engine.settings();
+    let rules = Rules::load(scopes, host);
+    let mut checks = vec![
+        files(
+            "settings",
+            "no tool runs while they cannot be read",
+            settings.flaws().iter().map(|flaw| format!("{}: {}", flaw.place, flaw.message)),
+            settings.files.iter().map(|file| (&*file.path, &file.report)),
+            engine,
+        ),
+        files(
+            "policy",
+            "nothing runs while the rules cannot be read",
+            rules.flaws().iter().map(|flaw| format!("{}: {}", flaw.place, flaw.message)),
+            rules.files.iter().map(|file| (&*file.path, &file.report)),
+            engine,
+        ),
+    ];
+    let waiting = rules.waiting().count();
+    if waiting > 0 {
+        let message = format!(
+            "{} of this project do not count, because you did not agree to them",
+            count(waiting, "rule", "rules")
+        );
+        checks.push(Check::warning(GROUP, "policy_consent", message).mend("cycod policy accept"));
+    }
+    checks
+}
+
+/// What is wrong with the files of one kind.
+fn files<'a>(
+    name: &'static str,
+    consequence: &str,
+    flaws: impl Iterator<Item = String>,
+    files: impl Iterator<Item = (&'a Path, &'a Report)>,
+    engine: &Engine,
+) -> Check {
+    let host = engine.host();
+    let flaws: Vec<String> = flaws.collect();
+    let files: Vec<(&Path, &Report)> = files.collect();
+    let paths: Vec<String> = files.iter().map(|(path, _)| shown(path, host)).collect();
+    let warnings: Vec<String> = files.iter().flat_map(|(_, report)| warnings(report)).collect();
+    let check = match (flaws.first(), warnings.first()) {
+        (Some(first), _) => {
+            let more = if flaws.len() > 1 { format!(" (and {} more)", flaws.len() - 1) } else { String::new() };
+            let mend = format!("edit {}", first.split(": ").next().unwrap_or("the file"));
+            Check::failed(GROUP, name, format!("{first}{more}; {consequence}")).mend(mend)
+        }
+        (None, Some(first)) => {
+            let more = if warnings.len() > 1 { format!(" (and {} more)", warnings.len() - 1) } else { String::new() };
+            Check::warning(GROUP, name, format!("{first}{more}"))
+                .mend(format!("edit {}", first.split(": ").next().unwrap_or("the file")))
+        }
+        _ if files.is_empty() => Check::ok(GROUP, name, "no file, which is fine"),
+        _ => Check::ok(GROUP, name, format!("{} read: {}", count(files.len(), "file", "files"), named(&paths))),
+    };
+    check.detail("files", paths).detail("errors", flaws).detail("warnings", warnings)
+}
+
+/// The warnings about a file, each with its place.
+fn warnings(report: &Report) -> impl Iterator<Item = String> {
+    let wanted = report.diagnostics.iter().filter(|found| found.severity != Severity::Error);
+    wanted.map(|found| {
+        let at = report.source.position(found.span().unwrap_or_default().start);
+        format!("{}:{}:{}: {}", report.source.name, at.line, at.column, found.message)
+    })
+}
+
+/// The MCP servers that are configured: whether their files can be read, and whether they answer.
+pub(crate) fn servers(place: &Place<'_>) -> Vec<Check> {
+    let engine = place.engine;
+    let host = engine.host();
+    let configured = Configured::load(engine.catalog().scopes());
+    let told = |wanted: bool| {
+        let problems = configured.problems.iter().filter(move |problem| problem.is_warning == wanted);
+        problems.map(|problem| without_home(&problem.to_string(), host)).collect::<Vec<_>>()
+    };
+    let (errors, warnings) = (told(false), told(true));
+    let names: Vec<String> = configured.active().map(|server| server.name.clone()).collect();
+    let first = |problems: &[String]| match problems {
+        [only] => only.clone(),
+        [first, more @ ..] => format!("{first} (and {} more)", more.len()),
+        [] => String::new(),
+    };
+    let mend = |problems: &[String]| format!("edit {}", problems[0].split(": ").next().unwrap_or("the file"));
+    let check = if !errors.is_empty() {
+        Check::failed(GROUP, "mcp_configuration", first(&errors)).mend(mend(&errors))
+    } else if !warnings.is_empty() {
+        Check::warning(GROUP, "mcp_configuration", first(&warnings)).mend(mend(&warnings))
+    } else if names.is_empty() {
+        Check::ok(GROUP, "mcp_configuration", "no MCP servers are configured, which is fine")
+    } else {
+        let message = format!("{}: {}", count(names.len(), "MCP server", "MCP servers"), named(&names));
+        Check::ok(GROUP, "mcp_configuration", message)
+    };
+    let mut checks = vec![check.detail("errors", errors).detail("warnings", warnings).detail("servers", names)];
+    let active: Vec<_> = configured.active().cloned().collect();
+    if active.is_empty() {
+        return checks;
+    }
+    let home = engine.catalog().scopes().user_directory();
+    let servers = Arc::new(Servers::new(active, Arc::clone(host), home, Arc::new(NoPerson)));
+    checks.extend(if place.meets_servers { met(&servers) } else { remembered(&servers) });
+    checks
+}
+
+/// How servers were when they were last met.
+fn remembered(servers: &Servers) -> Vec<Check> {
+    servers.iter().map(|server| remembered_one(servers, &server.name)).collect()
+}
+
+fn remembered_one(servers: &Servers, name: &str) -> Check {
+    let mend = format!("cycod mcp test {name}");
+    match servers.last_met(name).map(|met| met.failure) {
+        Some(Some(failure)) => {
+            Check::warning(GROUP, format!("mcp_{name}"), format!("could not be used last time: {failure}")).mend(mend)
+        }
+        Some(None) if servers.is_known(name) => {
+            Check::ok(GROUP, format!("mcp_{name}"), "answered when it was last met")
+        }
+        _ => {
+            let message = "was never met as it is configured now, so its tools are not known";
+            Check::warning(GROUP, format!("mcp_{name}"), message).mend(mend)
+        }
+    }
+}
+
+/// Meets the servers that were met before: meeting one for the first time accepts its tools, which is not ours to do.
+fn met(servers: &Arc<Servers>) -> Vec<Check> {
+    let (sender, receiver) = mpsc::channel::<(String, Result<Duration, Refusal>)>();
+    let known: Vec<String> =
+        servers.iter().map(|server| server.name.clone()).filter(|name| servers.is_known(name)).collect();
+    for name in &known {
+        let (servers, sender, name) = (Arc::clone(servers), sender.clone(), name.clone());
+        // One that does not answer is left to its own limits; nobody waits for it here.
+        thread::spawn(move || {
+            let visited = servers.visit(&name).map(|visit| visit.took);
+            _ = sender.send((name, visited));
+        });
+    }
+    drop(sender);
+    let deadline = Instant::now() + PATIENCE;
+    let mut answers = Vec::new();
+    while let Ok(answer) = receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        answers.push(answer);
+    }
+    let check = |name: &String| {
+        let called = format!("mcp_{name}");
+        let mend = format!("cycod mcp test {name}");
+        match answers.iter().find(|(answered, _)| answered == name) {
+            Some((_, Ok(took))) => Check::ok(GROUP, called, format!("answered in {} ms", took.as_millis())),
+            Some((_, Err(refusal))) => {
+                let mend = refusal.attempt.clone().unwrap_or(mend);
+                Check::warning(GROUP, called, refusal.why.clone()).mend(mend)
+            }
+            None if known.contains(name) => {
+                Check::warning(GROUP, called, format!("no answer within {} s", PATIENCE.as_secs())).mend(mend)
+            }
+            None => remembered_one(servers, name),
+        }
+    };
+    servers.iter().map(|server| check(&server.name)).collect()
+}

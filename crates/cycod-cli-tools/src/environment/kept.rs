@@ -1,0 +1,89 @@
+//! What outlasts a run: secrets and the history.
+
+use cycod_engine::Engine;
+use cycod_secret::{Access, SecretError, Store};
+use cycod_store::{Filter, History, StoreError};
+
+use super::{Check, check::count};
+use crate::place::without_home;
+
+const GROUP: &str = "storage";
+
+pub(crate) fn checks(engine: &Engine) -> Vec<Check> {
+    vec![secrets(engine), history(engine)]
+}
+
+/// Whether secrets can be read; nobody is asked for a passphrase.
+fn secrets(engine: &Engine) -> Check {
+    const NAME: &str = "secrets";
+    let host = engine.host();
+    let user = engine.catalog().scopes().user_directory();
+    let store = Store::open(user, Access::from_environment(&host.environment), &host.environment);
+    if !store.path().exists() {
+        return Check::ok(GROUP, NAME, "none are kept, which is fine");
+    }
+    match store.list() {
+        Ok(kept) => Check::ok(GROUP, NAME, format!("{} kept", count(kept.len(), "secret", "secrets"))),
+        Err(error) => {
+            let source = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
+            let message = without_home(&format!("{error}{source}"), host);
+            // A passphrase is the user's own wish.
+            let check = if matches!(error, SecretError::Locked(_)) { Check::warning } else { Check::failed };
+            let mend = match &error {
+                SecretError::Store(StoreError::NotPrivate { path, .. }) => {
+                    format!("chmod go-rwx {}", super::places::quoted(path))
+                }
+                _ => error.attempt().to_owned(),
+            };
+            check(GROUP, NAME, message).mend(mend)
+        }
+    }
+}
+
+/// Whether the history opens, and ends where it says that it does.
+fn history(engine: &Engine) -> Check {
+    const NAME: &str = "history";
+    let host = engine.host();
+    let history = History::at(engine.catalog().scopes().user_directory());
+    match looked_at(&history) {
+        Ok(None) => Check::ok(GROUP, NAME, "nothing was run yet"),
+        Ok(Some(Ends { rows, agrees: true })) => {
+            Check::ok(GROUP, NAME, format!("opens and ends with row {rows}, as its head says")).detail("last_row", rows)
+        }
+        Ok(Some(Ends { rows, agrees: false })) => {
+            let message = format!("ends with row {rows}, and its head says otherwise: rows were changed or removed");
+            Check::failed(GROUP, NAME, message).mend("cycod runs verify")
+        }
+        Err(error) => {
+            let source = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
+            let mend = match &error {
+                StoreError::NotPrivate { path, .. } => format!("chmod go-rwx {}", super::places::quoted(path)),
+                _ => "cycod runs verify".to_owned(),
+            };
+            Check::failed(GROUP, NAME, without_home(&format!("{error}{source}"), host)).mend(mend)
+        }
+    }
+}
+
+/// How a history ends.
+struct Ends {
+    rows: u64,
+    /// Whether the row that the head names is that row.
+    agrees: bool,
+}
+
+fn looked_at(history: &History) -> Result<Option<Ends>, StoreError> {
+    // Before the rows: others may write meanwhile, and the head must not name one that was not read.
+    let head = history.head()?;
+    history.runs(&Filter { limit: 1, ..Filter::default() })?;
+    let rows = history.last_row()?;
+    let agrees = match head {
+        Some(head) if head.seq == 0 => true,
+        Some(head) => {
+            let row = history.rows_after(head.seq - 1, 1)?;
+            row.first().is_some_and(|row| row.seq == head.seq && row.digest == head.digest)
+        }
+        None => rows == 0,
+    };
+    Ok((rows > 0 || !agrees).then_some(Ends { rows, agrees }))
+}

@@ -1,0 +1,4 @@
+//! The tools as they are called: through the engine, in real directories, with real programs.
+
+mod environment;
+mod support;

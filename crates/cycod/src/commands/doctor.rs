@@ -1,0 +1,125 @@
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::{Control, Given, Ignore, PlanError, ToolAnswer, definition::Value, diagnostic::visible};
+use cycod_process::host_interrupts;
+use serde_json::Value as Json;
+
+use super::run::approved;
+use crate::{
+    charset::Charset,
+    cli::Context,
+    command_error::{CommandError, exit},
+    printer::{DIM, ERROR, HEADING, WARNING, paint},
+};
+
+/// The tool that makes the checks.
+const TOOL: &str = "cli_check_environment";
+
+/// `cycod doctor`.
+pub(crate) fn command() -> Command {
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    Command::new("doctor")
+        .about("Check what tools need on this machine, and how to mend what is missing")
+        .arg(flag("verbose", "Tell what each check found in detail"))
+        .arg(flag("servers", "Meet the MCP servers that were met before, which starts them"))
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_name("FORMAT")
+                .value_parser(["text", "json"])
+                .default_value("text")
+                .help("How it is printed"),
+        )
+}
+
+/// Checks the environment as the tool does, and says what it found.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let verbose = matches.get_flag("verbose");
+    let found = match checked(context, verbose, matches.get_flag("servers")) {
+        Ok(found) => found,
+        // What is broken keeps everything from running, and this is where one looks for the reason.
+        Err(error) if matches!(error.code, Some("policy-broken" | "settings-broken")) => {
+            context.printer.warn("no program is asked for its version, because nothing may run");
+            cycod_cli_tools::check_unstarted(&context.engine, verbose)
+        }
+        Err(error) => return Err(error),
+    };
+    let printer = &mut context.printer;
+    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+        printer.line(&format!("{found:#}"));
+    } else {
+        let text = text(&found, verbose, Charset::of(context.engine.host()), printer.data_colour);
+        printer.data(text.as_bytes());
+    }
+    Ok(if found["all_passed"] == true { 0 } else { exit::FAILURE })
+}
+
+/// What the tool says when a person runs it.
+fn checked(context: &mut Context, verbose: bool, servers: bool) -> Result<Json, CommandError> {
+    let tool = context.engine.tool(TOOL)?;
+    let given = |name: &str, flag: bool| (name.to_owned(), Given::Value(Value::Bool(flag)));
+    let plan = context.engine.plan(&tool, vec![given("verbose", verbose), given("servers", servers)], None);
+    let plan = plan.map_err(|error: PlanError| error.into_refusal(TOOL))?;
+    let approved = approved(context, plan)?;
+    let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
+    let control: Control = context.engine.control().map_err(failed)?;
+    let interrupts = host_interrupts(&control.stop).map_err(failed)?;
+    let report = context.engine.run(approved, &control, &mut Ignore);
+    drop(interrupts);
+    let answer = ToolAnswer::of(&tool, &report);
+    match (answer.structured, answer.problem) {
+        (Some(found), _) => Ok(found),
+        (None, Some(problem)) => Err(problem.into()),
+        (None, None) => Err(CommandError::failure("the checks were stopped")),
+    }
+}
+
+/// What was found, for people: by group, each check with what mends it.
+fn text(found: &Json, verbose: bool, charset: Charset, colour: bool) -> String {
+    let (ok, absent) = (charset.pick("✓", "ok  "), charset.pick("·", "none"));
+    let (warning, failed) = (charset.pick("!", "warn"), charset.pick("✗", "FAIL"));
+    let mut text = String::new();
+    let mut group = "";
+    for check in found["checks"].as_array().into_iter().flatten() {
+        let field = |name: &str| check[name].as_str().unwrap_or_default();
+        if field("group") != group {
+            group = field("group");
+            let gap = if text.is_empty() { "" } else { "\n" };
+            text.push_str(&format!("{gap}{}\n", paint(colour, HEADING, group)));
+        }
+        let mark = match field("status") {
+            "ok" => ok.to_owned(),
+            "absent" => absent.to_owned(),
+            "warning" => paint(colour, WARNING, warning),
+            _ => paint(colour, ERROR, failed),
+        };
+        text.push_str(&format!("  {mark} {}: {}\n", visible(field("name")), visible(field("message"))));
+        let is_wrong = check["passed"] != true || field("status") == "warning";
+        if !field("mend").is_empty() && (is_wrong || verbose) {
+            text.push_str(&format!("      mend: {}\n", visible(field("mend"))));
+        }
+        if verbose && let Some(details) = check["details"].as_object() {
+            for (name, detail) in details.iter().filter(|(_, detail)| !is_empty(detail)) {
+                let detail = detail.as_str().map_or_else(|| detail.to_string(), str::to_owned);
+                let line = format!("      {name}: {}", visible(&detail));
+                text.push_str(&format!("{}\n", paint(colour, DIM, &line)));
+            }
+        }
+    }
+    let count_of = |wanted: &str| {
+        let checks = found["checks"].as_array().into_iter().flatten();
+        checks.filter(|check| check["status"] == wanted).count()
+    };
+    let (warnings, failures) = (count_of("warning"), count_of("failed"));
+    let counted = |number: usize, one: &str| if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") };
+    let verdict = match (failures, warnings) {
+        (0, 0) => "Everything is as it should be.".to_owned(),
+        (0, _) => format!("Everything that is needed is here; {}.", counted(warnings, "warning")),
+        _ => format!("{}, {}.", counted(failures, "failed check"), counted(warnings, "warning")),
+    };
+    text.push_str(&format!("\n{verdict}\n"));
+    text
+}
+
+fn is_empty(detail: &Json) -> bool {
+    detail.is_null() || detail.as_array().is_some_and(Vec::is_empty)
+}
