@@ -34,6 +34,12 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
+    /// A file to which one process at a time may add, and another does.
+    #[error("another process is at work with `{}`", path.display())]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
     /// An output of this run and name exists.
     #[error("output `{0}` exists")]
     Exists(String),

@@ -13,6 +13,7 @@ mod error;
 mod excerpt;
 mod history;
 mod id;
+mod journal;
 pub mod jq;
 mod kept;
 mod keys;
@@ -36,6 +37,7 @@ pub use history::{
     Durability, Event, Filter, Finding, Head, History, Keep, Kind, Pruned, Row, Run, State, Verification, Wrong,
 };
 pub use id::{OutputId, RunId};
+pub use journal::Journal;
 pub use kept::Kept;
 pub use keys::{bearer_token, key_file, secret_key};
 pub use outputs::{Outputs, Retention};

@@ -7,6 +7,7 @@ mod crash;
 mod excerpt;
 mod history;
 mod hostile;
+mod journal;
 mod jq;
 mod keys;
 mod large;
