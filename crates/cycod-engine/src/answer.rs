@@ -110,15 +110,22 @@ impl ToolAnswer {
 
     fn failed(report: &RunReport) -> Self {
         let mut answer = Self { blocks: said(&report.transcript), is_error: true, ..Self::default() };
-        match &report.refusal {
-            Some(refusal) => return answer.with_problem(refusal.clone()),
+        let structured = report.answer.as_ref().and_then(|outcome| outcome.structured.clone());
+        if report.refusal.is_none() && structured.is_some() {
             // What says in a value how it failed is taken at its word.
-            None if report.answer.as_ref().is_some_and(|outcome| outcome.structured.is_some()) => {
-                answer.structured = report.answer.as_ref().and_then(|outcome| outcome.structured.clone());
-            }
-            None => answer.blocks.push(Block::text(format!("exit code {}", report.exit_code))),
+            answer.structured = structured;
+            return answer;
         }
-        answer
+        answer.with_ending(report)
+    }
+
+    /// Says how a run ended that did not succeed.
+    pub(crate) fn with_ending(mut self, report: &RunReport) -> Self {
+        match &report.refusal {
+            Some(refusal) => return self.with_problem(refusal.clone()),
+            None => self.blocks.push(Block::text(format!("exit code {}", report.exit_code))),
+        }
+        self
     }
 
     fn with_problem(mut self, refusal: Refusal) -> Self {

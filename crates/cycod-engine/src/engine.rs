@@ -1,6 +1,6 @@
-use std::{io, sync::Arc, time::Duration};
+use std::{ffi::OsString, io, sync::Arc, time::Duration};
 
-use cycod_call::{Given, Scripts};
+use cycod_call::{Given, Scripts, speaks_of_secret};
 use cycod_catalog::{Adopted, Catalog, Entry, Opened, Overrides, ScopeFilter, Scopes};
 use cycod_definition::{Body, Host, Tool, Value};
 use cycod_diagnostic::Refusal;
@@ -101,6 +101,16 @@ impl Engine {
     /// Says where the values of secrets come from. Without it they come from the caller's environment alone.
     pub fn keep_secrets(&mut self, secrets: Arc<dyn Secrets + Send + Sync>) {
         self.secrets = secrets;
+    }
+
+    /// The values of the environment that are never shown, by the names of their variables.
+    pub fn secrets_here(&self) -> Vec<String> {
+        let here = self.host.environment.iter();
+        let secret = |(name, value): (&OsString, &OsString)| {
+            let is_secret = name.to_str().is_some_and(speaks_of_secret);
+            value.to_str().filter(|value| is_secret && value.chars().nth(3).is_some()).map(str::to_owned)
+        };
+        here.filter_map(secret).filter(|value| !matches!(value.as_str(), "true" | "false")).collect()
     }
 
     /// The machine and the moment.

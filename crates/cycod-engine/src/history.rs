@@ -153,7 +153,8 @@ impl Engine {
         Masks::new(&plan.call.secrets())
     }
 
-    fn outputs_directory(&self) -> PathBuf {
+    /// Where outputs are kept.
+    pub fn outputs_directory(&self) -> PathBuf {
         self.catalog().scopes().user_directory().join("outputs")
     }
 

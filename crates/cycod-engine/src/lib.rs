@@ -38,6 +38,7 @@ mod history;
 pub mod host;
 mod machine;
 mod observing;
+pub mod outputs;
 mod policy;
 mod registry;
 mod result_json;
@@ -63,7 +64,7 @@ pub use cycod_call::{ArgumentProblem, Given, json, timestamp};
 pub use cycod_catalog as catalog;
 pub use cycod_definition as definition;
 pub use cycod_diagnostic as diagnostic;
-pub use cycod_plan::{HeldTo, NoSecrets, Plan, PlanError, Preview, Secrets, StepPreview, Swap, graph, mask};
+pub use cycod_plan::{HeldTo, Masks, NoSecrets, Plan, PlanError, Preview, Secrets, StepPreview, Swap, graph, mask};
 pub use cycod_policy::{
     Answer, Approved, Approver, Breadth, Decision, Layer, Nobody, Origin, Pattern, PatternError, Policy, Request, Rule,
     Standing, Surface, Surfaces, Verdict,

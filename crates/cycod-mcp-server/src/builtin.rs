@@ -2,7 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use cycod_engine::{definition::Offer, diagnostic::Refusal};
+use cycod_engine::{
+    definition::Offer,
+    diagnostic::Refusal,
+    outputs::{LOOK, look_function, read_look},
+};
 use rmcp::{
     ErrorData,
     model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations},
@@ -14,7 +18,6 @@ use crate::{
     call::{Call, Caller, Goal, Outcome, drive},
     handler::{Shared, blocking},
     handles::{Handle, State},
-    outputs::View,
     reply,
     shelf::{Lists, Stock},
     tasks,
@@ -39,7 +42,7 @@ const ALL: [(&str, Builtin); 5] = [
     ("run_status", Builtin::Status),
     ("run_wait", Builtin::Wait),
     ("run_cancel", Builtin::Cancel),
-    ("run_output", Builtin::Output),
+    (LOOK, Builtin::Output),
 ];
 
 impl Builtin {
@@ -48,11 +51,11 @@ impl Builtin {
         ALL.iter().find(|(known, _)| *known == name).map(|(_, builtin)| *builtin)
     }
 
-    fn description(self) -> (&'static str, Json) {
+    fn description(self) -> (String, Json) {
         let run = json!({"type": "string", "description": "What run_start returned"});
         match self {
             Self::Start => (
-                "Start a tool that may take long, without waiting for it; returns a run to ask after",
+                "Start a tool that may take long, without waiting for it; returns a run to ask after".to_owned(),
                 json!({
                     "type": "object",
                     "properties": {
@@ -63,11 +66,11 @@ impl Builtin {
                 }),
             ),
             Self::Status => (
-                "How far a run is, and its result once it has ended",
+                "How far a run is, and its result once it has ended".to_owned(),
                 json!({"type": "object", "properties": {"run": run}, "required": ["run"]}),
             ),
             Self::Wait => (
-                "Wait until a run has ended, or until the time is over",
+                "Wait until a run has ended, or until the time is over".to_owned(),
                 json!({
                     "type": "object",
                     "properties": {
@@ -78,25 +81,13 @@ impl Builtin {
                 }),
             ),
             Self::Cancel => (
-                "End a run with everything it started",
+                "End a run with everything it started".to_owned(),
                 json!({"type": "object", "properties": {"run": run}, "required": ["run"]}),
             ),
-            Self::Output => (
-                "Look into an output that was too large to hand over: lines, bytes, a search, or a jq filter",
-                json!({
-                    "type": "object",
-                    "properties": {
-                        "output": {"type": "string", "description": "Its address, cycod://runs/…"},
-                        "line": {"type": "integer", "minimum": 1, "description": "First line"},
-                        "offset": {"type": "integer", "minimum": 0, "description": "First byte"},
-                        "count": {"type": "integer", "minimum": 1, "description": "How many lines, bytes or matches"},
-                        "search": {"type": "string", "description": "Regular expression"},
-                        "context": {"type": "integer", "minimum": 0, "description": "Lines around a match"},
-                        "jq": {"type": "string", "description": "Filter for JSON"},
-                    },
-                    "required": ["output"],
-                }),
-            ),
+            Self::Output => {
+                let look = look_function();
+                (look.description, look.parameters)
+            }
         }
     }
 }
@@ -194,12 +185,6 @@ pub(crate) async fn call(
         },
     };
     Ok(called.unwrap_or_else(|refusal| reply::refused(&refusal)).into())
-}
-
-/// Reads which output to look into, and how. Not as one value: of a flattened one, names that nobody knows are ignored.
-fn read_look(mut arguments: JsonObject) -> Result<(String, View), Refusal> {
-    let output = read(arguments.remove("output").unwrap_or_default())?;
-    Ok((output, read(Json::Object(arguments))?))
 }
 
 fn read<T: DeserializeOwned>(arguments: Json) -> Result<T, Refusal> {

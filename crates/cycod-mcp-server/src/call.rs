@@ -7,13 +7,13 @@ use std::{
 };
 
 use cycod_engine::{
-    Answer, AnswerTo, Approved, Approver, Asker, Beginning, Control, Event, Given, Plan, RunReport, Stream, Surface,
-    ToolAnswer, Verdict, Wrote,
+    Answer, AnswerTo, Approved, Approver, Asker, Beginning, Control, Given, Plan, Surface, Verdict,
     approvals::{LOCAL, Queue, edited},
-    definition::{Body, Produces, Tool, Whom},
+    definition::{Tool, Whom},
     diagnostic::Refusal,
+    outputs::{Ended, refused},
 };
-use cycod_store::{Claims, Kept, OutputId, RunId, Spool, StoreError, approvals::RequestId};
+use cycod_store::{Claims, StoreError, approvals::RequestId};
 use rmcp::{
     ErrorData, RoleServer,
     model::{
@@ -30,7 +30,6 @@ use crate::{
     follow::{Board, Follower},
     handler::Shared,
     handles::Handle,
-    outputs,
     running::{Run, end},
     shelf::Stock,
 };
@@ -70,31 +69,6 @@ pub(crate) enum Goal {
     Start,
     /// Until nothing is left to ask of what is not asked while the task runs.
     Task,
-}
-
-/// How a call ended.
-#[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) report: RunReport,
-    /// What the tool gives back, in the kinds of content that hosts know; not for text, which is in `output`.
-    pub(crate) answer: Option<ToolAnswer>,
-    /// Standard output and standard error of a single command, or the transcript of a workflow.
-    pub(crate) output: Option<Output>,
-    pub(crate) error: Option<Output>,
-}
-
-/// What a stream brought.
-#[derive(Debug)]
-pub(crate) enum Output {
-    /// All of it, where outputs are kept.
-    Kept(Kept),
-    /// What the report holds of it, because it could not be kept.
-    Held {
-        bytes: Vec<u8>,
-        /// Whether that is all of it.
-        is_whole: bool,
-        why: String,
-    },
 }
 
 /// What came of a call.
@@ -238,7 +212,7 @@ async fn rounds(mut call: Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal)
                 let requests = asking::requests(&askable);
                 return match ticket(&call, &requests) {
                     Ok(ticket) => Outcome::InputRequired(InputRequiredResult::new(Some(requests), Some(ticket))),
-                    Err(error) => Outcome::Refused(outputs::refused(&error)),
+                    Err(error) => Outcome::Refused(refused(&error)),
                 };
             }
             Caller::Request { context, .. } => {
@@ -446,81 +420,15 @@ impl Call {
     }
 
     fn execute(&self, approved: Approved<Plan>, run: &Run, board: Option<&Board>) -> Ended {
-        let effective = Arc::clone(&approved.subject().call.tool);
-        let is_single = !approved.subject().is_workflow && matches!(effective.body, Body::Command(_));
-        let is_text = effective.produces == Produces::Text;
-        // The bytes of a single command go straight to where outputs are kept. The report holds as much as can be handed
-        // over should that fail.
-        let mut spools = (is_single && is_text).then(|| self.spools());
-        let keep = matches!(spools, Some(Ok(_))).then_some(outputs::IN_MEMORY as u64);
         let control = Control {
             stop: run.stop().clone(),
             is_attended: false,
-            keep,
+            keep: None,
             observer: None,
             caller: Some(self.stock.engine.caller_of(&self.asker())),
             session: self.asker().session,
         };
-        let mut broken = None;
-        let mut take = |event: &Event<'_>| {
-            if let (Event::Output { stream, bytes, .. }, Some(Ok([output, error]))) = (event, &mut spools) {
-                let spool = if *stream == Stream::Stdout { output } else { error };
-                if let Err(error) = spool.write(bytes) {
-                    // It says why once, and from then on only that it failed.
-                    broken.get_or_insert(error);
-                }
-            }
-        };
-        let mut follower = Follower { board, take: &mut take };
-        let (mut report, recording) = self.stock.engine.run_recorded(approved, &control, &mut follower);
-        let [mut output, mut error] = match spools {
-            Some(Ok(spools)) => {
-                let mut held = [&report.output, &report.error].into_iter();
-                spools.map(|spool| {
-                    let held = held.next().map_or(&[][..], Vec::as_slice);
-                    let kept = spool.finish().map_err(|error| broken.as_ref().unwrap_or(&error).to_string());
-                    Some(Output::of(kept, held, held.len() < outputs::IN_MEMORY))
-                })
-            }
-            Some(Err(error)) => {
-                [&report.output, &report.error].map(|held| Some(Output::of(Err(error.to_string()), held, true)))
-            }
-            None if is_text => {
-                let kept = self.keep(&report.transcript).map_err(|error| error.to_string());
-                [Some(Output::of(kept, &report.transcript, true)), None]
-            }
-            None => [None, None],
-        };
-        for one in [&output, &error] {
-            if let Some(Output::Held { why, .. }) = one {
-                report.warnings.push(format!("an output could not be kept: {why}"));
-            }
-        }
-        if let Some(recording) = recording {
-            let held = if is_text { Vec::new() } else { std::mem::take(&mut report.output) };
-            let name = if is_single { "stdout" } else { "transcript" };
-            let wrote = [(name, &mut output), ("stderr", &mut error)];
-            let wrote = wrote.into_iter().filter_map(|(name, output)| Some((name, output.as_mut()?.wrote())));
-            recording.end(&mut report, wrote.chain((!is_text).then_some(("stdout", Wrote::Bytes(&held)))).collect());
-            if !is_text {
-                report.output = held;
-            }
-        }
-        let has_blocks = report.answer.as_ref().is_some_and(|outcome| outcome.blocks.is_some());
-        let answer = (!is_text || has_blocks).then(|| ToolAnswer::of(&effective, &report));
-        Ended { report, answer, output, error }
-    }
-
-    fn spools(&self) -> Result<[Spool; 2], StoreError> {
-        let run: RunId = self.beginning.run_id.parse()?;
-        let spool = |name| self.shared.outputs.spool(OutputId::new(run, name)?);
-        Ok([spool("stdout")?, spool("stderr")?])
-    }
-
-    fn keep(&self, transcript: &[u8]) -> Result<Kept, StoreError> {
-        let mut spool = self.shared.outputs.spool(OutputId::new(self.beginning.run_id.parse()?, "transcript")?)?;
-        spool.write(transcript)?;
-        spool.finish()
+        self.stock.engine.run_kept(approved, control, &self.shared.outputs, &mut Follower { board })
     }
 
     /// What a retry of this call must be: the same tool with the same arguments.
@@ -559,29 +467,6 @@ impl Call {
         self.beginning = Beginning { moment: UNIX_EPOCH + moment, run_id };
         self.answers.extend(answers.filter(|(key, _)| asked.contains(key)));
         Ok(())
-    }
-}
-
-impl Output {
-    /// What was kept, or else what the report holds.
-    fn of(kept: Result<Kept, String>, held: &[u8], is_whole: bool) -> Self {
-        kept.map_or_else(|why| Self::Held { bytes: held.to_vec(), is_whole, why }, Self::Kept)
-    }
-
-    /// The same for the history.
-    fn wrote(&mut self) -> Wrote<'_> {
-        match self {
-            Self::Kept(kept) => Wrote::Kept(kept),
-            Self::Held { bytes, .. } => Wrote::Bytes(bytes),
-        }
-    }
-
-    /// Whether the stream brought nothing.
-    pub(crate) fn is_empty(&self) -> bool {
-        match self {
-            Self::Kept(kept) => kept.bytes() == 0,
-            Self::Held { bytes, .. } => bytes.is_empty(),
-        }
     }
 }
 

@@ -195,7 +195,6 @@ impl Waiting {
 /// The sink of one run: passes its output on to the board, and every event to `take`.
 pub(crate) struct Follower<'a> {
     pub(crate) board: Option<&'a Board>,
-    pub(crate) take: &'a mut dyn FnMut(&Event<'_>),
 }
 
 impl Sink for Follower<'_> {
@@ -213,6 +212,5 @@ impl Sink for Follower<'_> {
                 _ => {}
             }
         }
-        (self.take)(event);
     }
 }

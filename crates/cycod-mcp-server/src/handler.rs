@@ -4,6 +4,7 @@ use cycod_engine::{
     Given,
     definition::{Body, Offer, TaskSupport, Tool as Definition},
     diagnostic::Refusal,
+    outputs::Shelf as Outputs,
 };
 use cycod_store::{RunId, StoreError, Tickets};
 use rmcp::{
@@ -66,7 +67,7 @@ pub(crate) struct Shared {
     pub(crate) running: Running,
     pub(crate) changes: Changes,
     pub(crate) handles: Handles,
-    pub(crate) outputs: outputs::Shelf,
+    pub(crate) outputs: Outputs,
     pub(crate) tickets: Tickets,
     /// What no other server is called.
     pub(crate) session: RunId,
@@ -85,7 +86,7 @@ impl Shared {
     /// When the system gives no random numbers.
     pub(crate) fn new(options: Options) -> Result<Arc<Self>, StoreError> {
         let options = Arc::new(options);
-        let outputs = outputs::Shelf::new(options.outputs.clone(), options.jq_worker.clone());
+        let outputs = Outputs::new(options.outputs.clone(), options.jq_worker.clone());
         Ok(Arc::new(Self {
             shelf: Shelf::new(Arc::clone(&options)),
             options,

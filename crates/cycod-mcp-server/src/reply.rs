@@ -1,7 +1,13 @@
 //! The end of a call in the words of the protocol.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use cycod_engine::{Block, Content, Payload, ToolAnswer, definition::Tool, diagnostic::Refusal, refusal_json};
+use cycod_engine::{
+    Block, Content, Payload, ToolAnswer,
+    definition::Tool,
+    diagnostic::Refusal,
+    outputs::{Ended, Output, Rest},
+    refusal_json,
+};
 use cycod_store::Kept;
 use rmcp::model::{
     AudioContent, CallToolResult, ContentBlock, EmbeddedResource, ImageContent, PromptMessage, Resource,
@@ -9,25 +15,19 @@ use rmcp::model::{
 };
 use serde_json::json;
 
-use crate::{
-    call::{Ended, Output},
-    wire,
-};
+use crate::wire;
 
 /// The reply to a call that has run, with at most `cap` tokens of its text.
 pub(crate) fn result(mut ended: Ended, cap: usize) -> CallToolResult {
     if let Some(answer) = ended.answer.take() {
         return of_answer(answer, &ended);
     }
-    let report = &ended.report;
     let mut blocks = Vec::new();
-    // A command that succeeds and says nothing may still have something to tell on the other stream.
-    let [output, error] = [ended.output.as_mut(), ended.error.as_mut()];
-    let is_silent = output.as_ref().is_none_or(|output| output.is_empty());
-    add(&mut blocks, output, cap);
-    if !report.success || is_silent {
-        add(&mut blocks, error, cap / 2);
+    for shown in ended.shown(cap) {
+        blocks.push(ContentBlock::text(shown.text));
+        blocks.extend(shown.rest.as_ref().map(link));
     }
+    let report = &ended.report;
     if report.success {
         if blocks.is_empty() {
             blocks.push(ContentBlock::text(""));
@@ -46,41 +46,11 @@ pub(crate) fn refused(refusal: &Refusal) -> CallToolResult {
     CallToolResult::error(vec![explained(refusal)])
 }
 
-/// Adds an output: all of it, or as much as is handed over with the way to the rest.
-fn add(blocks: &mut Vec<ContentBlock>, output: Option<&mut Output>, cap: usize) {
-    let Some(output) = output.filter(|output| !output.is_empty()) else { return };
-    let kept = match output {
-        Output::Kept(kept) => kept,
-        Output::Held { bytes, is_whole, why } => {
-            return blocks.push(ContentBlock::text(held(bytes, *is_whole, why, cap)));
-        }
-    };
-    match kept.excerpt(cap) {
-        Ok(excerpt) => {
-            blocks.push(ContentBlock::text(excerpt.text));
-            if excerpt.left_out.is_some() {
-                blocks.push(link(kept));
-            }
-        }
-        Err(error) => blocks.push(ContentBlock::text(format!("[the output is lost: {error}]"))),
-    }
-}
-
-/// The beginning of an output that could not be kept, with what became of the rest.
-fn held(bytes: &[u8], is_whole: bool, why: &str, cap: usize) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let end = text.char_indices().nth(cap.saturating_mul(4)).map_or(text.len(), |(at, _)| at);
-    if is_whole && end == text.len() {
-        return text.into_owned();
-    }
-    format!("{}\n[… the rest is lost, because it could not be kept: {why}]", &text[..end])
-}
-
 /// The way to an output that was not handed over whole.
-fn link(kept: &Kept) -> ContentBlock {
-    let mut resource = Resource::new(kept.id().uri(), kept.id().name());
-    resource.size = Some(kept.bytes());
-    resource.mime_type = kept.media_type().ok().map(str::to_owned);
+fn link(rest: &Rest) -> ContentBlock {
+    let mut resource = Resource::new(rest.id.uri(), rest.id.name());
+    resource.size = Some(rest.bytes);
+    resource.mime_type = rest.media_type.map(str::to_owned);
     resource.description = Some("All of the output; look into it with `run_output`, or read the resource".to_owned());
     ContentBlock::ResourceLink(resource)
 }
