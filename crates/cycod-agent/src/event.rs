@@ -66,6 +66,13 @@ pub enum Event<'a> {
         /// How long it ran; nothing when it did not.
         took: Option<Duration>,
     },
+    /// Old outputs gave way to references, so that what the model is told fits its window.
+    MadeRoom {
+        /// How many results.
+        results: usize,
+        /// How many tokens that won, by estimate.
+        tokens: usize,
+    },
     /// Something that a person should know.
     Warning(&'a str),
 }

@@ -9,6 +9,7 @@ use cycod_engine::{
     Stop, ToolAnswer,
     catalog::{ScopeFilter, State},
     definition::Tool,
+    outputs::Shelf,
 };
 use cycod_schema::{Dialect, Undo};
 use serde_json::{Map, Value as Json};
@@ -26,6 +27,8 @@ pub struct Executor<'a> {
     pub timeout: Option<Duration>,
     /// When everything must have ended.
     pub deadline: Option<Instant>,
+    /// Where outputs are kept, and how many tokens of one are told; without it all of it is.
+    pub outputs: Option<(&'a Shelf, usize)>,
 }
 
 /// What a model says that a tool is called with: an object, or the text that should have been one.
@@ -78,12 +81,15 @@ impl Executor<'_> {
             caller: Some(self.engine.caller_of(self.asker)),
             session: self.asker.session.clone(),
         };
-        ToolAnswer::of(&definition, &self.engine.run(approved, &control, sink))
+        match self.outputs {
+            Some((shelf, cap)) => self.engine.run_kept(approved, control, shelf, sink).into_answer(cap),
+            None => ToolAnswer::of(&definition, &self.engine.run(approved, &control, sink)),
+        }
     }
 }
 
 /// Refuses arguments that are no object.
-fn no_object(tool: &str, text: &str) -> Refusal {
+pub(crate) fn no_object(tool: &str, text: &str) -> Refusal {
     Refusal::new("wrong-argument-type", text)
         .place(tool)
         .attempt("call again with a JSON object that has a field for each argument")

@@ -15,14 +15,18 @@
 //! Invariant: what a model asks for runs only by the engine's decision, a reply's calls all have results before the model is
 //! asked again, and nothing here prints or reads the environment.
 
+mod context;
 mod event;
 mod executor;
 mod limits;
+mod own;
 mod preset;
 mod prompt;
+mod repetition;
 mod replay;
 mod session;
 mod tools;
+mod transcript;
 mod turn;
 
 pub use event::{Event, Silent, Sink};
@@ -32,4 +36,5 @@ pub use preset::Preset;
 pub use replay::Replay;
 pub use session::{Session, With};
 pub use tools::{Choice, Offered, Tools};
+pub use transcript::{Entry, Transcript, TranscriptError, What};
 pub use turn::{Ending, TurnError, Turned};

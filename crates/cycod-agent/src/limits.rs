@@ -15,11 +15,24 @@ pub struct Limits {
     pub time: Option<Duration>,
     /// How many calls may be made.
     pub calls: Option<u32>,
+    /// How many tokens of the window the descriptions of tools may take; a quarter of it when nothing is said. With more, the
+    /// model is given a search among the tools instead.
+    pub tool_tokens: Option<usize>,
+    /// How many tokens of one result the model is told at most; the rest is kept, and can be looked into.
+    pub result_tokens: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { iterations: 10, tokens: None, cost: None, time: None, calls: None }
+        Self {
+            iterations: 10,
+            tokens: None,
+            cost: None,
+            time: None,
+            calls: None,
+            tool_tokens: None,
+            result_tokens: 8_000,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use cycod_engine::{
     Engine, Registered, Standing,
     catalog::{Availability, State},
     definition::{Level, Tool, function_schema},
-    tokens::Measure,
+    tokens::{Measure, estimate},
 };
 use cycod_model::ToolSpec;
 use cycod_schema::{Dialect, Exporter, Function, Undo};
@@ -43,6 +43,8 @@ pub struct Offered {
     pub group: Option<String>,
     /// What a model is told of it.
     pub function: Function,
+    /// The parameters whose values are secret.
+    pub(crate) sensitive: Vec<String>,
 }
 
 /// A tool in the words of a dialect.
@@ -53,6 +55,8 @@ pub(crate) struct Told {
     pub(crate) spec: ToolSpec,
     /// What brings arguments back.
     pub(crate) undo: Undo,
+    /// What it costs.
+    pub(crate) tokens: usize,
 }
 
 impl Tools {
@@ -106,6 +110,7 @@ impl Tools {
                 Ok(opened) => {
                     let resulting = engine.resulting(opened.tool.clone());
                     offered.push(Offered {
+                        sensitive: sensitive(&resulting),
                         function: Function::from_json(&function_schema(&resulting)),
                         level: registered.entry.level,
                         group: registered.entry.summary.group.clone(),
@@ -132,9 +137,10 @@ impl Tools {
             let export = exporter.export(&offered.function);
             match export.tool {
                 Some(tool) => {
+                    let tokens = estimate(&tool.to_string());
                     let description = offered.function.description.clone();
                     let spec = ToolSpec { name: export.name, description, schema: schema_of(&tool) };
-                    told.push(Told { at, spec, undo: export.undo });
+                    told.push(Told { at, spec, undo: export.undo, tokens });
                 }
                 None => {
                     let why = export.losses.iter().map(|loss| loss.what.as_str()).collect::<Vec<_>>().join("; ");
@@ -146,8 +152,12 @@ impl Tools {
     }
 }
 
+fn sensitive(tool: &Tool) -> Vec<String> {
+    tool.parameters.iter().filter(|parameter| parameter.sensitive).map(|parameter| parameter.name.clone()).collect()
+}
+
 /// The schema of the arguments in a tool as a provider takes it.
-fn schema_of(tool: &Json) -> Json {
+pub(crate) fn schema_of(tool: &Json) -> Json {
     let function = tool.get("function").unwrap_or(tool);
     let schema = ["parameters", "input_schema", "inputSchema"].iter().find_map(|key| function.get(key));
     schema.cloned().unwrap_or_else(|| json!({"type": "object", "properties": {}}))

@@ -1,21 +1,31 @@
 use std::{
     cell::RefCell,
     collections::HashMap,
-    sync::mpsc,
+    sync::{Arc, mpsc},
     thread,
     time::{Duration, Instant},
 };
 
 use cycod_diagnostic::{Refusal, closest};
-use cycod_engine::{Answer, Approved, Approver, Plan, Request as Question, ToolAnswer, definition::Level};
+use cycod_engine::{
+    Answer, Approved, Approver, Block, Plan, Request as Question, ToolAnswer,
+    definition::Level,
+    outputs::{self, Shelf},
+    tokens::estimate,
+};
 use cycod_model::{
     Call, Cancel, Delta, ErrorKind, Message, ModelError, Reply, Request, StopReason, ToolResult, ToolSpec,
 };
+use cycod_store::{OutputId, RunId};
+use serde_json::{Value as Json, json};
 
 use crate::{
-    Event, Limit, Offered, Session, Sink, Spent, With,
-    executor::{Executor, text_of},
+    Event, Limit, Session, Sink, Spent, TranscriptError, With,
+    context::{WINDOW, make_room, tokens},
+    executor::{Executor, no_object, text_of},
+    own::{self, Own},
     prompt::prompt,
+    repetition::{Again, REPEATED, Repetition},
     tools::Told,
 };
 
@@ -56,8 +66,42 @@ pub enum Ending {
     Stopped,
 }
 
+impl Ending {
+    /// Its name for programs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::CutOff => "cut-off",
+            Self::Declined => "declined",
+            Self::Limit(_) => "limit",
+            Self::Repeats { .. } => "repeats",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+impl Turned {
+    /// How it ended, for programs.
+    pub fn json(&self) -> Json {
+        let Spent { iterations, usage, cost, time, calls } = self.spent;
+        let limit = match &self.ending {
+            Ending::Limit(limit) => Some(limit.name()),
+            _ => None,
+        };
+        json!({
+            "ending": self.ending.name(),
+            "limit": limit,
+            "iterations": iterations,
+            "calls": calls,
+            "tokens": {"input": usage.input, "output": usage.output, "cached": usage.cached},
+            "cost": cost,
+            "duration_ms": u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+        })
+    }
+}
+
 /// Why a turn could not go on. The conversation is as it was before the model was asked last.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum TurnError {
     /// The model gave no answer.
     #[error("the model did not answer")]
@@ -68,6 +112,17 @@ pub enum TurnError {
         /// The model.
         model: String,
     },
+    /// What was said does not fit the model's window, with every old output left out.
+    #[error("the conversation has some {tokens} tokens, and the model holds {window}")]
+    TooLong {
+        /// How many tokens there are, by estimate.
+        tokens: usize,
+        /// How many the model holds.
+        window: usize,
+    },
+    /// What was said cannot be written down.
+    #[error("what was said cannot be written down")]
+    Transcript(#[from] TranscriptError),
 }
 
 /// A turn on its way.
@@ -76,7 +131,15 @@ pub(crate) struct Turn<'a> {
     with: &'a With<'a>,
     sink: &'a mut dyn Sink,
     told: Vec<Told>,
+    own: Vec<(Own, ToolSpec)>,
+    /// Whether the tools are too many to be told all at once.
+    is_searched: bool,
     system: String,
+    shelf: Arc<Shelf>,
+    window: usize,
+    /// How many tokens one of the estimate is, by what the provider says.
+    measure: f64,
+    repetition: Repetition,
     began: Instant,
     deadline: Option<Instant>,
     spent: Spent,
@@ -85,21 +148,45 @@ pub(crate) struct Turn<'a> {
 
 impl<'a> Turn<'a> {
     pub(crate) fn new(session: &'a mut Session, with: &'a With<'a>, sink: &'a mut dyn Sink) -> Result<Self, TurnError> {
-        let With { provider, limits, .. } = *with;
+        let With { provider, limits, tools, .. } = *with;
         if limits.cost.is_some() && provider.price().is_none() {
             return Err(TurnError::NoPrice { model: provider.model().to_owned() });
         }
-        let (told, left_out) = with.tools.told(provider.dialect());
+        let (told, left_out) = tools.told(provider.dialect());
         left_out.iter().for_each(|warning| sink.event(&Event::Warning(warning)));
-        let mut system = prompt(&with.engine.host().working_directory, limits, with.tools, &told);
+        let window = provider.window().unwrap_or(WINDOW);
+        let is_searched = told.iter().map(|told| told.tokens).sum::<usize>() > limits.tool_tokens.unwrap_or(window / 4);
+        let is_wanted = |own: &Own| match own {
+            Own::Output => !told.is_empty(),
+            Own::Search => is_searched,
+        };
+        // A tool of the place has its name before ours.
+        let is_free = |spec: &ToolSpec| told.iter().all(|told| told.spec.name != spec.name);
+        let own = Own::ALL.into_iter().filter(is_wanted);
+        let own = own.filter_map(|own| Some((own, own.spec(provider.dialect()).filter(is_free)?))).collect();
+        let mut system = prompt(&with.engine.host().working_directory, limits, tools, &told, is_searched);
         if let Some(context) = with.context {
             system.push('\n');
             system.push_str(context);
         }
         let began = Instant::now();
-        let deadline = limits.time.and_then(|time| began.checked_add(time));
-        let spent = Spent { cost: provider.price().map(|_| 0.0), ..Spent::default() };
-        Ok(Self { session, with, sink, told, system, began, deadline, spent, over: None })
+        Ok(Self {
+            shelf: session.shelf(with.engine),
+            session,
+            with,
+            sink,
+            told,
+            own,
+            is_searched,
+            system,
+            window,
+            measure: 1.0,
+            repetition: Repetition::default(),
+            began,
+            deadline: limits.time.and_then(|time| began.checked_add(time)),
+            spent: Spent { cost: provider.price().map(|_| 0.0), ..Spent::default() },
+            over: None,
+        })
     }
 
     pub(crate) fn go(mut self) -> Result<Turned, TurnError> {
@@ -112,60 +199,98 @@ impl<'a> Turn<'a> {
                 self.over.get_or_insert(Ending::Limit(limit));
             }
             if let Some(ending) = self.over.take() {
-                return Ok(self.ended(ending));
+                return self.ended(ending);
             }
-            let reply = match self.ask() {
+            let reply = match self.ask()? {
                 Ok(reply) => reply,
                 Err(error) if error.kind == ErrorKind::Cancelled => {
                     let is_late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
                     let limit = self.with.limits.time.filter(|_| is_late && !self.with.stop.is_raised());
-                    return Ok(self.ended(limit.map_or(Ending::Stopped, |most| Ending::Limit(Limit::Time(most)))));
+                    return self.ended(limit.map_or(Ending::Stopped, |most| Ending::Limit(Limit::Time(most))));
                 }
                 Err(error) => return Err(TurnError::Model(error)),
             };
             self.spent.add(reply.usage, self.with.provider.price());
             self.sink.event(&Event::Replied(&reply));
+            let secrets = reply.calls.iter().flat_map(|call| self.secrets(call)).collect();
+            self.session.hide(secrets);
             self.session.add(Message::Model(reply.clone()))?;
             if reply.calls.is_empty() {
-                return Ok(self.ended(match reply.stop {
+                return self.ended(match reply.stop {
                     StopReason::MaxTokens => Ending::CutOff,
                     StopReason::Refused => Ending::Declined,
                     StopReason::End | StopReason::Calls | StopReason::Other(_) => Ending::Answered,
-                }));
+                });
             }
             let results = self.carry_out(&reply.calls);
             self.session.add(Message::Results(results))?;
         }
     }
 
-    fn ended(mut self, ending: Ending) -> Turned {
+    fn ended(mut self, ending: Ending) -> Result<Turned, TurnError> {
         self.spent.time = self.began.elapsed();
         let answer = self.session.messages().iter().rev().find_map(|message| match message {
             Message::Model(reply) => Some(reply.text.clone()),
             _ => None,
         });
-        Turned { ending, answer: answer.unwrap_or_default(), spent: self.spent }
+        let turned = Turned { ending, answer: answer.unwrap_or_default(), spent: self.spent };
+        self.session.turned(turned.json())?;
+        Ok(turned)
     }
 
     /// Asks the model what is to be done next.
-    fn ask(&mut self) -> Result<Reply, ModelError> {
-        let request = Request {
+    fn ask(&mut self) -> Result<Result<Reply, ModelError>, TurnError> {
+        let found = |told: &&Told| !self.is_searched || self.session.found.contains(&told.spec.name);
+        let told = self.told.iter().filter(found).map(|told| &told.spec);
+        let tools: Vec<ToolSpec> = self.own.iter().map(|(_, spec)| spec).chain(told).cloned().collect();
+        let mut request = Request {
             system: Some(self.system.clone()),
             messages: joined(self.session.messages()),
-            tools: self.told.iter().map(|told| told.spec.clone()).collect(),
+            tools,
             max_tokens: None,
         };
+        let mut estimate = tokens(&request);
+        let size = self.measured(estimate);
+        let room = make_room(self.session.messages_mut(), size, self.window, &self.shelf);
+        if room.results > 0 {
+            self.sink.event(&Event::MadeRoom { results: room.results, tokens: room.tokens });
+            request.messages = joined(self.session.messages());
+            estimate = tokens(&request);
+        }
+        let size = self.measured(estimate);
+        if let Some(window) = self.with.provider.window().filter(|window| size > *window) {
+            return Err(TurnError::TooLong { tokens: size, window });
+        }
         self.spent.iterations += 1;
-        self.sink.event(&Event::Asks { iteration: self.spent.iterations, tokens: tokens(&request) });
+        self.sink.event(&Event::Asks { iteration: self.spent.iterations, tokens: size });
         let (stop, deadline) = (self.with.stop.clone(), self.deadline);
         let cancel =
             Cancel::when(move || stop.is_raised() || deadline.is_some_and(|deadline| Instant::now() >= deadline));
         let sink = &mut *self.sink;
-        self.with.provider.complete(&request, &cancel, &mut |delta| match delta {
+        let reply = self.with.provider.complete(&request, &cancel, &mut |delta| match delta {
             Delta::Text(text) => sink.event(&Event::Text(text)),
             Delta::Thought(text) => sink.event(&Event::Thought(text)),
             Delta::Again { why, pause } => sink.event(&Event::Again { why, pause }),
-        })
+        });
+        if let Ok(reply) = &reply
+            && reply.usage.input > 0
+        {
+            self.measure = (reply.usage.input as f64 / estimate.max(1) as f64).clamp(0.5, 3.0);
+        }
+        Ok(reply)
+    }
+
+    fn measured(&self, estimate: usize) -> usize {
+        (estimate as f64 * self.measure) as usize
+    }
+
+    /// What of a call's arguments is never to be written down.
+    fn secrets(&self, call: &Call) -> Vec<String> {
+        let Some(told) = self.told.iter().find(|told| told.spec.name == call.name) else { return Vec::new() };
+        let sensitive = &self.with.tools.offered()[told.at].sensitive;
+        let arguments = call.arguments.as_ref().ok().into_iter().flatten();
+        let secret = arguments.filter(|(name, _)| sensitive.contains(name));
+        secret.map(|(_, value)| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).collect()
     }
 
     /// Carries out the calls of a reply: those that only read side by side, the others when all before them have ended.
@@ -173,76 +298,121 @@ impl<'a> Turn<'a> {
         let mut results: HashMap<usize, ToolResult> = HashMap::new();
         let mut side_by_side: Vec<(usize, Approved<Plan>)> = Vec::new();
         for (at, call) in calls.iter().enumerate() {
-            let known = self.offered(&call.name).map(|(offered, told)| (offered.clone(), told.clone()));
-            let reads = known.as_ref().is_ok_and(|(offered, _)| offered.level == Level::Read);
+            let meant = self.may_call(call).and_then(|()| self.meant(&call.name));
+            let reads = match &meant {
+                Ok(Meant::Tool(told)) => self.with.tools.offered()[told.at].level == Level::Read,
+                Ok(Meant::Own(_)) | Err(_) => true,
+            };
             if !reads || side_by_side.len() >= MOST_SIDE_BY_SIDE {
                 results.extend(self.run(calls, std::mem::take(&mut side_by_side)));
             }
-            let approved = known.and_then(|(offered, told)| self.approved(call, &offered, &told));
-            match approved {
-                Err(refusal) => {
-                    results.insert(at, self.result(call, &ToolAnswer::refused(refusal), None));
-                }
-                Ok(approved) if reads && approved.subject().level == Level::Read => side_by_side.push((at, approved)),
-                Ok(approved) => {
-                    results.extend(self.run(calls, std::mem::take(&mut side_by_side)));
-                    results.extend(self.run(calls, vec![(at, approved)]));
-                }
-            }
+            let done = match meant {
+                Err(refusal) => Err(refusal),
+                Ok(Meant::Own(own)) => self.own(own, call),
+                Ok(Meant::Tool(told)) => match self.approved(call, &told) {
+                    Err(refusal) => Err(refusal),
+                    Ok(approved) if approved.subject().level == Level::Read => {
+                        side_by_side.push((at, approved));
+                        continue;
+                    }
+                    Ok(approved) => {
+                        results.extend(self.run(calls, std::mem::take(&mut side_by_side)));
+                        results.extend(self.run(calls, vec![(at, approved)]));
+                        continue;
+                    }
+                },
+            };
+            let answer = done.unwrap_or_else(ToolAnswer::refused);
+            results.insert(at, self.result(call, &answer, None, false));
         }
         results.extend(self.run(calls, side_by_side));
         (0..calls.len()).filter_map(|at| results.remove(&at)).collect()
     }
 
-    /// The tool that a model means.
-    fn offered(&self, name: &str) -> Result<(&Offered, &Told), Refusal> {
+    /// The tool that a model means. One that it was not told of, because it has to search, counts as found.
+    fn meant(&mut self, name: &str) -> Result<Meant, Refusal> {
+        if let Some((own, _)) = self.own.iter().find(|(_, spec)| spec.name == name) {
+            return Ok(Meant::Own(*own));
+        }
         if let Some(told) = self.told.iter().find(|told| told.spec.name == name) {
-            return Ok((&self.with.tools.offered()[told.at], told));
+            if self.is_searched {
+                self.session.found.insert(name.to_owned());
+            }
+            return Ok(Meant::Tool(told.clone()));
         }
         let refusal = Refusal::new("unknown-tool", format!("you have no tool `{name}`")).place(name);
         let names = || self.told.iter().map(|told| told.spec.name.as_str());
         Err(match closest(name, names()) {
             Some(near) => refusal.attempt(format!("did you mean `{near}`?")),
+            None if self.is_searched => refusal.attempt("search_tools, with words for what you want to do"),
             None => refusal.attempt(format!("use one of these: {}", names().collect::<Vec<_>>().join(", "))),
         })
     }
 
-    fn approved(&mut self, call: &Call, offered: &Offered, told: &Told) -> Result<Approved<Plan>, Refusal> {
-        self.may_call()?;
-        self.sink.event(&Event::CallBegins { call, tool: offered.tool.name.as_str() });
+    fn approved(&mut self, call: &Call, told: &Told) -> Result<Approved<Plan>, Refusal> {
+        let tool = &self.with.tools.offered()[told.at].tool;
+        self.sink.event(&Event::CallBegins { call, tool: tool.name.as_str() });
         self.spent.calls += 1;
         let asking = Asking { approver: self.with.approver, call, sink: RefCell::new(&mut *self.sink) };
-        let executor = executor(self.with, self.deadline);
-        executor.approve(&offered.tool, &call.arguments, &told.undo, &asking)
+        let executor = executor(self.with, self.deadline, &self.shelf, self.window);
+        let approved = executor.approve(tool, &call.arguments, &told.undo, &asking)?;
+        self.session.hide(approved.subject().call.secrets());
+        Ok(approved)
     }
 
-    /// Refuses a call for which there is no room any more.
-    fn may_call(&mut self) -> Result<(), Refusal> {
+    /// Carries out a call of one of the loop's own tools.
+    fn own(&mut self, own: Own, call: &Call) -> Result<ToolAnswer, Refusal> {
+        self.sink.event(&Event::CallBegins { call, tool: own.name() });
+        self.spent.calls += 1;
+        let arguments = call.arguments.clone().map_err(|text| no_object(own.name(), &text))?;
+        let text = match own {
+            Own::Output => {
+                let (output, view) = outputs::read_look(arguments)?;
+                self.shelf.look(&output, &view, cap(self.with, self.window))?
+            }
+            Own::Search => {
+                let found = own::search(self.with.tools, &self.told, &arguments)?;
+                self.session.found.extend(found.iter().map(|at| self.told[*at].spec.name.clone()));
+                own::found_text(&self.told, &found)
+            }
+        };
+        Ok(ToolAnswer { blocks: vec![Block::text(text)], ..ToolAnswer::default() })
+    }
+
+    /// Refuses a call for which there is no room any more, or that leads nowhere.
+    fn may_call(&mut self, call: &Call) -> Result<(), Refusal> {
         if self.with.stop.is_raised() {
             return Err(Refusal::new("cancelled", "the person stopped the work before this call"));
         }
         let limits = self.with.limits;
         let time = limits.time.filter(|most| self.began.elapsed() >= *most).map(Limit::Time);
         let limit = time.or_else(|| limits.calls.filter(|most| self.spent.calls >= *most).map(Limit::Calls));
-        match limit {
-            None => Ok(()),
-            Some(limit) => {
-                self.over.get_or_insert(Ending::Limit(limit));
-                Err(Refusal::new("budget-spent", format!("not called: {limit}"))
-                    .attempt("call it again when the work is resumed"))
+        if let Some(limit) = limit {
+            self.over.get_or_insert(Ending::Limit(limit));
+            return Err(Refusal::new("budget-spent", format!("not called: {limit}"))
+                .attempt("call it again when the work is resumed"));
+        }
+        match self.repetition.look(call) {
+            Again::No => Ok(()),
+            Again::Told(refusal) => Err(refusal),
+            Again::Circle => {
+                self.over.get_or_insert(Ending::Repeats { tool: call.name.clone() });
+                Err(Refusal::new(REPEATED, "the same call again, although its result is known: the work ends here"))
             }
         }
     }
 
     /// Runs what was approved, side by side.
     fn run(&mut self, calls: &[Call], mut approved: Vec<(usize, Approved<Plan>)>) -> Vec<(usize, ToolResult)> {
-        let executor = executor(self.with, self.deadline);
+        let shelf = Arc::clone(&self.shelf);
+        let executor = executor(self.with, self.deadline, &shelf, self.window);
         if approved.len() < 2 {
             let Some((at, approved)) = approved.pop() else { return Vec::new() };
             let began = Instant::now();
+            let changes = approved.subject().level > Level::Read;
             let mut follower = Follower { call: &calls[at], sink: &mut *self.sink };
             let answer = executor.run(approved, &mut follower);
-            return vec![(at, self.result(&calls[at], &answer, Some(began.elapsed())))];
+            return vec![(at, self.result(&calls[at], &answer, Some(began.elapsed()), changes))];
         }
         let (sender, receiver) = mpsc::sync_channel(WAITING_EVENTS);
         let mut results = Vec::new();
@@ -261,7 +431,7 @@ impl<'a> Turn<'a> {
                 let call = &calls[at];
                 match happened {
                     Happened::Event(event) => self.sink.event(&Event::Run { call, event: &event }),
-                    Happened::Ended(answer, took) => results.push((at, self.result(call, &answer, Some(took)))),
+                    Happened::Ended(answer, took) => results.push((at, self.result(call, &answer, Some(took), false))),
                 }
             }
         });
@@ -269,20 +439,58 @@ impl<'a> Turn<'a> {
     }
 
     /// What the model is told of a call.
-    fn result(&mut self, call: &Call, answer: &ToolAnswer, took: Option<Duration>) -> ToolResult {
-        let result = ToolResult {
-            id: call.id.clone(),
-            name: call.name.clone(),
-            text: text_of(answer),
-            is_error: answer.is_error,
-        };
+    fn result(&mut self, call: &Call, answer: &ToolAnswer, took: Option<Duration>, changes: bool) -> ToolResult {
+        let text = self.shortened(text_of(answer));
+        let result = ToolResult { id: call.id.clone(), name: call.name.clone(), text, is_error: answer.is_error };
+        if answer.problem.as_ref().is_none_or(|problem| problem.code != REPEATED) {
+            self.repetition.ended(call, &without_addresses(&result.text), changes);
+        }
         self.sink.event(&Event::CallEnds { call, result: &result, problem: answer.problem.as_ref(), took });
         result
     }
+
+    /// The beginning and the end of a text that is too long, with where all of it is. What a run says was shortened before;
+    /// this is about what is said in other ways.
+    fn shortened(&self, text: String) -> String {
+        let cap = cap(self.with, self.window);
+        if estimate(&text) <= cap.saturating_mul(2) {
+            return text;
+        }
+        let kept = RunId::random().and_then(|run| self.shelf.keep(&run.to_string(), "result", text.as_bytes()));
+        match kept.and_then(|mut kept| kept.excerpt(cap)) {
+            Ok(excerpt) => excerpt.text,
+            Err(error) => {
+                let end = text.floor_char_boundary(cap.saturating_mul(4));
+                format!("{}\n[… the rest is lost, because it could not be kept: {error}]", &text[..end])
+            }
+        }
+    }
 }
 
-fn executor<'a>(with: &'a With<'a>, deadline: Option<Instant>) -> Executor<'a> {
-    Executor { engine: with.engine, asker: with.asker, stop: with.stop, timeout: None, deadline }
+/// What a model means by the name of a tool.
+enum Meant {
+    Tool(Told),
+    Own(Own),
+}
+
+/// How many tokens of one result the model is told.
+fn cap(with: &With<'_>, window: usize) -> usize {
+    with.limits.result_tokens.min(window / 8).max(1)
+}
+
+fn executor<'a>(with: &'a With<'a>, deadline: Option<Instant>, shelf: &'a Shelf, window: usize) -> Executor<'a> {
+    let outputs = Some((shelf, cap(with, window)));
+    Executor { engine: with.engine, asker: with.asker, stop: with.stop, timeout: None, deadline, outputs }
+}
+
+/// A result without what names its run, which is another each time.
+fn without_addresses(text: &str) -> String {
+    let mut parts = text.split(OutputId::SCHEME);
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain.push_str(part.trim_start_matches(|letter: char| letter.is_ascii_hexdigit()));
+    }
+    plain
 }
 
 /// What was said, with what was said twice in a row by the same side put together: a turn may end before the model answered.
@@ -298,26 +506,6 @@ fn joined(messages: &[Message]) -> Vec<Message> {
         }
     }
     joined
-}
-
-/// How many tokens a request has, by estimate.
-fn tokens(request: &Request) -> usize {
-    let estimate = cycod_engine::tokens::estimate;
-    let tool = |tool: &ToolSpec| estimate(&tool.description) + estimate(&tool.schema.to_string());
-    let message = |message: &Message| match message {
-        Message::User(text) => estimate(text),
-        Message::Model(reply) => {
-            let arguments = |call: &Call| match &call.arguments {
-                Ok(arguments) => estimate(&serde_json::to_string(arguments).unwrap_or_default()),
-                Err(text) => estimate(text),
-            };
-            estimate(&reply.text) + reply.calls.iter().map(arguments).sum::<usize>()
-        }
-        Message::Results(results) => results.iter().map(|result| estimate(&result.text)).sum(),
-    };
-    request.system.as_deref().map_or(0, estimate)
-        + request.tools.iter().map(tool).sum::<usize>()
-        + request.messages.iter().map(message).sum::<usize>()
 }
 
 /// Asks whoever approves, and tells that it does.

@@ -52,6 +52,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("policy-pattern", "the tests of settings: a file of rules"),
     ("policy-rule", "the tests of settings: a file of rules"),
     ("question-declined", "the tests of questions: somebody declines"),
+    ("repeated-call", "the tests of turns: a model that goes in circles"),
     ("remote-failed", "the tests of the MCP client: a server that breaks the protocol"),
     ("remote-unreachable", "the tests of the MCP client: a server that does not start"),
     ("reserved-name", "the catalog's tests: a program with tools of its own"),

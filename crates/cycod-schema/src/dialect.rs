@@ -62,7 +62,7 @@ impl Dialect {
     }
 
     /// The same without strict mode.
-    pub(crate) fn lenient(self) -> Self {
+    pub fn lenient(self) -> Self {
         match self {
             Self::OpenaiStrict => Self::Openai,
             Self::AnthropicStrict => Self::Anthropic,

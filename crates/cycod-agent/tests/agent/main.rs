@@ -2,4 +2,6 @@
 
 mod support;
 
+mod long;
+mod transcripts;
 mod turns;

@@ -249,6 +249,7 @@ fn tell(story: &mut String, event: &Event<'_>) {
             let word = if result.is_error { "failed" } else { "ok" };
             writeln!(story, "{} {ran} {word}{code}", call.id)
         }
+        Event::MadeRoom { results, .. } => writeln!(story, "made room: {results}"),
         Event::Warning(warning) => writeln!(story, "warning: {warning}"),
     };
 }

@@ -76,7 +76,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let stop = Stop::new().map_err(failed)?;
     let interrupts = host_interrupts(&stop).map_err(failed)?;
     let asker = asker(Surface::Agent, "a model, by `cycod tool call`");
-    let executor = Executor { engine, asker: &asker, stop: &stop, timeout, deadline: None };
+    let executor = Executor { engine, asker: &asker, stop: &stop, timeout, deadline: None, outputs: None };
     let caller = Caller { executor, dialect, wait: waits_for_approval(matches) };
     let mut answers = Vec::new();
     for call in message.calls() {

@@ -1,0 +1,120 @@
+//! What is too long: results, conversations, lists of tools; and models that go in circles.
+
+use std::fmt::Write as _;
+
+use cycod_agent::Ending;
+use cycod_model::{Message, Reply, Usage};
+use serde_json::json;
+
+use crate::support::{Bed, Place, Scripted, calls, says};
+
+const COUNT: &str =
+    "description: Count\nbash: seq {N}\ntags: [read]\nparameters:\n  N: {type: integer, description: To what}\n";
+
+#[test]
+fn a_long_result_keeps_its_ends_and_the_rest_can_be_read() {
+    let script = Scripted::by(|request, at| {
+        Ok(match at {
+            0 => calls(&[("count", json!({"N": 30_000}))]),
+            1 => {
+                let Some(Message::Results(results)) = request.messages.last() else { panic!("a result was told") };
+                let uri =
+                    results[0].text.split_whitespace().find(|word| word.starts_with("cycod://")).expect("an address");
+                calls(&[("run_output", json!({"output": uri, "line": 15_000, "count": 2}))])
+            }
+            _ => says("done"),
+        })
+    });
+    let mut bed = Bed::new(Place::new().tool("count", COUNT), script);
+    bed.limits.result_tokens = 500;
+    bed.turn("count").expect("the model answers");
+    let Message::Results(first) = &bed.session.messages()[2] else { panic!("a result") };
+    let text = &first[0].text;
+    assert!(text.starts_with("1\n2\n") && text.ends_with("29999\n30000\n") && text.len() < 2_100, "{text}");
+    assert!(bed.results()[0].text.starts_with("15000\n15001\n"), "{:?}", bed.results());
+}
+
+#[test]
+fn old_outputs_give_way_to_references_and_the_last_ones_stay() {
+    let script = Scripted::by(|_, at| {
+        let reply = if at < 12 { calls(&[("count", json!({"N": 400 + at}))]) } else { says("done") };
+        Ok(Reply { usage: Usage::default(), ..reply })
+    });
+    let mut bed = Bed::new(Place::new().tool("count", COUNT), script);
+    bed.provider.window = Some(4_000);
+    bed.limits.iterations = 20;
+    assert_eq!(bed.turn("count").expect("the model answers").ending, Ending::Answered);
+    assert!(bed.story.contains("made room: "), "{}", bed.story);
+    let results: Vec<String> = bed
+        .session
+        .messages()
+        .iter()
+        .filter_map(|message| match message {
+            Message::Results(results) => Some(results[0].text.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(results.len(), 12);
+    assert!(
+        results[0].starts_with("[left out to make room: ") && results[0].contains("cycod://runs/"),
+        "{}",
+        results[0]
+    );
+    assert!(results[11].starts_with("1\n2\n"), "{}", results[11]);
+}
+
+#[test]
+fn more_tools_than_fit_are_searched() {
+    let mut place = Place::new().tool("count", COUNT);
+    for at in 0..60 {
+        let mut text = format!(
+            "description: Paint a picture of kind {at} in oil on a very wide canvas\nbash: echo {at}\ntags: [read]\n"
+        );
+        let _ = writeln!(text, "parameters:\n  COLOUR: {{type: string, description: The colour of the sky}}");
+        place = place.tool(&format!("paint{at}"), &text);
+    }
+    let script = Scripted::by(|_, at| {
+        Ok(match at {
+            0 => calls(&[("search_tools", json!({"query": "count numbers"}))]),
+            1 => calls(&[("count", json!({"N": 2})), ("paint7", json!({"COLOUR": "blue"}))]),
+            _ => says("done"),
+        })
+    });
+    let mut bed = Bed::new(place, script);
+    bed.limits.tool_tokens = Some(500);
+    bed.turn("count").expect("the model answers");
+    let asked = bed.provider.asked();
+    let names = |at: usize| asked[at].tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(0), ["run_output", "search_tools"]);
+    assert_eq!(names(1), ["run_output", "search_tools", "count"]);
+    assert_eq!(names(2).last().map(String::as_str), Some("paint7"));
+    assert_eq!(bed.results()[0].text, "1\n2\n");
+    let system = asked[0].system.as_deref().unwrap_or_default();
+    assert!(system.contains("There are 61 tools") && !system.contains("paint7"), "{system}");
+}
+
+#[test]
+fn a_model_that_goes_in_circles_is_told_and_then_ended() {
+    let script = Scripted::by(|_, _| Ok(calls(&[("count", json!({"N": 1}))])));
+    let mut bed = Bed::new(Place::new().tool("count", COUNT), script);
+    let turned = bed.turn("count").expect("a circle is no error");
+    assert_eq!(turned.ending, Ending::Repeats { tool: "count".to_owned() });
+    assert_eq!((turned.spent.calls, turned.spent.iterations), (3, 5));
+    assert!(bed.results()[0].text.contains("repeated-call"));
+}
+
+#[test]
+fn what_changes_lets_the_others_bring_news() {
+    let mark =
+        "description: Mark\nbash: echo marked\ntags: [write]\nparameters:\n  N: {type: integer, description: Which}\n";
+    let script = Scripted::by(|_, at| {
+        Ok(match at {
+            8 => says("done"),
+            at if at % 2 == 0 => calls(&[("count", json!({"N": 1}))]),
+            at => calls(&[("mark", json!({"N": at}))]),
+        })
+    });
+    let mut bed = Bed::new(Place::new().tool("count", COUNT).tool("mark", mark), script);
+    let approver = crate::support::Always(cycod_engine::Answer::Once);
+    assert_eq!(bed.turn_with("go on", &approver).expect("the model answers").ending, Ending::Answered);
+}
