@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 28] = [
+const ARROWS: [(&str, &[&str]); 29] = [
     ("cycod-diagnostic", &[]),
     ("cycod-syntax", &["cycod-diagnostic"]),
     ("cycod-shell", &[]),
@@ -79,6 +79,7 @@ const ARROWS: [(&str, &[&str]); 28] = [
             "cycod-engine",
         ],
     ),
+    ("scripted-provider", &[]),
     ("cycod-model", &["cycod-schema"]),
     ("cycod-analysis", &[]),
     (
