@@ -90,8 +90,10 @@ impl Remote {
     /// When the address is none, or the key could be read on the way.
     pub fn new(service: Service, model: &str, facts: Facts, limits: Limits) -> Result<Self, ModelError> {
         let wrong = |why: String| ModelError::new(ErrorKind::Provider, why);
-        let address = service.format.path(&service.base, model);
-        let url = Url::parse(&address).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+        // The base by itself, too: what stands behind it could be taken for its host.
+        let base = Url::parse(&service.base).ok();
+        let url = base.and_then(|_| Url::parse(&service.format.path(&service.base, model)).ok());
+        let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
         let Some(url) = url else {
             return Err(wrong(format!("the address of `{}` is none of http or https", service.name))
                 .attempt("write it as in https://host/v1"));

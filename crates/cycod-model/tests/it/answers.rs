@@ -1,0 +1,208 @@
+use cycod_model::{Format, Message, Request, StopReason, ToolResult, Usage};
+use scripted_provider::{Script, ScriptedCall, ScriptedProvider, Stop, Tokens, Turn};
+use serde_json::json;
+
+use crate::support::{ask, asked, formats, limits, remote, request};
+
+#[test]
+fn a_text_is_told_as_it_comes_and_whole_at_the_end() {
+    for format in formats() {
+        for chop in [None, Some(1), Some(7)] {
+            let text = "Grüße aus dem Skript — 日本語, 🦀 and a \"quote\"\nin two lines.";
+            let usage = Tokens { input: 120, output: 7, cached: 20 };
+            let turn = Turn { thought: "I think so.".to_owned(), chop, usage, ..Turn::text(text) };
+            let (reply, told) = asked(format, vec![turn]);
+            let reply = reply.unwrap_or_else(|error| panic!("{format:?}: {error}"));
+            assert_eq!(reply.text, text, "{format:?}");
+            assert_eq!(told.text, text, "{format:?}");
+            assert!(told.parts > 1, "{format:?}: it is told in parts");
+            assert_eq!(told.thought, "I think so.", "{format:?}");
+            assert_eq!(reply.stop, StopReason::End, "{format:?}");
+            assert_eq!(reply.model, "scripted-1", "{format:?}");
+            // Ollama does not count what it kept.
+            let cached = if format == Format::Ollama { 0 } else { 20 };
+            assert_eq!(reply.usage, Usage { input: 120, output: 7, cached }, "{format:?}");
+        }
+    }
+}
+
+#[test]
+fn several_calls_at_once_keep_their_order_and_have_names_of_their_own() {
+    for format in formats() {
+        let turn = Turn {
+            text: "Both.".to_owned(),
+            ..Turn::calls([
+                ("read_file", json!({"path": "a \"b\".txt"})),
+                ("read_file", json!({"path": "ü.txt", "deep": {"list": [1, 2.5, null]}})),
+                ("now", json!({})),
+            ])
+        };
+        let (reply, _) = asked(format, vec![turn]);
+        let reply = reply.unwrap_or_else(|error| panic!("{format:?}: {error}"));
+        assert_eq!(reply.stop, StopReason::Calls, "{format:?}");
+        let calls: Vec<_> = reply.calls.iter().map(|call| (call.name.as_str(), call.arguments.clone())).collect();
+        let object = |value: serde_json::Value| Ok(value.as_object().cloned().expect("an object"));
+        let wanted = [
+            ("read_file", object(json!({"path": "a \"b\".txt"}))),
+            ("read_file", object(json!({"path": "ü.txt", "deep": {"list": [1, 2.5, null]}}))),
+            ("now", object(json!({}))),
+        ];
+        assert_eq!(calls, wanted, "{format:?}");
+        let ids: std::collections::BTreeSet<_> = reply.calls.iter().map(|call| &call.id).collect();
+        assert_eq!(ids.len(), 3, "{format:?}");
+        assert!(reply.calls.iter().all(|call| !call.id.is_empty()), "{format:?}");
+    }
+}
+
+#[test]
+fn arguments_that_are_no_object_are_kept_as_they_came() {
+    for format in formats() {
+        for wrong in [r#"{"path": "a.txt"#, "not json", "[1, 2]", "\"text\""] {
+            let (reply, _) = asked(format, vec![Turn::calls([("read_file", json!(wrong))])]);
+            let reply = reply.unwrap_or_else(|error| panic!("{format:?}: {error}"));
+            assert_eq!(reply.calls[0].arguments, Err(wrong.to_owned()), "{format:?}");
+        }
+    }
+}
+
+#[test]
+fn a_conversation_with_a_broken_call_goes_on() {
+    for format in formats() {
+        let provider = ScriptedProvider::start(Script::of(vec![
+            Turn::calls([("read_file", json!(r#"{"path": "#)), ("now", json!({"zone": "UTC"}))]),
+            Turn::text("I see."),
+        ]));
+        let model = remote(&provider, format, Some("sk-scripted"), limits());
+        let mut request = request("go");
+        let reply = ask(&model, &request).0.expect("it calls");
+        let result = |at: usize, text: &str, is_error| ToolResult {
+            id: reply.calls[at].id.clone(),
+            name: reply.calls[at].name.clone(),
+            text: text.to_owned(),
+            is_error,
+        };
+        let results = vec![result(0, "the arguments are no JSON", true), result(1, "12:00", false)];
+        request.messages.extend([Message::Model(reply), Message::Results(results)]);
+        let reply = ask(&model, &request).0.unwrap_or_else(|error| panic!("{format:?}: {error}"));
+        assert_eq!(reply.text, "I see.", "{format:?}");
+        let second = &provider.asked()[1];
+        assert_eq!(second.results, ["the arguments are no JSON", "12:00"], "{format:?}");
+        assert_eq!(second.tools, ["read_file"], "{format:?}");
+        assert_eq!(second.key.as_deref(), Some("sk-scripted"), "{format:?}");
+        let body = second.body.to_string();
+        assert!(
+            body.contains("unreadable") && body.contains("zone") && body.contains("Be brief."),
+            "{format:?}: {body}"
+        );
+    }
+}
+
+#[test]
+fn why_it_said_no_more_is_known() {
+    for format in formats() {
+        let of = |stop| {
+            let turn = Turn { stop: Some(stop), ..Turn::text("So far") };
+            asked(format, vec![turn]).0.unwrap_or_else(|error| panic!("{format:?}: {error}")).stop
+        };
+        assert_eq!(of(Stop::MaxTokens), StopReason::MaxTokens, "{format:?}");
+        let refused =
+            if format == Format::Ollama { StopReason::Other("refused".to_owned()) } else { StopReason::Refused };
+        assert_eq!(of(Stop::Refused), refused, "{format:?}");
+    }
+}
+
+#[test]
+fn what_a_provider_wants_back_goes_back_to_it_and_to_nobody_else() {
+    let turns = || {
+        let call = ScriptedCall {
+            name: "now".to_owned(),
+            signature: Some("c2lnbmF0dXJl".to_owned()),
+            ..ScriptedCall::default()
+        };
+        vec![
+            Turn { thought: "hm".to_owned(), text: "a".to_owned(), calls: vec![call], ..Turn::default() },
+            Turn::text("b"),
+        ]
+    };
+    let wanted = [
+        (Format::OpenaiChat, vec!["c2lnbmF0dXJl", "reasoning_content"]),
+        (Format::OpenaiResponses, vec!["c2VhbGVk"]),
+        (Format::Anthropic, vec!["c2lnbmVk", "thinking"]),
+        (Format::Gemini, vec!["c2lnbmF0dXJl"]),
+    ];
+    for (format, signs) in wanted {
+        let provider = ScriptedProvider::start(Script::of(turns()));
+        let mut asks = request("go");
+        let reply = ask(&remote(&provider, format, None, limits()), &asks).0.expect("it calls");
+        let call = &reply.calls[0];
+        let results =
+            vec![ToolResult { id: call.id.clone(), name: call.name.clone(), text: "x".to_owned(), is_error: false }];
+        asks.messages.extend([Message::Model(reply), Message::Results(results)]);
+        // A conversation may be kept in a file, and may go on with another provider.
+        let kept = serde_json::to_string(&asks.messages).expect("it can be kept");
+        asks.messages = serde_json::from_str(&kept).expect("it can be read again");
+        for (other, _) in Format::NAMES.map(|(_, format)| (format, ())) {
+            let provider = ScriptedProvider::start(Script::of(turns()));
+            ask(&remote(&provider, other, None, limits()), &asks)
+                .0
+                .unwrap_or_else(|error| panic!("{other:?}: {error}"));
+            let body = provider.asked()[0].body.to_string();
+            for sign in &signs {
+                assert_eq!(body.contains(sign), other == format, "{format:?} to {other:?}: {sign} in {body}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_model_that_thinks_between_calls_reads_its_thoughts_in_their_order() {
+    let events = [
+        json!({"type": "response.output_item.done", "output_index": 0, "item": {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "one"}}),
+        json!({"type": "response.output_item.done", "output_index": 1, "item": {"type": "function_call", "call_id": "a", "name": "now", "arguments": "{}"}}),
+        json!({"type": "response.output_item.done", "output_index": 2, "item": {"type": "reasoning", "id": "rs_2", "summary": [], "encrypted_content": "two"}}),
+        json!({"type": "response.output_item.done", "output_index": 3, "item": {"type": "function_call", "call_id": "b", "name": "now", "arguments": "{}"}}),
+        json!({"type": "response.completed", "response": {"status": "completed", "model": "m"}}),
+    ];
+    let raw: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    let (reply, _) = asked(Format::OpenaiResponses, vec![Turn { raw: Some(raw), ..Turn::default() }]);
+    let provider = ScriptedProvider::start(Script::answering(|_| Turn::text("ok")));
+    let asks = Request { messages: vec![Message::Model(reply.expect("it calls"))], ..Request::default() };
+    ask(&remote(&provider, Format::OpenaiResponses, None, limits()), &asks).0.expect("it answers");
+    let body = &provider.asked()[0].body;
+    let order: Vec<_> = body["input"]
+        .as_array()
+        .expect("items")
+        .iter()
+        .map(|item| item["encrypted_content"].as_str().or(item["call_id"].as_str()).unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(order, ["one", "a", "two", "b"]);
+}
+
+#[test]
+fn servers_that_stream_in_their_own_way_are_understood() {
+    let of = |raw: &str| asked(Format::OpenaiChat, vec![Turn { raw: Some(raw.to_owned()), ..Turn::default() }]).0;
+    // Calls without numbers, with the same number, with arguments that are no text, without a name of their own.
+    let calls = [
+        r#"[{"id":"a","function":{"name":"one","arguments":"{\"x\":"}},{"function":{"arguments":"1}"}}]"#,
+        r#"[{"index":0,"id":"b","function":{"name":"two","arguments":{"y":2}}}]"#,
+        r#"[{"index":0,"id":"c","function":{"name":"three","arguments":"{}"}}]"#,
+        r#"[{"index":4294967295,"function":{"name":"four","arguments":""}}]"#,
+    ];
+    let raw: String = calls
+        .iter()
+        .map(|calls| format!("data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":{calls}}}}}]}}\n\n"))
+        .collect();
+    // The end mark is the reason; `[DONE]` is left out by some.
+    let reply = of(&format!("{raw}data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"stop\"}}]}}\n\n"))
+        .expect("it is whole");
+    let calls: Vec<_> = reply
+        .calls
+        .iter()
+        .map(|call| {
+            let arguments = call.arguments.clone().map(|arguments| serde_json::Value::from(arguments).to_string());
+            format!("{} {} {}", call.id, call.name, arguments.unwrap_or_else(|text| text))
+        })
+        .collect();
+    assert_eq!(calls, [r#"a one {"x":1}"#, r#"b two {"y":2}"#, "c three {}", "call_3 four {}"]);
+    assert_eq!(reply.stop, StopReason::Calls);
+}

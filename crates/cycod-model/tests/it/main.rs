@@ -1,0 +1,6 @@
+//! Providers over a server that says what a script says, for every format.
+
+mod answers;
+mod configured;
+mod failures;
+mod support;
