@@ -4,12 +4,10 @@
 //! into a path meanwhile leads nowhere.
 
 mod edit;
-mod folder;
 mod list;
 mod read;
 
 pub(crate) use edit::{Edit, edit};
-pub(crate) use folder::{Folder, Kind, Replaced};
 pub(crate) use list::list;
 pub(crate) use read::{Part, read, whole};
 

@@ -10,9 +10,9 @@ mod repository;
 mod taken_back;
 
 use cycod_diagnostic::Refusal;
-use cycod_run::{Execute, Executed, Platform};
+use cycod_run::{Execute, Executed, Lines, Platform};
 
-use crate::{arguments::Arguments, failure::Failure, said::Lines};
+use crate::{arguments::Arguments, failure::Failure};
 
 use repository::Repository;
 

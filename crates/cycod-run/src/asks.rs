@@ -12,7 +12,7 @@ use cycod_diagnostic::Refusal;
 use cycod_script::protocol::{Ask, ReplyError};
 use serde_json::{Map, Value, json};
 
-use crate::{Execute, Executed, Platform, container::container_engine, workers::Answerer};
+use crate::{Execute, Executed, GlobError, Hidden, Platform, container::container_engine, workers::Answerer};
 
 /// The largest file that is handed to a script, and the largest text of a program or an answer.
 const LARGEST: u64 = 32 << 20;
@@ -158,34 +158,14 @@ impl Asks<'_> {
     fn glob(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
         let pattern = given.text(0, "pattern")?;
         let base = given.with.get(1).and_then(|options| options.get("cwd")?.as_str()).unwrap_or(".");
-        let root = self.platform.may_read(Path::new(base)).map_err(refused)?;
-        let matcher = globset::GlobBuilder::new(pattern.trim_start_matches("./")).literal_separator(true).build();
-        let matcher = matcher.map_err(|wrong| error("EINVAL", wrong.to_string()))?.compile_matcher();
-        let mut found = Vec::new();
-        let mut pending = vec![PathBuf::new()];
-        while let Some(below) = pending.pop() {
-            if self.platform.is_over() {
-                return Err(error("ETIMEDOUT", "the time of the call is over"));
-            }
-            // What cannot be listed has nothing that could be found.
-            let Ok(entries) = fs::read_dir(root.join(&below)) else { continue };
-            for entry in entries.flatten() {
-                let path = below.join(entry.file_name());
-                // Links are named and not followed: they may lead out.
-                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                if matcher.is_match(&path) {
-                    found.push(path.to_string_lossy().into_owned());
-                }
-                if is_directory {
-                    pending.push(path);
-                }
-            }
-            if found.len() > MOST_NAMES {
-                return Err(error("EFBIG", format!("`{pattern}` has more than {MOST_NAMES} matches")));
-            }
-        }
-        found.sort_unstable();
-        Ok(found.into())
+        let found = self.platform.glob(Path::new(base), pattern, Hidden::Included, MOST_NAMES);
+        let found = found.map_err(|wrong| match wrong {
+            GlobError::Pattern(why) => error("EINVAL", why),
+            GlobError::Refused(refusal) => refused(refusal),
+            GlobError::TooMany(most) => error("EFBIG", format!("`{pattern}` has more than {most} matches")),
+            GlobError::Over => error("ETIMEDOUT", "the time of the call is over"),
+        })?;
+        Ok(found.iter().map(|path| path.to_string_lossy()).collect())
     }
 
     fn mkdir(&self, given: &Given<'_>) -> Result<Value, ReplyError> {

@@ -84,7 +84,7 @@ fn replace(automaton: &AhoCorasick, bytes: &[u8]) -> Vec<u8> {
 /// Masks one stream as it comes, also where a secret is split across reads: bytes that may be the beginning of
 /// a secret are held back until it is clear.
 #[derive(Debug)]
-pub(crate) struct StreamMask {
+pub struct StreamMask {
     secrets: Secrets,
     held: Vec<u8>,
 }
@@ -95,7 +95,7 @@ impl StreamMask {
     }
 
     /// Takes bytes in and returns those that can be shown.
-    pub(crate) fn push<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    pub fn push<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         let Secrets(Some(automaton), longest) = &self.secrets else { return Cow::Borrowed(bytes) };
         self.held.extend_from_slice(bytes);
         // A match that ends before this point cannot grow, and none can begin before it and end after what is held.
@@ -119,7 +119,7 @@ impl StreamMask {
     }
 
     /// Returns what was held back, at the end of the stream.
-    pub(crate) fn finish(&mut self) -> Vec<u8> {
+    pub fn finish(&mut self) -> Vec<u8> {
         self.secrets.mask(std::mem::take(&mut self.held))
     }
 }

@@ -17,6 +17,7 @@ use cycod_process::{Ending, Input, Stop, Stream};
 use crate::{
     confine::{Around, Held},
     keep::Keep,
+    mask::{Secrets, StreamMask},
     plain,
     reach::Rights,
     worker::Worker,
@@ -227,6 +228,11 @@ impl<'a> Platform<'a> {
             Ok(below_home) => self.worker.plan.host().home.join(below_home),
             Err(_) => self.directory().join(path),
         }
+    }
+
+    /// Hides the secrets of the call in one stream, as it comes: for what is cut before it is answered.
+    pub fn mask(&self) -> StreamMask {
+        StreamMask::new(Secrets::new(self.call.secrets.iter().map(String::as_str)))
     }
 
     /// Starts a program and waits for its end. What it says goes to `follow` as it comes, secrets and all.

@@ -5,7 +5,9 @@ use std::{
     path::Path,
 };
 
-use super::{Folder, Kind, unable};
+use cycod_run::{Folder, Kind};
+
+use super::unable;
 use crate::{failure::Failure, kept::Kept, say, until::Until};
 
 /// Lists a directory by name, at most `limit` entries of it.

@@ -6,16 +6,16 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use cycod_run::{Folder, Lines};
 use ignore::DirEntry;
 
 use super::Answer;
 use crate::{
     arguments::Arguments,
     failure::Failure,
-    files::{Folder, Part, read},
+    files::{Part, read},
     git::Git,
     kept::Kept,
-    said::Lines,
     say,
     tree::{Progress, Tree},
 };

@@ -6,13 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use cycod_run::{Folder, Kind, Replaced};
 use serde_json::json;
 
 use super::{Answer, searches::root};
 use crate::{
     arguments::{Arguments, Named},
     failure::Failure,
-    files::{Edit, Folder, Kind, Part, Replaced, edit, list, read, unable, whole},
+    files::{Edit, Part, edit, list, read, unable, whole},
     say,
     search::{Mode, Search},
     tree::Tree,

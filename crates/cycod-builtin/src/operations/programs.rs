@@ -1,16 +1,10 @@
 use std::time::Duration;
 
-use cycod_run::Execute;
+use cycod_run::{Execute, Lines};
 use serde_json::json;
 
 use super::Answer;
-use crate::{
-    arguments::Arguments,
-    failure::Failure,
-    git::Git,
-    said::{Lines, answer},
-    say,
-};
+use crate::{arguments::Arguments, failure::Failure, git::Git, said::answer, say};
 
 /// The longest command line; the system allows a little more for one argument.
 const LONGEST: usize = 120 << 10;

@@ -1,3 +1,5 @@
+//! Directories that are held open while something is done in them.
+
 use std::{
     ffi::{OsStr, OsString},
     fs::{File, Metadata},
@@ -11,7 +13,7 @@ const MOST_BACKUPS: u32 = 1000;
 
 /// What an entry of a directory is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A file, with its size.
     File(u64),
     /// A directory.
@@ -24,7 +26,7 @@ pub(crate) enum Kind {
 
 /// Whether a file was there before.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Replaced<'a> {
+pub enum Replaced<'a> {
     /// Nothing was: something that has come meanwhile stays.
     Nothing,
     /// This one was: its mode and, where possible, its owner are kept, and one that has come meanwhile stays.
@@ -33,16 +35,16 @@ pub(crate) enum Replaced<'a> {
 
 /// An open directory: what is done in it stays in it, whatever becomes of its path.
 #[derive(Debug)]
-pub(crate) struct Folder(imp::Handle);
+pub struct Folder(imp::Handle);
 
 impl Folder {
     /// Opens a directory, through no link.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(path: &Path) -> io::Result<Self> {
         imp::open(path).map(Self)
     }
 
     /// Opens a directory, making what is missing of it.
-    pub(crate) fn make(path: &Path) -> io::Result<Self> {
+    pub fn make(path: &Path) -> io::Result<Self> {
         match Self::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(error) };
@@ -53,25 +55,23 @@ impl Folder {
     }
 
     /// What an entry is.
-    pub(crate) fn kind(&self, name: &OsStr) -> io::Result<Kind> {
+    pub fn kind(&self, name: &OsStr) -> io::Result<Kind> {
         imp::kind(&self.0, name)
     }
 
     /// Opens a file in it for reading.
-    pub(crate) fn file(&self, name: &OsStr) -> io::Result<File> {
+    pub fn file(&self, name: &OsStr) -> io::Result<File> {
         imp::file(&self.0, name)
     }
 
     /// Gives every name to `each`, until it fails.
-    pub(crate) fn names<E: From<io::Error>>(&self, each: impl FnMut(&OsStr) -> Result<(), E>) -> Result<(), E> {
+    pub fn names<E: From<io::Error>>(&self, each: impl FnMut(&OsStr) -> Result<(), E>) -> Result<(), E> {
         imp::names(&self.0, each)
     }
 
     /// Puts content into the place of `name` in one step, so that nobody ever sees half of it.
-    pub(crate) fn replace(&self, name: &OsStr, content: &[u8], replaced: Replaced<'_>) -> io::Result<()> {
-        static SERIAL: AtomicU32 = AtomicU32::new(0);
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let temporary = OsString::from(format!(".cycod-{}-{serial}.tmp", std::process::id()));
+    pub fn replace(&self, name: &OsStr, content: &[u8], replaced: Replaced<'_>) -> io::Result<()> {
+        let temporary = temporary_name();
         let placed = imp::fill(&self.0, &temporary, content, replaced).and_then(|()| match replaced {
             Replaced::Nothing => imp::move_new(&self.0, &temporary, name),
             Replaced::File(before) if imp::is_same(&self.0, name, before)? => imp::move_over(&self.0, &temporary, name),
@@ -86,26 +86,72 @@ impl Folder {
     }
 
     /// Keeps `name` under a second name as well, and returns that.
-    pub(crate) fn back_up(&self, name: &OsStr) -> io::Result<OsString> {
+    pub fn back_up(&self, name: &OsStr) -> io::Result<OsString> {
         free_name(name, |backup| imp::link_or_copy(&self.0, name, backup))
     }
 
     /// Gives `name` another name out of the way, and returns that.
-    pub(crate) fn put_aside(&self, name: &OsStr) -> io::Result<OsString> {
+    pub fn put_aside(&self, name: &OsStr) -> io::Result<OsString> {
         let backup = free_name(name, |backup| imp::move_new(&self.0, name, backup))?;
         imp::sync(&self.0);
         Ok(backup)
     }
 
+    /// Opens a directory in it, which is no link.
+    pub fn folder(&self, name: &OsStr) -> io::Result<Self> {
+        imp::folder(&self.0, name).map(Self)
+    }
+
+    /// Makes a directory in it that is not there yet.
+    pub fn make_new(&self, name: &OsStr) -> io::Result<Self> {
+        imp::make_new(&self.0, name).map(Self)
+    }
+
+    /// Writes a file in it that is not there yet.
+    pub fn write_new(&self, name: &OsStr, content: &[u8]) -> io::Result<()> {
+        imp::fill(&self.0, name, content, Replaced::Nothing)
+    }
+
+    /// Gives a file or a directory another name, unless something has it already.
+    pub fn move_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        imp::move_new(&self.0, from, to)?;
+        imp::sync(&self.0);
+        Ok(())
+    }
+
     /// Removes a file or a link.
-    pub(crate) fn remove_file(&self, name: &OsStr) -> io::Result<()> {
+    pub fn remove_file(&self, name: &OsStr) -> io::Result<()> {
         imp::remove_file(&self.0, name)
     }
 
     /// Removes a directory that is empty.
-    pub(crate) fn remove_directory(&self, name: &OsStr) -> io::Result<()> {
+    pub fn remove_directory(&self, name: &OsStr) -> io::Result<()> {
         imp::remove_directory(&self.0, name)
     }
+
+    /// Removes a directory with all that is in it; links in it are removed, not followed.
+    pub fn remove_all(&self, name: &OsStr) -> io::Result<()> {
+        let folder = self.folder(name)?;
+        let mut names = Vec::new();
+        folder.names(|name| {
+            names.push(name.to_owned());
+            Ok::<_, io::Error>(())
+        })?;
+        for name in names {
+            match folder.kind(&name)? {
+                Kind::Directory => folder.remove_all(&name)?,
+                _ => folder.remove_file(&name)?,
+            }
+        }
+        self.remove_directory(name)
+    }
+}
+
+/// A name for something that is being made, which nobody else of this machine uses.
+pub fn temporary_name() -> OsString {
+    static SERIAL: AtomicU32 = AtomicU32::new(0);
+    let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+    OsString::from(format!(".cycod-{}-{serial}.tmp", std::process::id()))
 }
 
 /// The first of the names `NAME.bak`, `NAME.bak2` and so on that `take` finds free.

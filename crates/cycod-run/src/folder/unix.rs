@@ -18,7 +18,7 @@ use rustix::{
 };
 
 use super::{Kind, Replaced};
-use cycod_run::open_plain;
+use crate::open_plain;
 
 pub(super) type Handle = OwnedFd;
 
@@ -31,9 +31,18 @@ pub(super) fn open(path: &Path) -> io::Result<OwnedFd> {
 
 pub(super) fn make(parent: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
     match mkdirat(parent, name, Mode::from(0o777)) {
-        Ok(()) | Err(Errno::EXIST) => Ok(openat(parent, name, DIRECTORY, Mode::empty())?),
+        Ok(()) | Err(Errno::EXIST) => folder(parent, name),
         Err(error) => Err(error.into()),
     }
+}
+
+pub(super) fn make_new(parent: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
+    mkdirat(parent, name, Mode::from(0o777))?;
+    folder(parent, name)
+}
+
+pub(super) fn folder(parent: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
+    Ok(openat(parent, name, DIRECTORY, Mode::empty())?)
 }
 
 pub(super) fn kind(directory: &OwnedFd, name: &OsStr) -> io::Result<Kind> {

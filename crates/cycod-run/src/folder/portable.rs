@@ -21,6 +21,15 @@ pub(super) fn make(parent: &Path, name: &OsStr) -> io::Result<PathBuf> {
     }
 }
 
+pub(super) fn make_new(parent: &Path, name: &OsStr) -> io::Result<PathBuf> {
+    fs::create_dir(parent.join(name))?;
+    folder(parent, name)
+}
+
+pub(super) fn folder(parent: &Path, name: &OsStr) -> io::Result<PathBuf> {
+    open(&parent.join(name))
+}
+
 pub(super) fn kind(directory: &Path, name: &OsStr) -> io::Result<Kind> {
     let path = directory.join(name);
     let metadata = fs::symlink_metadata(&path)?;
@@ -36,7 +45,7 @@ pub(super) fn kind(directory: &Path, name: &OsStr) -> io::Result<Kind> {
 }
 
 pub(super) fn file(directory: &Path, name: &OsStr) -> io::Result<File> {
-    cycod_run::open_plain(&directory.join(name))
+    crate::open_plain(&directory.join(name))
 }
 
 pub(super) fn names<E: From<io::Error>>(
