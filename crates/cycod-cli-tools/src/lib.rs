@@ -16,6 +16,7 @@ mod arguments;
 mod environment;
 mod machine;
 mod place;
+mod quick;
 mod tools;
 
 pub use environment::check_unstarted;

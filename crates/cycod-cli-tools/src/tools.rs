@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     answer::{Answer, Failure},
     arguments::Call,
-    environment,
+    environment, quick,
 };
 
 /// Opens the tools of a place, as the program that uses these tools does.
@@ -19,11 +19,10 @@ pub type Open = dyn Fn(Host) -> Engine + Send + Sync;
 type Operation = fn(&Call<'_>, &mut dyn FnMut(&str)) -> Result<Answer, Failure>;
 
 /// The tools, each with its name, its definition and what carries it out.
-const TOOLS: &[(&str, &str, Operation)] = &[(
-    "cli_check_environment",
-    include_str!("definitions/cli_check_environment.yaml"),
-    environment::check_environment,
-)];
+const TOOLS: &[(&str, &str, Operation)] = &[
+    ("cli_check_environment", include_str!("definitions/cli_check_environment.yaml"), environment::check_environment),
+    ("cli_run_quick", include_str!("definitions/cli_run_quick.yaml"), quick::run_quick),
+];
 
 /// The nine tools.
 #[derive(Clone)]

@@ -1,4 +1,5 @@
 //! The tools as they are called: through the engine, in real directories, with real programs.
 
 mod environment;
+mod quick;
 mod support;

@@ -63,13 +63,13 @@ impl Place {
     fn host(&self, variables: &[(&str, &str)]) -> Host {
         let root = self.root();
         let mut here = host::current().expect("a working directory");
-        let kept = ["PATH", "HOME", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"];
-        here.environment.retain(|name, _| kept.iter().any(|kept| name == OsStr::new(kept)));
-        // Programs that are installed for a user are found by the home of whoever runs the tests.
-        if let Some(home) = here.environment.get(OsStr::new("HOME")).map(PathBuf::from) {
-            here.environment.entry("CARGO_HOME".into()).or_insert_with(|| home.join(".cargo").into());
-            here.environment.entry("RUSTUP_HOME".into()).or_insert_with(|| home.join(".rustup").into());
+        // The tests' own cargo, not one that stands for it.
+        if let Some(bin) = here.environment.get(OsStr::new("CARGO")).and_then(|cargo| Path::new(cargo).parent()) {
+            let path = here.environment.get(OsStr::new("PATH")).map(std::env::split_paths).into_iter().flatten();
+            let path = std::env::join_paths([bin.to_owned()].into_iter().chain(path)).expect("paths of a PATH");
+            here.environment.insert("PATH".into(), path);
         }
+        here.environment.retain(|name, _| name == OsStr::new("PATH"));
         let ours = [("HOME", root.join("home")), ("CYCOD_GLOBAL_DIR", root.join("global"))];
         ours.into_iter().for_each(|(name, path)| drop(here.environment.insert(name.into(), path.into())));
         here.environment.insert("LANG".into(), "C.UTF-8".into());
