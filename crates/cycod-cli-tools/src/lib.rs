@@ -18,6 +18,7 @@ mod machine;
 mod place;
 mod quick;
 mod tools;
+mod workflow_run;
 
 pub use environment::check_unstarted;
 pub use tools::{CliTools, Open};

@@ -1,15 +1,15 @@
 use std::{fmt, sync::Arc};
 
-use cycod_definition::{Host, Tool, ToolName, load_built_in};
+use cycod_definition::{Host, Level, Tool, ToolName, Value, load_built_in};
 use cycod_diagnostic::{Refusal, SourceFile};
 use cycod_engine::Engine;
-use cycod_run::{BuiltInCall, BuiltIns, Outcome};
+use cycod_run::{BuiltInCall, BuiltIns, Outcome, Ran, WorkflowCall};
 use serde_json::json;
 
 use crate::{
     answer::{Answer, Failure},
     arguments::Call,
-    environment, quick,
+    environment, quick, workflow_run,
 };
 
 /// Opens the tools of a place, as the program that uses these tools does.
@@ -22,6 +22,7 @@ type Operation = fn(&Call<'_>, &mut dyn FnMut(&str)) -> Result<Answer, Failure>;
 const TOOLS: &[(&str, &str, Operation)] = &[
     ("cli_check_environment", include_str!("definitions/cli_check_environment.yaml"), environment::check_environment),
     ("cli_run_quick", include_str!("definitions/cli_run_quick.yaml"), quick::run_quick),
+    (workflow_run::NAME, include_str!("definitions/cli_workflow_run.yaml"), workflow_run::run),
 ];
 
 /// The nine tools.
@@ -61,6 +62,19 @@ impl BuiltIns for CliTools {
         TOOLS.iter().filter_map(|(_, text, _)| read(text)).collect()
     }
 
+    fn level(&self, tool: &Tool, _: &[(String, Value)]) -> Option<Level> {
+        // What runs in its place has its own level; by itself it only says why nothing does.
+        is_workflow_run(tool).then_some(Level::Read)
+    }
+
+    fn workflow(&self, tool: &Tool, arguments: &[(String, Value)]) -> Option<WorkflowCall> {
+        if is_workflow_run(tool) { workflow_run::meant(arguments) } else { None }
+    }
+
+    fn answer(&self, ran: &Ran<'_>) -> Outcome {
+        workflow_run::answer(ran)
+    }
+
     fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
         let is_meant = |(name, ..): &&(&str, &str, Operation)| name.eq_ignore_ascii_case(call.tool.name.as_str());
         let Some((.., operation)) = TOOLS.iter().find(is_meant) else {
@@ -78,4 +92,8 @@ impl BuiltIns for CliTools {
         let output = answer.text.unwrap_or_else(|| format!("{:#}\n", answer.value));
         Ok(Outcome { output: output.into_bytes(), structured: Some(answer.value), is_error, ..Outcome::default() })
     }
+}
+
+fn is_workflow_run(tool: &Tool) -> bool {
+    tool.name.key() == workflow_run::NAME
 }

@@ -126,6 +126,11 @@ impl Engine {
             // Otherwise a file could hide its commands by calling them secret.
             warnings.push("a text of its file is masked above as a secret; look at the file itself".to_owned());
         }
+        if let Some(through) = &plan.through {
+            let outlives = if through.is_detached { " in the background, where it outlives whoever asks" } else { "" };
+            let limit = plan.timeout.as_secs_f64();
+            warnings.push(format!("`{}` runs it{outlives}; it has {limit} s", through.call.tool.name));
+        }
         let entry = self.catalog().find(tool.name.as_str(), ScopeFilter::Any);
         let digest = self.fingerprint_of_plan(plan).digest().to_string();
         let commands = self.preview(plan).everything();
@@ -279,7 +284,7 @@ impl Engine {
 }
 
 fn keys(plan: &Plan, asker: &Asker, fingerprint: &str) -> Keys {
-    let any = digest(&json!([
+    let mut any = json!([
         "approval",
         asker.surface.name(),
         asker.principal,
@@ -288,7 +293,12 @@ fn keys(plan: &Plan, asker: &Asker, fingerprint: &str) -> Keys {
         privilege_name(plan.privilege),
         plan.reach(),
         plan.host().workspace.to_string_lossy(),
-    ]));
+    ]);
+    // A run that its caller waits for is not one that goes on by itself.
+    if let (true, Some(parts)) = (plan.is_detached(), any.as_array_mut()) {
+        parts.push(json!("background"));
+    }
+    let any = digest(&any);
     let directory = plan.working_directory.to_string_lossy();
     let these = digest(&json!([any.to_string(), plan.call.arguments_json(), directory]));
     Keys { any, these }

@@ -8,7 +8,7 @@ use cycod_diagnostic::Refusal;
 use cycod_plan::{Plan, PlanError, mask};
 use serde_json::Value as Json;
 
-use crate::{Beginning, Engine};
+use crate::{Beginning, Engine, workflow::given};
 
 /// Something to ask before a tool can run.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,6 +84,9 @@ impl Engine {
         is_task: bool,
         beginning: &Beginning,
     ) -> Result<Vec<Question>, PlanError> {
+        if let Some((tool, workflow)) = self.workflow_to_ask(tool, &arguments, beginning) {
+            return self.questions(&tool, given(&workflow), answers, is_task, beginning);
+        }
         if tool.asks.is_empty() && !matches!(tool.body, Body::Alias { .. }) {
             return Ok(Vec::new());
         }
@@ -124,7 +127,7 @@ impl Engine {
     ) -> Result<Plan, PlanError> {
         let definition = self.library(tool)?.effective(tool)?;
         let arguments = with_answers(&definition, arguments, answers)?;
-        self.plan_on(&self.host_of(beginning), &beginning.run_id, tool, arguments, timeout)
+        self.plan_on(&self.host_of(beginning), &beginning.run_id, tool, arguments, answers, timeout)
     }
 
     /// Plans a call to be shown, asking nobody: answers that are not there are left empty, and the plan is never approved.
@@ -174,7 +177,7 @@ impl Engine {
 }
 
 /// Adds the answers to the arguments.
-fn with_answers(
+pub(crate) fn with_answers(
     definition: &Tool,
     mut arguments: Vec<(String, Given)>,
     answers: &[(String, AnswerTo)],

@@ -10,7 +10,7 @@ use cycod_process::{Pool, Stop};
 use cycod_run::{BuiltIns, Driver, Event, Remotes, RunReport, Sink, Workers, run};
 use cycod_store::{History, RunId};
 
-use crate::{Asker, Control, EngineError, Recording, policy::RulesHere, registry::SettingsHere};
+use crate::{AnswerTo, Asker, Control, EngineError, Recording, policy::RulesHere, registry::SettingsHere};
 
 /// The tools of one place, and everything that can be done with them.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Engine {
     pub(crate) rules: RulesHere,
     pub(crate) configured: SettingsHere,
     remotes: Option<Arc<dyn Remotes>>,
-    built_ins: Option<Arc<dyn BuiltIns>>,
+    pub(crate) built_ins: Option<Arc<dyn BuiltIns>>,
     workers: Arc<Workers>,
     absent: Vec<(String, Refusal)>,
     pool: Option<Arc<Pool>>,
@@ -172,11 +172,29 @@ impl Engine {
         arguments: Vec<(String, Given)>,
         timeout: Option<Duration>,
     ) -> Result<Plan, PlanError> {
-        self.plan_on(&self.host, &run_id(), tool, arguments, timeout)
+        self.plan_on(&self.host, &run_id(), tool, arguments, &[], timeout)
     }
 
-    /// As [`Engine::plan`], as if called from elsewhere.
+    /// As [`Engine::plan`], as if called from elsewhere; `answers` are those to the questions of a workflow that runs in the
+    /// tool's place.
     pub(crate) fn plan_on(
+        &self,
+        host: &Arc<Host>,
+        run_id: &str,
+        tool: &Arc<Tool>,
+        arguments: Vec<(String, Given)>,
+        answers: &[(String, AnswerTo)],
+        timeout: Option<Duration>,
+    ) -> Result<Plan, PlanError> {
+        let plan = self.plan_itself(host, run_id, tool, arguments, timeout)?;
+        Ok(match self.workflow_of(&plan) {
+            Some(workflow) => self.carried_out(plan, &workflow, answers, timeout),
+            None => plan,
+        })
+    }
+
+    /// Plans a call of the very tool, whatever runs in its place.
+    pub(crate) fn plan_itself(
         &self,
         host: &Arc<Host>,
         run_id: &str,
@@ -254,7 +272,12 @@ impl Engine {
         control: &Control,
         sink: &mut dyn Sink,
     ) -> (RunReport, Option<Recording>) {
-        let (recording, warning) = match self.record(&approved, &self.caller(control)) {
+        if approved.subject().is_detached() {
+            return (self.detach(&approved, control), None);
+        }
+        let (through, workflow) = (approved.subject().through.clone(), Arc::clone(&approved.subject().call.tool));
+        let run_id = approved.subject().run_id.clone();
+        let (mut recording, warning) = match self.record(&approved, &self.caller(control)) {
             Ok(recorded) => recorded,
             Err(refusal) => return (RunReport::refused(refusal, 1), None),
         };
@@ -276,6 +299,12 @@ impl Engine {
         };
         let mut report = run(approved, &driver, sink);
         report.warnings.extend(warning);
+        if let Some(through) = through {
+            let refusal = self.answered_for(&through, &workflow, &run_id, &mut report);
+            if let Some(recording) = &mut recording {
+                (recording.is_answered_for, recording.refusal) = (true, refusal);
+            }
+        }
         (report, recording)
     }
 }

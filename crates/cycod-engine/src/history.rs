@@ -52,6 +52,10 @@ pub struct Recording {
     run: String,
     masks: Masks,
     is_ended: bool,
+    /// Whether the report is that of a tool in whose place a workflow ran.
+    pub(crate) is_answered_for: bool,
+    /// Why it failed, which the report then says in other words.
+    pub(crate) refusal: Option<Refusal>,
 }
 
 /// What a run wrote, for the history.
@@ -108,7 +112,18 @@ impl Engine {
             Ok(()) => {
                 let (run, outputs) = (plan.run_id.clone(), self.outputs_directory());
                 let history = Arc::clone(history);
-                Ok((Some(Recording { history, outputs, run, masks, is_ended: false }), None))
+                Ok((
+                    Some(Recording {
+                        history,
+                        outputs,
+                        run,
+                        masks,
+                        is_ended: false,
+                        is_answered_for: false,
+                        refusal: None,
+                    }),
+                    None,
+                ))
             }
             Err(error) if caller.is_attended() && !is_elevated => {
                 Ok((None, Some(format!("this run is not in the history: {}", told(&error)))))
@@ -159,7 +174,20 @@ impl Engine {
     }
 
     fn call_json(&self, plan: &Plan, decision: &Decision, caller: &Caller, masks: &Masks) -> Json {
-        let (arguments, withheld) = arguments(&plan.call, masks);
+        let (arguments, withheld) = match plan.unplanned {
+            // What of them is secret only the workflow would tell.
+            Some(_) => (Map::new(), withheld(&plan.call)),
+            None => arguments(&plan.call, masks),
+        };
+        let through = plan.through.as_ref().map(|through| {
+            let (arguments, withheld) = self::arguments(&through.call, masks);
+            json!({
+                "tool": through.call.tool.name.as_str(),
+                "arguments": arguments,
+                "withheld": withheld,
+                "background": through.is_detached,
+            })
+        });
         let entry = self.catalog().find(plan.tool().name.as_str(), ScopeFilter::Any);
         let is_ours = entry.as_ref().is_none_or(|entry| entry.adopted.is_none());
         let mut commands = self.preview(plan).everything();
@@ -183,6 +211,7 @@ impl Engine {
         if let Some(fields) = body.as_object_mut() {
             fields.insert("arguments".to_owned(), arguments.into());
             fields.insert("withheld".to_owned(), withheld.into());
+            fields.insert("through".to_owned(), through.unwrap_or_default());
             fields.retain(|_, value| !value.is_null() && *value != json!({}) && *value != json!([]));
         }
         body
@@ -225,7 +254,7 @@ impl Recording {
                 "exit_code": report.exit_code,
                 "duration_us": u64::try_from(report.duration.as_micros()).unwrap_or(u64::MAX),
                 "truncated": report.truncated,
-                "refusal": report.refusal.as_ref().map(refusal_json),
+                "refusal": report.refusal.as_ref().or(self.refusal.as_ref()).map(refusal_json),
                 "warnings": report.warnings.iter().take(MOST).map(|warning| shown(&self.masks, warning)).collect::<Vec<_>>(),
                 "steps": steps,
                 "outputs": outputs,
@@ -242,12 +271,16 @@ impl Recording {
 
     /// Writes the end of a run whose output nobody else keeps.
     pub(crate) fn end_here(self, report: &mut RunReport, is_workflow: bool) {
+        // The answer of what a workflow ran in the place of is worth keeping beside what the workflow said.
+        let answer = self.is_answered_for.then(|| report.output.clone());
         let [output, error] = if is_workflow {
             [("transcript", std::mem::take(&mut report.transcript)), ("stderr", Vec::new())]
         } else {
             [("stdout", std::mem::take(&mut report.output)), ("stderr", std::mem::take(&mut report.error))]
         };
-        self.end(report, vec![(output.0, Wrote::Bytes(&output.1)), (error.0, Wrote::Bytes(&error.1))]);
+        let mut wrote = vec![(output.0, Wrote::Bytes(&output.1)), (error.0, Wrote::Bytes(&error.1))];
+        wrote.extend(answer.as_ref().map(|answer| ("stdout", Wrote::Bytes(answer))));
+        self.end(report, wrote);
         if is_workflow {
             report.transcript = output.1;
         } else {
@@ -316,6 +349,12 @@ fn answered(answer: &Answer) -> &'static str {
         Answer::Always(_) => "always",
         Answer::Edit(_) | Answer::No(_) | Answer::Unanswered(_) => "no",
     }
+}
+
+/// The names of the arguments that were given, none of which is kept.
+fn withheld(call: &Call) -> Map<String, Json> {
+    let given = call.values.iter().filter(|bound| bound.origin == Origin::Given);
+    given.map(|bound| (bound.name.clone(), json!({"why": "of an unknown workflow"}))).collect()
 }
 
 /// The arguments that were given, and the names of those that are not kept or not whole, with the reason.

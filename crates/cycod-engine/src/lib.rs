@@ -45,6 +45,7 @@ mod result_json;
 mod resulting;
 mod testing;
 pub mod trust;
+mod workflow;
 
 pub use answer::{Block, Content, Payload, ToolAnswer};
 pub use approvals::Asker;
@@ -71,8 +72,8 @@ pub use cycod_policy::{
 };
 pub use cycod_process::{Stop, Stream, Urgency};
 pub use cycod_run::{
-    BuiltInCall, BuiltIns, Event, Execute, Executed, Files, Ignore, Outcome, Platform, RunReport, Sink, Status,
-    StepPath, StepReport, Together, Workers,
+    BuiltInCall, BuiltIns, Event, Execute, Executed, Files, Ignore, Outcome, Platform, Ran, RunReport, Sink, Status,
+    StepPath, StepReport, Together, Workers, WorkflowCall,
 };
 pub use cycod_settings::config as settings;
 pub use cycod_tokens as tokens;

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use cycod_call::NoSteps;
+use cycod_call::{Call, NoSteps};
 use cycod_definition::{Body, Level, Parameter, Tool};
 use cycod_plan::{Library, Plan, PlannedAction, effective_level};
 use cycod_policy::{Argument, Decision, Held, Places, Policy, Question, Reading, Rule, Subject, Surface};
@@ -83,10 +83,15 @@ impl Engine {
         // What its own body does not use, the tool stands for: the bases of an alias take its arguments.
         let is_base = |tool: &&Arc<Tool>| !used.contains(&tool.name.key());
         let bases = plan.library.tools().filter(is_base).map(|base| behind(base, plan));
+        let through =
+            plan.through.as_ref().map(|through| subject(&through.call.tool, plan.level, given(&through.call)));
         let host = plan.host();
         let question = Question {
             tool: called(plan),
-            reached: bases.chain(reached.iter().flat_map(|reached| reached.subjects(&plan.library))).collect(),
+            reached: bases
+                .chain(through)
+                .chain(reached.iter().flat_map(|reached| reached.subjects(&plan.library)))
+                .collect(),
             privilege: plan.privilege,
             asks_always: plan.asks_always,
             surface,
@@ -150,21 +155,25 @@ fn later<'a>(tool: &'a Tool, library: &Library) -> Subject<'a> {
 
 /// The tool of a plan.
 fn called(plan: &Plan) -> Subject<'_> {
-    let tool = plan.tool();
-    let arguments = plan.call.values.iter().map(|bound| {
+    subject(plan.tool(), plan.level, given(&plan.call))
+}
+
+/// The arguments of a call.
+fn given(call: &Call) -> Vec<Argument<'_>> {
+    let arguments = call.values.iter().map(|bound| {
         let held = bound.value.as_ref().map_or(Held::Nothing, Held::Value);
-        match tool.parameter(&bound.name) {
-            Some(parameter) => argument(tool, parameter, held),
+        match call.tool.parameter(&bound.name) {
+            Some(parameter) => argument(&call.tool, parameter, held),
             // What the author's schema takes beside its properties.
             None => Argument { name: &bound.name, value: held, reading: Reading::Words },
         }
     });
-    subject(tool, plan.level, arguments.collect())
+    arguments.collect()
 }
 
 /// A tool that the tool of a plan stands for.
 fn behind<'a>(base: &'a Tool, plan: &'a Plan) -> Subject<'a> {
-    subject(base, plan.level, called(plan).arguments)
+    subject(base, plan.level, given(&plan.call))
 }
 
 fn subject<'a>(tool: &'a Tool, level: Level, arguments: Vec<Argument<'a>>) -> Subject<'a> {

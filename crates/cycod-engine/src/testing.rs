@@ -170,7 +170,7 @@ impl Engine {
         let run_id = crate::engine::run_id();
         let (_, arguments) = arguments_of(self.host(), tool, case, &run_id)?;
         let planned = self.by_person(tool, arguments).map_err(PlanError::from);
-        let plan = planned.and_then(|arguments| self.plan_on(self.host(), &run_id, tool, arguments, None));
+        let plan = planned.and_then(|arguments| self.plan_on(self.host(), &run_id, tool, arguments, &[], None));
         plan.map_err(|error| error.into_refusal(tool.name.as_str()).why)
     }
 
@@ -185,7 +185,7 @@ impl Engine {
         let run_id = crate::engine::run_id();
         let (outside, arguments) = arguments_of(host, tool, case, &run_id)?;
         let planned = self.by_person(tool, arguments).map_err(PlanError::from);
-        let plan = match planned.and_then(|arguments| self.plan_on(host, &run_id, tool, arguments, None)) {
+        let plan = match planned.and_then(|arguments| self.plan_on(host, &run_id, tool, arguments, &[], None)) {
             Ok(plan) => plan,
             // A test may show that a wrong argument is turned away: the exit code is then that of `cycod tool run`.
             Err(error @ PlanError::Arguments(_)) if case.expected.exit_code == Some(WRONG_ARGUMENTS.into()) => {

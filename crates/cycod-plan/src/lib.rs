@@ -21,7 +21,7 @@ pub use confinement::{Confinement, ContainerNetwork, ContainerPlan, Mount, Reach
 pub use effective::{Library, effective_level, standing_for};
 pub use function::PreparedCall;
 pub use mask::{Masks, mask, spellings};
-pub use plan::{HeldTo, Plan, PlanError, PlannedAction, PlannedStep, Request};
+pub use plan::{HeldTo, Plan, PlanError, PlannedAction, PlannedStep, Request, Through};
 pub use prepare::{Argument, Prepared, ScriptFile};
 pub use preview::{Preview, StepPreview};
 pub use secrets::{NoSecrets, Secrets, Swap};

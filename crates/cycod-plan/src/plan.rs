@@ -93,6 +93,21 @@ pub struct Plan {
     pub library: Arc<Library>,
     /// Names the run.
     pub run_id: String,
+    /// The call of a built-in tool that this one is carried out for, in its place.
+    pub through: Option<Arc<Through>>,
+    /// Of a built-in tool that was to run a workflow: why there is no plan of that.
+    pub unplanned: Option<Refusal>,
+}
+
+/// The call of a built-in tool in whose place a workflow runs.
+#[derive(Clone, Debug)]
+pub struct Through {
+    /// The call.
+    pub call: Call,
+    /// What the workflow is called with.
+    pub given: Vec<(String, Given)>,
+    /// Whether the workflow goes on by itself, and nobody waits for its end.
+    pub is_detached: bool,
 }
 
 /// A step, ready but for the results of earlier ones.
@@ -202,6 +217,8 @@ impl Plan {
             warnings,
             library,
             run_id: run_id.to_owned(),
+            through: None,
+            unplanned: None,
         })
     }
 
@@ -239,6 +256,11 @@ impl Plan {
     /// The machine and the moment.
     pub fn host(&self) -> &Arc<Host> {
         &self.call.host
+    }
+
+    /// Whether it goes on by itself, and nobody waits for its end.
+    pub fn is_detached(&self) -> bool {
+        self.through.as_ref().is_some_and(|through| through.is_detached)
     }
 
     /// Whether a step calls another tool.

@@ -68,7 +68,9 @@ impl Plan {
         let (command, nested) = match &step.action {
             PlannedAction::Command(command) => (self.shown(step, command), None),
             PlannedAction::Handler(handler) => (Ok(self.shown_call(&handler.runtime.to_string())), None),
-            PlannedAction::BuiltIn => (Ok(self.shown_call("built in")), None),
+            PlannedAction::BuiltIn => {
+                (self.unplanned.clone().map_or_else(|| Ok(self.shown_call("built in")), Err), None)
+            }
             PlannedAction::Remote(remote) => (Ok(format!("mcp: {}/{}", remote.server, remote.tool)), None),
             PlannedAction::Tool(tool_use) => match self.nested(step, tool_use, &AsWritten, scripts) {
                 Ok(plan) => (Ok(format!("use-tool: {}", tool_use.tool)), Some(Box::new(plan.preview(scripts)))),
@@ -94,6 +96,10 @@ impl Plan {
 
     /// A call of a function with its arguments, secrets masked.
     pub fn shown_call(&self, by: &str) -> String {
+        if self.unplanned.is_some() {
+            // What of it is secret only the workflow would tell.
+            return format!("{by}: {}(…)", self.tool().name);
+        }
         mask(&format!("{by}: {}({})", self.tool().name, self.call.arguments_json()), &self.call.secrets())
     }
 

@@ -1,9 +1,9 @@
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use cycod_definition::{Level, Tool, ToolName, Value};
 use cycod_diagnostic::Refusal;
 
-use crate::{Outcome, Platform};
+use crate::{Outcome, Platform, RunReport};
 
 /// The tools that this program carries out itself.
 pub trait BuiltIns: fmt::Debug + Send + Sync {
@@ -19,6 +19,18 @@ pub trait BuiltIns: fmt::Debug + Send + Sync {
     /// Whoever says so vouches for it: the call must change nothing and start nothing that its level does not allow.
     fn level(&self, _tool: &Tool, _arguments: &[(String, Value)]) -> Option<Level> {
         None
+    }
+
+    /// Which workflow a call of `tool` runs in its place; nothing for a tool that does its work itself.
+    ///
+    /// What is decided, shown, recorded and run is then the workflow, as if it had been called by its own name.
+    fn workflow(&self, _tool: &Tool, _arguments: &[(String, Value)]) -> Option<WorkflowCall> {
+        None
+    }
+
+    /// Writes the answer of a call that ran a workflow.
+    fn answer(&self, _ran: &Ran<'_>) -> Outcome {
+        Outcome::default()
     }
 
     /// Carries out a tool, until it is done or [`Platform::is_over`].
@@ -55,6 +67,14 @@ impl BuiltIns for Together {
         self.of(tool)?.level(tool, arguments)
     }
 
+    fn workflow(&self, tool: &Tool, arguments: &[(String, Value)]) -> Option<WorkflowCall> {
+        self.of(tool)?.workflow(tool, arguments)
+    }
+
+    fn answer(&self, ran: &Ran<'_>) -> Outcome {
+        self.of(ran.tool).map_or_else(Outcome::default, |built_ins| built_ins.answer(ran))
+    }
+
     fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
         match self.of(call.tool) {
             Some(built_ins) => built_ins.call(call, follow),
@@ -72,6 +92,8 @@ pub struct BuiltInCall<'a> {
     pub arguments: &'a [(String, Value)],
     /// What it may reach.
     pub platform: &'a Platform<'a>,
+    /// Why there is no plan of the workflow that it was to run.
+    pub unplanned: Option<&'a Refusal>,
 }
 
 impl<'a> BuiltInCall<'a> {
@@ -79,4 +101,32 @@ impl<'a> BuiltInCall<'a> {
     pub fn argument(&self, name: &str) -> Option<&'a Value> {
         self.arguments.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
+}
+
+/// A workflow to be run in the place of a built-in tool.
+#[derive(Clone, Debug)]
+pub struct WorkflowCall {
+    /// Its name.
+    pub name: String,
+    /// Its arguments.
+    pub arguments: Vec<(String, Value)>,
+    /// Its limit, where the caller gives one.
+    pub timeout: Option<Duration>,
+    /// Its limit, where neither the caller nor its author gives one.
+    pub default_timeout: Duration,
+    /// Whether it goes on by itself, and nobody waits for its end.
+    pub is_detached: bool,
+}
+
+/// A workflow that ran in the place of a built-in tool, or was started to go on by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Ran<'a> {
+    /// The built-in tool.
+    pub tool: &'a Tool,
+    /// The workflow.
+    pub workflow: &'a Tool,
+    /// What the run is called.
+    pub run: &'a str,
+    /// How it ended; nothing while it goes on.
+    pub report: Option<&'a RunReport>,
 }

@@ -41,7 +41,7 @@ mod time;
 mod worker;
 mod workers;
 
-pub use builtin::{BuiltInCall, BuiltIns, Together};
+pub use builtin::{BuiltInCall, BuiltIns, Ran, Together, WorkflowCall};
 pub use container::container_engine;
 pub use dispatch::{Driver, run};
 pub use event::{Event, Ignore, Sink, StepPath};

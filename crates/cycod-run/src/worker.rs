@@ -371,7 +371,12 @@ impl Worker<'_> {
             Err(refusal) => return Attempt::refused(refusal),
         };
         let platform = Platform::new(self, &prepared, None);
-        let call = BuiltInCall { tool: self.plan.tool(), arguments: &prepared.arguments, platform: &platform };
+        let call = BuiltInCall {
+            tool: self.plan.tool(),
+            arguments: &prepared.arguments,
+            platform: &platform,
+            unplanned: self.plan.unplanned.as_ref(),
+        };
         let secrets = Secrets::new(prepared.secrets.iter().map(String::as_str));
         self.answered(&secrets, |follow| built_ins.call(&call, &mut |line| follow("info", line)), report, emit)
     }

@@ -3,3 +3,4 @@
 mod environment;
 mod quick;
 mod support;
+mod workflow;
