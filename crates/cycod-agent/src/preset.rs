@@ -38,6 +38,11 @@ impl Preset {
         Self::NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, preset)| preset)
     }
 
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.into_iter().find(|(_, preset)| *preset == self).map_or("", |(name, _)| name)
+    }
+
     /// Whether a tool belongs to it.
     pub(crate) fn admits(self, entry: &Entry) -> bool {
         let (groups, names): (&[(&str, Level)], &[&str]) = match self {

@@ -6,9 +6,6 @@ use cycod_model::Call;
 /// How often the same call may bring the same result.
 const MOST: u32 = 3;
 
-/// The code of a call that is not made again.
-pub(crate) const REPEATED: &str = "repeated-call";
-
 /// Knows which calls a turn has made, and what came of them, so that a model that goes in circles is told, and then ended.
 #[derive(Debug, Default)]
 pub(crate) struct Repetition(HashMap<String, Known>);
@@ -41,7 +38,7 @@ impl Repetition {
         known.was_told = true;
         let why = format!("the same call has brought the same result {MOST} times, and was not made again");
         Again::Told(
-            Refusal::new(REPEATED, why).place(&call.name).attempt(
+            Refusal::new("repeated-call", why).place(&call.name).attempt(
                 "use the result that you have, call something else, or answer; the same call again ends the work",
             ),
         )

@@ -25,7 +25,7 @@ use crate::{
     executor::{Executor, no_object, text_of},
     own::{self, Own},
     prompt::prompt,
-    repetition::{Again, REPEATED, Repetition},
+    repetition::{Again, Repetition},
     tools::Told,
 };
 
@@ -397,7 +397,10 @@ impl<'a> Turn<'a> {
             Again::Told(refusal) => Err(refusal),
             Again::Circle => {
                 self.over.get_or_insert(Ending::Repeats { tool: call.name.clone() });
-                Err(Refusal::new(REPEATED, "the same call again, although its result is known: the work ends here"))
+                Err(Refusal::new(
+                    "repeated-call",
+                    "the same call again, although its result is known: the work ends here",
+                ))
             }
         }
     }
@@ -442,7 +445,7 @@ impl<'a> Turn<'a> {
     fn result(&mut self, call: &Call, answer: &ToolAnswer, took: Option<Duration>, changes: bool) -> ToolResult {
         let text = self.shortened(text_of(answer));
         let result = ToolResult { id: call.id.clone(), name: call.name.clone(), text, is_error: answer.is_error };
-        if answer.problem.as_ref().is_none_or(|problem| problem.code != REPEATED) {
+        if answer.problem.as_ref().is_none_or(|problem| problem.code != "repeated-call") {
             self.repetition.ended(call, &without_addresses(&result.text), changes);
         }
         self.sink.event(&Event::CallEnds { call, result: &result, problem: answer.problem.as_ref(), took });

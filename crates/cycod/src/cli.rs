@@ -54,6 +54,13 @@ pub(crate) struct Group {
     default: Option<&'static str>,
 }
 
+impl Group {
+    /// Whether a word that names none of its commands is meant for the default one: a task is a sentence.
+    fn takes_words(&self) -> bool {
+        self.name == "agent"
+    }
+}
+
 macro_rules! entry {
     ($name:literal, $($module:ident)::+, $opens_tools:literal) => {
         Entry {
@@ -73,6 +80,12 @@ pub(crate) const GROUPS: &[Group] = &[
         about: "See what tools cost a model, and turn them on or off",
         commands: TOOLS_COMMANDS,
         default: Some("list"),
+    },
+    Group {
+        name: "agent",
+        about: "Let a model carry out a task with tools",
+        commands: AGENT_COMMANDS,
+        default: Some("run"),
     },
     Group { name: "policy", about: "Say beforehand what may run", commands: POLICY_COMMANDS, default: None },
     Group {
@@ -132,6 +145,10 @@ pub(crate) const TOOLS_COMMANDS: &[Entry] = &[
     entry!("tokens", tools::tokens, true),
     entry!("budget", tools::budget, true),
 ];
+
+/// The commands below `cycod agent`, in the order in which help lists them.
+pub(crate) const AGENT_COMMANDS: &[Entry] =
+    &[entry!("run", agent::run, true), entry!("list", agent::list, true), entry!("replay", agent::replay, true)];
 
 /// The commands below `cycod policy`, in the order in which help lists them.
 pub(crate) const POLICY_COMMANDS: &[Entry] = &[
@@ -337,10 +354,15 @@ fn spelt_out(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let default = match words.split_first() {
         Some((word, rest)) => group(word).and_then(|group| {
             let default = group.default?;
-            let is_named = rest.first().is_some_and(|name| position(group.commands, name).is_some());
             let at = arguments.iter().position(|argument| argument == word)? + 1;
+            let next = arguments.get(at);
+            if group.takes_words() {
+                let is_named = next.is_some_and(|next| position(group.commands, &next.to_string_lossy()).is_some());
+                return (!is_named && !next.is_some_and(asks_for_help)).then_some((at, default));
+            }
+            let is_named = rest.first().is_some_and(|name| position(group.commands, name).is_some());
             // A word that is no command is a mistake in one; an option belongs to the command that is not said.
-            let is_option = arguments.get(at).is_none_or(|next| next.as_encoded_bytes().starts_with(b"-"));
+            let is_option = next.is_none_or(|next| next.as_encoded_bytes().starts_with(b"-"));
             (is_option && !is_named && !arguments.iter().any(asks_for_help)).then_some((at, default))
         }),
         None => None,

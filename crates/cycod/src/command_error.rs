@@ -23,6 +23,8 @@ pub(crate) mod exit {
     pub(crate) const USAGE: u8 = 2;
     /// Running was not approved.
     pub(crate) const NOT_APPROVED: u8 = 3;
+    /// A limit of an agent was reached, other than that of time.
+    pub(crate) const LIMIT: u8 = 4;
     /// A limit of time ended the run.
     pub(crate) const TIMED_OUT: u8 = 124;
 }

@@ -22,6 +22,12 @@ pub(crate) fn workers() -> Arc<Workers> {
     Arc::new(Workers::new(ours.map(|program| (program, vec![crate::cli::SCRIPT_WORKER.into()]))))
 }
 
+/// How this program is started to ask a jq program: see [`crate::cli::main`].
+pub(crate) fn jq_worker() -> Vec<std::ffi::OsString> {
+    let program = std::env::current_exe().map(std::path::PathBuf::into_os_string);
+    program.map_or_else(|_| Vec::new(), |program| vec![program, crate::cli::JQ_WORKER.into()])
+}
+
 /// The tools that this program carries out itself.
 pub(crate) fn built_ins() -> Arc<dyn BuiltIns> {
     let cli_tools = CliTools::new(Arc::new(|host| open(host, &[])));

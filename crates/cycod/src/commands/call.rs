@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::{
     cli::Context,
     command_error::CommandError,
-    commands::approvals::{asker, queue, wait_for_approval, waits_for_approval},
+    commands::approvals::{asker, queue_for_model, wait_for_approval, waits_for_approval},
     rules,
 };
 
@@ -112,12 +112,6 @@ impl Caller<'_> {
 impl Approver for Caller<'_> {
     fn answer(&self, request: &Request) -> Answer {
         let Executor { engine, stop, .. } = self.executor;
-        match queue(engine, self.wait, stop, request) {
-            Answer::Unanswered(Some(attempt)) if request.yields => Answer::Unanswered(Some(format!(
-                "{attempt}; or let the person who runs `cycod tool call` add: --auto-approve {}",
-                request.tool
-            ))),
-            answer => answer,
-        }
+        queue_for_model(engine, self.wait, stop, request, "cycod tool call")
     }
 }

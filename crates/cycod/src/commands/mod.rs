@@ -1,6 +1,7 @@
 //! One file for each command: what it takes, and what it does.
 
 pub(crate) mod add;
+pub(crate) mod agent;
 pub(crate) mod approvals;
 pub(crate) mod call;
 pub(crate) mod completions;

@@ -55,6 +55,23 @@ pub(crate) fn queue(engine: &Engine, wait: Duration, stop: &Stop, request: &Requ
     Queue { approvals: engine.approvals(), wait, stop, waits: &waits }.answer(request)
 }
 
+/// Asks whoever answers the queue about a call of a model, and says how else it could be allowed.
+pub(crate) fn queue_for_model(
+    engine: &Engine,
+    wait: Duration,
+    stop: &Stop,
+    request: &Request,
+    command: &str,
+) -> Answer {
+    match queue(engine, wait, stop, request) {
+        Answer::Unanswered(Some(attempt)) if request.yields => Answer::Unanswered(Some(format!(
+            "{attempt}; or let the person who runs `{command}` add: --auto-approve {}",
+            request.tool
+        ))),
+        answer => answer,
+    }
+}
+
 /// The argument that names a request.
 fn id() -> Arg {
     Arg::new("id").value_name("ID").required(true).help("What 'cycod approvals list' calls it")

@@ -1,7 +1,5 @@
 use std::{
-    ffi::OsString,
     net::SocketAddr,
-    path::PathBuf,
     sync::{Arc, OnceLock},
 };
 
@@ -23,7 +21,7 @@ use crate::{
     command_error::CommandError,
     commands::approvals::{wait_for_approval, waits_for_approval},
     rules, secrets,
-    servers::{built_ins, warn_of_mistakes, workers},
+    servers::{built_ins, jq_worker, warn_of_mistakes, workers},
 };
 
 /// `cycod mcp serve`.
@@ -51,12 +49,6 @@ pub(crate) fn command() -> Command {
                 .help("Serve over HTTP at this address, in place of standard input and output"),
         )
         .args(serve_http::options())
-}
-
-/// How this program is started to ask a jq program: see [`crate::cli::main`].
-fn jq_worker() -> Vec<OsString> {
-    let program = std::env::current_exe().map(PathBuf::into_os_string);
-    program.map_or_else(|_| Vec::new(), |program| vec![program, crate::cli::JQ_WORKER.into()])
 }
 
 /// Serves until the client is gone or somebody interrupts.

@@ -1,0 +1,446 @@
+use std::{
+    cell::LazyCell,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use cycod_agent::{Choice, Ending, Event, Limit, Limits, Preset, Session, Tools, TurnError, Turned, With};
+use cycod_engine::{
+    Answer, Approver, Engine, Layer, Nobody, Origin, Pattern, Request, Rule, Stop, Surface, Verdict,
+    diagnostic::{Refusal, visible},
+    host,
+};
+use cycod_model::{Message, Provider};
+use cycod_process::host_interrupts;
+use serde_json::{Value as Json, json};
+
+use super::{directory, failed, format, is_json, show};
+use crate::{
+    charset::Charset,
+    cli::Context,
+    command_error::{CommandError, exit},
+    commands::approvals::{asker, queue_for_model, wait_for_approval, waits_for_approval},
+    models, rules,
+    run::Prompt,
+    servers,
+    tty::Tty,
+};
+
+/// The most of a file that is given with `--context`.
+const LARGEST_CONTEXT: u64 = 1 << 20;
+
+/// `cycod agent run`.
+pub(crate) fn command() -> Command {
+    let number = |name: &'static str, what: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(what).help(help)
+    };
+    Command::new("run")
+        .about("Let a model carry out a task with tools")
+        .arg(Arg::new("task").value_name("TASK").help("What is to be done"))
+        .arg(
+            Arg::new("tools")
+                .long("tools")
+                .value_name("NAMES")
+                .value_delimiter(',')
+                .action(ArgAction::Append)
+                .help("The tools that the model may use"),
+        )
+        .arg(Arg::new("group").long("group").value_name("GROUP").conflicts_with("tools").help("The tools of a group"))
+        .arg(
+            Arg::new("preset")
+                .long("preset")
+                .value_name("PRESET")
+                .value_parser(Preset::NAMES.map(|(name, _)| name))
+                .conflicts_with_all(["tools", "group"])
+                .help("The tools for a kind of work"),
+        )
+        .arg(
+            number("max-iterations", "N", "How often the model may be asked")
+                .value_parser(value_parser!(u32).range(1..))
+                .default_value("10"),
+        )
+        .arg(
+            Arg::new("no-safe-mode")
+                .long("no-safe-mode")
+                .action(ArgAction::SetTrue)
+                .help("Let the model use every tool it is given, and ask nobody"),
+        )
+        .arg(Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue).help("Check everything, and ask no model"))
+        .arg(
+            Arg::new("working-dir")
+                .long("working-dir")
+                .value_name("DIR")
+                .value_parser(value_parser!(PathBuf))
+                .help("Where the work is done"),
+        )
+        .arg(
+            Arg::new("context")
+                .long("context")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .action(ArgAction::Append)
+                .help("A file that the model is told beforehand"),
+        )
+        .arg(Arg::new("model").long("model").value_name("MODEL").help("The model, as PROVIDER/NAME"))
+        .arg(format())
+        .arg(
+            number("max-tokens-total", "N", "How many tokens may be used in all")
+                .value_parser(value_parser!(u64).range(1..)),
+        )
+        .arg(number("max-cost", "USD", "What the tokens may cost").value_parser(dollars))
+        .arg(number("max-time", "SECONDS", "How long the work may take").value_parser(value_parser!(u64).range(1..)))
+        .arg(number("max-calls", "N", "How many calls may be made").value_parser(value_parser!(u32).range(1..)))
+        .arg(
+            number("tool-budget", "TOKENS", "How many tokens the descriptions of tools may take")
+                .value_parser(value_parser!(u32)),
+        )
+        .arg(Arg::new("resume").long("resume").value_name("ID").help("Go on with a session"))
+        .args(rules::options())
+        .arg(wait_for_approval())
+}
+
+fn dollars(text: &str) -> Result<f64, String> {
+    match text.trim_start_matches('$').parse::<f64>() {
+        Ok(dollars) if dollars.is_finite() && dollars > 0.0 => Ok(dollars),
+        _ => Err("expected a number of dollars above 0, such as 0.50".to_owned()),
+    }
+}
+
+/// What is to be done, with everything that was checked.
+struct Work {
+    task: Option<String>,
+    choice: Choice,
+    tools: Tools,
+    working_directory: PathBuf,
+    limits: Limits,
+    context: Option<String>,
+}
+
+/// Lets a model carry out a task, or checks that it could.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let rules = given_rules(matches)?;
+    let resumed = matches.get_one::<String>("resume");
+    let before = match resumed {
+        Some(start) => {
+            Some(cycod_agent::Transcript::read(&directory(&context.engine), start).map_err(|error| failed(&error))?)
+        }
+        None => None,
+    };
+    let about = before.as_ref().map_or(&Json::Null, |before| &before.about);
+    work_in(context, matches, about)?;
+    let work = checked(context, matches, about)?;
+    let is_answered = || {
+        let messages = before.as_ref().map(cycod_agent::Transcript::messages).unwrap_or_default();
+        matches!(messages.last(), Some(Message::Model(_)) | None)
+    };
+    if work.task.is_none() && is_answered() {
+        let what = if resumed.is_some() { "the session has been answered" } else { "a task is missing" };
+        let hint = resumed.map_or_else(|| "\"TASK\"".to_owned(), |id| format!("\"TASK\" --resume {id}"));
+        return Err(CommandError::usage(what).hint(format!("say what is to be done: cycod agent {hint}")));
+    }
+    rules::warn_of_unknown(&rules, &context.engine, &mut context.printer);
+    context.engine.add_rules(rules);
+    if matches.get_flag("dry-run") {
+        return Ok(dry_run(context, &work, is_json(matches)));
+    }
+    let model = matches.get_one::<String>("model").map(String::as_str).or_else(|| about["model"].as_str());
+    let provider = models::provider(&context.engine, model)?;
+    carry_out(context, matches, &work, &*provider)
+}
+
+/// The rules that were given; without safe mode nothing is asked, and whatever denies still does.
+fn given_rules(matches: &ArgMatches) -> Result<Vec<Rule>, CommandError> {
+    let mut rules = rules::given(matches)?;
+    if matches.get_flag("no-safe-mode") {
+        let everything = Pattern::parse("*").expect("a pattern of everything is one");
+        rules.push(Rule::new(Verdict::Allow, everything, Origin::new(Layer::CommandLine, "--no-safe-mode")));
+    }
+    Ok(rules)
+}
+
+/// Opens the tools where the work is to be done, when that is somewhere else.
+fn work_in(context: &mut Context, matches: &ArgMatches, about: &Json) -> Result<(), CommandError> {
+    let here = context.engine.host().working_directory.clone();
+    let given = matches.get_one::<PathBuf>("working-dir").cloned();
+    let Some(given) = given.or_else(|| about["working_dir"].as_str().map(PathBuf::from)) else { return Ok(()) };
+    let wrong = |why: &dyn std::fmt::Display| CommandError::usage(format!("--working-dir {}: {why}", given.display()));
+    let directory = here.join(&given).canonicalize().map_err(|error| wrong(&error))?;
+    if !directory.is_dir() {
+        return Err(wrong(&"this is not a directory"));
+    }
+    if directory != here {
+        let mut host = host::current()
+            .map_err(|error| CommandError::failure(format!("cannot tell the working directory: {error}")))?;
+        host.working_directory = directory;
+        context.engine = LazyCell::new(Box::new(move || servers::open(host, &[])));
+    }
+    Ok(())
+}
+
+/// Checks everything that can be checked without a model.
+fn checked(context: &Context, matches: &ArgMatches, about: &Json) -> Result<Work, CommandError> {
+    let task = matches.get_one::<String>("task").cloned();
+    if task.as_ref().is_some_and(|task| task.trim().is_empty()) {
+        return Err(CommandError::usage("the task is empty").hint("say what is to be done: cycod agent \"TASK\""));
+    }
+    let choice = chosen(matches).or_else(|| choice_of(about)).unwrap_or(Choice::All);
+    let tools = Tools::choose(&context.engine, &choice).map_err(unusable)?;
+    let tokens = |name: &str| matches.get_one::<u32>(name).map(|&tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
+    let limits = Limits {
+        iterations: *matches.get_one::<u32>("max-iterations").expect("it has a default"),
+        tokens: matches.get_one::<u64>("max-tokens-total").copied(),
+        cost: matches.get_one::<f64>("max-cost").copied(),
+        time: matches.get_one::<u64>("max-time").map(|&seconds| Duration::from_secs(seconds)),
+        calls: matches.get_one::<u32>("max-calls").copied(),
+        tool_tokens: tokens("tool-budget"),
+        ..Limits::default()
+    };
+    let working_directory = context.engine.host().working_directory.clone();
+    let mut told = String::new();
+    for path in matches.get_many::<PathBuf>("context").into_iter().flatten() {
+        let text = context_file(path)?;
+        let _ = write!(told, "\nThe person gives you {}:\n\n{text}\n", path.display());
+    }
+    let context = (!told.is_empty()).then_some(told);
+    Ok(Work { task, choice, tools, working_directory, limits, context })
+}
+
+fn chosen(matches: &ArgMatches) -> Option<Choice> {
+    if let Some(names) = matches.get_many::<String>("tools") {
+        let names = names.map(|name| name.trim()).filter(|name| !name.is_empty()).map(str::to_owned);
+        return Some(Choice::Names(names.collect()));
+    }
+    if let Some(group) = matches.get_one::<String>("group") {
+        return Some(Choice::Group(group.clone()));
+    }
+    matches.get_one::<String>("preset").and_then(|name| Preset::named(name)).map(Choice::Preset)
+}
+
+/// The choice as a session keeps it.
+fn choice_json(choice: &Choice) -> Json {
+    match choice {
+        Choice::All => Json::Null,
+        Choice::Names(names) => json!({ "tools": names }),
+        Choice::Group(group) => json!({ "group": group }),
+        Choice::Preset(preset) => json!({ "preset": preset.name() }),
+    }
+}
+
+/// The choice that a session began with.
+fn choice_of(about: &Json) -> Option<Choice> {
+    let choice = &about["choice"];
+    let names =
+        choice["tools"].as_array().map(|names| names.iter().filter_map(Json::as_str).map(str::to_owned).collect());
+    names
+        .map(Choice::Names)
+        .or_else(|| choice["group"].as_str().map(|group| Choice::Group(group.to_owned())))
+        .or_else(|| choice["preset"].as_str().and_then(Preset::named).map(Choice::Preset))
+}
+
+/// Every tool that cannot be used, with the way on.
+fn unusable(mut refused: Vec<Refusal>) -> CommandError {
+    let first = refused.remove(0);
+    let mut error = CommandError::from(first);
+    for refusal in refused {
+        error = error.hint(format!("also: {}", refusal.why));
+        if let Some(attempt) = refusal.attempt {
+            error = error.hint(attempt);
+        }
+    }
+    CommandError { exit: exit::USAGE, ..error }
+}
+
+fn context_file(path: &Path) -> Result<String, CommandError> {
+    let wrong = |why: &dyn std::fmt::Display| CommandError::usage(format!("--context {}: {why}", path.display()));
+    let length = fs::metadata(path).map_err(|error| wrong(&error))?.len();
+    if length > LARGEST_CONTEXT {
+        return Err(wrong(&format!("it has {length} bytes, and {LARGEST_CONTEXT} are allowed"))
+            .hint("name the file in the task, and let the model read what it needs"));
+    }
+    let bytes = fs::read(path).map_err(|error| wrong(&error))?;
+    String::from_utf8(bytes).map_err(|_| wrong(&"it is not text in UTF-8"))
+}
+
+/// Says that everything is as it must be.
+fn dry_run(context: &mut Context, work: &Work, is_json: bool) -> u8 {
+    let names: Vec<&str> = work.tools.offered().iter().map(|offered| offered.tool.name.as_str()).collect();
+    let directory = work.working_directory.display().to_string();
+    if is_json {
+        let value = json!({
+            "task": work.task,
+            "tools": names,
+            "working_dir": directory,
+            "validated": true,
+            "dry_run": true,
+        });
+        context.printer.line(&format!("{value:#}"));
+        return 0;
+    }
+    let charset = Charset::of(context.engine.host());
+    let width = context.printer.width.unwrap_or(80).clamp(40, 80);
+    let line = charset.pick("─", "-");
+    let title = format!("{line}{line} Agentic Task Dry Run ");
+    let rest = width.saturating_sub(title.chars().count());
+    let text = format!(
+        "{title}{}\n{} Validation passed\nTask: {}\nTools ({}): {}\nWorking dir: {}\n{}\n",
+        line.repeat(rest),
+        charset.pick("✔", "v"),
+        visible(work.task.as_deref().unwrap_or_default()),
+        names.len(),
+        names.join(", "),
+        visible(&directory),
+        line.repeat(width),
+    );
+    context.printer.data(text.as_bytes());
+    0
+}
+
+fn carry_out(
+    context: &mut Context,
+    matches: &ArgMatches,
+    work: &Work,
+    provider: &dyn Provider,
+) -> Result<u8, CommandError> {
+    let unprepared =
+        |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
+    let is_json = is_json(matches);
+    let Context { engine, printer, .. } = context;
+    let engine: &Engine = engine;
+    let transcripts = directory(engine);
+    let mut session = match matches.get_one::<String>("resume") {
+        Some(start) => Session::resume(&transcripts, start, engine).map_err(|error| failed(&error))?.0,
+        None => {
+            let mut session = Session::default();
+            let about = json!({
+                "program": concat!("cycod ", env!("CARGO_PKG_VERSION")),
+                "task": work.task,
+                "model": format!("{}/{}", provider.provider(), provider.model()),
+                "working_dir": work.working_directory.display().to_string(),
+                "choice": choice_json(&work.choice),
+            });
+            session.record(&transcripts, &about, engine).map_err(|error| failed(&error))?;
+            session
+        }
+    };
+    session.ask_jq_by(servers::jq_worker());
+    let id = session.id().unwrap_or_default().to_owned();
+    let resume = format!("cycod agent --resume {id}");
+    let stop = Stop::new().map_err(unprepared)?;
+    let interrupts = host_interrupts(&stop).map_err(unprepared)?;
+    let asker = asker(Surface::Agent, "a model, by `cycod agent`");
+    let asked = WhoeverIsThere { engine, stop: &stop, wait: waits_for_approval(matches) };
+    let approver: &dyn Approver = if matches.get_flag("no-safe-mode") { &Nobody } else { &asked };
+    let with = With {
+        engine,
+        provider,
+        tools: &work.tools,
+        asker: &asker,
+        approver,
+        limits: &work.limits,
+        stop: &stop,
+        context: work.context.as_deref(),
+    };
+    if let Some(task) = &work.task {
+        session.say(task.clone()).map_err(|error| not_turned(&error, &resume))?;
+    }
+    let mut shown = show::Show::new(printer);
+    let turned = session.turn(&with, &mut |event: &Event<'_>| {
+        if !is_json {
+            shown.event(event);
+        }
+    });
+    let signal = interrupts.signal();
+    drop(interrupts);
+    let turned = match turned {
+        Ok(turned) => turned,
+        Err(error) => {
+            let error = not_turned(&error, &resume);
+            if is_json {
+                let refusal = show::refusal(&error);
+                printer.line(&json!({"success": false, "session": id, "refusal": refusal}).to_string());
+                return Ok(error.exit);
+            }
+            return Err(error);
+        }
+    };
+    let code = match (&turned.ending, signal) {
+        (Ending::Stopped, Some(signal)) => u8::try_from(128 + signal).unwrap_or(exit::FAILURE),
+        (Ending::Answered, _) => 0,
+        (Ending::Limit(Limit::Time(_)), _) => exit::TIMED_OUT,
+        (Ending::Limit(_), _) => exit::LIMIT,
+        (Ending::CutOff | Ending::Declined | Ending::Repeats { .. } | Ending::Stopped, _) => exit::FAILURE,
+    };
+    if is_json {
+        let mut value = turned.json();
+        value["success"] = (turned.ending == Ending::Answered).into();
+        value["answer"] = turned.answer.into();
+        value["session"] = id.into();
+        if code != 0 {
+            value["next"] = resume.into();
+        }
+        printer.line(&format!("{value:#}"));
+        return Ok(code);
+    }
+    if !turned.answer.is_empty() {
+        printer.line(turned.answer.trim_end());
+    }
+    if let Some(why) = why(&turned) {
+        printer.warn(&why);
+        printer.say(&format!("  go on with: {resume}"));
+    }
+    Ok(code)
+}
+
+/// Why the work is not done.
+fn why(turned: &Turned) -> Option<String> {
+    match &turned.ending {
+        Ending::Answered => None,
+        Ending::CutOff => Some("the answer was cut off: its tokens were used up".to_owned()),
+        Ending::Declined => Some("the model did not want to answer".to_owned()),
+        Ending::Limit(limit) => Some(limit.to_string()),
+        Ending::Repeats { tool } => Some(format!("the model called `{tool}` in the same way again and again")),
+        Ending::Stopped => Some("stopped".to_owned()),
+    }
+}
+
+fn not_turned(error: &TurnError, resume: &str) -> CommandError {
+    match error {
+        TurnError::Model(error) => models::failed(error).hint(format!("what was done is kept; go on with: {resume}")),
+        TurnError::NoPrice { .. } => CommandError::usage(error.to_string())
+            .hint("leave --max-cost out, give --max-tokens-total instead, or configure the price of the model"),
+        TurnError::TooLong { .. } => {
+            CommandError::failure(error.to_string()).hint("begin anew, with what is known so far in the task")
+        }
+        TurnError::Transcript(error) => failed(error),
+    }
+}
+
+/// The person at the terminal; without one, whoever answers the queue.
+struct WhoeverIsThere<'a> {
+    engine: &'a Engine,
+    stop: &'a Stop,
+    wait: Duration,
+}
+
+impl WhoeverIsThere<'_> {
+    fn terminal(&self) -> Option<Prompt<'_>> {
+        let host = self.engine.host();
+        Tty::open().map(|tty| Prompt { tty, host, stop: Some(self.stop) })
+    }
+}
+
+impl Approver for WhoeverIsThere<'_> {
+    fn answer(&self, request: &Request) -> Answer {
+        match self.terminal() {
+            Some(prompt) => prompt.answer(request),
+            None => queue_for_model(self.engine, self.wait, self.stop, request, "cycod agent"),
+        }
+    }
+
+    fn tell(&self, why: &str) -> bool {
+        self.terminal().is_some_and(|prompt| prompt.tell(why))
+    }
+}

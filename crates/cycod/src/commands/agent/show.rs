@@ -1,0 +1,136 @@
+//! How a turn looks to a person: a line for what begins and ends, and what tools say as they say it.
+
+use std::collections::HashMap;
+
+use cycod_agent::Event;
+use cycod_engine::{diagnostic::visible, refusal_json};
+use cycod_model::{Call, Reply, ToolResult};
+
+use crate::{
+    printer::{DIM, ERROR, Printer, WARNING, paint},
+    run::duration,
+};
+
+/// The most characters of a call's arguments on its line.
+const ARGUMENTS: usize = 120;
+
+/// The most lines of a result in a transcript.
+const LINES: usize = 12;
+
+/// Tells a turn as it goes, on standard error.
+pub(super) struct Show<'a> {
+    printer: &'a mut Printer,
+    /// Lines of runs that have begun and not ended, by call.
+    begun: HashMap<String, Vec<u8>>,
+}
+
+impl<'a> Show<'a> {
+    pub(super) fn new(printer: &'a mut Printer) -> Self {
+        Self { printer, begun: HashMap::new() }
+    }
+
+    pub(super) fn event(&mut self, event: &Event<'_>) {
+        match event {
+            // The last answer is data, and printed by itself.
+            Event::Replied(reply) if !reply.calls.is_empty() => said(self.printer, reply),
+            Event::Again { why, pause } => {
+                let line = format!("{}; trying again in {}", visible(&why.message), duration(*pause));
+                self.printer.say(&paint(self.printer.colour, WARNING, &line));
+            }
+            Event::CallBegins { call, .. } => self.printer.say(&begins(self.printer.colour, call)),
+            Event::Run { call, event } => self.run(call, event),
+            Event::CallEnds { call, result, problem, took } => {
+                if let Some(rest) = self.begun.remove(&call.id).filter(|rest| !rest.is_empty()) {
+                    self.line(&rest);
+                }
+                let colour = self.printer.colour;
+                let after = took.map(|took| format!("  {}", duration(took))).unwrap_or_default();
+                let line = match problem {
+                    Some(problem) => {
+                        let head = paint(colour, ERROR, &format!("refused[{}]", problem.code));
+                        let attempt =
+                            problem.attempt.as_ref().map(|attempt| format!("\n    try: {}", visible(attempt)));
+                        format!("  {head}: {}{}", visible(&problem.why), attempt.unwrap_or_default())
+                    }
+                    None if result.is_error => format!("  {}{after}", paint(colour, ERROR, "failed")),
+                    None => format!("  ok{after}"),
+                };
+                self.printer.say(&line);
+            }
+            Event::MadeRoom { results, tokens } => {
+                let noun = if *results == 1 { "output gave" } else { "outputs gave" };
+                let line = format!("{results} old {noun} way to references ({tokens} tokens)");
+                self.printer.say(&paint(self.printer.colour, DIM, &line));
+            }
+            Event::Warning(warning) => self.printer.warn(&visible(warning)),
+            Event::Asks { .. }
+            | Event::Text(_)
+            | Event::Thought(_)
+            | Event::Replied(_)
+            | Event::Question { .. }
+            | Event::Answered { .. } => {}
+        }
+    }
+
+    fn run(&mut self, call: &Call, event: &cycod_engine::Event<'_>) {
+        match event {
+            cycod_engine::Event::Output { bytes, .. } => {
+                let mut begun = self.begun.remove(&call.id).unwrap_or_default();
+                begun.extend_from_slice(bytes);
+                while let Some(end) = begun.iter().position(|byte| *byte == b'\n') {
+                    let line: Vec<u8> = begun.drain(..=end).collect();
+                    self.line(&line);
+                }
+                self.begun.insert(call.id.clone(), begun);
+            }
+            cycod_engine::Event::Log { level, message, .. } => self.line(format!("{level}: {message}").as_bytes()),
+            cycod_engine::Event::Warning(warning) => self.printer.warn(&visible(warning)),
+            _ => {}
+        }
+    }
+
+    /// A line that a tool wrote: behind a mark, so that it cannot be taken for one of ours.
+    fn line(&mut self, line: &[u8]) {
+        let line = String::from_utf8_lossy(line);
+        let line = format!("  | {}", visible(line.trim_end_matches(['\n', '\r'])));
+        self.printer.say(&paint(self.printer.colour, DIM, &line));
+    }
+}
+
+/// What a model said beside its calls.
+fn said(printer: &mut Printer, reply: &Reply) {
+    if !reply.text.trim().is_empty() {
+        printer.say(&visible(reply.text.trim_end()));
+    }
+}
+
+/// The line of a call.
+pub(super) fn begins(colour: bool, call: &Call) -> String {
+    let arguments = match &call.arguments {
+        Ok(arguments) => serde_json::to_string(arguments).unwrap_or_default(),
+        Err(text) => text.clone(),
+    };
+    let short = match arguments.char_indices().nth(ARGUMENTS) {
+        Some((end, _)) => format!("{}…", &arguments[..end]),
+        None => arguments,
+    };
+    format!("{} {}", paint(colour, crate::printer::HEADING, &visible(&call.name)), visible(&short))
+}
+
+/// A result in a transcript: its beginning, behind a mark.
+pub(super) fn result_text(result: &ToolResult) -> String {
+    let mut text = String::new();
+    let lines: Vec<&str> = result.text.lines().collect();
+    for line in lines.iter().take(LINES) {
+        text.push_str(&format!("  | {}\n", visible(line)));
+    }
+    if lines.len() > LINES {
+        text.push_str(&format!("  | [… {} more lines]\n", lines.len() - LINES));
+    }
+    text
+}
+
+/// The refusal of an error, for results that programs read.
+pub(super) fn refusal(error: &crate::command_error::CommandError) -> serde_json::Value {
+    error.refusal.as_deref().map_or_else(|| serde_json::json!({ "why": error.message }), refusal_json)
+}
