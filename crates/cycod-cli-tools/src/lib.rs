@@ -14,6 +14,7 @@
 mod answer;
 mod arguments;
 mod environment;
+mod generate;
 mod machine;
 mod place;
 mod quick;
@@ -21,4 +22,4 @@ mod tools;
 mod workflow_run;
 
 pub use environment::check_unstarted;
-pub use tools::{CliTools, Open};
+pub use tools::{CliTools, ModelsOf, Open};

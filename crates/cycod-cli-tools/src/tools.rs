@@ -3,17 +3,21 @@ use std::{fmt, sync::Arc};
 use cycod_definition::{Host, Level, Tool, ToolName, Value, load_built_in};
 use cycod_diagnostic::{Refusal, SourceFile};
 use cycod_engine::Engine;
+use cycod_model::Models;
 use cycod_run::{BuiltInCall, BuiltIns, Outcome, Ran, WorkflowCall};
 use serde_json::json;
 
 use crate::{
     answer::{Answer, Failure},
     arguments::Call,
-    environment, quick, workflow_run,
+    environment, generate, quick, workflow_run,
 };
 
 /// Opens the tools of a place, as the program that uses these tools does.
 pub type Open = dyn Fn(Host) -> Engine + Send + Sync;
+
+/// The language models of a place.
+pub type ModelsOf = dyn Fn(&Engine) -> Arc<dyn Models> + Send + Sync;
 
 /// Carries out a tool; what is worth knowing meanwhile is told a line at a time.
 type Operation = fn(&Call<'_>, &mut dyn FnMut(&str)) -> Result<Answer, Failure>;
@@ -21,6 +25,7 @@ type Operation = fn(&Call<'_>, &mut dyn FnMut(&str)) -> Result<Answer, Failure>;
 /// The tools, each with its name, its definition and what carries it out.
 const TOOLS: &[(&str, &str, Operation)] = &[
     ("cli_check_environment", include_str!("definitions/cli_check_environment.yaml"), environment::check_environment),
+    ("cli_ai_generate", include_str!("definitions/cli_ai_generate.yaml"), generate::generate),
     ("cli_run_quick", include_str!("definitions/cli_run_quick.yaml"), quick::run_quick),
     (workflow_run::NAME, include_str!("definitions/cli_workflow_run.yaml"), workflow_run::run),
 ];
@@ -29,6 +34,7 @@ const TOOLS: &[(&str, &str, Operation)] = &[
 #[derive(Clone)]
 pub struct CliTools {
     open: Arc<Open>,
+    models: Option<Arc<ModelsOf>>,
 }
 
 impl fmt::Debug for CliTools {
@@ -40,7 +46,17 @@ impl fmt::Debug for CliTools {
 impl CliTools {
     /// The tools of a program that opens a place so.
     pub fn new(open: Arc<Open>) -> Self {
-        Self { open }
+        Self { open, models: None }
+    }
+
+    /// Lets them ask the language models of the place where a call works.
+    #[must_use]
+    pub fn asking(self, models: Arc<ModelsOf>) -> Self {
+        Self { models: Some(models), ..self }
+    }
+
+    pub(crate) fn models(&self, engine: &Engine) -> Option<Arc<dyn Models>> {
+        self.models.as_ref().map(|models| models(engine))
     }
 
     pub(crate) fn open(&self, host: Host) -> Engine {

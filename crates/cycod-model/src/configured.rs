@@ -6,7 +6,10 @@ use crate::{
 
 /// Hands out models, to whoever needs one.
 pub trait Models: fmt::Debug + Send + Sync {
-    /// The model of a name, as in `anthropic/claude-sonnet-4-5`; without a name, the one that is configured.
+    /// Whether a model is configured for those who name none.
+    fn has_default(&self) -> bool;
+
+    /// The model of a name, as in `anthropic/claude-sonnet-4-5` or just `anthropic`; without a name, the one that is configured.
     ///
     /// # Errors
     /// When no such model can be asked, with what to do about it.
@@ -210,6 +213,19 @@ impl Configured {
         if let Some((provider, model)) = split
             && let Some(endpoint) = endpoint(provider)
         {
+            return Ok((endpoint, model));
+        }
+        if let Some(endpoint) = endpoint(wanted) {
+            // Of a provider alone, the model that is configured, else the one that most would take.
+            let default = self.default.as_ref().and_then(|(name, _)| name.split_once('/'));
+            let default = default.filter(|(provider, _)| *provider == wanted).map(|(_, model)| model);
+            let Some(model) = default.or_else(|| known::usual(wanted)) else {
+                return Err(ModelError::new(
+                    ErrorKind::Provider,
+                    format!("`{wanted}` has several models, and none is usual"),
+                )
+                .attempt(format!("write {wanted}/NAME")));
+            };
             return Ok((endpoint, model));
         }
         if split.is_none()

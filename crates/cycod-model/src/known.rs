@@ -59,6 +59,16 @@ pub(crate) fn facts(provider: &str, model: &str) -> Facts {
     })
 }
 
+/// The model that is meant when only a provider is named: good at code, and not the dearest.
+pub(crate) fn usual(provider: &str) -> Option<&'static str> {
+    match provider {
+        "anthropic" => Some("claude-sonnet-4-5"),
+        "openai" | "openai-responses" => Some("gpt-5"),
+        "gemini" => Some("gemini-2.5-pro"),
+        _ => None,
+    }
+}
+
 /// The provider whose model has this name, where only one can be meant.
 pub(crate) fn provider_of(model: &str) -> Option<&'static str> {
     [("claude-", "anthropic"), ("gpt-", "openai"), ("o3", "openai"), ("o4-mini", "openai"), ("gemini-", "gemini")]

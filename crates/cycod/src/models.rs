@@ -59,6 +59,10 @@ impl ModelsHere {
 }
 
 impl Models for ModelsHere {
+    fn has_default(&self) -> bool {
+        self.configured.default.is_some()
+    }
+
     fn provider(&self, model: Option<&str>) -> Result<Arc<dyn Provider>, ModelError> {
         Ok(Arc::new(self.configured.resolve(model, self)?))
     }

@@ -14,7 +14,7 @@ use cycod_mcp_client::Servers;
 use cycod_settings::{Problem, Servers as Configured};
 use cycod_store::History;
 
-use crate::{person::Terminal, printer::Printer, secrets::store, standing::shown_path};
+use crate::{models::ModelsHere, person::Terminal, printer::Printer, secrets::store, standing::shown_path};
 
 /// The processes in which functions run: our own program carries out scripts.
 pub(crate) fn workers() -> Arc<Workers> {
@@ -30,7 +30,8 @@ pub(crate) fn jq_worker() -> Vec<std::ffi::OsString> {
 
 /// The tools that this program carries out itself.
 pub(crate) fn built_ins() -> Arc<dyn BuiltIns> {
-    let cli_tools = CliTools::new(Arc::new(|host| open(host, &[])));
+    let cli_tools =
+        CliTools::new(Arc::new(|host| open(host, &[]))).asking(Arc::new(|here| Arc::new(ModelsHere::of(here))));
     Arc::new(Together(vec![Arc::new(Toolbox), Arc::new(cli_tools)]))
 }
 

@@ -1,6 +1,7 @@
 //! The tools as they are called: through the engine, in real directories, with real programs.
 
 mod environment;
+mod generate;
 mod quick;
 mod support;
 mod workflow;

@@ -13,6 +13,7 @@ use cycod_engine::{
     definition::{Host, Value},
     host,
 };
+use cycod_model::{Configured, Key, KeySource, Keys, Limits, ModelError, Models, Provider};
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
@@ -143,6 +144,36 @@ pub(crate) fn answer(tool: &str, report: &RunReport) -> Json {
 
 fn open(host: Host) -> Engine {
     let mut engine = Engine::open(host);
-    engine.build_in(Arc::new(CliTools::new(Arc::new(open))));
+    engine.build_in(Arc::new(CliTools::new(Arc::new(open)).asking(Arc::new(|engine| Arc::new(Asked::of(engine))))));
     engine
+}
+
+/// The models of a place whose environment says everything.
+#[derive(Debug)]
+struct Asked(Configured, Arc<Host>);
+
+impl Asked {
+    fn of(engine: &Engine) -> Self {
+        let host = Arc::clone(engine.host());
+        let variable = |name: &str| host.environment.get(OsStr::new(name))?.to_str().map(str::to_owned);
+        let limits = Limits { attempts: 1, ..Limits::default() };
+        Self(Configured::new(None, Vec::new(), Vec::new(), limits, &variable), host)
+    }
+}
+
+impl Models for Asked {
+    fn has_default(&self) -> bool {
+        self.0.default.is_some()
+    }
+
+    fn provider(&self, model: Option<&str>) -> Result<Arc<dyn Provider>, ModelError> {
+        Ok(Arc::new(self.0.resolve(model, self)?))
+    }
+}
+
+impl Keys for Asked {
+    fn key(&self, name: &str) -> Result<Option<(Key, KeySource)>, ModelError> {
+        let value = self.1.environment.get(OsStr::new(name)).and_then(|value| value.to_str());
+        Ok(value.and_then(Key::new).map(|key| (key, KeySource::Environment)))
+    }
 }
