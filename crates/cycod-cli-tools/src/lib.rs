@@ -17,6 +17,7 @@ mod environment;
 mod generate;
 mod machine;
 mod place;
+mod project;
 mod quick;
 mod tools;
 mod workflow_run;

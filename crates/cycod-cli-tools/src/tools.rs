@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::{
     answer::{Answer, Failure},
     arguments::Call,
-    environment, generate, quick, workflow_run,
+    environment, generate, project, quick, workflow_run,
 };
 
 /// Opens the tools of a place, as the program that uses these tools does.
@@ -26,6 +26,7 @@ type Operation = fn(&Call<'_>, &mut dyn FnMut(&str)) -> Result<Answer, Failure>;
 const TOOLS: &[(&str, &str, Operation)] = &[
     ("cli_check_environment", include_str!("definitions/cli_check_environment.yaml"), environment::check_environment),
     ("cli_ai_generate", include_str!("definitions/cli_ai_generate.yaml"), generate::generate),
+    ("cli_project_create", include_str!("definitions/cli_project_create.yaml"), project::create_project),
     ("cli_run_quick", include_str!("definitions/cli_run_quick.yaml"), quick::run_quick),
     (workflow_run::NAME, include_str!("definitions/cli_workflow_run.yaml"), workflow_run::run),
 ];

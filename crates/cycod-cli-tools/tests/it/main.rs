@@ -2,6 +2,7 @@
 
 mod environment;
 mod generate;
+mod project;
 mod quick;
 mod support;
 mod workflow;

@@ -339,6 +339,11 @@ fn a_directory_runs_its_program() {
     assert_eq!(run("node"), (0, "index x y".into()));
     place.file("npm/package.json", r#"{"name": "npm", "scripts": {"start": "node index.js"}}"#);
     place.file("npm/index.js", "console.log('started', process.argv[2])");
+    // Where there is no npm, what it does with a start script.
+    let stand_in = place.root().join("bin/npm");
+    let text = "#!/bin/sh\n[ \"$1 $2 $3\" = '--silent start --' ] && shift 3 && exec node index.js \"$@\"\n";
+    std::fs::write(&stand_in, text).expect("written");
+    make_executable(&stand_in);
     assert_eq!(run("npm"), (0, "started x y".into()));
     place.file("crate/Cargo.toml", "[package]\nname = \"crated\"\nedition = \"2021\"\n[workspace]\n");
     place.file("crate/src/main.rs", r#"fn main() { println!("built {}", std::env::args().nth(1).unwrap()) }"#);

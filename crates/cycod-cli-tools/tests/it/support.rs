@@ -25,7 +25,7 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) fn new() -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
-        for directory in ["project/.cycod/tools", "home", "tmp", "global", "outside"] {
+        for directory in ["project/.cycod/tools", "home", "tmp", "global", "outside", "bin"] {
             fs::create_dir_all(root.path().join(directory)).expect("a directory in it");
         }
         Self { root }
@@ -67,7 +67,9 @@ impl Place {
         // The tests' own cargo, not one that stands for it.
         if let Some(bin) = here.environment.get(OsStr::new("CARGO")).and_then(|cargo| Path::new(cargo).parent()) {
             let path = here.environment.get(OsStr::new("PATH")).map(std::env::split_paths).into_iter().flatten();
-            let path = std::env::join_paths([bin.to_owned()].into_iter().chain(path)).expect("paths of a PATH");
+            // Stand-ins of a test come last, for what is not installed.
+            let paths = [bin.to_owned()].into_iter().chain(path).chain([root.join("bin")]);
+            let path = std::env::join_paths(paths).expect("paths of a PATH");
             here.environment.insert("PATH".into(), path);
         }
         here.environment.retain(|name, _| name == OsStr::new("PATH"));
