@@ -39,6 +39,7 @@ mod markdown;
 mod mcp_client;
 mod mcp_config;
 mod policy;
+mod project;
 mod remove;
 mod run;
 mod runs;
