@@ -17,6 +17,7 @@ mod failure;
 mod files;
 mod git;
 mod kept;
+mod listed;
 mod operations;
 mod said;
 mod say;
@@ -25,4 +26,5 @@ mod toolbox;
 mod tree;
 mod until;
 
+pub use listed::{Listed, files_below};
 pub use toolbox::Toolbox;

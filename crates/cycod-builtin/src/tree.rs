@@ -39,6 +39,8 @@ pub(crate) struct Tree<'a> {
     pub(crate) exclude: &'a [String],
     /// Whether hidden and ignored files are visited, too. What is in `.git` never is.
     pub(crate) all: bool,
+    /// Whether hidden files are visited though ignored ones are not.
+    pub(crate) hidden: bool,
     /// How many levels below the root; all of them when not given.
     pub(crate) depth: Option<usize>,
 }
@@ -155,6 +157,7 @@ impl Tree<'_> {
         builder.max_depth(self.depth).follow_links(false);
         // What the user ignores everywhere is found through the environment, which is not read here.
         builder.standard_filters(!self.all).git_global(false).git_exclude(false);
+        builder.hidden(!self.all && !self.hidden);
         let repository = self.root.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok());
         builder.current_dir(repository.unwrap_or(self.root));
         if repository.is_none() {
@@ -164,7 +167,7 @@ impl Tree<'_> {
         if !self.all {
             if let Some(bad) = bad_rules(self.root) {
                 misses.add(bad);
-                builder.standard_filters(false).hidden(true);
+                builder.standard_filters(false).hidden(!self.hidden);
             } else if repository.is_some()
                 && let Some(bad) = self.root.ancestors().skip(1).find_map(bad_rules)
             {

@@ -20,7 +20,7 @@ use crate::{
     mask::{Secrets, StreamMask},
     plain,
     reach::Rights,
-    worker::Worker,
+    worker::{Worker, private_directory},
 };
 
 /// The machine as one call of a tool may use it.
@@ -103,6 +103,18 @@ impl<'a> Platform<'a> {
     /// The name of the tool.
     pub fn tool(&self) -> &str {
         self.worker.plan.tool().name.as_str()
+    }
+
+    /// A directory for what the call needs on the way, made when it is first asked for. The run removes it.
+    ///
+    /// # Errors
+    /// A refusal when it cannot be made.
+    pub fn temp_directory(&self) -> Result<&Path, Refusal> {
+        let temp = &self.worker.plan.temp_directory;
+        private_directory(temp).map_err(|error| {
+            Refusal::new("temp-directory", format!("cannot make the temporary directory `{}`: {error}", temp.display()))
+        })?;
+        Ok(temp)
     }
 
     /// What ends the call from outside.

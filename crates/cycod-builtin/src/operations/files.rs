@@ -69,7 +69,7 @@ pub(crate) fn list_files(arguments: &Arguments<'_>, follow: &mut dyn FnMut(&str)
         mode: Mode::Glob,
         query: arguments.text("pattern").unwrap_or("*"),
         ignore_case: false,
-        tree: Tree { root: &root, include: &[], exclude: &[], all: false, depth: None },
+        tree: Tree { root: &root, include: &[], exclude: &[], all: false, hidden: false, depth: None },
         prefix: place.shown(),
         context: 0,
         limit: arguments.count("limit").unwrap_or(ENTRIES),

@@ -46,7 +46,14 @@ impl<'a> Asked<'a> {
 
     fn until(&self, until: Until<'_>) -> Result<String, String> {
         let root = self.root.canonicalize().expect("it exists");
-        let tree = Tree { root: &root, include: self.include, exclude: self.exclude, all: self.all, depth: None };
+        let tree = Tree {
+            root: &root,
+            include: self.include,
+            exclude: self.exclude,
+            all: self.all,
+            hidden: false,
+            depth: None,
+        };
         let Self { mode, query, ignore_case, context, limit, .. } = *self;
         let search = Search { mode, query, ignore_case, tree, prefix: Path::new("."), context, limit };
         match search.run(until, &mut |_| {}) {
@@ -333,7 +340,7 @@ fn a_file_is_searched_by_itself() {
     let place = project();
     let file = place.path().join("build.log");
     let root = file.canonicalize().expect("it exists");
-    let tree = Tree { root: &root, include: &[], exclude: &[], all: false, depth: None };
+    let tree = Tree { root: &root, include: &[], exclude: &[], all: false, hidden: false, depth: None };
     let stop = Stop::new().expect("a stop");
     let until = Until { stop: &stop, deadline: Instant::now() + Duration::from_secs(60) };
     let (mode, query) = (Mode::Text, "log");
