@@ -91,6 +91,7 @@ const ARROWS: [(&str, &[&str]); 29] = [
         &[
             "cycod-diagnostic",
             "cycod-definition",
+            "cycod-builtin",
             "cycod-import",
             "cycod-process",
             "cycod-run",
@@ -129,7 +130,7 @@ const ARROWS: [(&str, &[&str]); 29] = [
 ];
 
 /// What a crate that is to stay pure may not reach.
-const PURE: [&str; 7] = [
+const PURE: [&str; 8] = [
     "cycod-diagnostic",
     "cycod-syntax",
     "cycod-shell",
@@ -137,6 +138,7 @@ const PURE: [&str; 7] = [
     "cycod-call",
     "cycod-policy",
     "cycod-import",
+    "cycod-analysis",
 ];
 
 /// Words whose presence makes a file touch the machine.

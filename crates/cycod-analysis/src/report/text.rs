@@ -1,0 +1,95 @@
+use std::fmt::Write as _;
+
+use super::{Shown, counted, counts, of_kind};
+use crate::{Analysis, Finding, Kind, Outcome, Totals, Unexamined};
+
+/// How many of the functions that are hardest to follow are named.
+const WORST: usize = 10;
+
+/// Lines for people.
+pub fn text(analysis: &Analysis, shown: &Shown<'_>) -> String {
+    let mut out = format!("{}: {}\n", shown.place, counted(analysis.files.len(), "file", "files"));
+    for (title, kind) in [("Security", Kind::Security), ("Issues", Kind::Quality)] {
+        if kind == Kind::Security && !shown.security {
+            continue;
+        }
+        let found = of_kind(analysis, kind);
+        let [errors, warnings, notes] = counts(&found);
+        _ = writeln!(
+            out,
+            "\n{title}: {}, {}, {notes} info",
+            counted(errors, "error", "errors"),
+            counted(warnings, "warning", "warnings")
+        );
+        for finding in found.iter().take(shown.most) {
+            out.push_str(&line(finding, shown));
+        }
+        if found.len() > shown.most {
+            _ = writeln!(out, "  and {} more", found.len() - shown.most);
+        }
+    }
+    if shown.metrics {
+        metrics(analysis, shown, &mut out);
+    }
+    if !analysis.analyzers.is_empty() {
+        out.push_str("\nAnalysers\n");
+    }
+    for (analyzer, outcome) in analysis.analyzers() {
+        let said = match outcome {
+            Outcome::Ran { files, findings, .. } => {
+                format!("{}, {}", counted(*files, "file", "files"), counted(*findings, "finding", "findings"))
+            }
+            Outcome::NothingToDo => "no files for it".to_owned(),
+            Outcome::Missing => "not installed".to_owned(),
+            Outcome::Failed(why) => format!("failed: {why}"),
+        };
+        _ = writeln!(out, "  {:<10} {said}", analyzer.name());
+    }
+    if analysis.ignored > 0 {
+        _ = writeln!(out, "\n{} left alone by comments", counted(analysis.ignored, "finding", "findings"));
+    }
+    for why in Unexamined::ALL {
+        let count = analysis.skipped.iter().filter(|skipped| skipped.why == why).count();
+        if count > 0 {
+            _ = writeln!(out, "passed over, {}: {}", why.name(), counted(count, "file", "files"));
+        }
+    }
+    out
+}
+
+fn line(finding: &Finding, shown: &Shown<'_>) -> String {
+    let column = finding.column.map(|column| format!(":{column}")).unwrap_or_default();
+    let Finding { severity, rule, analyzer, message, line, .. } = finding;
+    format!("  {}:{line}{column}: {severity}[{analyzer}/{rule}]: {message}\n", shown.path(&finding.file))
+}
+
+fn metrics(analysis: &Analysis, shown: &Shown<'_>, out: &mut String) {
+    let (all, languages) = Totals::of(analysis.files.values().flatten());
+    let head = ["", "files", "code", "comments", "blank", "functions", "cyclomatic", "cognitive"];
+    let row = |name: &str, sums: &Totals| {
+        let Totals { files, code, comments, blank, functions, cyclomatic, cognitive, .. } = sums;
+        let numbers = [files, code, comments, blank, functions, cyclomatic, cognitive];
+        numbers.iter().fold(format!("  {name:<12}"), |row, number| format!("{row} {number:>10}")) + "\n"
+    };
+    out.push_str("\nMetrics\n");
+    out.push_str(&head[1..].iter().fold(format!("  {:<12}", head[0]), |row, name| format!("{row} {name:>10}")));
+    out.push('\n');
+    languages.iter().for_each(|(name, sums)| out.push_str(&row(name, sums)));
+    out.push_str(&row("all", &all));
+    let worst = analysis.worst(WORST);
+    if !worst.is_empty() {
+        out.push_str("\nHardest to follow\n");
+    }
+    for (file, function) in worst {
+        let name = function.name.as_deref().unwrap_or("(anonymous)");
+        _ = writeln!(
+            out,
+            "  {}:{}: {name}: cognitive {}, cyclomatic {}, {}",
+            shown.path(file),
+            function.line,
+            function.cognitive,
+            function.cyclomatic,
+            counted(function.lines as usize, "line", "lines")
+        );
+    }
+}
