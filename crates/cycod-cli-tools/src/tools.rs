@@ -8,6 +8,7 @@ use cycod_run::{BuiltInCall, BuiltIns, Outcome, Ran, WorkflowCall};
 use serde_json::json;
 
 use crate::{
+    analyze,
     answer::{Answer, Failure},
     arguments::Call,
     environment, generate, project, quick, workflow_run,
@@ -24,6 +25,7 @@ type Operation = fn(&Call<'_>, &mut dyn FnMut(&str)) -> Result<Answer, Failure>;
 
 /// The tools, each with its name, its definition and what carries it out.
 const TOOLS: &[(&str, &str, Operation)] = &[
+    ("cli_analyze_code", include_str!("definitions/cli_analyze_code.yaml"), analyze::analyze_code),
     ("cli_check_environment", include_str!("definitions/cli_check_environment.yaml"), environment::check_environment),
     ("cli_ai_generate", include_str!("definitions/cli_ai_generate.yaml"), generate::generate),
     ("cli_project_create", include_str!("definitions/cli_project_create.yaml"), project::create_project),
@@ -79,9 +81,13 @@ impl BuiltIns for CliTools {
         TOOLS.iter().filter_map(|(_, text, _)| read(text)).collect()
     }
 
-    fn level(&self, tool: &Tool, _: &[(String, Value)]) -> Option<Level> {
-        // What runs in its place has its own level; by itself it only says why nothing does.
-        is_workflow_run(tool).then_some(Level::Read)
+    fn level(&self, tool: &Tool, arguments: &[(String, Value)]) -> Option<Level> {
+        let argument = |name: &str| arguments.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+        match tool.name.key().as_str() {
+            "cli_analyze_code" => analyze::level(&argument),
+            // What runs in its place has its own level; by itself it only says why nothing does.
+            _ => is_workflow_run(tool).then_some(Level::Read),
+        }
     }
 
     fn workflow(&self, tool: &Tool, arguments: &[(String, Value)]) -> Option<WorkflowCall> {

@@ -1,5 +1,6 @@
 //! The tools as they are called: through the engine, in real directories, with real programs.
 
+mod analyze;
 mod environment;
 mod generate;
 mod project;
