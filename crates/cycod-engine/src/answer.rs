@@ -90,7 +90,7 @@ impl ToolAnswer {
             return Self::passed_on(outcome, blocks);
         }
         if !report.success {
-            return Self::failed(report);
+            return Self::failed(tool, report);
         }
         match produced(tool, report) {
             Ok((blocks, structured)) => Self { blocks, structured, is_error: false, problem: None },
@@ -108,7 +108,12 @@ impl ToolAnswer {
         Self::default().with_problem(refusal)
     }
 
-    fn failed(report: &RunReport) -> Self {
+    /// The answer to a call of `tool` that was refused. A tool of ours that says in its value how it failed says so here, too.
+    pub fn refused_by(tool: &Tool, refusal: Refusal) -> Self {
+        Self::default().with_failure(failure(tool, &refusal)).with_problem(refusal)
+    }
+
+    fn failed(tool: &Tool, report: &RunReport) -> Self {
         let mut answer = Self { blocks: said(&report.transcript), is_error: true, ..Self::default() };
         let structured = report.answer.as_ref().and_then(|outcome| outcome.structured.clone());
         if report.refusal.is_none() && structured.is_some() {
@@ -116,7 +121,15 @@ impl ToolAnswer {
             answer.structured = structured;
             return answer;
         }
-        answer.with_ending(report)
+        answer.with_failure(failure_of(tool, report)).with_ending(report)
+    }
+
+    fn with_failure(mut self, value: Option<Json>) -> Self {
+        if let Some(value) = value {
+            self.blocks.push(Block::text(value.to_string()));
+            self.structured = Some(value);
+        }
+        self
     }
 
     /// Says how a run ended that did not succeed.
@@ -188,6 +201,30 @@ impl Wrong {
     fn block(place: &str, why: impl Into<String>) -> Self {
         Self::new(place, why, BLOCKS)
     }
+}
+
+/// How a run without a value of its own is told by a tool that says in its value how it failed.
+pub(crate) fn failure_of(tool: &Tool, report: &RunReport) -> Option<Json> {
+    let over = || Refusal::new("timed-out", "its time was over").attempt("give it more time");
+    let ended = || match report.timed_out {
+        true => over(),
+        false => Refusal::new("failed", format!("it ended with exit code {}", report.exit_code)),
+    };
+    failure(tool, &report.refusal.clone().unwrap_or_else(ended))
+}
+
+/// How a refusal is told by a built-in tool whose value has `success` and `error`: callers look there for every failure.
+fn failure(tool: &Tool, refusal: &Refusal) -> Option<Json> {
+    let properties = tool.returns.as_ref()?.json().get("properties")?;
+    let has = |name: &&str| properties.get(name).is_some();
+    if !matches!(tool.body, Body::BuiltIn) || !["success", "error", "error_type"].iter().all(has) {
+        return None;
+    }
+    let error = match &refusal.attempt {
+        Some(attempt) => format!("{}; try: {attempt}", refusal.why),
+        None => refusal.why.clone(),
+    };
+    Some(json!({ "success": false, "error": error, "error_type": refusal.code }))
 }
 
 /// A text that is there.

@@ -58,7 +58,7 @@ pub use error::EngineError;
 pub use history::{Caller, Recording, Wrote};
 pub use observing::{Needs, Observation};
 pub use registry::{Kept, Registered, Registry, Turn, TurnError};
-pub use result_json::{refusal_json, result_json};
+pub use result_json::{refusal_json, result_json, result_json_of};
 pub use testing::{Mismatch, TestOptions, TestOutcome, TestReport, TestVerdict};
 
 pub use cycod_call::{ArgumentProblem, Given, json, timestamp};

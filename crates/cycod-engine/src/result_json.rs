@@ -1,6 +1,9 @@
+use cycod_definition::Tool;
 use cycod_diagnostic::Refusal;
 use cycod_run::{RunReport, Status, StepReport};
 use serde_json::{Map, Value, json};
+
+use crate::answer::failure_of;
 
 /// Writes a report as the one result that every surface gives.
 ///
@@ -24,6 +27,17 @@ pub fn result_json(report: &RunReport) -> Value {
             fields.insert("warnings".into(), json!(report.warnings));
         }
         add_refusal(fields, report.refusal.as_ref());
+    }
+    result
+}
+
+/// As [`result_json`], for the report of a call of `tool`: one of ours that says in its value how it failed says so when it has
+/// none, too.
+pub fn result_json_of(tool: &Tool, report: &RunReport) -> Value {
+    let mut result = result_json(report);
+    let has_value = report.refusal.is_none() && report.answer.is_some();
+    if let Some(value) = (!report.success && !has_value).then(|| failure_of(tool, report)).flatten() {
+        result["output"] = format!("{value:#}\n").into();
     }
     result
 }

@@ -257,17 +257,17 @@ impl ServerHandler for Handler {
             }
         };
         let arguments = request.arguments.unwrap_or_default();
-        let mut call = Call::new(&self.shared, stock, tool, arguments, &principal);
+        let mut call = Call::new(&self.shared, stock, Arc::clone(&tool), arguments, &principal);
         call.resume(request.request_state.as_deref(), request.input_responses)?;
         let goal = if as_task { Goal::Task } else { Goal::End };
         Ok(match drive(call, &caller, goal).await {
             Outcome::Ended(ended) => reply::result(*ended, self.shared.options.reply_tokens).into(),
-            Outcome::Refused(refusal) => reply::refused(&refusal).into(),
+            Outcome::Refused(refusal) => reply::refused_by(&tool, refusal).into(),
             Outcome::InputRequired(required) => required.into(),
             Outcome::Protocol(error) => return Err(error),
             Outcome::Ready(call) => match tasks::spawn(*call, true) {
                 Ok(handle) => CallToolResponse::Task(CreateTaskResult::new(handle.task())),
-                Err(refusal) => reply::refused(&refusal).into(),
+                Err(refusal) => reply::refused_by(&tool, refusal).into(),
             },
         })
     }

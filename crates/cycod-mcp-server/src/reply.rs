@@ -41,6 +41,14 @@ pub(crate) fn result(mut ended: Ended, cap: usize) -> CallToolResult {
     with_warnings(CallToolResult::error(blocks), &report.warnings)
 }
 
+/// The reply to a call of a tool that did not run.
+pub(crate) fn refused_by(tool: &Tool, refusal: Refusal) -> CallToolResult {
+    let answer = ToolAnswer::refused_by(tool, refusal);
+    let mut result = CallToolResult::error(answer.blocks.into_iter().map(block).collect());
+    result.structured_content = answer.structured;
+    result
+}
+
 /// The reply to a call that did not run.
 pub(crate) fn refused(refusal: &Refusal) -> CallToolResult {
     CallToolResult::error(vec![explained(refusal)])

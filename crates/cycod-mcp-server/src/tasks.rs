@@ -22,6 +22,7 @@ pub(crate) fn spawn(call: Call, is_task: bool) -> Result<Arc<Handle>, Refusal> {
         .map_err(|why| Refusal::new("too-many-runs", why))?;
     let followed = Arc::clone(&handle);
     let cap = call.shared.options.reply_tokens;
+    let tool = Arc::clone(&call.tool);
     tokio::spawn(async move {
         let caller = if is_task { Caller::Task(&followed) } else { Caller::Run(&followed) };
         let state = match drive(call, &caller, Goal::End).await {
@@ -29,7 +30,7 @@ pub(crate) fn spawn(call: Call, is_task: bool) -> Result<Arc<Handle>, Refusal> {
                 Some(refusal) if NOT_CARRIED_OUT.contains(&refusal.code) => State::Failed(broken(refusal)),
                 _ => State::Completed(reply::result(*ended, cap)),
             },
-            Outcome::Refused(refusal) => State::Completed(reply::refused(&refusal)),
+            Outcome::Refused(refusal) => State::Completed(reply::refused_by(&tool, refusal)),
             Outcome::Protocol(error) => State::Failed(error),
             Outcome::Ready(_) | Outcome::InputRequired(_) => State::Completed(CallToolResult::default()),
         };

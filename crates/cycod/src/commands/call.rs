@@ -1,9 +1,9 @@
-use std::{io::Read, time::Duration};
+use std::{io::Read, sync::Arc, time::Duration};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use cycod_agent::{Executor, text_of, tool_named};
 use cycod_engine::{
-    Answer, Approver, EngineError, Ignore, Request, Stop, Surface, ToolAnswer,
+    Answer, Approver, Ignore, Request, Stop, Surface, ToolAnswer,
     definition::{Tool, function_schema},
     diagnostic::Refusal,
 };
@@ -80,7 +80,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let caller = Caller { executor, dialect, wait: waits_for_approval(matches) };
     let mut answers = Vec::new();
     for call in message.calls() {
-        let answer = caller.answer(call).unwrap_or_else(ToolAnswer::refused);
+        let answer = caller.answer(call);
         if let Some(signal) = interrupts.signal() {
             return Ok(u8::try_from(128 + signal).unwrap_or(crate::command_error::exit::FAILURE));
         }
@@ -99,12 +99,18 @@ struct Caller<'a> {
 }
 
 impl Caller<'_> {
-    fn answer(&self, call: &ToolCall) -> Result<ToolAnswer, Refusal> {
+    fn answer(&self, call: &ToolCall) -> ToolAnswer {
+        match tool_named(self.executor.engine, self.dialect, &call.name) {
+            Ok(tool) => self.called(&tool, call).unwrap_or_else(|refusal| ToolAnswer::refused_by(&tool, refusal)),
+            Err(error) => ToolAnswer::refused(error.into_refusal()),
+        }
+    }
+
+    fn called(&self, tool: &Arc<Tool>, call: &ToolCall) -> Result<ToolAnswer, Refusal> {
         let engine = self.executor.engine;
-        let tool = tool_named(engine, self.dialect, &call.name).map_err(EngineError::into_refusal)?;
-        let function = function_schema(&engine.resulting(Tool::clone(&tool)));
+        let function = function_schema(&engine.resulting(Tool::clone(tool)));
         let undo = Exporter::new(self.dialect).export(&Function::from_json(&function)).undo;
-        let approved = self.executor.approve(&tool, &call.arguments, &undo, self)?;
+        let approved = self.executor.approve(tool, &call.arguments, &undo, self)?;
         Ok(self.executor.run(approved, &mut Ignore))
     }
 }

@@ -5,7 +5,7 @@ use cycod_engine::{
     Answer, Approved, Approver, Control, Engine, Given, Plan, Request, RunReport, Surface,
     catalog::ScopeFilter,
     definition::{Tool, Value},
-    json, result_json,
+    json, result_json, result_json_of,
 };
 use cycod_process::host_interrupts;
 
@@ -87,7 +87,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     rules::warn_of_unknown(&rules, &context.engine, &mut context.printer);
     context.engine.add_rules(rules);
     let timeout = matches.get_one::<u64>("timeout").map(|&limit| Duration::from_millis(limit));
-    let done = context.engine.open_tool(name, filter).map_err(CommandError::from).and_then(|opened| {
+    let opened = context.engine.open_tool(name, filter).map_err(CommandError::from);
+    let tool = opened.as_ref().ok().map(|opened| Arc::new(opened.tool.clone()));
+    let done = opened.and_then(|opened| {
         let tool = Arc::new(opened.tool);
         if !matches.get_flag("dry-run") && !matches.get_flag("show-command") {
             return execute(context, &tool, arguments, timeout, json);
@@ -96,7 +98,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let plan = context.engine.plan_unasked(&tool, arguments, timeout).map_err(|error| not_planned(name, error))?;
         show(context, &plan, matches.get_flag("dry-run"), json)
     });
-    told(context, done, json)
+    told(context, done, tool.as_deref(), json)
 }
 
 /// Runs a tool with arguments that a person gave.
@@ -107,15 +109,22 @@ pub(crate) fn call(
     json: bool,
 ) -> Result<u8, CommandError> {
     let done = execute(context, tool, arguments, None, json);
-    told(context, done, json)
+    told(context, done, Some(tool), json)
 }
 
 /// Tells a program in the form of a result what a person is told as an error.
-fn told(context: &mut Context, done: Result<u8, CommandError>, json: bool) -> Result<u8, CommandError> {
+fn told(
+    context: &mut Context,
+    done: Result<u8, CommandError>,
+    tool: Option<&Tool>,
+    json: bool,
+) -> Result<u8, CommandError> {
     match done {
         Err(error) if json && error.refusal.is_some() => {
             let refusal = *error.refusal.clone().expect("the guard says so");
-            context.printer.line(&result_json(&RunReport::refused(refusal, error.exit.into())).to_string());
+            let report = RunReport::refused(refusal, error.exit.into());
+            let result = tool.map_or_else(|| result_json(&report), |tool| result_json_of(tool, &report));
+            context.printer.line(&result.to_string());
             Ok(error.exit)
         }
         done => done,
@@ -161,7 +170,7 @@ fn execute(
     let signal = interrupts.signal();
     drop(interrupts);
     if json {
-        printer.line(&result_json(&report).to_string());
+        printer.line(&result_json_of(tool, &report).to_string());
     } else {
         display.finish(printer, &report);
     }
