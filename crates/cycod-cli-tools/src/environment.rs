@@ -21,6 +21,7 @@ use crate::{
 };
 
 pub(crate) use check::Check;
+pub(crate) use kept::check_history;
 
 /// Starts a program and waits for it.
 pub(crate) type Start<'a> = dyn Fn(&Execute) -> Result<Executed, Refusal> + Sync + 'a;
@@ -50,7 +51,7 @@ pub fn check_unstarted(engine: &Engine, verbose: bool) -> Json {
 }
 
 /// Makes every check, those that wait for programs beside each other.
-fn checks(place: &Place<'_>) -> Vec<Check> {
+pub(crate) fn checks(place: &Place<'_>) -> Vec<Check> {
     let users = tools::users(place.engine);
     thread::scope(|scope| {
         let programs = scope.spawn(|| programs::checks(place, &users));

@@ -17,9 +17,11 @@ mod arguments;
 mod environment;
 mod generate;
 mod machine;
+mod modules;
 mod place;
 mod project;
 mod quick;
+mod status;
 mod tools;
 mod workflow_run;
 

@@ -11,7 +11,7 @@ use crate::{
     analyze,
     answer::{Answer, Failure},
     arguments::Call,
-    environment, generate, project, quick, workflow_run,
+    environment, generate, modules, project, quick, status, workflow_run,
 };
 
 /// Opens the tools of a place, as the program that uses these tools does.
@@ -29,6 +29,8 @@ const TOOLS: &[(&str, &str, Operation)] = &[
     ("cli_check_environment", include_str!("definitions/cli_check_environment.yaml"), environment::check_environment),
     ("cli_ai_generate", include_str!("definitions/cli_ai_generate.yaml"), generate::generate),
     ("cli_project_create", include_str!("definitions/cli_project_create.yaml"), project::create_project),
+    ("cli_show_modules", include_str!("definitions/cli_show_modules.yaml"), modules::show_modules),
+    ("cli_show_system_status", include_str!("definitions/cli_show_system_status.yaml"), status::show_system_status),
     ("cli_run_quick", include_str!("definitions/cli_run_quick.yaml"), quick::run_quick),
     (workflow_run::NAME, include_str!("definitions/cli_workflow_run.yaml"), workflow_run::run),
 ];

@@ -11,10 +11,10 @@ pub(crate) struct Check {
     /// What was found.
     pub(crate) message: String,
     /// How to mend it: a command where there is one.
-    mend: Option<String>,
+    pub(crate) mend: Option<String>,
     /// Programs that something here cannot do without.
     pub(crate) missing: Vec<String>,
-    details: Map<String, Json>,
+    pub(crate) details: Map<String, Json>,
 }
 
 /// How something is.
@@ -76,6 +76,19 @@ impl Check {
 
     pub(crate) fn is_warning(&self) -> bool {
         self.state == State::Warning
+    }
+
+    /// Whether it is there and as it should be.
+    pub(crate) fn is_ok(&self) -> bool {
+        self.state == State::Ok
+    }
+
+    pub(crate) fn health(&self) -> &'static str {
+        match self.state {
+            State::Ok | State::Absent => "healthy",
+            State::Warning => "degraded",
+            State::Failed => "unhealthy",
+        }
     }
 
     pub(crate) fn to_json(&self, verbose: bool) -> Json {

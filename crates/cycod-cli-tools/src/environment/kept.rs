@@ -40,6 +40,15 @@ fn secrets(engine: &Engine) -> Check {
     }
 }
 
+/// How the history is.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn check_history(engine: &Engine) -> Result<String, String> {
+    let check = history(engine);
+    if check.has_passed() { Ok(check.message) } else { Err(check.message) }
+}
+
 /// Whether the history opens, and ends where it says that it does.
 fn history(engine: &Engine) -> Check {
     const NAME: &str = "history";

@@ -3,7 +3,10 @@
 mod analyze;
 mod environment;
 mod generate;
+mod hostile;
+mod modules;
 mod project;
 mod quick;
+mod status;
 mod support;
 mod workflow;

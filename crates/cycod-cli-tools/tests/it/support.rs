@@ -5,12 +5,13 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use cycod_cli_tools::CliTools;
 use cycod_engine::{
-    BuiltIns as _, Control, Engine, Given, Ignore, Nobody, RunReport, Sink, Surface,
-    definition::{Host, Value},
+    BuiltIns as _, Control, Engine, Given, Ignore, Nobody, RunReport, Sink, Surface, ToolAnswer,
+    definition::{Host, Tool, Value},
     host,
 };
 use cycod_model::{Configured, Key, KeySource, Keys, Limits, ModelError, Models, Provider};
@@ -114,6 +115,21 @@ impl Place {
         let plan = engine.plan(&tool, given.collect(), None).map_err(|error| error.to_string())?;
         let approved = engine.approve(plan, Surface::Person, &Nobody).expect("a person may");
         Ok(engine.run(approved, control, sink))
+    }
+
+    /// What whoever calls a tool is told, whatever the arguments are.
+    pub(crate) fn told(&self, tool: &Tool, arguments: Vec<(String, Json)>, variables: &[(&str, &str)]) -> ToolAnswer {
+        let engine = self.engine(variables);
+        let given = arguments.into_iter().map(|(name, value)| (name, Given::Value(Value::from(value))));
+        let tool = Arc::new(tool.clone());
+        let plan = match engine.plan(&tool, given.collect(), Some(Duration::from_secs(20))) {
+            Ok(plan) => plan,
+            Err(error) => return ToolAnswer::refused_by(&tool, error.into_refusal(tool.name.as_str())),
+        };
+        match engine.approve(plan, Surface::Person, &Nobody) {
+            Ok(approved) => ToolAnswer::of(&tool, &engine.run(approved, &self.control(), &mut Ignore)),
+            Err(refusal) => ToolAnswer::refused_by(&tool, refusal),
+        }
     }
 
     /// What a call answers, which is what the tool promises.

@@ -19,6 +19,7 @@ mod add;
 mod approvals;
 mod asks;
 mod call;
+mod cli_tools;
 mod completions;
 #[cfg(target_os = "linux")]
 mod confined;
