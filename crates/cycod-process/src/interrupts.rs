@@ -1,6 +1,6 @@
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 
 use crate::Stop;
 use crate::stop::{Inner, Urgency};
@@ -9,6 +9,8 @@ const SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 static STOP: AtomicPtr<Inner> = AtomicPtr::new(std::ptr::null_mut());
 static FIRST: AtomicI32 = AtomicI32::new(0);
+/// How many handlers run at this moment, and so may hold what `STOP` was when they began.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// The handling of interrupts by [`host_interrupts`]; dropping it restores what was there before.
@@ -25,8 +27,7 @@ pub fn host_interrupts(stop: &Stop) -> io::Result<HostInterrupts> {
         return Err(io::Error::new(io::ErrorKind::ResourceBusy, "interrupts are already handled"));
     }
     FIRST.store(0, Ordering::SeqCst);
-    // The handler may run at any moment, even while it is being removed: it gets a reference that is never given back.
-    // One small block for each call, and a process makes one.
+    // The handler may run at any moment, even while it is being removed: it gets a reference of its own.
     STOP.store(Arc::into_raw(Arc::clone(&stop.0)).cast_mut(), Ordering::SeqCst);
     let mut handling = HostInterrupts { before: [None; 3] };
     for (signal, before) in SIGNALS.into_iter().zip(&mut handling.before) {
@@ -66,23 +67,35 @@ impl Drop for HostInterrupts {
                 unsafe { libc::sigaction(signal, before, std::ptr::null_mut()) };
             }
         }
-        STOP.store(std::ptr::null_mut(), Ordering::SeqCst);
+        let stop = STOP.swap(std::ptr::null_mut(), Ordering::SeqCst);
+        // Whoever read the reference counted before, so that none is left once the count is nought. Handlers are short,
+        // and one that interrupts this thread here ends before it goes on.
+        while RUNNING.load(Ordering::SeqCst) != 0 {
+            std::hint::spin_loop();
+        }
+        if !stop.is_null() {
+            // SAFETY: `host_interrupts` made it of an `Arc`, and nobody else gives it back.
+            drop(unsafe { Arc::from_raw(stop) });
+        }
         TAKEN.store(false, Ordering::SeqCst);
     }
 }
 
 /// Runs between any two instructions of any thread: atomics and `write`, nothing else, and `errno` as it was.
 extern "C" fn on_signal(signal: libc::c_int) {
-    // SAFETY: the pointer is null or a reference that was leaked for this purpose.
-    let Some(stop) = (unsafe { STOP.load(Ordering::SeqCst).as_ref() }) else { return };
-    // SAFETY: the address of this thread's `errno`.
-    let errno = unsafe { errno_location() };
-    // SAFETY: as above.
-    let saved = unsafe { *errno };
-    let first = FIRST.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
-    stop.raise(if first { Urgency::Ask } else { Urgency::Kill });
-    // SAFETY: as above.
-    unsafe { *errno = saved };
+    RUNNING.fetch_add(1, Ordering::SeqCst);
+    // SAFETY: the pointer is null or a reference that is given back only when no handler runs.
+    if let Some(stop) = unsafe { STOP.load(Ordering::SeqCst).as_ref() } {
+        // SAFETY: the address of this thread's `errno`.
+        let errno = unsafe { errno_location() };
+        // SAFETY: as above.
+        let saved = unsafe { *errno };
+        let first = FIRST.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+        stop.raise(if first { Urgency::Ask } else { Urgency::Kill });
+        // SAFETY: as above.
+        unsafe { *errno = saved };
+    }
+    RUNNING.fetch_sub(1, Ordering::SeqCst);
 }
 
 #[cfg(target_os = "linux")]

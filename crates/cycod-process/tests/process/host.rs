@@ -170,6 +170,32 @@ fn the_first_interrupt_asks_and_the_second_kills() {
 }
 
 #[test]
+#[ignore = "a host for `interrupts_are_handled_again_and_again`"]
+fn interrupted_often() {
+    // SAFETY: plain call without pointers.
+    unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+    let descriptors = || std::fs::read_dir("/proc/self/fd").expect("procfs is mounted").count();
+    let before = descriptors();
+    for _ in 0..500 {
+        let stop = Stop::new().expect("descriptors are left");
+        let handling = host_interrupts(&stop).expect("nobody else handles them");
+        // SAFETY: plain call without pointers.
+        unsafe { libc::raise(libc::SIGINT) };
+        assert!(stop.is_raised() && handling.signal() == Some(libc::SIGINT));
+    }
+    assert_eq!(descriptors(), before, "each handling gives back what it took");
+    println!("ready");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn interrupts_are_handled_again_and_again() {
+    let (mut child, mut lines) = host("interrupted_often", "");
+    std::io::copy(&mut lines, &mut std::io::sink()).expect("it ends");
+    assert!(child.wait().expect("it is ours").success());
+}
+
+#[test]
 #[ignore = "a host for `a_session_leaves_no_trace_in_us`"]
 fn trace() {
     let descriptors = || std::fs::read_dir("/proc/self/fd").expect("procfs is mounted").count();
