@@ -29,6 +29,8 @@ pub(crate) struct Prompt<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     Answer(Answer),
+    /// No, by Ctrl-C or Ctrl-D.
+    Out,
     /// Somebody else is to answer it.
     Later,
     /// Nobody needs the answer any more.
@@ -37,11 +39,18 @@ pub(crate) enum Said {
     Gone,
 }
 
+impl Said {
+    /// Takes whoever wants out for a no.
+    pub(crate) fn or_no(self) -> Self {
+        if self == Self::Out { Self::Answer(Answer::No(None)) } else { self }
+    }
+}
+
 impl Approver for Prompt<'_> {
     fn answer(&self, request: &Request) -> Answer {
         match self.ask(request, false, &mut || self.stop.is_some_and(Stop::is_raised)) {
             Said::Answer(answer) => answer,
-            Said::Later | Said::Over | Said::Gone => Answer::No(None),
+            Said::Out | Said::Later | Said::Over | Said::Gone => Answer::No(None),
         }
     }
 
@@ -61,7 +70,7 @@ impl Prompt<'_> {
         loop {
             let line = match self.tty.ask(question, is_over) {
                 Line::Text(line) => line,
-                Line::Out => return Said::Answer(Answer::No(None)),
+                Line::Out => return Said::Out,
                 Line::Over => return Said::Over,
                 Line::Gone => return Said::Gone,
                 Line::Pasted => {

@@ -1,12 +1,8 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use cycod_engine::{Event, Plan, RunReport, Sink, Status, StepPath, Stream};
 
-use super::{
-    live::{Live, ended},
-    text,
-    timeline::timeline,
-};
+use super::{live::Live, plain::Plain, text, timeline::timeline};
 use crate::printer::Printer;
 
 /// How a run is shown.
@@ -18,8 +14,6 @@ pub(crate) struct Display {
     look: Look,
     /// Whether output has gone to standard output as it came.
     passed_on: HashSet<StepPath>,
-    /// Lines that have begun and not ended, by step and stream.
-    begun: HashMap<(StepPath, Stream), Vec<u8>>,
 }
 
 #[derive(Debug)]
@@ -29,7 +23,7 @@ enum Look {
     /// One command's own output.
     Direct,
     /// Lines, for a log.
-    Plain,
+    Plain(Plain),
     /// Lines that change, for a person; made with the first event.
     Live(Option<Live>),
 }
@@ -42,9 +36,9 @@ impl Display {
             (true, ..) => Look::Silent,
             (false, false, _) => Look::Direct,
             (false, true, true) => Look::Live(None),
-            (false, true, false) => Look::Plain,
+            (false, true, false) => Look::Plain(Plain::default()),
         };
-        Self { look, passed_on: HashSet::new(), begun: HashMap::new() }
+        Self { look, passed_on: HashSet::new() }
     }
 
     /// The sink of the run.
@@ -69,44 +63,7 @@ impl Display {
                 }
             }
             (Look::Live(live), event) => live.get_or_insert_with(Live::new).event(event),
-            (Look::Plain, event) => self.plain(printer, event),
-        }
-    }
-
-    fn plain(&mut self, printer: &mut Printer, event: &Event<'_>) {
-        match event {
-            Event::StepStarted { step, attempt, command } => {
-                let again = if *attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
-                printer.say(&format!("[{step}]{again} $ {}", text::first_line(command)));
-            }
-            Event::Output { step, stream, bytes, .. } => {
-                let begun = self.begun.entry((step.clone(), *stream)).or_default();
-                begun.extend_from_slice(bytes);
-                while let Some(end) = begun.iter().position(|&byte| byte == b'\n') {
-                    let line: Vec<u8> = begun.drain(..=end).collect();
-                    printer.talk(&[format!("[{step}] ").as_bytes(), &line].concat());
-                }
-            }
-            Event::Progress { step, done, total, message } => {
-                printer.say(&format!("[{step}] {}", text::progress(*done, *total, message.as_deref())));
-            }
-            Event::Log { step, level, message } => printer.say(&format!("[{step}] {level}: {message}")),
-            Event::Retrying { step, exit_code, pause } => {
-                printer.say(&format!(
-                    "[{step}] failed with exit code {exit_code}, trying again in {}",
-                    text::duration(*pause)
-                ));
-            }
-            Event::FallingBack { step } => printer.say(&format!("[{step}] falling back")),
-            Event::StepEnded { step, status, exit_code, duration } => {
-                for stream in [Stream::Stdout, Stream::Stderr] {
-                    if let Some(rest) = self.begun.remove(&(step.clone(), stream)).filter(|rest| !rest.is_empty()) {
-                        printer.talk(&[format!("[{step}] ").as_bytes(), &rest, b"\n"].concat());
-                    }
-                }
-                printer.say(ended(step, *status, *exit_code, *duration).trim_start());
-            }
-            Event::Warning(warning) => printer.say(&format!("warning: {warning}")),
+            (Look::Plain(plain), event) => plain.event("", event, &mut |line| printer.talk(line)),
         }
     }
 
@@ -122,7 +79,7 @@ impl Display {
                 printer.talk(timeline(report).as_bytes());
             }
         }
-        if matches!(self.look, Look::Live(_) | Look::Plain) {
+        if matches!(self.look, Look::Live(_) | Look::Plain(_)) {
             let last = report.steps.iter().rev().find(|step| step.has_run());
             let was_shown = last.is_some_and(|step| self.passed_on.contains(&StepPath::root(&step.name)));
             if !was_shown {

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 /// Writes a duration as a person would: `12 ms`, `1.2 s`, `3 min 04 s`.
 pub(crate) fn duration(duration: Duration) -> String {
     let milliseconds = duration.as_millis();
@@ -53,6 +55,23 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     }
 }
 
+/// Cuts a text of one line to a number of columns.
+pub(crate) fn fitted(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut fitted = String::new();
+    let mut width = 0;
+    for character in text.chars() {
+        width += character.width().unwrap_or(0);
+        if width >= columns.max(1) {
+            break;
+        }
+        fitted.push(character);
+    }
+    fitted + "…"
+}
+
 /// How far something is, in words.
 pub(super) fn progress(done: f64, total: Option<f64>, message: Option<&str>) -> String {
     let of = total.map(|total| format!(" of {total}")).unwrap_or_default();
@@ -86,5 +105,17 @@ mod tests {
         assert_eq!(last_line(b" \n"), None);
         assert_eq!(shortened("abcdef", 4), "abc…");
         assert_eq!(shortened("abcd", 4), "abcd");
+    }
+
+    #[test]
+    fn texts_are_cut_by_columns() {
+        let check = |text: &str, columns, expect: &str| assert_eq!(fitted(text, columns), expect);
+        check("abcdef", 6, "abcdef");
+        check("abcdef", 5, "abcd…");
+        check("漢字漢字", 8, "漢字漢字");
+        check("漢字漢字", 7, "漢字漢…");
+        check("漢字漢字", 6, "漢字…");
+        check("e\u{301}e\u{301}", 2, "e\u{301}e\u{301}");
+        check("ab", 0, "…");
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             .into());
         }
     };
-    let Said::Answer(given) = said else {
+    let Said::Answer(given) = said.or_no() else {
         return Err(CommandError::failure("nothing was answered"));
     };
     answer(context, &pending.id, &given)?;

@@ -64,13 +64,13 @@ pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, Co
             let is_open = |one: &Pending| one.id == pending.id && one.answer.is_none();
             stop.is_raised() || approvals.pending(now()).is_ok_and(|all| !all.iter().any(is_open))
         });
-        match said {
+        match said.or_no() {
             Said::Answer(given) => {
                 let told = answer(context, &pending.id, &given).err().map(|error| error.message);
                 prompt.tty.say(&format!("{}\n", told.as_deref().unwrap_or("Answered.")));
             }
             Said::Later => _ = left.insert(pending.id.clone()),
-            Said::Over => prompt.tty.say("It is not needed any more.\n"),
+            Said::Out | Said::Over => prompt.tty.say("It is not needed any more.\n"),
             Said::Gone => break,
         }
     }

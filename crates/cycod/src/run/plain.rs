@@ -1,0 +1,58 @@
+use std::collections::HashMap;
+
+use cycod_engine::{Event, StepPath, Stream};
+
+use super::{
+    live::{ended, is_all_of, named},
+    text,
+};
+
+/// Running steps as lines of a log, each with the name of its step.
+#[derive(Debug, Default)]
+pub(crate) struct Plain {
+    /// Lines that have begun and not ended, by run, step and stream.
+    begun: HashMap<(String, StepPath, Stream), Vec<u8>>,
+}
+
+impl Plain {
+    /// Writes what happens in a run, which has a name where there are several.
+    pub(crate) fn event(&mut self, run: &str, event: &Event<'_>, write: &mut dyn FnMut(&[u8])) {
+        let key = |step: &StepPath, stream| (run.to_owned(), step.clone(), stream);
+        let name = |step: &StepPath| named(run, step);
+        let mut say = |line: &str| write(format!("{line}\n").as_bytes());
+        match event {
+            Event::StepStarted { step, attempt, command } => {
+                let again = if *attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
+                say(&format!("[{}]{again} $ {}", name(step), text::first_line(command)));
+            }
+            Event::Output { step, stream, bytes, .. } => {
+                let begun = self.begun.entry(key(step, *stream)).or_default();
+                begun.extend_from_slice(bytes);
+                while let Some(end) = begun.iter().position(|&byte| byte == b'\n') {
+                    let line: Vec<u8> = begun.drain(..=end).collect();
+                    write(&[format!("[{}] ", name(step)).as_bytes(), &line].concat());
+                }
+            }
+            Event::Progress { step, done, total, message } => {
+                say(&format!("[{}] {}", name(step), text::progress(*done, *total, message.as_deref())));
+            }
+            Event::Log { step, level, message } => say(&format!("[{}] {level}: {message}", name(step))),
+            Event::Retrying { step, exit_code, pause } => {
+                let pause = text::duration(*pause);
+                say(&format!("[{}] failed with exit code {exit_code}, trying again in {pause}", name(step)));
+            }
+            Event::FallingBack { step } => say(&format!("[{}] falling back", name(step))),
+            Event::StepEnded { step, status, exit_code, duration } => {
+                for stream in [Stream::Stdout, Stream::Stderr] {
+                    if let Some(rest) = self.begun.remove(&key(step, stream)).filter(|rest| !rest.is_empty()) {
+                        write(&[format!("[{}] ", name(step)).as_bytes(), &rest, b"\n"].concat());
+                    }
+                }
+                if !is_all_of(run, step) {
+                    write(format!("{}\n", ended(step, *status, *exit_code, *duration).trim_start()).as_bytes());
+                }
+            }
+            Event::Warning(warning) => say(&format!("warning: {warning}")),
+        }
+    }
+}
