@@ -23,6 +23,7 @@ need zip zip
 need git git
 need ps procps
 need script bsdutils
+need tmux tmux
 need ip iproute2
 need setpriv util-linux
 need unshare util-linux

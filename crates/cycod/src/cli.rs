@@ -21,6 +21,35 @@ pub(crate) struct Context {
     pub(crate) engine: Tools,
     /// The way to the terminal.
     pub(crate) printer: Printer,
+    /// Where commands are typed, for the lines that say how to go on.
+    pub(crate) typed: Typed,
+}
+
+/// Where somebody types commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Typed {
+    /// In a shell: `cycod tools list`.
+    Shell,
+    /// In a chat: `/tools list`.
+    Chat,
+}
+
+impl Typed {
+    /// What stands before the words of a command.
+    pub(crate) fn before(self) -> &'static str {
+        match self {
+            Self::Shell => "cycod ",
+            Self::Chat => "/",
+        }
+    }
+
+    /// What stands before the words of the commands for tools that models are told of.
+    pub(crate) fn tools(self) -> &'static str {
+        match self {
+            Self::Shell => "cycod tools",
+            Self::Chat => "/tools",
+        }
+    }
 }
 
 impl Context {
@@ -209,6 +238,7 @@ pub(crate) const APPROVAL_COMMANDS: &[Entry] = &[
 
 /// The commands beside the groups.
 pub(crate) const OTHER_COMMANDS: &[Entry] = &[
+    entry!("chat", chat, true),
     entry!("doctor", doctor, true),
     entry!("explain", explain, false),
     entry!("help", help, false),
@@ -254,15 +284,7 @@ pub(crate) fn main() -> ExitCode {
             printer.data(error.render().to_string().as_bytes());
             return end(&mut printer, 0);
         }
-        Err(error) => {
-            let words = known(&words);
-            let groups = GROUPS.iter().map(|group| group.name);
-            let commands: Vec<&str> = match words.first().and_then(|word| group(word)) {
-                Some(group) => group.commands.iter().map(|entry| entry.name).collect(),
-                None => OTHER_COMMANDS.iter().map(|entry| entry.name).chain(groups).collect(),
-            };
-            return fail(&mut printer, &usage_error(&error, words, &commands));
-        }
+        Err(error) => return fail(&mut printer, &misused(&error, Typed::Shell, &words)),
     };
     let Some((entry, matches)) = chosen(&matches) else {
         return fail(&mut printer, &CommandError::usage("a command is missing").hint("see: cycod help"));
@@ -277,11 +299,41 @@ pub(crate) fn main() -> ExitCode {
         }
         Err(_) => Box::new(|| unreachable!("only commands that open no tools run without a working directory")),
     };
-    let mut context = Context { engine: LazyCell::new(engine), printer };
+    let mut context = Context { engine: LazyCell::new(engine), printer, typed: Typed::Shell };
     match (entry.run)(&mut context, matches) {
         Ok(code) => end(&mut context.printer, code),
         Err(error) => fail(&mut context.printer, &error),
     }
+}
+
+/// Carries out the command that `arguments` name, which were typed within another: a word of a group and what follows.
+///
+/// # Errors
+/// As the command has it, and what is wrong with the arguments.
+pub(crate) fn within(context: &mut Context, arguments: &[String]) -> Result<u8, CommandError> {
+    let arguments = spelt_out(arguments.iter().map(Into::into).collect());
+    let words = words(&arguments);
+    let matches = match branch(&words).no_binary_name(true).try_get_matches_from(&arguments) {
+        Ok(matches) => matches,
+        Err(error) if !error.use_stderr() => {
+            context.printer.data(error.render().to_string().as_bytes());
+            return Ok(0);
+        }
+        Err(error) => return Err(misused(&error, context.typed, &words)),
+    };
+    let (entry, matches) = chosen(&matches).ok_or_else(|| CommandError::usage("a command is missing"))?;
+    (entry.run)(context, matches)
+}
+
+/// What is wrong with a command line.
+fn misused(error: &clap::Error, typed: Typed, words: &[&str]) -> CommandError {
+    let words = known(words);
+    let groups = GROUPS.iter().map(|group| group.name);
+    let commands: Vec<&str> = match words.first().and_then(|word| group(word)) {
+        Some(group) => group.commands.iter().map(|entry| entry.name).collect(),
+        None => OTHER_COMMANDS.iter().map(|entry| entry.name).chain(groups).collect(),
+    };
+    usage_error(error, typed.before(), words, &commands)
 }
 
 /// The whole command line, for what has to know all of it: help, completions, man pages.
@@ -428,8 +480,14 @@ fn end(printer: &mut Printer, code: u8) -> ExitCode {
     }
 }
 
-/// Shows an error: the one place that does.
+/// Shows an error, and ends with its code.
 fn fail(printer: &mut Printer, error: &CommandError) -> ExitCode {
+    show(printer, error);
+    ExitCode::from(error.exit)
+}
+
+/// Shows an error: the one place that does.
+pub(crate) fn show(printer: &mut Printer, error: &CommandError) {
     let code = error.code.map(|code| format!("[{code}]")).unwrap_or_default();
     let head = paint(printer.colour, ERROR, &format!("error{code}"));
     // What is wrong may quote a file, or an argument that a program made up.
@@ -440,5 +498,4 @@ fn fail(printer: &mut Printer, error: &CommandError) -> ExitCode {
     if let Some(code) = error.code {
         printer.say(&format!("  more: cycod explain {code}"));
     }
-    ExitCode::from(error.exit)
 }

@@ -2,6 +2,7 @@
 
 mod add;
 mod charset;
+mod choice;
 mod cli;
 mod command_error;
 mod commands;
@@ -29,6 +30,7 @@ mod standing;
 mod store;
 mod table;
 mod terminal;
+mod transcripts;
 mod tty;
 mod usage;
 mod yaml_text;

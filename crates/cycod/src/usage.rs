@@ -6,9 +6,11 @@ use cycod_engine::diagnostic::closest;
 
 use crate::command_error::CommandError;
 
-/// Returns the error to show for what clap found wrong with `cycod WORDS…`, after which one of `commands` may come.
-pub(crate) fn usage_error(error: &clap::Error, words: &[&str], commands: &[&str]) -> CommandError {
-    let command = ["cycod"].iter().chain(words).copied().collect::<Vec<_>>().join(" ");
+/// Returns the error to show for what clap found wrong with `WORDS…`, before which `typed` was typed and after which one of
+/// `commands` may come.
+pub(crate) fn usage_error(error: &clap::Error, typed: &str, words: &[&str], commands: &[&str]) -> CommandError {
+    let command = format!("{typed}{}", words.join(" "));
+    let command = command.trim_end();
     let text = |kind| text(error, kind);
     let list = |kind| list(error, kind);
     let option = || text(ContextKind::InvalidArg).map(|shown| option_name(&shown).to_owned()).unwrap_or_default();

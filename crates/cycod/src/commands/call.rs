@@ -69,7 +69,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
     })?;
 
-    let Context { engine, printer } = context;
+    let Context { engine, printer, .. } = context;
     rules::warn_of_unknown(&rules, engine, printer);
     engine.add_rules(rules);
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));

@@ -34,7 +34,7 @@ pub(crate) fn command() -> Command {
 /// Displays a tool.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("name").expect("clap requires it");
-    let Context { engine, printer } = context;
+    let Context { engine, printer, .. } = context;
     let entry = entry(engine, name, scope(matches)?.unwrap_or_default())?;
     let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
     let loaded = match entry.load() {

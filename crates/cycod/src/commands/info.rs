@@ -33,7 +33,7 @@ pub(crate) fn command() -> Command {
 /// Shows everything that somebody wants to know who is to use a tool.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("name").expect("clap requires it");
-    let Context { engine, printer } = context;
+    let Context { engine, printer, .. } = context;
     let entry = entry(engine, name, scope(matches)?.unwrap_or_default())?;
     let loaded = match entry.load() {
         Ok(opened) => Ok(engine.resulting(opened.tool)),

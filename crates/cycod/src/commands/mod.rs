@@ -4,6 +4,7 @@ pub(crate) mod add;
 pub(crate) mod agent;
 pub(crate) mod approvals;
 pub(crate) mod call;
+pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod confine;
 pub(crate) mod create;

@@ -10,7 +10,7 @@ pub(crate) fn command() -> Command {
 
 /// Forgets what is remembered of the tool files and reads them all. An unchanged file is otherwise parsed once.
 pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, CommandError> {
-    let Context { engine, printer } = context;
+    let Context { engine, printer, .. } = context;
     let scopes = engine.catalog().scopes().clone();
     scopes
         .forget_indexes()

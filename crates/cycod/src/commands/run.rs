@@ -165,7 +165,7 @@ fn execute(
         (Err(error), None) => return Err(not_planned(tool.name.as_str(), error)),
     };
     let mut display = Display::new(approved.subject(), json);
-    let Context { engine, printer } = context;
+    let Context { engine, printer, .. } = context;
     let report = engine.run(approved, &control, &mut display.sink(printer));
     let signal = interrupts.signal();
     drop(interrupts);

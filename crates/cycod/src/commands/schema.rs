@@ -56,7 +56,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let filter = scope(matches)?.unwrap_or_default();
     let names: Vec<&String> = matches.get_many("name").into_iter().flatten().collect();
     let is_text = matches.get_one::<String>("format").is_some_and(|format| format == "text");
-    let Context { engine, printer } = context;
+    let Context { engine, printer, .. } = context;
     let functions = match names.as_slice() {
         [] if matches.get_flag("all") => callable(engine, filter, printer),
         [] => return Err(CommandError::usage("no tool is named").hint("give the names of tools, or --all")),

@@ -80,7 +80,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Text { charset, colour: context.printer.data_colour && output.is_none(), verbose: matches.get_flag("verbose") };
     let mut written = String::new();
     let mut reports = Vec::new();
-    let Context { engine, printer } = context;
+    let Context { engine, printer, .. } = context;
     for subject in subjects {
         if format == "text" {
             text.tool(&mut written, &subject);

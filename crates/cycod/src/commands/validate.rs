@@ -48,7 +48,7 @@ pub(crate) fn command() -> Command {
 
 /// Validates tools; the exit code is 1 when one has an error.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let Context { engine, printer } = context;
+    let Context { engine, printer, .. } = context;
     let filter = scope(matches)?.unwrap_or_default();
     let names: Vec<&String> = matches.get_many("name").into_iter().flatten().collect();
     let subjects: Vec<Subject> = if names.is_empty() {

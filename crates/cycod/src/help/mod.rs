@@ -86,6 +86,7 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("tools tokens", include_str!("pages/tools-tokens.txt")),
     ("tools budget", include_str!("pages/tools-budget.txt")),
     ("writing-tools", include_str!("pages/writing-tools.txt")),
+    ("chat", include_str!("pages/chat.txt")),
     ("doctor", include_str!("pages/doctor.txt")),
     ("explain", include_str!("pages/explain.txt")),
     ("help", include_str!("pages/help.txt")),

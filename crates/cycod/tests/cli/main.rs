@@ -20,6 +20,7 @@ mod approvals;
 mod asks;
 mod call;
 mod cli_tools;
+mod chat;
 mod completions;
 #[cfg(target_os = "linux")]
 mod confined;
@@ -51,6 +52,7 @@ mod secret;
 mod secret_proof;
 mod serve;
 mod serve_http;
+mod terminal;
 mod test;
 mod tools;
 mod trust;

@@ -5,13 +5,9 @@ pub(crate) mod replay;
 pub(crate) mod run;
 mod show;
 
-use std::path::PathBuf;
-
 use clap::{Arg, ArgMatches};
-use cycod_agent::TranscriptError;
-use cycod_engine::Engine;
 
-use crate::command_error::CommandError;
+use crate::transcripts::{directory, failed};
 
 fn format() -> Arg {
     Arg::new("format")
@@ -24,19 +20,4 @@ fn format() -> Arg {
 
 fn is_json(matches: &ArgMatches) -> bool {
     matches.get_one::<String>("format").is_some_and(|format| format == "json")
-}
-
-/// Where what was said is written down.
-fn directory(engine: &Engine) -> PathBuf {
-    engine.catalog().scopes().user_directory().join("agents")
-}
-
-/// Why a transcript cannot be used, with what led to it.
-fn failed(error: &TranscriptError) -> CommandError {
-    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    let failed = CommandError::failure(format!("{error}{cause}"));
-    match error {
-        TranscriptError::Unknown(_) | TranscriptError::Ambiguous { .. } => failed.hint("see: cycod agent list"),
-        TranscriptError::Malformed { .. } | TranscriptError::Store(_) => failed,
-    }
 }

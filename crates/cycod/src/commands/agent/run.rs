@@ -8,11 +8,7 @@ use std::{
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cycod_agent::{Choice, Ending, Event, Limit, Limits, Preset, Session, Tools, TurnError, Turned, With};
-use cycod_engine::{
-    Answer, Approver, Engine, Layer, Nobody, Origin, Pattern, Request, Rule, Stop, Surface, Verdict,
-    diagnostic::{Refusal, visible},
-    host,
-};
+use cycod_engine::{Answer, Approver, Engine, Nobody, Request, Stop, Surface, diagnostic::visible, host};
 use cycod_model::{Message, Provider};
 use cycod_process::host_interrupts;
 use serde_json::{Value as Json, json};
@@ -20,6 +16,7 @@ use serde_json::{Value as Json, json};
 use super::{directory, failed, format, is_json, show};
 use crate::{
     charset::Charset,
+    choice,
     cli::Context,
     command_error::{CommandError, exit},
     commands::approvals::{asker, queue_for_model, wait_for_approval, waits_for_approval},
@@ -37,36 +34,13 @@ pub(crate) fn command() -> Command {
     let number = |name: &'static str, what: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name(what).help(help)
     };
-    Command::new("run")
+    let command = Command::new("run")
         .about("Let a model carry out a task with tools")
         .arg(Arg::new("task").value_name("TASK").help("What is to be done"))
-        .arg(
-            Arg::new("tools")
-                .long("tools")
-                .value_name("NAMES")
-                .value_delimiter(',')
-                .action(ArgAction::Append)
-                .help("The tools that the model may use"),
-        )
-        .arg(Arg::new("group").long("group").value_name("GROUP").conflicts_with("tools").help("The tools of a group"))
-        .arg(
-            Arg::new("preset")
-                .long("preset")
-                .value_name("PRESET")
-                .value_parser(Preset::NAMES.map(|(name, _)| name))
-                .conflicts_with_all(["tools", "group"])
-                .help("The tools for a kind of work"),
-        )
         .arg(
             number("max-iterations", "N", "How often the model may be asked")
                 .value_parser(value_parser!(u32).range(1..))
                 .default_value("10"),
-        )
-        .arg(
-            Arg::new("no-safe-mode")
-                .long("no-safe-mode")
-                .action(ArgAction::SetTrue)
-                .help("Let the model use every tool it is given, and ask nobody"),
         )
         .arg(Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue).help("Check everything, and ask no model"))
         .arg(
@@ -98,8 +72,8 @@ pub(crate) fn command() -> Command {
                 .value_parser(value_parser!(u32)),
         )
         .arg(Arg::new("resume").long("resume").value_name("ID").help("Go on with a session"))
-        .args(rules::options())
-        .arg(wait_for_approval())
+        .arg(wait_for_approval());
+    choice::with_choice(command)
 }
 
 fn dollars(text: &str) -> Result<f64, String> {
@@ -121,7 +95,7 @@ struct Work {
 
 /// Lets a model carry out a task, or checks that it could.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let rules = given_rules(matches)?;
+    let rules = choice::rules(matches)?;
     let resumed = matches.get_one::<String>("resume");
     let before = match resumed {
         Some(start) => {
@@ -151,16 +125,6 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     carry_out(context, matches, &work, &*provider)
 }
 
-/// The rules that were given; without safe mode nothing is asked, and whatever denies still does.
-fn given_rules(matches: &ArgMatches) -> Result<Vec<Rule>, CommandError> {
-    let mut rules = rules::given(matches)?;
-    if matches.get_flag("no-safe-mode") {
-        let everything = Pattern::parse("*").expect("a pattern of everything is one");
-        rules.push(Rule::new(Verdict::Allow, everything, Origin::new(Layer::CommandLine, "--no-safe-mode")));
-    }
-    Ok(rules)
-}
-
 /// Opens the tools where the work is to be done, when that is somewhere else.
 fn work_in(context: &mut Context, matches: &ArgMatches, about: &Json) -> Result<(), CommandError> {
     let here = context.engine.host().working_directory.clone();
@@ -186,8 +150,8 @@ fn checked(context: &Context, matches: &ArgMatches, about: &Json) -> Result<Work
     if task.as_ref().is_some_and(|task| task.trim().is_empty()) {
         return Err(CommandError::usage("the task is empty").hint("say what is to be done: cycod agent \"TASK\""));
     }
-    let choice = chosen(matches).or_else(|| choice_of(about)).unwrap_or(Choice::All);
-    let tools = Tools::choose(&context.engine, &choice).map_err(unusable)?;
+    let choice = choice::chosen(matches).or_else(|| choice_of(about)).unwrap_or(Choice::All);
+    let tools = Tools::choose(&context.engine, &choice).map_err(choice::refused)?;
     let tokens = |name: &str| matches.get_one::<u32>(name).map(|&tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
     let limits = Limits {
         iterations: *matches.get_one::<u32>("max-iterations").expect("it has a default"),
@@ -206,17 +170,6 @@ fn checked(context: &Context, matches: &ArgMatches, about: &Json) -> Result<Work
     }
     let context = (!told.is_empty()).then_some(told);
     Ok(Work { task, choice, tools, working_directory, limits, context })
-}
-
-fn chosen(matches: &ArgMatches) -> Option<Choice> {
-    if let Some(names) = matches.get_many::<String>("tools") {
-        let names = names.map(|name| name.trim()).filter(|name| !name.is_empty()).map(str::to_owned);
-        return Some(Choice::Names(names.collect()));
-    }
-    if let Some(group) = matches.get_one::<String>("group") {
-        return Some(Choice::Group(group.clone()));
-    }
-    matches.get_one::<String>("preset").and_then(|name| Preset::named(name)).map(Choice::Preset)
 }
 
 /// The choice as a session keeps it.
@@ -238,19 +191,6 @@ fn choice_of(about: &Json) -> Option<Choice> {
         .map(Choice::Names)
         .or_else(|| choice["group"].as_str().map(|group| Choice::Group(group.to_owned())))
         .or_else(|| choice["preset"].as_str().and_then(Preset::named).map(Choice::Preset))
-}
-
-/// Every tool that cannot be used, with the way on.
-fn unusable(mut refused: Vec<Refusal>) -> CommandError {
-    let first = refused.remove(0);
-    let mut error = CommandError::from(first);
-    for refusal in refused {
-        error = error.hint(format!("also: {}", refusal.why));
-        if let Some(attempt) = refusal.attempt {
-            error = error.hint(attempt);
-        }
-    }
-    CommandError { exit: exit::USAGE, ..error }
 }
 
 fn context_file(path: &Path) -> Result<String, CommandError> {

@@ -38,9 +38,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let (width, colour) = (context.printer.width, context.printer.data_colour);
     let (list, text, nothing) = if matches.get_flag("standing") {
         let all = approvals.all_standing(now()).map_err(|error| failed(&error))?;
-        let mut table = Table::new(&["NAME", "TOOL", "LEVEL", "ARGUMENTS", "LASTS", "ASKED BY"]);
-        all.iter().for_each(|one| table.row(standing_row(one)));
         let list: Vec<Value> = all.iter().map(standing_json).collect();
+        let table = standing_table(&all.iter().collect::<Vec<_>>());
         (list, table.render(width, colour), "nothing was approved for longer than a call")
     } else {
         let all = approvals.pending(now()).map_err(|error| failed(&error))?;
@@ -56,6 +55,23 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         context.printer.data(text.as_bytes());
     }
     Ok(0)
+}
+
+/// What waits to be approved, by name.
+pub(crate) fn waiting(context: &Context) -> Result<Vec<String>, CommandError> {
+    let all = context.engine.approvals().pending(now()).map_err(|error| failed(&error))?;
+    Ok(all.into_iter().filter(|one| one.answer.is_none()).map(|one| one.id.to_string()).collect())
+}
+
+/// A table of the answers that stand and that somebody wants to see; nothing when there are none.
+pub(crate) fn standing(
+    context: &Context,
+    is_wanted: impl Fn(&Standing) -> bool,
+) -> Result<Option<String>, CommandError> {
+    let all = context.engine.approvals().all_standing(now()).map_err(|error| failed(&error))?;
+    let all: Vec<&Standing> = all.iter().filter(|one| is_wanted(one)).collect();
+    let (width, colour) = (context.printer.width, context.printer.data_colour);
+    Ok((!all.is_empty()).then(|| standing_table(&all).render(width, colour)))
 }
 
 /// A request as a program wants to know it.
@@ -101,6 +117,12 @@ fn pending_row(pending: &Pending) -> Vec<Cell<'_>> {
         Cell::new(left),
         text("asker"),
     ]
+}
+
+fn standing_table<'a>(all: &[&'a Standing]) -> Table<'a> {
+    let mut table = Table::new(&["NAME", "TOOL", "LEVEL", "ARGUMENTS", "LASTS", "ASKED BY"]);
+    all.iter().for_each(|one| table.row(standing_row(one)));
+    table
 }
 
 fn standing_row(standing: &Standing) -> Vec<Cell<'_>> {

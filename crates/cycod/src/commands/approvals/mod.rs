@@ -77,7 +77,7 @@ fn id() -> Arg {
     Arg::new("id").value_name("ID").required(true).help("What 'cycod approvals list' calls it")
 }
 
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
@@ -111,7 +111,7 @@ fn answer(context: &Context, id: &RequestId, answer: &Answer) -> Result<(), Comm
 }
 
 /// Refuses to let a tool that we run approve anything.
-fn by_a_person(command: &str) -> Result<(), CommandError> {
+pub(crate) fn by_a_person(command: &str) -> Result<(), CommandError> {
     if !is_below_a_run() {
         return Ok(());
     }

@@ -19,9 +19,6 @@ use crate::{
     registry::{Look, settings_reports},
 };
 
-/// How this command is typed, for the lines that say how to go on.
-const TYPED: &str = "cycod tools";
-
 /// Adds `--format text|json`.
 fn with_format(command: Command) -> Command {
     let format = Arg::new("format").long("format").value_name("FORMAT").help("How the answer is printed");
@@ -66,7 +63,7 @@ fn measure(matches: &ArgMatches) -> Result<Measure, CommandError> {
 /// How a list is to look here.
 fn look(context: &Context) -> Look<'static> {
     let charset = Charset::of(context.engine.host());
-    Look { typed: TYPED, charset, colour: context.printer.data_colour }
+    Look { typed: context.typed.tools(), charset, colour: context.printer.data_colour }
 }
 
 /// Says what is wrong with the settings.

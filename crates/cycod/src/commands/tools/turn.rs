@@ -70,13 +70,14 @@ fn said(turn: &Turn, on: bool, mark: &str) -> String {
 fn refused(context: &Context, error: TurnError, on: bool, scope: Scope) -> CommandError {
     let message = error.to_string();
     let failed = CommandError::failure(message);
+    let see = format!("see: {} list", context.typed.tools());
     match error {
         TurnError::Unknown { suggestion, .. } => {
             let mut failed = failed;
             failed.code = Some("unknown-tool");
             match suggestion {
                 Some(near) => failed.hint(format!("did you mean `{near}`?")),
-                None => failed.hint("see: cycod tools list"),
+                None => failed.hint(see),
             }
         }
         TurnError::Enforced { name } => {
@@ -94,7 +95,7 @@ fn refused(context: &Context, error: TurnError, on: bool, scope: Scope) -> Comma
             let message = error.to_string().replace(&path.display().to_string(), &shown(path, host));
             match error {
                 FileError::Wrong { .. } => {
-                    CommandError::failure(message).hint("the file was left as it is; see: cycod tools list")
+                    CommandError::failure(message).hint(format!("the file was left as it is; {see}"))
                 }
                 FileError::Changed { .. } => CommandError::failure(message).hint("try again"),
                 _ => CommandError::failure(message),

@@ -1,0 +1,76 @@
+//! Which tools a model may use, and whether it asks: the options of every command that lets one work.
+
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command};
+use cycod_agent::{Choice, Preset};
+use cycod_engine::{Layer, Origin, Pattern, Rule, Verdict, diagnostic::Refusal};
+
+use crate::{
+    command_error::{CommandError, exit},
+    rules,
+};
+
+/// Adds `--tools`, `--group`, `--preset`, `--no-safe-mode` and the options of rules.
+pub(crate) fn with_choice(command: Command) -> Command {
+    command
+        .arg(
+            Arg::new("tools")
+                .long("tools")
+                .value_name("NAMES")
+                .value_delimiter(',')
+                .action(ArgAction::Append)
+                .help("The tools that the model may use, in place of all that are on"),
+        )
+        .arg(Arg::new("group").long("group").value_name("GROUP").help("Those of a group"))
+        .arg(
+            Arg::new("preset")
+                .long("preset")
+                .value_name("PRESET")
+                .value_parser(Preset::NAMES.map(|(name, _)| name))
+                .help("Those for a kind of work"),
+        )
+        .group(ArgGroup::new("choice").args(["tools", "group", "preset"]))
+        .arg(
+            Arg::new("no-safe-mode")
+                .long("no-safe-mode")
+                .action(ArgAction::SetTrue)
+                .help("Let the model use every tool without asking, but for what rules deny or always ask about"),
+        )
+        .args(rules::options())
+}
+
+/// The tools that were chosen, if any were.
+pub(crate) fn chosen(matches: &ArgMatches) -> Option<Choice> {
+    if let Some(names) = matches.get_many::<String>("tools") {
+        let names = names.map(|name| name.trim()).filter(|name| !name.is_empty()).map(str::to_owned);
+        return Some(Choice::Names(names.collect()));
+    }
+    if let Some(group) = matches.get_one::<String>("group") {
+        return Some(Choice::Group(group.clone()));
+    }
+    matches.get_one::<String>("preset").and_then(|name| Preset::named(name)).map(Choice::Preset)
+}
+
+/// The rules that were given.
+///
+/// # Errors
+/// What is no pattern, and how to mend it.
+pub(crate) fn rules(matches: &ArgMatches) -> Result<Vec<Rule>, CommandError> {
+    let mut given = rules::given(matches)?;
+    if matches.get_flag("no-safe-mode") {
+        let everything = Pattern::parse("*").expect("it stands for everything");
+        given.push(Rule::new(Verdict::Allow, everything, Origin::new(Layer::CommandLine, "--no-safe-mode")));
+    }
+    Ok(given)
+}
+
+/// Every tool that cannot be used, with the way on: the first reason, and the others beside it.
+pub(crate) fn refused(refusals: Vec<Refusal>) -> CommandError {
+    let mut refusals = refusals.into_iter();
+    let first = refusals.next().unwrap_or_else(|| Refusal::new("unknown-tool", "no tool can be used"));
+    let mut error = CommandError::from(first);
+    for refusal in refusals {
+        error.hints.push(format!("also: {}", refusal.why));
+        error.hints.extend(refusal.attempt);
+    }
+    CommandError { exit: exit::USAGE, ..error }
+}
