@@ -54,7 +54,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     context.printer.data(table.render(width, colour).as_bytes());
     match &here.configured.default {
         Some((name, place)) => {
-            context.printer.say(&format!("Without --model: {name} ({place}). Prices are for a million tokens."))
+            context.printer.say(&format!("Without --model: {name} ({place}). Prices are for a million tokens."));
         }
         None => context
             .printer
