@@ -2,6 +2,7 @@
 
 mod support;
 
+mod injection;
 mod long;
 mod transcripts;
 mod turns;
