@@ -16,6 +16,7 @@ fn no_module_is_forgotten() {
 }
 
 mod add;
+mod agent;
 mod approvals;
 mod asks;
 mod call;
