@@ -45,8 +45,11 @@ pub fn text(analysis: &Analysis, shown: &Shown<'_>) -> String {
         };
         _ = writeln!(out, "  {:<10} {said}", analyzer.name());
     }
+    if analysis.ignored > 0 || !analysis.skipped.is_empty() {
+        out.push('\n');
+    }
     if analysis.ignored > 0 {
-        _ = writeln!(out, "\n{} left alone by comments", counted(analysis.ignored, "finding", "findings"));
+        _ = writeln!(out, "{} left alone by comments", counted(analysis.ignored, "finding", "findings"));
     }
     for why in Unexamined::ALL {
         let count = analysis.skipped.iter().filter(|skipped| skipped.why == why).count();
@@ -60,7 +63,8 @@ pub fn text(analysis: &Analysis, shown: &Shown<'_>) -> String {
 fn line(finding: &Finding, shown: &Shown<'_>) -> String {
     let column = finding.column.map(|column| format!(":{column}")).unwrap_or_default();
     let Finding { severity, rule, analyzer, message, line, .. } = finding;
-    format!("  {}:{line}{column}: {severity}[{analyzer}/{rule}]: {message}\n", shown.path(&finding.file))
+    let place = plain(&shown.path(&finding.file));
+    format!("  {place}:{line}{column}: {severity}[{analyzer}/{rule}]: {}\n", plain(message))
 }
 
 fn metrics(analysis: &Analysis, shown: &Shown<'_>, out: &mut String) {
@@ -81,15 +85,20 @@ fn metrics(analysis: &Analysis, shown: &Shown<'_>, out: &mut String) {
         out.push_str("\nHardest to follow\n");
     }
     for (file, function) in worst {
-        let name = function.name.as_deref().unwrap_or("(anonymous)");
+        let name = plain(function.name.as_deref().unwrap_or("(anonymous)"));
         _ = writeln!(
             out,
             "  {}:{}: {name}: cognitive {}, cyclomatic {}, {}",
-            shown.path(file),
+            plain(&shown.path(file)),
             function.line,
             function.cognitive,
             function.cyclomatic,
             counted(function.lines as usize, "line", "lines")
         );
     }
+}
+
+/// A text that does nothing to a terminal.
+fn plain(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
 }

@@ -19,16 +19,20 @@ impl Names {
     pub(super) fn read(language: Language, tree: &Tree, source: &str) -> Self {
         let mut names = Self::default();
         let mut add = |known: &str, meant: String| {
-            if names.0.len() < MOST && known != meant {
+            if names.0.len() < MOST {
                 names.0.insert(known.to_owned(), meant);
             }
         };
         walk(tree, |node| {
             match (language, node.kind()) {
                 (Language::Python, "import_statement") => {
-                    for import in children(node).into_iter().filter(|import| import.kind() == "aliased_import") {
+                    for import in children(node) {
                         if let Some((known, meant)) = alias(import, source) {
                             add(known, meant);
+                        } else {
+                            let module = text(import, source);
+                            let known = module.split('.').next().unwrap_or(module);
+                            add(known, known.to_owned());
                         }
                     }
                 }
@@ -74,6 +78,11 @@ impl Names {
             false
         });
         names
+    }
+
+    /// Whether anything is imported of a module: what is called like it may be a variable.
+    pub(super) fn import(&self, module: &str) -> bool {
+        self.0.values().any(|meant| meant.split('.').next() == Some(module))
     }
 
     /// What a name stands for, as far as the file says.

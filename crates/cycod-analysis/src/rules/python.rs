@@ -81,7 +81,7 @@ pub(super) fn check(node: Node<'_>, call: Option<&Invocation<'_>>, names: &Names
                 "`torch.load` without `weights_only=True` runs what the data names",
             );
         }
-        "yaml.load" | "yaml.load_all" => {
+        "yaml.load" | "yaml.load_all" if names.import("yaml") => {
             let loader = call.named("Loader", source).or_else(|| call.argument(1)).map(|loader| name(loader, source));
             let is_safe =
                 loader.is_some_and(|loader| SAFE_LOADERS.iter().any(|safe| loader.rsplit('.').next() == Some(*safe)));

@@ -49,6 +49,7 @@ fn as_text() {
         Analysers
           bandit     not installed
           ruff       failed: it ended with exit code 2: <b>no</b>
+
         passed over, too large: 1 file
     "#]]
     .assert_eq(&text(&analysis(), &SHOWN));
@@ -393,4 +394,13 @@ fn secrets_are_taken_out_of_what_analysers_say() {
     analysis.add_analyzer(Analyzer::Ruff, Outcome::Failed(format!("cannot parse `{secret}`")), Vec::new());
     let analysis = analysis.finished();
     assert!(!format!("{:?}{}", analysis, json(&analysis, &SHOWN)).contains(&secret));
+}
+
+#[test]
+fn a_name_does_nothing_to_a_terminal() {
+    let mut analysis = Analysis::default();
+    analysis.add("a\u{1b}[2J.py", Ok(examined("a.py", "eval(x)\n")));
+    analysis.add("b\u{1b}]0;x\u{7}.py", Ok(examined("b\u{1b}.py", "eval(x)\ndef f():\n    if x: pass\n")));
+    let said = text(&analysis.finished(), &SHOWN);
+    assert!(!said.contains('\u{1b}') && said.contains("b\u{fffd}.py:1:1"), "{said:?}");
 }

@@ -74,6 +74,7 @@ self.run(debug=False)
 my.os.system(name)
 "##;
     assert_eq!(found("a.py", harmless), "");
+    assert_eq!(found("a.py", "from ruamel.yaml import YAML\nyaml = YAML()\nyaml.load(data)\n"), "");
 }
 
 #[test]
