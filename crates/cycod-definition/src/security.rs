@@ -96,7 +96,7 @@ pub enum Isolation {
 pub struct Permission {
     /// What kind of reach.
     pub access: Access,
-    /// The path, or `host[:port]`, or `*`.
+    /// The path, or `host[:port]`, or `PROVIDER/NAME`, or `*`.
     pub target: Template,
     /// As written.
     pub source: String,
@@ -111,4 +111,5 @@ pub enum Access {
     FilesystemExecute,
     NetworkExternal,
     NetworkLoopback,
+    ModelComplete,
 }

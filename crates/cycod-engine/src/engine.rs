@@ -7,7 +7,7 @@ use cycod_diagnostic::Refusal;
 use cycod_plan::{Confinement, Library, NoSecrets, Plan, PlanError, Preview, Request, Secrets};
 use cycod_policy::{Approved, Approver, Surface, Verdict};
 use cycod_process::{Pool, Stop};
-use cycod_run::{BuiltIns, Driver, Event, Remotes, RunReport, Sink, Workers, run};
+use cycod_run::{BuiltIns, Driver, Event, Models, Remotes, RunReport, Sink, Workers, run};
 use cycod_store::{History, RunId};
 
 use crate::{AnswerTo, Asker, Control, EngineError, Recording, policy::RulesHere, registry::SettingsHere};
@@ -21,6 +21,7 @@ pub struct Engine {
     pub(crate) rules: RulesHere,
     pub(crate) configured: SettingsHere,
     remotes: Option<Arc<dyn Remotes>>,
+    models: Option<Arc<dyn Models>>,
     pub(crate) built_ins: Option<Arc<dyn BuiltIns>>,
     workers: Arc<Workers>,
     absent: Vec<(String, Refusal)>,
@@ -55,6 +56,7 @@ impl Engine {
             rules: RulesHere::default(),
             configured,
             remotes: None,
+            models: None,
             built_ins: None,
             workers: Arc::default(),
             absent: Vec::new(),
@@ -68,6 +70,11 @@ impl Engine {
     pub fn adopt(&mut self, remotes: Arc<dyn Remotes>, tools: impl IntoIterator<Item = Adopted>) {
         self.catalog.adopt(tools);
         self.remotes = Some(remotes);
+    }
+
+    /// Says who asks language models for scripts that may. Without it, none is connected.
+    pub fn use_models(&mut self, models: Arc<dyn Models>) {
+        self.models = Some(models);
     }
 
     /// Adds tools that this program carries out itself. Files cannot take their names.
@@ -290,6 +297,7 @@ impl Engine {
             stop: &control.stop,
             is_attended: control.is_attended,
             remotes: self.remotes.as_deref(),
+            models: self.models.as_deref(),
             built_ins: self.built_ins.as_deref(),
             workers: Some(&self.workers),
             worker_session: control.session.as_deref().unwrap_or_default(),

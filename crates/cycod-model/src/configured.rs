@@ -177,12 +177,7 @@ impl Configured {
     /// When no provider has this name, or its key is missing.
     pub fn resolve(&self, wanted: Option<&str>, keys: &dyn Keys) -> Result<Remote, ModelError> {
         let wrong = |why: String| ModelError::new(ErrorKind::Provider, why);
-        let Some(wanted) = wanted.or(self.default.as_ref().map(|(name, _)| name.as_str())) else {
-            return Err(wrong("no model is chosen".to_owned()).attempt(
-                "name one: --model PROVIDER/NAME, CYCOD_MODEL, or `models: {default: PROVIDER/NAME}` in config.yaml; see: cycod models list",
-            ));
-        };
-        let (endpoint, model) = self.named(wanted)?;
+        let (endpoint, model) = self.named(self.wanted(wanted)?)?;
         let mut key = None;
         for name in &endpoint.keys {
             key = keys.key(name)?;
@@ -204,6 +199,24 @@ impl Configured {
             may_be_plain: endpoint.may_be_plain,
         };
         Remote::new(service, model, self.facts_of(&endpoint.name, model), self.limits)
+    }
+
+    /// The name that counts.
+    fn wanted<'a>(&'a self, wanted: Option<&'a str>) -> Result<&'a str, ModelError> {
+        wanted.or(self.default.as_ref().map(|(name, _)| name.as_str())).ok_or_else(|| {
+            ModelError::new(ErrorKind::Provider, "no model is chosen").attempt(
+                "name one: --model PROVIDER/NAME, CYCOD_MODEL, or `models: {default: PROVIDER/NAME}` in config.yaml; see: cycod models list",
+            )
+        })
+    }
+
+    /// The full name of a model, as `PROVIDER/NAME`; of the one that is configured where none is named.
+    ///
+    /// # Errors
+    /// When no provider has this name.
+    pub fn full_name(&self, wanted: Option<&str>) -> Result<String, ModelError> {
+        let (endpoint, model) = self.named(self.wanted(wanted)?)?;
+        Ok(format!("{}/{model}", endpoint.name))
     }
 
     /// The provider and the name of a model.

@@ -41,6 +41,8 @@ pub enum Target {
     Path(PathBuf),
     /// `host[:port]` or `*`.
     Host(String),
+    /// `PROVIDER/NAME`, `PROVIDER/*` or `*`.
+    Model(String),
 }
 
 /// A container to run in.
@@ -87,6 +89,10 @@ impl Confinement {
                     let host = call.text(&permission.target, &NoSteps).map_err(|error| refused(permission, error))?;
                     Target::Host(host.trim().to_ascii_lowercase())
                 }
+                Access::ModelComplete => {
+                    let model = call.text(&permission.target, &NoSteps).map_err(|error| refused(permission, error))?;
+                    Target::Model(model.trim().to_owned())
+                }
                 _ => Target::Path(path(call, permission, working_directory)?),
             };
             Ok(Reach { access: permission.access, target })
@@ -125,6 +131,18 @@ impl Confinement {
     /// Whether its programs are held to anything that the user is not.
     pub fn is_confined(&self) -> bool {
         self.privilege == Privilege::Reduced || !self.layers.is_empty() || self.container.is_some()
+    }
+
+    /// Whether a language model may be asked, by its full name. Nobody may who does not say so.
+    pub fn may_ask(&self, model: &str) -> bool {
+        let allows = |reach: &Reach| match &reach.target {
+            Target::Model(allowed) => match allowed.strip_suffix('*') {
+                Some(start) => model.starts_with(start),
+                None => model == allowed,
+            },
+            Target::Path(_) | Target::Host(_) => false,
+        };
+        !self.layers.is_empty() && self.layers.iter().all(|layer| layer.iter().any(allows))
     }
 
     /// What can be reached, a line each, for whoever decides.
@@ -179,10 +197,11 @@ impl Reach {
             Access::FilesystemExecute => "filesystem:execute",
             Access::NetworkExternal => "network:external",
             Access::NetworkLoopback => "network:loopback",
+            Access::ModelComplete => "model:complete",
         };
         match &self.target {
             Target::Path(path) => format!("{kind}:{}", path.display()),
-            Target::Host(host) => format!("{kind}:{host}"),
+            Target::Host(name) | Target::Model(name) => format!("{kind}:{name}"),
         }
     }
 }
@@ -195,6 +214,7 @@ impl fmt::Display for Reach {
             Access::FilesystemExecute => "reads and executes",
             Access::NetworkExternal => "connects to",
             Access::NetworkLoopback => "connects to this machine's",
+            Access::ModelComplete => "sends text to",
         };
         match &self.target {
             Target::Path(path) => write!(f, "{verb} {}", path.display()),
@@ -203,6 +223,8 @@ impl fmt::Display for Reach {
                 _ => write!(f, "{verb} any host outside"),
             },
             Target::Host(host) => write!(f, "{verb} {host}"),
+            Target::Model(model) if model == "*" => write!(f, "{verb} any language model"),
+            Target::Model(model) => write!(f, "{verb} the language model {model}"),
         }
     }
 }

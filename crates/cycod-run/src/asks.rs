@@ -12,7 +12,10 @@ use cycod_diagnostic::Refusal;
 use cycod_script::protocol::{Ask, ReplyError};
 use serde_json::{Map, Value, json};
 
-use crate::{Execute, Executed, GlobError, Hidden, Platform, container::container_engine, workers::Answerer};
+use crate::{
+    Execute, Executed, GlobError, Hidden, ModelAsk, Platform, container::container_engine, models::ModelSpending,
+    workers::Answerer,
+};
 
 /// The largest file that is handed to a script, and the largest text of a program or an answer.
 const LARGEST: u64 = 32 << 20;
@@ -23,6 +26,7 @@ const MOST_NAMES: usize = 100_000;
 /// Does what a script asks for, in its place and under its terms.
 pub(crate) struct Asks<'a> {
     platform: &'a Platform<'a>,
+    spending: ModelSpending,
 }
 
 /// The arguments of an ask.
@@ -33,7 +37,12 @@ struct Given<'a> {
 
 impl<'a> Asks<'a> {
     pub(crate) fn new(platform: &'a Platform<'a>) -> Self {
-        Self { platform }
+        Self { platform, spending: ModelSpending::default() }
+    }
+
+    /// What was spent on language models, for the log.
+    pub(crate) fn spent(&self) -> Option<String> {
+        self.spending.line()
     }
 }
 
@@ -60,10 +69,7 @@ impl Answerer for Asks<'_> {
             "docker.run" => self.run_container(&given),
             "permissions.check" => self.may_start(&given),
             "fetch" => self.fetch(&given),
-            "llm.complete" => Err(error(
-                "unavailable",
-                "no language model is connected: a tool is called by a program or a person here",
-            )),
+            "llm.complete" => self.ask_model(&given),
             what => Err(error("unknown-ask", format!("there is no `{what}`"))),
         }
     }
@@ -355,6 +361,46 @@ impl Asks<'_> {
         }
     }
 
+    /// `complete(prompt, {model, system, maxTokens})`; the prompt is a text, or `[{role, content}]`.
+    fn ask_model(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
+        let options = given.with.get(1).and_then(Value::as_object);
+        let Some(models) = self.platform.models() else {
+            return Err(error("unavailable", "no language model is connected here"));
+        };
+        let model = models.full_name(option(options, "model")).map_err(refused)?;
+        if !self.platform.may_ask(&model) {
+            let why = format!(
+                "`{}` may not ask `{model}`: add \"model:complete:{model}\" to its `required-permissions`",
+                self.platform.tool()
+            );
+            return Err(error("permission-missing", why));
+        }
+        let (mut system, messages) = conversation(given.with.first())?;
+        if let Some(given) = option(options, "system") {
+            system = Some(given.to_owned());
+        }
+        let wanted = match options.and_then(|options| options.get("maxTokens")) {
+            None | Some(Value::Null) => None,
+            Some(value) => match value.as_f64() {
+                Some(most) if (1.0..=1e9).contains(&most) => Some(most as u32),
+                _ => return Err(error("EINVAL", format!("`maxTokens` must be a whole number, not {value}"))),
+            },
+        };
+        let left = self.spending.take(models.budget()).map_err(refused)?;
+        let (stop, deadline) = (self.platform.stop(), self.platform.deadline());
+        let max_tokens = wanted.unwrap_or(left).min(left);
+        let ask = ModelAsk { model: &model, system, messages, max_tokens, stop, deadline };
+        let answer = models.complete(&ask).map_err(refused)?;
+        self.spending.add(&answer);
+        Ok(json!({
+            "text": answer.text,
+            "model": answer.model,
+            "tokensUsed": answer.tokens,
+            "cost": answer.cost,
+            "truncated": answer.is_cut,
+        }))
+    }
+
     fn run_ours(&self, execute: &Execute) -> Result<Executed, ReplyError> {
         self.platform.execute_ours(execute, &mut |_, _| {}).map_err(refused)
     }
@@ -391,6 +437,32 @@ fn io_error(path: &str, wrong: &io::Error) -> ReplyError {
         _ => "EIO",
     };
     error(code, format!("{code}: `{path}`: {wrong}"))
+}
+
+/// What holds for a whole conversation, and its messages.
+type Conversation = (Option<String>, Vec<(bool, String)>);
+
+/// What a script wants said: what holds for all of it, and the messages, with whether the model said them.
+fn conversation(prompt: Option<&Value>) -> Result<Conversation, ReplyError> {
+    let wrong =
+        || error("EINVAL", "a model needs a text, or a list of `{role, content}` with texts, which ends with the user");
+    let items = match prompt {
+        Some(Value::String(text)) if !text.trim().is_empty() => return Ok((None, vec![(false, text.clone())])),
+        Some(Value::Array(items)) => items,
+        _ => return Err(wrong()),
+    };
+    let (mut system, mut messages) = (None, Vec::new());
+    for item in items {
+        let text = item.get("content").and_then(Value::as_str).ok_or_else(wrong)?.to_owned();
+        match item.get("role").and_then(Value::as_str) {
+            Some("system") if messages.is_empty() && system.is_none() => system = Some(text),
+            Some("user") => messages.push((false, text)),
+            Some("assistant") => messages.push((true, text)),
+            _ => return Err(wrong()),
+        }
+    }
+    let ends_well = messages.last().is_some_and(|(is_models, _)| !is_models);
+    if ends_well { Ok((system, messages)) } else { Err(wrong()) }
 }
 
 fn option<'a>(options: Option<&'a Map<String, Value>>, name: &str) -> Option<&'a str> {

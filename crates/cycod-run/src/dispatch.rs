@@ -15,7 +15,7 @@ use cycod_policy::Approved;
 use cycod_process::{Observer, Pool, Session, Stop};
 
 use crate::{
-    BuiltIns, Event, Files, Remotes, RunReport, Sink, Status, StepPath, StepReport,
+    BuiltIns, Event, Files, Models, Remotes, RunReport, Sink, Status, StepPath, StepReport,
     files::named_in,
     mask::Secrets as Masker,
     results::Results,
@@ -42,6 +42,8 @@ pub struct Driver<'a> {
     pub is_attended: bool,
     /// The way to tools of other programs; without one, calling them is refused.
     pub remotes: Option<&'a dyn Remotes>,
+    /// What asks language models for scripts; without it, asking them is refused.
+    pub models: Option<&'a dyn Models>,
     /// What carries out built-in tools; without it, calling them is refused.
     pub built_ins: Option<&'a dyn BuiltIns>,
     /// What carries out functions in a language; without it, calling them is refused.

@@ -80,6 +80,9 @@ impl Worker<'_> {
                 taken.and_then(|taken| taken.call(request, &asks, &end, follow))
             }
         };
+        if let Some(line) = asks.spent() {
+            follow("info", &line);
+        }
         match answer {
             Ok(Ok(value)) => Ok(outcome(value)),
             Ok(Err(_)) if Instant::now() >= deadline => Err(self.timed_out()),

@@ -15,6 +15,7 @@ use cycod_plan::{Argument, Prepared, PreparedCall};
 use cycod_process::{Ending, Input, Stop, Stream};
 
 use crate::{
+    Models,
     confine::{Around, Held},
     keep::Keep,
     mask::{Secrets, StreamMask},
@@ -182,6 +183,16 @@ impl<'a> Platform<'a> {
     /// As the system says; also when a link was put into its path meanwhile.
     pub fn append(&self, path: &Path) -> io::Result<File> {
         plain::append(path)
+    }
+
+    /// What asks language models here.
+    pub(crate) fn models(&self) -> Option<&dyn Models> {
+        self.worker.driver.models
+    }
+
+    /// Whether the tool, and each that uses it, may ask a language model.
+    pub(crate) fn may_ask(&self, model: &str) -> bool {
+        self.worker.plan.confinement.may_ask(model)
     }
 
     /// Whether the tool, or one that uses it, is held to anything.

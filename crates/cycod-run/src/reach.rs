@@ -90,6 +90,8 @@ impl Allowed {
                     }
                 }
                 Target::Host(text) => allowed.hosts.push(Peer::parse(text, reach)?),
+                // Asked by us, in its place.
+                Target::Model(_) => {}
             }
         }
         Ok(allowed)

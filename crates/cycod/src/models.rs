@@ -1,10 +1,16 @@
 //! Language models as this place has them: settings, environment and secrets meet here.
 
-use std::{ffi::OsStr, fmt, sync::Arc, time::Duration};
+use std::{
+    ffi::OsStr,
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use cycod_engine::{Engine, definition::Host, diagnostic::Refusal};
+use cycod_engine::{Engine, ModelAnswer, ModelAsk, ModelBudget, definition::Host, diagnostic::Refusal};
 use cycod_model::{
-    Configured, Endpoint, ErrorKind, Facts, Format, Key, KeySource, Keys, Limits, ModelError, Models, Price, Provider,
+    Cancel, Configured, Endpoint, ErrorKind, Facts, Format, Key, KeySource, Keys, Limits, Message, ModelError, Models,
+    Price, Provider, Reply, Request, StopReason,
 };
 use cycod_secret::Store;
 use cycod_settings::config::{KnownModel, ModelProvider, Models as ModelSettings, Said};
@@ -91,6 +97,65 @@ impl Keys for ModelsHere {
 impl fmt::Debug for ModelsHere {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ModelsHere").field("configured", &self.configured).finish_non_exhaustive()
+    }
+}
+
+/// The models of a place, for scripts that may ask them.
+#[derive(Debug)]
+pub(crate) struct ModelsForTools {
+    here: ModelsHere,
+    budget: ModelBudget,
+}
+
+impl ModelsForTools {
+    /// How often one call may ask when the settings say nothing.
+    const REQUESTS: u32 = 8;
+
+    /// How many tokens these may take then.
+    const TOKENS: u32 = 50_000;
+
+    /// The models of an engine's place, and what its settings let a call spend.
+    pub(crate) fn of(engine: &Engine) -> Self {
+        let settings = engine.settings().models();
+        let budget = ModelBudget {
+            requests: settings.tool_requests.map_or(Self::REQUESTS, |said| said.value),
+            tokens: settings.tool_tokens.map_or(Self::TOKENS, |said| said.value).into(),
+        };
+        Self { here: ModelsHere::of(engine), budget }
+    }
+}
+
+impl cycod_engine::Models for ModelsForTools {
+    fn full_name(&self, model: Option<&str>) -> Result<String, Refusal> {
+        self.here.configured.full_name(model).map_err(|error| refusal(&error))
+    }
+
+    fn budget(&self) -> ModelBudget {
+        self.budget
+    }
+
+    fn complete(&self, ask: &ModelAsk<'_>) -> Result<ModelAnswer, Refusal> {
+        let provider = self.here.provider(Some(ask.model)).map_err(|error| refusal(&error))?;
+        let message = |(is_models, text): &(bool, String)| match is_models {
+            true => Message::Model(Reply { text: text.clone(), ..Reply::default() }),
+            false => Message::User(text.clone()),
+        };
+        let request = Request {
+            system: ask.system.clone(),
+            messages: ask.messages.iter().map(message).collect(),
+            tools: Vec::new(),
+            max_tokens: Some(ask.max_tokens),
+        };
+        let (stop, deadline) = (ask.stop.clone(), ask.deadline);
+        let cancel = Cancel::when(move || stop.is_raised() || Instant::now() >= deadline);
+        let reply = provider.complete(&request, &cancel, &mut |_| {}).map_err(|error| refusal(&error))?;
+        Ok(ModelAnswer {
+            tokens: reply.usage.total(),
+            cost: provider.price().map(|price| price.of(reply.usage)),
+            is_cut: reply.stop == StopReason::MaxTokens,
+            text: reply.text,
+            model: reply.model,
+        })
     }
 }
 

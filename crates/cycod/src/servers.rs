@@ -14,7 +14,13 @@ use cycod_mcp_client::Servers;
 use cycod_settings::{Problem, Servers as Configured};
 use cycod_store::History;
 
-use crate::{models::ModelsHere, person::Terminal, printer::Printer, secrets::store, standing::shown_path};
+use crate::{
+    models::{ModelsForTools, ModelsHere},
+    person::Terminal,
+    printer::Printer,
+    secrets::store,
+    standing::shown_path,
+};
 
 /// The processes in which functions run: our own program carries out scripts.
 pub(crate) fn workers() -> Arc<Workers> {
@@ -43,6 +49,7 @@ pub(crate) fn open(host: Host, words: &[String]) -> Engine {
     let mut engine = Engine::open(host);
     engine.use_workers(workers());
     engine.build_in(built_ins());
+    engine.use_models(Arc::new(ModelsForTools::of(&engine)));
     engine.keep_secrets(Arc::new(store(&engine)));
     engine.keep_history(Arc::new(History::at(engine.catalog().scopes().user_directory())));
     let configured = Configured::load(engine.catalog().scopes());

@@ -177,7 +177,8 @@ impl Lowering<'_> {
         let source = &text.scalar.text;
         let refuse = |message: String, help: Option<String>| {
             let diagnostic = Diagnostic::error(Code("unknown-permission"), text.span, message).note(
-                "permissions are `filesystem:read|write|execute:<path>` and `network:external|loopback:<host[:port]|*>`",
+                "permissions are `filesystem:read|write|execute:<path>`, `network:external|loopback:<host[:port]|*>` and \
+                 `model:complete:<PROVIDER/NAME|PROVIDER/*|*>`",
             );
             self.sink.report(match help {
                 Some(help) => diagnostic.help(help),
@@ -194,8 +195,9 @@ impl Lowering<'_> {
                 ("execute", Access::FilesystemExecute),
             ],
             "network" => &[("external", Access::NetworkExternal), ("loopback", Access::NetworkLoopback)],
+            "model" => &[("complete", Access::ModelComplete)],
             _ => {
-                let help = self.sink.did_you_mean(family, ["filesystem", "network"]).map(|(_, help)| help);
+                let help = self.sink.did_you_mean(family, ["filesystem", "network", "model"]).map(|(_, help)| help);
                 return refuse(format!("`{source}` is not a permission we know"), help);
             }
         };
@@ -207,7 +209,11 @@ impl Lowering<'_> {
             return refuse(format!("`{family}:{kind}` is not a permission we know"), help);
         };
         let Some(target) = target.filter(|target| !target.trim().is_empty()) else {
-            let what = if family == "network" { "host" } else { "path" };
+            let what = match family {
+                "network" => "host",
+                "model" => "model",
+                _ => "path",
+            };
             return refuse(format!("`{source}` names no {what}"), None);
         };
         let offset = source.len() - target.len();

@@ -20,8 +20,8 @@ mod agent;
 mod approvals;
 mod asks;
 mod call;
-mod cli_tools;
 mod chat;
+mod cli_tools;
 mod completions;
 #[cfg(target_os = "linux")]
 mod confined;
@@ -41,6 +41,7 @@ mod list;
 mod markdown;
 mod mcp_client;
 mod mcp_config;
+mod models;
 mod policy;
 mod project;
 mod remove;
