@@ -95,9 +95,7 @@ impl Outputs {
             let Some(metadata) = entry.metadata().ok().filter(fs::Metadata::is_file) else { continue };
             let Some(name) = name.to_str().filter(|name| is_ours(name)) else { continue };
             if name.ends_with(UNFINISHED) {
-                if is_abandoned(&path) {
-                    remove(&path);
-                } else {
+                if !remove_abandoned(&path) {
                     total += metadata.len();
                 }
                 continue;
@@ -130,10 +128,16 @@ fn is_ours(name: &str) -> bool {
     name.split_once('.').is_some_and(|(run, _)| run.parse::<RunId>().is_ok())
 }
 
-/// Whether nobody writes the file any more: its lock went with the process.
-fn is_abandoned(path: &Path) -> bool {
-    let lock = |file: &File| file.try_lock().is_ok();
-    private::open(&private::options(), path).is_ok_and(|file| lock(&file) && private::is_current(&file, path))
+/// Removes a file that nobody writes any more, whose lock went with its process, and says whether it was one.
+///
+/// It is locked until it is gone: a process that has just made it waits for the lock, finds the file gone, and makes another.
+fn remove_abandoned(path: &Path) -> bool {
+    let Ok(file) = private::open(&private::options(), path) else { return false };
+    let is_abandoned = file.try_lock().is_ok() && private::is_current(&file, path);
+    if is_abandoned {
+        remove(path);
+    }
+    is_abandoned
 }
 
 /// Removes a file that another process may be removing as well. What cannot be removed now is tried again next time.
