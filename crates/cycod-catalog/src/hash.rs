@@ -1,7 +1,7 @@
 //! A fast hash for finding damage and names; it withstands accidents, not adversaries.
 
 /// Returns the hash of `bytes`, the same on every machine.
-pub(crate) fn hash(bytes: &[u8]) -> u64 {
+pub fn hash(bytes: &[u8]) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |state: u64, word: u64| {
         let product = u128::from(state ^ word) * u128::from(ODD);

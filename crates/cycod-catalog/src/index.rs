@@ -62,7 +62,7 @@ const LARGEST_HEAD: u64 = 256 << 20;
 
 /// Whether the file system of `directory` keeps change times that a program cannot set.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) fn keeps_change_times(directory: BorrowedFd<'_>) -> bool {
+pub fn keeps_change_times(directory: BorrowedFd<'_>) -> bool {
     const HONEST: [u64; 8] = [
         0xef53,      // ext2, ext3, ext4
         0x5846_5342, // XFS
@@ -78,7 +78,7 @@ pub(crate) fn keeps_change_times(directory: BorrowedFd<'_>) -> bool {
 
 /// Whether the file system of `directory` keeps change times that a program cannot set.
 #[cfg(target_vendor = "apple")]
-pub(crate) fn keeps_change_times(directory: BorrowedFd<'_>) -> bool {
+pub fn keeps_change_times(directory: BorrowedFd<'_>) -> bool {
     rustix::fs::fstatfs(directory).is_ok_and(|system| {
         let name: Vec<u8> = system.f_fstypename.iter().map(|&byte| byte as u8).take_while(|&byte| byte != 0).collect();
         name == b"apfs" || name == b"hfs"
@@ -87,7 +87,7 @@ pub(crate) fn keeps_change_times(directory: BorrowedFd<'_>) -> bool {
 
 /// Elsewhere none is known to.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-pub(crate) fn keeps_change_times(_: BorrowedFd<'_>) -> bool {
+pub fn keeps_change_times(_: BorrowedFd<'_>) -> bool {
     false
 }
 

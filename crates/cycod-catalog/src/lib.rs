@@ -29,6 +29,17 @@ mod summary;
 mod switches;
 mod write;
 
+/// Telling whether files have changed, for others who keep what they read of many; see the module of the index for why that is
+/// enough.
+#[cfg(unix)]
+pub mod unchanged {
+    pub use crate::{
+        hash::hash,
+        index::keeps_change_times,
+        stamp::{SETTLING, Stamp, now},
+    };
+}
+
 pub use adopted::Adopted;
 pub use availability::{Availability, Reason};
 pub use catalog::Catalog;

@@ -9,25 +9,31 @@ use rustix::fs::{Stat, fstat};
 
 /// How long a file must have been left alone before its change time tells all later changes apart: the coarsest
 /// clock of a file system in use (FAT and ext3 keep whole seconds, two at worst).
-pub(crate) const SETTLING: Duration = Duration::from_secs(2);
+pub const SETTLING: Duration = Duration::from_secs(2);
 
 /// What identifies a state of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    pub(crate) device: u64,
-    pub(crate) inode: u64,
-    pub(crate) size: u64,
-    pub(crate) modified: i64,
-    pub(crate) changed: i64,
+pub struct Stamp {
+    /// The device.
+    pub device: u64,
+    /// The inode.
+    pub inode: u64,
+    /// How many bytes it has.
+    pub size: u64,
+    /// When it was last written, in nanoseconds from 1970, as programs can say.
+    pub modified: i64,
+    /// When it was last changed, as nobody can say.
+    pub changed: i64,
 }
 
 impl Stamp {
-    pub(crate) fn of(file: impl AsFd) -> Option<Self> {
+    /// The state of an open file.
+    pub fn of(file: impl AsFd) -> Option<Self> {
         fstat(file).ok().map(|stat| Self::from(&stat))
     }
 
     /// Whether every change after `reading_began` must show.
-    pub(crate) fn is_settled(&self, reading_began: i64, settling: Duration) -> bool {
+    pub fn is_settled(&self, reading_began: i64, settling: Duration) -> bool {
         self.changed <= reading_began.saturating_sub(i64::try_from(settling.as_nanos()).unwrap_or(i64::MAX))
     }
 }
@@ -47,7 +53,7 @@ impl From<&Stat> for Stamp {
 }
 
 /// The time in nanoseconds since 1970.
-pub(crate) fn now() -> i64 {
+pub fn now() -> i64 {
     match SystemTime::now().duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
         Err(_) => 0,
