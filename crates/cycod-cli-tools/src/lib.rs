@@ -21,6 +21,7 @@ mod modules;
 mod place;
 mod project;
 mod quick;
+mod skills;
 mod status;
 mod tools;
 mod workflow_run;

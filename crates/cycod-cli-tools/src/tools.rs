@@ -11,7 +11,7 @@ use crate::{
     analyze,
     answer::{Answer, Failure},
     arguments::Call,
-    environment, generate, modules, project, quick, status, workflow_run,
+    environment, generate, modules, project, quick, skills, status, workflow_run,
 };
 
 /// Opens the tools of a place, as the program that uses these tools does.
@@ -31,6 +31,7 @@ const TOOLS: &[(&str, &str, Operation)] = &[
     ("cli_project_create", include_str!("definitions/cli_project_create.yaml"), project::create_project),
     ("cli_show_modules", include_str!("definitions/cli_show_modules.yaml"), modules::show_modules),
     ("cli_show_system_status", include_str!("definitions/cli_show_system_status.yaml"), status::show_system_status),
+    ("cli_skills_search", include_str!("definitions/cli_skills_search.yaml"), skills::skills_search),
     ("cli_run_quick", include_str!("definitions/cli_run_quick.yaml"), quick::run_quick),
     (workflow_run::NAME, include_str!("definitions/cli_workflow_run.yaml"), workflow_run::run),
 ];

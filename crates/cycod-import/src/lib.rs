@@ -30,6 +30,7 @@ mod usage;
 
 pub use kind::Kind;
 pub use proposal::{Imported, Loss, Proposal};
+pub use skill::{SkillHead, skill_head};
 pub use source::{Directory, Source};
 
 use cycod_diagnostic::Diagnostic;

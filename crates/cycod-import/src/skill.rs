@@ -6,8 +6,42 @@ use crate::{
     Loss,
     draft::{Body, Draft, Found, PATIENCE, Word},
     front_matter,
-    source::{Source, syntax},
+    source::{Directory, Source, syntax},
 };
+
+/// What a skill says of itself, without what becomes of it as a tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SkillHead<'a> {
+    /// What it is called.
+    pub name: Option<String>,
+    /// When a model should use it.
+    pub description: Option<String>,
+    /// What it belongs to, as `category` or below `metadata`.
+    pub category: Option<String>,
+    /// `tags` and `keywords`, also below `metadata`.
+    pub tags: Vec<String>,
+    /// The instructions.
+    pub body: &'a str,
+}
+
+/// Reads what a skill says of itself.
+///
+/// # Errors
+/// What is wrong with its front matter.
+pub fn skill_head<'a>(path: &'a str, text: &'a str) -> Result<SkillHead<'a>, Vec<Diagnostic>> {
+    let document = front_matter::read(&Source::new(path, text, Directory::Workspace("")))?;
+    let head = &document.head;
+    let below = |key: &str| head.at(&["metadata", key]);
+    let category = head.text_of("category").or_else(|| below("category")?.scalar());
+    let lists = ["tags", "keywords"].iter().flat_map(|key| [head.get(key), below(key)]).flatten();
+    Ok(SkillHead {
+        name: head.text_of("name"),
+        description: head.text_of("description"),
+        category,
+        tags: lists.flat_map(|list| list.texts()).collect(),
+        body: document.body,
+    })
+}
 
 /// Who runs a script, by the ending of its name.
 const INTERPRETERS: [(&str, &str); 8] = [

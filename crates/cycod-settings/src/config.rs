@@ -102,6 +102,7 @@ struct Options {
     price: Option<Said<f64>>,
     model: Option<Said<String>>,
     models: Models,
+    skill_directories: Vec<Said<String>>,
 }
 
 /// Why a tool is off.
@@ -286,6 +287,11 @@ impl Settings {
     /// Whose price it is.
     pub fn model(&self) -> Option<&Said<String>> {
         self.narrowest(|options| options.model.as_ref())
+    }
+
+    /// Where skills are looked for beside the usual places, what the project says first.
+    pub fn skill_directories(&self) -> impl Iterator<Item = &Said<String>> {
+        self.layers.iter().rev().flat_map(|layer| &layer.0).flat_map(|options| &options.skill_directories)
     }
 
     /// What is configured about language models.

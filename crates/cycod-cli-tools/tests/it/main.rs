@@ -7,6 +7,7 @@ mod hostile;
 mod modules;
 mod project;
 mod quick;
+mod skills;
 mod status;
 mod support;
 mod workflow;

@@ -6,7 +6,8 @@ use cycod_syntax::yaml::{self, Entry, Node, Resolved};
 
 use super::{KnownModel, ModelProvider, Options, Said, ToolPattern};
 
-const TOP_KEYS: [&str; 4] = ["tools", "enforcement", "tokens", "models"];
+const TOP_KEYS: [&str; 5] = ["tools", "enforcement", "tokens", "models", "skills"];
+const SKILLS_KEYS: [&str; 1] = ["directories"];
 const TOOLS_KEYS: [&str; 3] = ["showTokenCosts", "autoLoadCustomTools", "maxExecutionTime"];
 const ENFORCEMENT_KEYS: [&str; 2] = ["disableLocalTools", "tools"];
 const TOKENS_KEYS: [&str; 2] = ["pricePer1000", "model"];
@@ -58,6 +59,7 @@ impl Reader<'_> {
                 "enforcement" => self.enforcement(&entry.value),
                 "tokens" if self.is_ours => self.tokens(&entry.value),
                 "models" if self.is_ours => self.models(&entry.value),
+                "skills" if self.is_ours => self.skills(&entry.value),
                 _ if self.is_ours => self.unknown(entry, &TOP_KEYS, "a file of settings", false),
                 _ => {}
             }
@@ -148,6 +150,39 @@ impl Reader<'_> {
                 "pricePer1000" => self.options.price = self.dollars(entry, "1000 tokens"),
                 "model" => self.options.model = self.text(entry, "name the model whose price it is"),
                 _ => self.unknown(entry, &TOKENS_KEYS, "`tokens`", false),
+            }
+        }
+    }
+
+    fn skills(&mut self, node: &Node) {
+        for entry in self.entries(node, "`skills`") {
+            if entry.key != "directories" {
+                self.unknown(entry, &SKILLS_KEYS, "`skills`", true);
+                continue;
+            }
+            let Some(items) = entry.value.as_sequence() else {
+                let help = "write the directories as a list: `[~/skills]`";
+                self.push(WRONG_TYPE, entry.value.span, "`directories` is a list".to_owned(), help, true);
+                continue;
+            };
+            for item in items {
+                let Some(path) =
+                    item.as_scalar().map(|scalar| scalar.text.clone()).filter(|path| !path.trim().is_empty())
+                else {
+                    self.push(WRONG_TYPE, item.span, "this is no path".to_owned(), "write a directory", true);
+                    continue;
+                };
+                let leads_out = path.starts_with(['/', '~', '\\'])
+                    || path.split(['/', '\\']).any(|part| part == "..")
+                    || path.contains(':');
+                if self.scope == Scope::Local && leads_out {
+                    let help = "write it into ~/.cycod/config.yaml: a project names directories of its own";
+                    let message = format!("`{path}` is not heard from a project");
+                    self.push(NOT_HEARD, item.span, message, help, false);
+                    continue;
+                }
+                let said = self.said(item.span, path);
+                self.options.skill_directories.push(said);
             }
         }
     }
