@@ -61,7 +61,7 @@ const SHAPES: &[Shape] = &[
     Shape {
         what: "password in an address",
         rule: &table::SECRET_PASSWORD_IN_URL,
-        pattern: r#"\b[a-z][a-z0-9+.-]{1,20}://(?P<user>[^\s/:@'"`<>{}$]{0,64}):(?P<s>[^\s/@'"`]{3,128})@(?P<host>[A-Za-z0-9._-]+|\[[0-9a-f:]+\])"#,
+        pattern: r#"[a-z0-9]://(?P<user>[^\s/:@'"`<>{}$]{0,64}):(?P<s>[^\s/@'"`]{3,128})@(?P<host>[A-Za-z0-9._-]+|\[[0-9a-f:]+\])"#,
         is_real: is_password,
     },
     Shape {
@@ -73,7 +73,7 @@ const SHAPES: &[Shape] = &[
     Shape {
         what: "secret value",
         rule: &table::SECRET_VALUE,
-        pattern: r#"(?i)\b[A-Za-z0-9_.-]{0,40}(?:api_?-?key|secret|token|passw(?:or)?d|passphrase|credentials?|private_?-?key|access_?-?key|auth_?-?key)(?:s|_?key|_?value|_?id)?(?:_[A-Za-z0-9_]{0,20})?[0-9]{0,3}['"]?\]?\s{0,4}(?:=>|:=|=|:(?:\s*(?:&?str|string|String)\s*=)?)\s{0,4}[bru]?['"](?P<s>[^'"\s\\]{16,200})['"]"#,
+        pattern: r#"(?i)(?:api_?-?key|secret|token|passw(?:or)?d|passphrase|credentials?|private_?-?key|access_?-?key|auth_?-?key)(?:s|_?key|_?value|_?id)?(?:_[A-Za-z0-9_]{0,20})?[0-9]{0,3}['"]?\]?\s{0,4}(?:=>|:=|=|:(?:\s*(?:&?str|string|String)\s*=)?)\s{0,4}[bru]?['"](?P<s>[^'"\s\\]{16,200})['"]"#,
         is_real: looks_random,
     },
 ];
@@ -85,9 +85,10 @@ impl Shape {
 }
 
 static COMPILED: LazyLock<(RegexSet, Vec<Regex>)> = LazyLock::new(|| {
-    let patterns = SHAPES.iter().map(|shape| shape.pattern);
-    let each = patterns.clone().map(|pattern| Regex::new(pattern).expect("a pattern of ours"));
-    (RegexSet::new(patterns.clone()).expect("patterns of ours"), each.collect())
+    // Edges of words of every script are slow to find, and no secret has letters of others.
+    let patterns: Vec<String> = SHAPES.iter().map(|shape| shape.pattern.replace(r"\b", r"(?-u:\b)")).collect();
+    let each = patterns.iter().map(|pattern| Regex::new(pattern).expect("a pattern of ours")).collect();
+    (RegexSet::new(&patterns).expect("patterns of ours"), each)
 });
 
 /// Words that stand where a secret is to be put.
