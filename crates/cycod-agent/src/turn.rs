@@ -132,6 +132,8 @@ pub(crate) struct Turn<'a> {
     sink: &'a mut dyn Sink,
     told: Vec<Told>,
     own: Vec<(Own, ToolSpec)>,
+    /// How many messages there were before.
+    before: usize,
     /// Whether the tools are too many to be told all at once.
     is_searched: bool,
     system: String,
@@ -172,6 +174,7 @@ impl<'a> Turn<'a> {
         let began = Instant::now();
         Ok(Self {
             shelf: session.shelf(with.engine),
+            before: session.messages().len(),
             session,
             with,
             sink,
@@ -229,7 +232,7 @@ impl<'a> Turn<'a> {
 
     fn ended(mut self, ending: Ending) -> Result<Turned, TurnError> {
         self.spent.time = self.began.elapsed();
-        let answer = self.session.messages().iter().rev().find_map(|message| match message {
+        let answer = self.session.messages()[self.before..].iter().rev().find_map(|message| match message {
             Message::Model(reply) => Some(reply.text.clone()),
             _ => None,
         });

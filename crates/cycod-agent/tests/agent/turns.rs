@@ -117,3 +117,12 @@ fn what_was_said_is_kept_when_the_model_fails() {
     assert_eq!(turned.answer, "here");
     assert_eq!(bed.provider.asked()[1].messages, [Message::User("one\n\ntwo".to_owned())]);
 }
+
+#[test]
+fn an_answer_is_of_its_own_turn() {
+    let mut bed = Bed::new(place(), Scripted::saying(vec![says("the first")]));
+    assert_eq!(bed.turn("one").expect("it answers").answer, "the first");
+    bed.stop.ask();
+    let turned = bed.turn("two").expect("a stop is no error");
+    assert_eq!((turned.ending, turned.answer.as_str()), (Ending::Stopped, ""));
+}
