@@ -4,7 +4,7 @@
 #
 #     scripts/outside.sh             everything
 #     scripts/outside.sh install     only what is needed
-#     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile analysers
+#     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile analysers providers
 #
 # CYCOD names the program to try; without it, a debug build is made.
 set -eu
@@ -41,19 +41,19 @@ install() {
     echo "$stamp" >"$outside/stamp"
 }
 
-# The analysers bring versions of what the clients bring, so they have an environment of their own.
-install_analysers() {
-    analysers=$outside/analysers
-    stamp=$(cat tests/analysers/requirements.txt tests/analysers/package-lock.json | sha256sum)
-    [ "$(cat "$analysers/stamp" 2>/dev/null)" = "$stamp" ] && return
-    rm -rf "$analysers"
-    mkdir -p "$analysers"
-    python3 -m venv "$analysers/python"
-    "$analysers/python/bin/pip" install --quiet --disable-pip-version-check --requirement tests/analysers/requirements.txt
-    cp tests/analysers/package.json tests/analysers/package-lock.json "$analysers/"
-    (cd "$analysers" && PATH="$node_home/bin:$PATH" "$node" "$node_home/lib/node_modules/npm/bin/npm-cli.js" ci \
+# Each of these brings versions of what the clients bring, so it has an environment of its own, of what is in tests/NAME.
+install_apart() {
+    apart=$outside/$1
+    stamp=$(cat "tests/$1/requirements.txt" "tests/$1/package-lock.json" | sha256sum)
+    [ "$(cat "$apart/stamp" 2>/dev/null)" = "$stamp" ] && return
+    rm -rf "$apart"
+    mkdir -p "$apart"
+    python3 -m venv "$apart/python"
+    "$apart/python/bin/pip" install --quiet --disable-pip-version-check --requirement "tests/$1/requirements.txt"
+    cp "tests/$1/package.json" "tests/$1/package-lock.json" "$apart/"
+    (cd "$apart" && PATH="$node_home/bin:$PATH" "$node" "$node_home/lib/node_modules/npm/bin/npm-cli.js" ci \
         --ignore-scripts --no-audit --no-fund --loglevel=error)
-    echo "$stamp" >"$analysers/stamp"
+    echo "$stamp" >"$apart/stamp"
 }
 
 # The Node of the system is often older than what the suite and the Inspector need, so one comes with the Python packages.
@@ -78,7 +78,7 @@ run() { # run NAME COMMAND…: goes on after a failure, so that one run tells ev
     printf '\n== outside: %s\n' "$name"
     "$@" || failed="$failed${failed:+,} $name"
 }
-[ $# -gt 0 ] || set -- conformance clients lifecycle hostile analysers
+[ $# -gt 0 ] || set -- conformance clients lifecycle hostile analysers providers
 for part; do
     case $part in
     conformance)
@@ -89,10 +89,13 @@ for part; do
     lifecycle) run "$part" "$python" tests/hostile/lifecycle.py ;;
     hostile) run "$part" "$python" tests/hostile/run.py ;;
     analysers)
-        install_analysers
-        analysers=$outside/analysers
-        run "$part" env PATH="$analysers/python/bin:$analysers/node_modules/.bin:$node_home/bin:$PATH" \
+        install_apart analysers
+        run "$part" env PATH="$apart/python/bin:$apart/node_modules/.bin:$node_home/bin:$PATH" \
             "$python" tests/analysers/run.py
+        ;;
+    providers)
+        install_apart providers
+        run "$part" env PROVIDERS="$apart" "$python" tests/providers/run.py
         ;;
     *)
         echo "there is no part \`$part\`" >&2

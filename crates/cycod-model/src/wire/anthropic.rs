@@ -192,6 +192,12 @@ impl Answer {
                 }
             }
             (Some(_), _) => {}
+            // Some servers leave out that a text begins.
+            (None, "text_delta") => {
+                let said = said("/delta/text").unwrap_or_default();
+                self.blocks.insert(index(event)?, Block::Text(said.to_owned()));
+                follow(Delta::Text(said));
+            }
             (None, _) => {
                 let why = "a part of the answer belongs to no block that was begun";
                 return Err(ModelError::new(ErrorKind::Provider, why));

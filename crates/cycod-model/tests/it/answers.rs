@@ -205,4 +205,11 @@ fn servers_that_stream_in_their_own_way_are_understood() {
         .collect();
     assert_eq!(calls, [r#"a one {"x":1}"#, r#"b two {"y":2}"#, "c three {}", "call_3 four {}"]);
     assert_eq!(reply.stop, StopReason::Calls);
+    let raw = "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}}\n\n\
+               data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"b\"}}\n\n\
+               data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n\
+               data: {\"type\":\"message_stop\"}\n\n";
+    let turn = Turn { raw: Some(raw.to_owned()), ..Turn::default() };
+    let (reply, told) = asked(Format::Anthropic, vec![turn]);
+    assert_eq!((reply.expect("it is whole").text.as_str(), told.text.as_str()), ("ab", "ab"));
 }
