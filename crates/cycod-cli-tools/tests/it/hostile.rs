@@ -72,9 +72,8 @@ fn tools() -> Vec<Tool> {
 fn every_tool_promises_a_failure_in_the_same_form() {
     for tool in tools() {
         let schema = tool.returns.as_ref().unwrap_or_else(|| panic!("{} promises nothing", tool.name));
-        for failure in [json!({"success": false, "error": "x", "error_type": "y"})] {
-            assert!(schema.violations(&failure).expect("a schema").is_empty(), "{}", tool.name);
-        }
+        let failure = json!({"success": false, "error": "x", "error_type": "y"});
+        assert!(schema.violations(&failure).expect("a schema").is_empty(), "{}", tool.name);
         assert!(!schema.violations(&json!({})).expect("a schema").is_empty(), "{}: `success` is required", tool.name);
     }
 }
