@@ -57,7 +57,7 @@ pub(crate) fn open(place: &Place, cache: &Path) -> Image {
     let device = Mark::of(&root).map(|mark| mark.device);
     let below = walk(place, &|directory| File::open(directory).ok().as_ref().and_then(Mark::of));
     let known = kept.as_ref().map(|kept| Known::new(kept, &root));
-    let mut records = read_all(&place.root, below.skills, &|skill| known.as_ref()?.record(skill));
+    let mut records = read_all(&place.root, &below.skills, &|skill| known.as_ref()?.record(skill));
     // On another device change times may not be honest.
     let is_settled = |mark: &Option<Mark>| {
         mark.is_some_and(|mark| is_honest && Some(mark.device) == device && mark.is_settled(began))

@@ -158,11 +158,7 @@ pub(crate) fn walk(place: &Place, mark: &dyn Fn(&Path) -> Option<Mark>) -> Below
 }
 
 /// Reads skills, on several threads where that is worth it. `known` gives what need not be read.
-pub(crate) fn read_all(
-    root: &Path,
-    skills: Vec<String>,
-    known: &(dyn Fn(&str) -> Option<Record> + Sync),
-) -> Vec<Record> {
+pub(crate) fn read_all(root: &Path, skills: &[String], known: &(dyn Fn(&str) -> Option<Record> + Sync)) -> Vec<Record> {
     let workers = thread::available_parallelism().map_or(1, usize::from).min(skills.len() / WORTH_A_THREAD + 1);
     let share = skills.len().div_ceil(workers).max(1);
     let one = |skill: &String| known(skill).unwrap_or_else(|| read(root, skill));

@@ -86,7 +86,7 @@ impl Place {
     }
 
     /// Runs a call for a person and returns what every surface gets.
-    fn call(&self, arguments: Json) -> Json {
+    fn call(&self, arguments: &Json) -> Json {
         let engine = self.engine();
         let plan = plan(&engine, "cli_workflow_run", arguments.clone());
         let approved = engine.approve(plan, Surface::Person, &Nobody).expect("a person may");
@@ -103,7 +103,7 @@ impl Place {
 
     /// The same for a workflow without parameters.
     fn run(&self, name: &str) -> Json {
-        self.call(json!({"workflow_name": name}))
+        self.call(&json!({"workflow_name": name}))
     }
 }
 
@@ -117,7 +117,7 @@ fn plan(engine: &Engine, tool: &str, arguments: Json) -> Plan {
 #[test]
 fn a_workflow_runs_by_its_name() {
     let place = Place::new();
-    let said = place.call(json!({"workflow_name": "two", "params": {"WHO": "$(reboot)"}, "timeout": 60}));
+    let said = place.call(&json!({"workflow_name": "two", "params": {"WHO": "$(reboot)"}, "timeout": 60}));
     assert_eq!(said["result"], json!({"output": "hello $(reboot)\n"}));
     assert_eq!(
         (&said["success"], &said["status"], &said["steps_completed"]),
@@ -135,7 +135,7 @@ fn a_workflow_runs_by_its_name() {
 fn what_goes_wrong_is_an_answer() {
     let place = Place::new();
     let check = |arguments: Json, kind: &str, error: &str| {
-        let said = place.call(arguments.clone());
+        let said = place.call(&arguments);
         assert_eq!(said["error_type"], kind, "{said}");
         let told = said["error"].as_str().expect("a text").to_owned();
         assert!(told.contains(error), "{arguments}: {told}");
@@ -259,9 +259,9 @@ fn secrets_of_a_workflow_are_secret_here() {
     const SECRET: &str = "correct-horse-battery";
     let place = Place::new();
     let secretive = |params: Json| json!({"workflow_name": "secretive", "params": params});
-    let said = place.call(secretive(json!({"KEY": SECRET})));
+    let said = place.call(&secretive(json!({"KEY": SECRET})));
     assert_eq!(said["result"]["output"], "****\n");
-    place.call(secretive(json!({"KEY": SECRET, "N": "many"})));
+    place.call(&secretive(json!({"KEY": SECRET, "N": "many"})));
     let engine = place.engine();
     let plan = plan(&engine, "cli_workflow_run", secretive(json!({"KEY": SECRET})));
     let asker = Asker::from(Surface::Mcp);
