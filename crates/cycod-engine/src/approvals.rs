@@ -159,6 +159,12 @@ impl Engine {
         }
     }
 
+    /// The digest of one call: who asks, the tool as it is, arguments, commands.
+    pub(crate) fn digest_of_call(&self, plan: &Plan, asker: &Asker) -> Digest {
+        let fingerprint = self.fingerprint_of_plan(plan).digest().to_string();
+        call(plan, &keys(plan, asker, &fingerprint), &self.preview(plan).everything())
+    }
+
     /// Approves a plan where the decision for it asks nobody.
     ///
     /// # Errors

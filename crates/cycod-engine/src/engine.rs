@@ -10,7 +10,9 @@ use cycod_process::{Pool, Stop};
 use cycod_run::{BuiltIns, Driver, Event, Models, Remotes, RunReport, Sink, Workers, run};
 use cycod_store::{History, RunId};
 
-use crate::{AnswerTo, Asker, Control, EngineError, Recording, policy::RulesHere, registry::SettingsHere};
+use crate::{
+    AnswerTo, Asker, Control, EngineError, Recording, background::Ourselves, policy::RulesHere, registry::SettingsHere,
+};
 
 /// The tools of one place, and everything that can be done with them.
 #[derive(Debug)]
@@ -26,6 +28,7 @@ pub struct Engine {
     workers: Arc<Workers>,
     absent: Vec<(String, Refusal)>,
     pool: Option<Arc<Pool>>,
+    pub(crate) ourselves: Option<Ourselves>,
     pub(crate) secrets: Arc<dyn Secrets + Send + Sync>,
     pub(crate) history: Option<Arc<History>>,
 }
@@ -61,6 +64,7 @@ impl Engine {
             workers: Arc::default(),
             absent: Vec::new(),
             pool: None,
+            ourselves: None,
             secrets: Arc::new(NoSecrets),
             history: None,
         }
@@ -282,6 +286,16 @@ impl Engine {
         if approved.subject().is_detached() {
             return (self.detach(&approved, control), None);
         }
+        self.run_here(approved, control, sink)
+    }
+
+    /// Runs an approved plan in this process, also one that goes on by itself.
+    pub(crate) fn run_here(
+        &self,
+        approved: Approved<Plan>,
+        control: &Control,
+        sink: &mut dyn Sink,
+    ) -> (RunReport, Option<Recording>) {
         let (through, workflow) = (approved.subject().through.clone(), Arc::clone(&approved.subject().call.tool));
         let run_id = approved.subject().run_id.clone();
         let (mut recording, warning) = match self.record(&approved, &self.caller(control)) {

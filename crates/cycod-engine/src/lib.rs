@@ -29,6 +29,7 @@
 mod answer;
 pub mod approvals;
 mod asks;
+mod background;
 mod beginning;
 mod code;
 mod control;
@@ -50,6 +51,7 @@ mod workflow;
 pub use answer::{Block, Content, Payload, ToolAnswer};
 pub use approvals::Asker;
 pub use asks::{AnswerTo, AskedOf, Question};
+pub use background::carry_on;
 pub use beginning::Beginning;
 pub use code::check_code;
 pub use control::Control;

@@ -10,10 +10,9 @@ use cycod_call::Given;
 use cycod_definition::{Body, Tool};
 use cycod_diagnostic::{Refusal, closest};
 use cycod_plan::{Plan, PlanError, Through};
-use cycod_policy::Approved;
 use cycod_run::{Ran, RunReport, WorkflowCall};
 
-use crate::{AnswerTo, Beginning, Control, Engine, EngineError, asks::with_answers};
+use crate::{AnswerTo, Beginning, Engine, EngineError, asks::with_answers};
 
 impl Engine {
     /// The workflow that runs in the place of a planned tool.
@@ -67,7 +66,19 @@ impl Engine {
     ) -> Result<Plan, PlanError> {
         let tool = self.workflow_named(&workflow.name)?;
         let definition = self.library(&tool)?.effective(&tool)?;
-        let given = with_answers(&definition, given(workflow), answers)?;
+        self.plan_given(plan, workflow, with_answers(&definition, given(workflow), answers)?, timeout)
+    }
+
+    /// Plans a workflow with arguments among which are the answers to its questions.
+    pub(crate) fn plan_given(
+        &self,
+        plan: &Plan,
+        workflow: &WorkflowCall,
+        given: Vec<(String, Given)>,
+        timeout: Option<Duration>,
+    ) -> Result<Plan, PlanError> {
+        let tool = self.workflow_named(&workflow.name)?;
+        let definition = self.library(&tool)?.effective(&tool)?;
         let default = definition.timeout.is_none().then_some(workflow.default_timeout);
         let timeout = timeout.or(workflow.timeout).or(default);
         let mut planned = self.plan_itself(plan.host(), &plan.run_id, &tool, given.clone(), timeout)?;
@@ -127,16 +138,6 @@ impl Engine {
         }
         report.answer = Some(Box::new(answer));
         report.refusal.take()
-    }
-}
-
-impl Engine {
-    /// Starts a workflow that goes on by itself.
-    pub(crate) fn detach(&self, approved: &Approved<Plan>, _: &Control) -> RunReport {
-        let name = approved.subject().tool().name.as_str();
-        let why = format!("`{name}` cannot go on in the background: there is no way to start it");
-        let refusal = Refusal::new("background-unavailable", why).place(name);
-        RunReport::refused(refusal.attempt("wait for its end: leave `async_execution` out"), 1)
     }
 }
 

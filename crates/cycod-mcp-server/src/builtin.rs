@@ -15,6 +15,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value as Json, json};
 
 use crate::{
+    background,
     call::{Call, Caller, Goal, Outcome, drive},
     handler::{Shared, blocking},
     handles::{Handle, State},
@@ -26,6 +27,10 @@ use crate::{
 /// How long `run_wait` waits when nobody says, and at most, in milliseconds: clients lose patience after a minute.
 const WAIT: u64 = 20_000;
 const LONGEST_WAIT: u64 = 50_000;
+
+/// How often it is looked how far a run is that goes on by itself, and how long it may take to end.
+const EVERY: Duration = Duration::from_millis(100);
+const ENDING: Duration = Duration::from_secs(10);
 
 /// One of the server's own tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +183,7 @@ pub(crate) async fn call(
                     }
                     Ok(about(&handle, handle.state().word()))
                 }
+                None if let Some(told) = in_background(builtin, &stock, &named, principal, caller).await? => Ok(told),
                 None => Err(Refusal::new("unknown-run", format!("there is no run `{}`", named.run))
                     .attempt("run_start, with the tool and its arguments")),
             },
@@ -189,6 +195,44 @@ pub(crate) async fn call(
 
 fn read<T: DeserializeOwned>(arguments: Json) -> Result<T, Refusal> {
     serde_json::from_value(arguments).map_err(|error| Refusal::new("invalid-argument", error.to_string()))
+}
+
+/// Looks after a run that goes on by itself; nothing when there is none of this name.
+async fn in_background(
+    builtin: Builtin,
+    stock: &Arc<Stock>,
+    named: &Named,
+    principal: &str,
+    caller: &Caller<'_>,
+) -> Result<Option<CallToolResult>, ErrorData> {
+    let look = || {
+        let (stock, run, principal) = (Arc::clone(stock), named.run.clone(), principal.to_owned());
+        blocking(move || background::find(&stock.engine, &run, &principal))
+    };
+    let Some(mut run) = look().await? else { return Ok(None) };
+    let longest = match builtin {
+        Builtin::Cancel if run.state == background::State::Running => {
+            let (stock, run) = (Arc::clone(stock), run.clone());
+            blocking(move || background::cancel(&stock.engine, &run)).await?;
+            ENDING
+        }
+        Builtin::Wait => Duration::from_millis(named.timeout_ms.unwrap_or(WAIT).min(LONGEST_WAIT)),
+        _ => Duration::ZERO,
+    };
+    let over = tokio::time::sleep(longest);
+    tokio::pin!(over);
+    while run.state == background::State::Running {
+        tokio::select! {
+            () = tokio::time::sleep(EVERY) => {}
+            () = &mut over => break,
+            () = caller.gone() => break,
+        }
+        match look().await? {
+            Some(now) => run = now,
+            None => break,
+        }
+    }
+    Ok(Some(background::about(&run)))
 }
 
 /// What is known of a run: its result once it has one, else a sentence with how to go on.

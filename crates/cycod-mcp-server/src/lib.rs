@@ -13,6 +13,7 @@
 #![expect(deprecated, reason = "clients that know sampling, roots and logging get them while they have them")]
 
 mod asking;
+mod background;
 mod builtin;
 mod call;
 mod changes;

@@ -11,6 +11,7 @@ mod ancestry;
 mod computing;
 mod confinement;
 mod conversation;
+mod detached;
 mod ended;
 mod error;
 mod foreground;
@@ -34,6 +35,7 @@ pub use confinement::{
     ProcessEnforcement, Root, offered,
 };
 pub use conversation::{Conversation, Streams};
+pub use detached::start_detached;
 pub use ended::{Ended, Ending, Leftovers, MemoryEnforcement};
 pub use error::StartError;
 pub use foreground::run_foreground;

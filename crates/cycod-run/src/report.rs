@@ -148,6 +148,11 @@ impl StepReport {
 impl RunReport {
     /// The report of a call that was refused before anything ran.
     pub fn refused(refusal: Refusal, exit_code: i32) -> Self {
+        Self { refusal: Some(refusal), ..Self::without_run(exit_code) }
+    }
+
+    /// The report of nothing.
+    fn without_run(exit_code: i32) -> Self {
         Self {
             success: false,
             exit_code,
@@ -161,8 +166,18 @@ impl RunReport {
             truncated: false,
             duration: Duration::ZERO,
             steps: Vec::new(),
-            refusal: Some(refusal),
+            refusal: None,
             warnings: Vec::new(),
+        }
+    }
+
+    /// The report of a call that is answered without a run.
+    pub fn answered(outcome: Outcome) -> Self {
+        Self {
+            success: !outcome.is_error,
+            output: outcome.output.clone(),
+            answer: Some(Box::new(outcome)),
+            ..Self::without_run(0)
         }
     }
 

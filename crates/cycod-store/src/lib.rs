@@ -8,6 +8,7 @@
 
 pub mod approvals;
 mod canonical;
+mod controls;
 mod difference;
 mod error;
 mod excerpt;
@@ -30,6 +31,7 @@ mod whole;
 
 pub use approvals::Approvals;
 pub use canonical::{Digest, canonical, digest};
+pub use controls::{Controls, Listening};
 pub use difference::{Change, What, diff, render};
 pub use error::StoreError;
 pub use excerpt::{Excerpt, LeftOut, tokens};

@@ -4,6 +4,7 @@ use clap::{Arg, ArgMatches, Command};
 use cycod_engine::{Engine, diagnostic::visible, host};
 
 use crate::{
+    background_run,
     command_error::CommandError,
     commands, help,
     printer::{ERROR, Printer, paint},
@@ -219,6 +220,8 @@ pub(crate) const RUNS_COMMANDS: &[Entry] = &[
     entry!("list", runs::list, true),
     entry!("show", runs::show, true),
     entry!("tail", runs::tail, true),
+    entry!("wait", runs::wait, true),
+    entry!("cancel", runs::cancel, true),
     entry!("rerun", runs::rerun, true),
     entry!("export", runs::export, true),
     entry!("verify", runs::verify, true),
@@ -252,6 +255,9 @@ pub(crate) const JQ_WORKER: &str = "--jq-worker";
 /// The first argument of the process that carries out scripts and can do nothing else; not for people.
 pub(crate) const SCRIPT_WORKER: &str = "--script-worker";
 
+/// The first argument of the process that carries a workflow on in the background; not for people.
+pub(crate) const BACKGROUND_RUN: &str = "--background-run";
+
 /// Parses the command line, carries it out and returns the exit code.
 pub(crate) fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -265,6 +271,9 @@ pub(crate) fn main() -> ExitCode {
     }
     if arguments.first().is_some_and(|first| first == SCRIPT_WORKER) {
         return script_worker::serve();
+    }
+    if arguments.first().is_some_and(|first| first == BACKGROUND_RUN) {
+        return background_run::carry_on();
     }
     let host = host::current();
     let none = BTreeMap::new();

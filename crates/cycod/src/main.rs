@@ -1,6 +1,7 @@
 //! The `cycod` program: arguments in, text and an exit code out.
 
 mod add;
+mod background_run;
 mod charset;
 mod choice;
 mod cli;

@@ -41,6 +41,15 @@ pub(crate) fn built_ins() -> Arc<dyn BuiltIns> {
     Arc::new(Together(vec![Arc::new(Toolbox), Arc::new(cli_tools)]))
 }
 
+/// Adds the tools that this program carries out itself, and the way in which their workflows go on by themselves.
+pub(crate) fn build_in(engine: &mut Engine) {
+    engine.build_in(built_ins());
+    // Without it nothing goes on by itself, which is said when somebody wants it.
+    if let Ok(ours) = std::env::current_exe() {
+        engine.go_on_by(ours, vec![crate::cli::BACKGROUND_RUN.into()]);
+    }
+}
+
 /// Opens the place where `host` stands, with the tools of the servers that are configured there.
 ///
 /// Nothing is started, but for a server whose tools are not known: when one of `words`, which were typed, can only be one
@@ -48,7 +57,7 @@ pub(crate) fn built_ins() -> Arc<dyn BuiltIns> {
 pub(crate) fn open(host: Host, words: &[String]) -> Engine {
     let mut engine = Engine::open(host);
     engine.use_workers(workers());
-    engine.build_in(built_ins());
+    build_in(&mut engine);
     engine.use_models(Arc::new(ModelsForTools::of(&engine)));
     engine.keep_secrets(Arc::new(store(&engine)));
     engine.keep_history(Arc::new(History::at(engine.catalog().scopes().user_directory())));

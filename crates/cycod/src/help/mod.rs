@@ -66,6 +66,8 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("runs list", include_str!("pages/runs-list.txt")),
     ("runs show", include_str!("pages/runs-show.txt")),
     ("runs tail", include_str!("pages/runs-tail.txt")),
+    ("runs wait", include_str!("pages/runs-wait.txt")),
+    ("runs cancel", include_str!("pages/runs-cancel.txt")),
     ("runs rerun", include_str!("pages/runs-rerun.txt")),
     ("runs export", include_str!("pages/runs-export.txt")),
     ("runs verify", include_str!("pages/runs-verify.txt")),

@@ -82,10 +82,15 @@ impl Display {
         if matches!(self.look, Look::Live(_) | Look::Plain(_)) {
             let last = report.steps.iter().rev().find(|step| step.has_run());
             let was_shown = last.is_some_and(|step| self.passed_on.contains(&StepPath::root(&step.name)));
-            if !was_shown {
+            // Of what was answered in other words nothing was shown yet.
+            if !was_shown || report.answer.is_some() {
                 printer.data(&report.output);
             }
             let count = report.steps.iter().filter(|step| step.status != Status::NotRun).count();
+            if report.steps.is_empty() && report.success {
+                // It goes on elsewhere.
+                return;
+            }
             let noun = if count == 1 { "step" } else { "steps" };
             let verdict = if report.success { "done" } else { "failed" };
             printer.say(&format!("{verdict}: {count} {noun} in {}", text::duration(report.duration)));

@@ -19,6 +19,7 @@ mod add;
 mod agent;
 mod approvals;
 mod asks;
+mod background;
 mod call;
 mod chat;
 mod cli_tools;

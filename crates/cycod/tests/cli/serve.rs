@@ -132,6 +132,13 @@ impl Client {
     }
 }
 
+impl Client {
+    /// Ends the server as nothing else does: it cannot know of it.
+    pub(crate) fn kill(mut self) {
+        self.server.kill().expect("it is ours");
+    }
+}
+
 impl Drop for Client {
     fn drop(&mut self) {
         drop(self.input.take());

@@ -21,7 +21,7 @@ use crate::{
     command_error::CommandError,
     commands::approvals::{wait_for_approval, waits_for_approval},
     rules, secrets,
-    servers::{built_ins, jq_worker, warn_of_mistakes, workers},
+    servers::{build_in, jq_worker, warn_of_mistakes, workers},
 };
 
 /// `cycod mcp serve`.
@@ -71,7 +71,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let workers = workers();
     let equip = move |engine: &mut Engine| {
         engine.use_workers(Arc::clone(&workers));
-        engine.build_in(built_ins());
+        build_in(engine);
         engine.keep_history(Arc::clone(&history));
         engine.keep_secrets(Arc::new(secrets::unasked(engine)));
         let servers = servers.get_or_init(|| Servers::of(engine, Arc::new(NoPerson)));

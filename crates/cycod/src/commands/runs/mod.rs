@@ -1,5 +1,6 @@
 //! One file for each command about what was run and decided.
 
+pub(crate) mod cancel;
 pub(crate) mod export;
 pub(crate) mod head;
 pub(crate) mod list;
@@ -8,6 +9,7 @@ pub(crate) mod rerun;
 pub(crate) mod show;
 pub(crate) mod tail;
 pub(crate) mod verify;
+pub(crate) mod wait;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

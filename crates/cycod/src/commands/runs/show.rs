@@ -122,7 +122,7 @@ fn step(step: &Value) -> String {
 }
 
 /// Prints what a run wrote, byte for byte but for secrets.
-fn print_output(context: &mut Context, run: &Run, stream: &str) -> Result<u8, CommandError> {
+pub(super) fn print_output(context: &mut Context, run: &Run, stream: &str) -> Result<u8, CommandError> {
     let outputs = run.end.as_ref().and_then(|(_, end)| end["outputs"].as_object());
     let chosen = match stream {
         "" => outputs.and_then(|outputs| outputs.iter().next()),

@@ -1,0 +1,337 @@
+//! Workflows that go on by themselves, in a process of their own.
+//!
+//! ```text
+//!  this process                                a process of its own, in its own session
+//!  plan ─ decide ─► Approved ── what to run ──► plan ─ the same call? ─ denied now? ─► run
+//!                    ◄─ it runs, or why not ──┘                                          │
+//!  ID ◄┘             history, outputs, control of the run ◄──────────────────────────────┘
+//! ```
+//!
+//! What was approved is named by the digest of the call, and what is planned there runs only when it has the same. All of it
+//! goes over the process's standard input: nothing of it is in a command line or a file.
+
+use std::{
+    ffi::OsString,
+    io::{self, BufRead as _, BufReader, Read, Write},
+    path::PathBuf,
+    sync::mpsc,
+    thread,
+    time::{Duration, UNIX_EPOCH},
+};
+
+use cycod_call::{Given, json};
+use cycod_definition::{Host, Privilege, Value};
+use cycod_diagnostic::Refusal;
+use cycod_plan::Plan;
+use cycod_policy::{Approved, Decision, Surface, Verdict};
+use cycod_process::{Program, Stop, is_below_a_run, start_detached};
+use cycod_run::{Event, Ran, RunReport, Sink};
+use cycod_store::{Controls, RunId};
+use serde_json::{Value as Json, json};
+
+use crate::{Asker, Beginning, Caller, Control, Engine, host, refusal_json};
+
+/// How long it may take until a workflow has begun.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a workflow that is to end has until it is killed: everything is gone within two seconds.
+const GRACE: Duration = Duration::from_millis(700);
+
+/// The most bytes that say what to run.
+const MOST: u64 = 256 << 20;
+
+/// The ways in which calls come, as the history knows them.
+const SURFACES: [&str; 4] = ["person", "mcp", "agent", "test"];
+
+/// How this program is started to carry a workflow on.
+#[derive(Clone, Debug)]
+pub(crate) struct Ourselves {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+}
+
+impl Engine {
+    /// Says how this program is started again to carry a workflow on: it must then call [`carry_on`]. Without it, none goes on
+    /// by itself.
+    pub fn go_on_by(&mut self, program: PathBuf, arguments: Vec<OsString>) {
+        self.ourselves = Some(Ourselves { program, arguments });
+    }
+
+    /// Starts a workflow that goes on by itself, and returns when it has begun.
+    pub(crate) fn detach(&self, approved: &Approved<Plan>, control: &Control) -> RunReport {
+        let plan = approved.subject();
+        match self.try_detach(approved, &self.caller(control)) {
+            Ok(()) => {
+                let ran = plan.through.as_ref().zip(self.built_ins.as_ref()).map(|(through, built_ins)| {
+                    let (tool, workflow) = (&*through.call.tool, plan.tool());
+                    built_ins.answer(&Ran { tool, workflow, run: &plan.run_id, report: None })
+                });
+                RunReport::answered(ran.unwrap_or_default())
+            }
+            Err(refusal) => RunReport::refused(refusal, 1),
+        }
+    }
+
+    fn try_detach(&self, approved: &Approved<Plan>, caller: &Caller) -> Result<(), Refusal> {
+        let plan = approved.subject();
+        let name = plan.tool().name.as_str();
+        let unavailable = |why: &str| {
+            Refusal::new("background-unavailable", format!("`{name}` cannot go on in the background: {why}"))
+                .place(name)
+                .attempt("wait for its end: leave `async_execution` out")
+        };
+        if is_below_a_run() {
+            return Err(unavailable("nothing outlives the run that this was called from"));
+        }
+        if plan.privilege == Privilege::Elevated {
+            return Err(unavailable("nobody would be there to give it elevated rights"));
+        }
+        let ourselves = self.ourselves.as_ref().ok_or_else(|| unavailable("there is no way to start it"))?;
+        let program = Program {
+            path: ourselves.program.clone(),
+            arg0: None,
+            args: ourselves.arguments.clone(),
+            env: plan.host().environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            cwd: plan.host().working_directory.clone(),
+        };
+        let failed = |error: io::Error| unavailable(&format!("its process does not start: {error}"));
+        let output = start_detached(&program, self.order(approved, caller).to_string().as_bytes()).map_err(failed)?;
+        let (sender, receiver) = mpsc::channel();
+        let read = move || {
+            let mut line = String::new();
+            let read = BufReader::new(output).take(1 << 20).read_line(&mut line);
+            // Nobody may be left to hear it.
+            _ = sender.send(read.map(|_| line));
+        };
+        thread::Builder::new().name("background".to_owned()).spawn(read).map_err(failed)?;
+        let Ok(line) = receiver.recv_timeout(PATIENCE) else {
+            // It may have begun in this very moment.
+            _ = plan.run_id.parse::<RunId>().and_then(|run| self.controls().cancel(run));
+            return Err(unavailable(&format!("it has not begun within {} s", PATIENCE.as_secs())));
+        };
+        let said: Json = serde_json::from_str(&line.map_err(failed)?).unwrap_or_default();
+        if said["begun"] == true {
+            return Ok(());
+        }
+        let text = |name: &str| said["refused"][name].as_str().map(str::to_owned);
+        Err(match (text("code").as_deref(), text("why")) {
+            (Some("tool-changed"), Some(why)) => Refusal::new("tool-changed", why).place(name),
+            (_, Some(why)) => unavailable(&why),
+            _ => unavailable("its process ended before it began"),
+        })
+    }
+
+    /// Everything that the other process needs to know.
+    fn order(&self, approved: &Approved<Plan>, caller: &Caller) -> Json {
+        let plan = approved.subject();
+        let written = |values: &[(String, Value)]| {
+            let mut text = String::new();
+            json::write_object(values.iter().map(|(name, value)| (name.as_str(), value)), &mut text);
+            text
+        };
+        let through = plan.through.as_ref().expect("only what is called through a built-in tool is detached");
+        let call = &through.call;
+        let outer: Vec<_> =
+            call.values.iter().filter_map(|bound| Some((bound.name.clone(), bound.value.clone()?))).collect();
+        let mut answers = Vec::new();
+        let mut given = Vec::new();
+        for (name, one) in &through.given {
+            let (value, is_answer) = plain(one);
+            given.push((name.clone(), value));
+            answers.extend(is_answer.then_some(name));
+        }
+        let moment = plan.host().now.duration_since(UNIX_EPOCH).unwrap_or_default();
+        json!({
+            "tool": call.tool.name.as_str(),
+            "arguments": written(&outer),
+            "given": written(&given),
+            "answers": answers,
+            "run": plan.run_id,
+            "moment": [moment.as_secs(), moment.subsec_nanos()],
+            "timeout": [plan.timeout.as_secs(), plan.timeout.subsec_nanos()],
+            "call": self.digest_of_call(plan, &asker(caller)).to_string(),
+            "rule": approved.decision().rule,
+            "surface": caller.surface,
+            "host": caller.host,
+            "principal": caller.principal,
+        })
+    }
+
+    /// Where the runs that go on by themselves can be spoken to.
+    pub fn controls(&self) -> Controls {
+        Controls::at(self.catalog().scopes().user_directory())
+    }
+}
+
+/// Carries a workflow on that another process started: reads from `input` what to run, and writes to `output` that it has
+/// begun, or why not. The tools are those that `open` opens; `stop` ends it.
+///
+/// # Errors
+/// What keeps it from saying even that.
+pub fn carry_on(
+    open: impl FnOnce(Host) -> Engine,
+    input: impl Read,
+    mut output: impl Write,
+    stop: Stop,
+) -> Result<(), String> {
+    let mut text = String::new();
+    input.take(MOST).read_to_string(&mut text).map_err(|error| format!("what to run cannot be read: {error}"))?;
+    let order = Order::read(&text).ok_or("what to run is not understood")?;
+    let here = host::current().map_err(|error| format!("there is no working directory: {error}"))?;
+    let engine = open(here);
+    let mut tell = |said: &Json| writeln!(output, "{said}").and_then(|()| output.flush());
+    let caller = Some(order.caller.clone());
+    let control = Control { stop, is_attended: false, keep: None, observer: None, caller, session: None };
+    let refused = |refusal: &Refusal| json!({ "refused": refusal_json(refusal) });
+    let (approved, listening) = match begin(&engine, &order, &control) {
+        Ok(begun) => begun,
+        Err(refusal) => return tell(&refused(&refusal)).map_err(|error| error.to_string()),
+    };
+    let mut follower = Beginner { tell: &mut tell, has_told: false, control: &control };
+    let (mut report, recording) = engine.run_here(approved, &control, &mut follower);
+    let has_told = follower.has_told;
+    if let Some(recording) = recording {
+        recording.end_here(&mut report, true);
+    }
+    drop(listening);
+    if !has_told {
+        // Where not even one step began, it may have been refused.
+        let said = report.refusal.as_ref().map_or_else(|| json!({ "begun": true }), refused);
+        _ = tell(&said);
+    }
+    Ok(())
+}
+
+/// Plans what was approved, and looks whether it still is what it was, and may still run.
+fn begin(
+    engine: &Engine,
+    order: &Order,
+    control: &Control,
+) -> Result<(Approved<Plan>, cycod_store::Listening), Refusal> {
+    let refuse = |why: &str| Err(Refusal::new("background-unavailable", why));
+    if is_below_a_run() {
+        return refuse("nothing outlives the run that it was started from");
+    }
+    let tool = engine.tool(&order.tool).map_err(crate::EngineError::into_refusal)?;
+    let given = |values: &[(String, Value)]| {
+        values.iter().map(|(name, value)| (name.clone(), Given::Value(value.clone()))).collect::<Vec<_>>()
+    };
+    let host = engine.host_of(&order.beginning);
+    let wrong = |error: cycod_plan::PlanError| error.into_refusal(&order.tool);
+    let outer = engine.plan_itself(&host, &order.beginning.run_id, &tool, given(&order.arguments), None);
+    let outer = outer.map_err(wrong)?;
+    let Some(workflow) = engine.workflow_of(&outer) else {
+        return refuse("what is to run is no workflow");
+    };
+    let answered = given(&order.given).into_iter().map(|(name, given)| {
+        let is_answer = order.answers.contains(&name);
+        (name, if is_answer { Given::Answer(Box::new(given)) } else { given })
+    });
+    let plan = engine.plan_given(&outer, &workflow, answered.collect(), Some(order.timeout)).map_err(wrong)?;
+    let name = plan.tool().name.to_string();
+    let asker = asker(&order.caller);
+    if engine.digest_of_call(&plan, &asker).to_string() != order.call {
+        let why = format!("`{name}` is not any more what was approved, and was not started");
+        return Err(Refusal::new("tool-changed", why).place(&name));
+    }
+    let decision = match engine.decide_for(&plan, &asker) {
+        // That was done before this process was there, by whoever was asked.
+        Decision { verdict: Verdict::Ask, code, .. } => {
+            Decision::built_in(Verdict::Allow, format!("approved when it was started: {}", order.rule), code)
+        }
+        decision => decision,
+    };
+    let asked = engine.asked(&plan, &decision);
+    let approved = decision.approve(&name, plan);
+    let approved = approved.map_err(|refusal| engine.record_refusal(asked.as_ref(), &order.caller, refusal))?;
+    let unheard = |error: cycod_store::StoreError| {
+        let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+        Refusal::new("background-unavailable", format!("nobody could end it: {error}{cause}"))
+    };
+    let run: RunId = order.beginning.run_id.parse().map_err(unheard)?;
+    let listening = engine.controls().listen(run).map_err(unheard)?;
+    let stop = control.stop.clone();
+    let end = move || {
+        stop.ask();
+        thread::sleep(GRACE);
+        stop.kill();
+    };
+    listening.on_cancel(end).map_err(unheard)?;
+    Ok((approved, listening))
+}
+
+/// Tells whoever started the run that it has begun; a run of which nobody could be told ends.
+struct Beginner<'a> {
+    tell: &'a mut dyn FnMut(&Json) -> io::Result<()>,
+    has_told: bool,
+    control: &'a Control,
+}
+
+impl Sink for Beginner<'_> {
+    fn event(&mut self, _: &Event<'_>) {
+        if !self.has_told {
+            self.has_told = true;
+            if (self.tell)(&json!({ "begun": true })).is_err() {
+                self.control.stop.kill();
+            }
+        }
+    }
+}
+
+/// Who asks for a run, as far as the rules need to know.
+fn asker(caller: &Caller) -> Asker {
+    let surface = Surface::NAMES.iter().find(|(name, _)| *name == caller.surface).map(|(_, surface)| *surface);
+    Asker { principal: caller.principal.clone(), ..Asker::from(surface.unwrap_or(Surface::Person)) }
+}
+
+fn plain(given: &Given) -> (Value, bool) {
+    match given {
+        Given::Text(text) => (Value::Text(text.clone()), false),
+        Given::Value(value) => (value.clone(), false),
+        Given::Answer(given) => (plain(given).0, true),
+    }
+}
+
+/// What another process wants to run.
+struct Order {
+    tool: String,
+    arguments: Vec<(String, Value)>,
+    given: Vec<(String, Value)>,
+    answers: Vec<String>,
+    beginning: Beginning,
+    timeout: Duration,
+    call: String,
+    rule: String,
+    caller: Caller,
+}
+
+impl Order {
+    fn read(text: &str) -> Option<Self> {
+        let order: Json = serde_json::from_str(text).ok()?;
+        let text = |name: &str| order[name].as_str().map(str::to_owned);
+        let object = |name: &str| match json::parse(order[name].as_str()?).ok()? {
+            Value::Object(fields) => Some(fields),
+            _ => None,
+        };
+        let duration = |name: &str| {
+            let nanoseconds = u32::try_from(order[name][1].as_u64()?).ok()?;
+            Some(Duration::new(order[name][0].as_u64()?, nanoseconds.min(999_999_999)))
+        };
+        let answers = order["answers"].as_array()?.iter().map(|name| name.as_str().map(str::to_owned));
+        Some(Self {
+            tool: text("tool")?,
+            arguments: object("arguments")?,
+            given: object("given")?,
+            answers: answers.collect::<Option<_>>()?,
+            beginning: Beginning { moment: UNIX_EPOCH.checked_add(duration("moment")?)?, run_id: text("run")? },
+            timeout: duration("timeout")?,
+            call: text("call")?,
+            rule: text("rule")?,
+            caller: Caller {
+                surface: SURFACES.into_iter().find(|name| Some(*name) == order["surface"].as_str())?,
+                host: text("host"),
+                principal: text("principal")?,
+            },
+        })
+    }
+}

@@ -1,0 +1,48 @@
+use std::time::{Duration, Instant};
+
+use clap::{ArgMatches, Command};
+use cycod_engine::diagnostic::Refusal;
+use cycod_store::{RunId, State};
+
+use super::{failed, history, name_argument, named, outcome, who};
+use crate::{cli::Context, command_error::CommandError};
+
+/// How long it may take until a run that heard that it is to end has ended.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often it is looked whether it has.
+const EVERY: Duration = Duration::from_millis(50);
+
+/// `cycod runs cancel`.
+pub(crate) fn command() -> Command {
+    Command::new("cancel").about("End a run that goes on in the background").arg(name_argument())
+}
+
+/// Asks a run to end, and waits until it has.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let history = history(context);
+    let name = matches.get_one::<String>("id").expect("clap requires it");
+    let mut run = named(&history, name)?;
+    if run.state != State::Running {
+        context.printer.line(&format!("{} has ended already: {}", run.id, outcome(&run)));
+        return Ok(0);
+    }
+    let id: RunId = run.id.parse().map_err(|error| failed(&error))?;
+    let is_heard = context.engine.controls().cancel(id).map_err(|error| failed(&error))?;
+    let asked = Instant::now();
+    while run.state == State::Running {
+        if !is_heard {
+            let why = format!("`{}` can be ended only where it was started: {}", run.id, who(&run));
+            let attempt = "press Ctrl-C there, or have the host that called it cancel the call";
+            return Err(Refusal::new("run-without-control", why).place(&run.id).attempt(attempt).into());
+        }
+        if asked.elapsed() > PATIENCE {
+            let why = format!("`{}` was asked to end {} s ago and still runs", run.id, PATIENCE.as_secs());
+            return Err(CommandError::failure(why));
+        }
+        std::thread::sleep(EVERY);
+        run = named(&history, &run.id)?;
+    }
+    context.printer.line(&format!("{}: {}", run.id, outcome(&run)));
+    Ok(0)
+}
