@@ -205,12 +205,13 @@ impl Wrong {
 
 /// How a run without a value of its own is told by a tool that says in its value how it failed.
 pub(crate) fn failure_of(tool: &Tool, report: &RunReport) -> Option<Json> {
-    let over = || Refusal::new("timed-out", "its time was over").attempt("give it more time");
-    let ended = || match report.timed_out {
-        true => over(),
-        false => Refusal::new("failed", format!("it ended with exit code {}", report.exit_code)),
+    let ended = match &report.refusal {
+        Some(refusal) => refusal.clone(),
+        None if report.timed_out => Refusal::new("timed-out", "its time was over").attempt("give it more time"),
+        None if report.cancelled => Refusal::new("cancelled", "it was stopped"),
+        None => return None,
     };
-    failure(tool, &report.refusal.clone().unwrap_or_else(ended))
+    failure(tool, &ended)
 }
 
 /// How a refusal is told by a built-in tool whose value has `success` and `error`: callers look there for every failure.
