@@ -1,6 +1,8 @@
 //! Files that somebody wrote: settings, rules, MCP servers.
 
 use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
     path::Path,
     sync::{Arc, mpsc},
     thread,
@@ -10,6 +12,8 @@ use std::{
 use cycod_diagnostic::{Refusal, Severity};
 use cycod_engine::{Engine, diagnostic::Report};
 use cycod_mcp_client::{NoPerson, Servers};
+use cycod_model::{Configured as Models, Limits};
+use cycod_secret::{Access, Store};
 use cycod_settings::{Servers as Configured, policy::Rules};
 
 use super::{
@@ -51,7 +55,55 @@ pub(crate) fn checks(engine: &Engine) -> Vec<Check> {
         );
         checks.push(Check::warning(GROUP, "policy_consent", message).mend("cycod policy accept"));
     }
+    checks.push(models(engine));
     checks
+}
+
+/// Which providers of language models have their keys. No key is looked at, only whether it is there.
+fn models(engine: &Engine) -> Check {
+    const NAME: &str = "models";
+    let host = engine.host();
+    let said = engine.settings().models();
+    let variable = |name: &str| host.environment.get(OsStr::new(name))?.to_str().map(str::to_owned);
+    let known = Models::new(None, Vec::new(), Vec::new(), Limits::default(), &variable).endpoints;
+    let mut keys: BTreeMap<String, Vec<String>> =
+        known.into_iter().filter(|known| !known.is_open).map(|known| (known.name, known.keys)).collect();
+    for provider in said.providers.iter().rev().map(|said| &said.value) {
+        match &provider.key {
+            Some(key) => _ = keys.insert(provider.name.clone(), vec![key.clone()]),
+            None => _ = keys.entry(provider.name.clone()).or_default(),
+        }
+    }
+    let store = Store::open(
+        engine.catalog().scopes().user_directory(),
+        Access::from_environment(&host.environment),
+        &host.environment,
+    );
+    // Whether the secrets can be read is a check of its own.
+    let secrets = if store.path().exists() { store.list().unwrap_or_default() } else { Vec::new() };
+    let has = |key: &String| {
+        variable(key).is_some_and(|value| !value.trim().is_empty()) || secrets.iter().any(|kept| kept.name == *key)
+    };
+    let ready: Vec<String> =
+        keys.iter().filter(|(_, keys)| keys.iter().any(has)).map(|(name, _)| name.clone()).collect();
+    let default = said.default.as_ref().map(|said| (said.value.as_str(), said.place.as_str()));
+    let lacking = default.and_then(|(model, place)| {
+        let provider = model.split('/').next()?;
+        let wanted = keys.get(provider)?.first().filter(|_| !ready.iter().any(|name| name == provider))?;
+        Some((model, place, wanted.clone()))
+    });
+    let check = match lacking {
+        Some((model, place, key)) => {
+            Check::warning(GROUP, NAME, format!("`{model}`, which {place} names, cannot be asked: `{key}` is not set"))
+                .mend(format!("cycod secret set {key} --for-tool cycod:models"))
+        }
+        None if ready.is_empty() => {
+            Check::absent(GROUP, NAME, "no provider of language models has a key; only who asks a model needs one")
+                .mend("cycod models list")
+        }
+        None => Check::ok(GROUP, NAME, format!("keys are there for {}", named(&ready))),
+    };
+    check.detail("ready", ready).detail("default", default.map(|(model, _)| model))
 }
 
 /// What is wrong with the files of one kind.

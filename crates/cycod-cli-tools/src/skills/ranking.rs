@@ -60,17 +60,26 @@ pub(crate) fn rank(shelves: &[Shelf], wanted: &Wanted<'_>) -> Found {
             }
         }
     }
-    hits.sort_by(|one, other| {
+    // One file may lie in several directories, by links.
+    let identity = |hit: &Hit| shelves[hit.shelf].identity(hit.skill);
+    let known: HashSet<(u64, u64)> = hits.iter().filter_map(identity).collect();
+    let total = known.len() + hits.iter().filter(|hit| identity(hit).is_none()).count();
+    let in_order = |one: &Hit, other: &Hit| {
         let key = |hit: &Hit| {
             let skill = shelves[hit.shelf].image.skill(hit.skill);
             (skill.name, skill.category, skill.path)
         };
         other.score.total_cmp(&one.score).then_with(|| key(one).cmp(&key(other)))
-    });
-    // One file may lie in several directories, by links.
+    };
+    // So many of the best hold enough different ones; only these need an order among themselves.
+    let enough = wanted.limit.saturating_add(hits.len() - total);
+    if enough < hits.len() {
+        hits.select_nth_unstable_by(enough, in_order);
+        hits.truncate(enough);
+    }
+    hits.sort_by(in_order);
     let mut seen = HashSet::new();
-    hits.retain(|hit| shelves[hit.shelf].identity(hit.skill).is_none_or(|identity| seen.insert(identity)));
-    let total = hits.len();
+    hits.retain(|hit| identity(hit).is_none_or(|identity| seen.insert(identity)));
     hits.truncate(wanted.limit);
     Found { best: hits, total }
 }

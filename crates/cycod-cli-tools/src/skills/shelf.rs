@@ -67,7 +67,7 @@ impl Shelf {
         let image = {
             let _ = cache;
             let below = walk(&place, &|_| None);
-            let records = read_all(&place.root, below.skills, &|_| None);
+            let records = read_all(&place.root, &below.skills, &|_| None);
             Image::new(&place.root, &records, &[], 0)
         };
         Self { root: place.root, image }

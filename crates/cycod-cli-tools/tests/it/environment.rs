@@ -238,3 +238,18 @@ fn a_server_that_was_never_met_is_not_met_now() {
     assert_eq!(find(&answer, "mcp_x")["mend"], "cycod mcp test x");
     assert!(!trace.exists(), "to meet it for the first time would accept its tools");
 }
+
+#[test]
+fn keys_of_models_are_looked_for_and_never_shown() {
+    let place = Place::new();
+    check(&place.call(TOOL, json!({})), "models", "absent", "no provider of language models has a key");
+    let secret = "sk-no-real-key-000000";
+    let run =
+        place.run_with(TOOL, json!({"verbose": true}), &[("OPENAI_API_KEY", secret)], &mut Ignore, &place.control());
+    let told = answer(TOOL, &run.expect("it runs"));
+    check(&told, "models", "ok", "`openai`");
+    assert!(!told.to_string().contains(secret));
+    fs::write(user_directory(&place).join("config.yaml"), "models: {default: anthropic/some}\n").expect("a file");
+    let told = place.call(TOOL, json!({}));
+    check(&told, "models", "warning", "`ANTHROPIC_API_KEY` is not set");
+}

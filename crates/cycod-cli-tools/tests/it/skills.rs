@@ -217,3 +217,18 @@ fn the_order_of_files_does_not_matter() {
         assert_eq!(search(&one, query)["results"], search(&other, query)["results"], "{query}");
     }
 }
+
+#[test]
+fn more_directories_are_named_by_a_setting() {
+    let place = Place::new();
+    let one = |name: &str| skill(name, "c", "d", "");
+    place.file("tools/skills/a/SKILL.md", one("a"));
+    at_home(&place, "elsewhere/b/SKILL.md", &one("b"));
+    place.file(".cycod/config.yaml", "skills: {directories: [tools/skills, ~/elsewhere, ../home/elsewhere]}\n");
+    assert_eq!(names(&search(&place, "")), ["a"], "a project names only directories of its own");
+    at_home(&place, ".cycod/config.yaml", "skills: {directories: [~/elsewhere]}\n");
+    assert_eq!(names(&search(&place, "")), ["a", "b"]);
+    at_home(&place, ".cycod/config.yaml", "skills: {directories: ~/elsewhere}\n");
+    let refused = place.run_with(TOOL, json!({"query": ""}), &[], &mut cycod_engine::Ignore, &place.control());
+    assert!(refused.is_err_and(|why| why.contains("`directories` is a list")));
+}
