@@ -37,7 +37,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("denied-by-policy", "the tests of the command line: a file of rules"),
     ("duplicate-name", "the catalog's tests: two files"),
     ("duplicate-task", "the tests of importing: a file of another program"),
-    ("failed", "the tests of the tools of a command line: an end without an answer"),
     ("file-too-large", "the catalog's tests: four megabytes"),
     ("git-option", "the tests of built-in tools: a call of `git`"),
     ("history-unwritable", "the tests of the history: a directory that cannot be written"),
