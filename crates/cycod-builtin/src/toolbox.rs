@@ -54,7 +54,7 @@ impl BuiltIns for Toolbox {
     fn level(&self, tool: &Tool, arguments: &[(String, Value)]) -> Option<Level> {
         let argument = |name: &str| arguments.iter().find(|(known, _)| known == name).map(|(_, value)| value);
         let Some(Value::Text(operation)) = argument("operation") else { return None };
-        let reads = match tool.name.key().as_str() {
+        let reads = match tool.built_in()?.key().as_str() {
             "file_operations" => operations::only_reads(operation),
             "git" => match argument("args") {
                 None => git::only_reads(operation, &[]),
@@ -69,7 +69,7 @@ impl BuiltIns for Toolbox {
     }
 
     fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
-        let is_meant = |(name, ..): &&(&str, &str, Operation)| name.eq_ignore_ascii_case(call.tool.name.as_str());
+        let is_meant = |(name, ..): &&(&str, &str, Operation)| call.tool.is_built_in(name);
         let Some((.., operation)) = TOOLS.iter().find(is_meant) else {
             return Err(Refusal::new("not-started", format!("`{}` is no tool of this program", call.tool.name)));
         };

@@ -144,7 +144,7 @@ fn commands(tool: &Tool) -> (Kind, Vec<&Command>) {
         Body::Use(_) => (Kind::Use, Vec::new()),
         Body::Alias { .. } => (Kind::Alias, Vec::new()),
         Body::Handler(_) => (Kind::Handler, Vec::new()),
-        Body::BuiltIn | Body::Remote(_) => (Kind::Command, Vec::new()),
+        Body::BuiltIn(_) | Body::Remote(_) => (Kind::Command, Vec::new()),
     };
     commands.extend(tool.resources.cleanup.iter().filter_map(|cleanup| match cleanup {
         Cleanup::Command(command) => Some(command),

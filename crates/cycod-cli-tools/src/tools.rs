@@ -86,7 +86,7 @@ impl BuiltIns for CliTools {
 
     fn level(&self, tool: &Tool, arguments: &[(String, Value)]) -> Option<Level> {
         let argument = |name: &str| arguments.iter().find(|(known, _)| known == name).map(|(_, value)| value);
-        match tool.name.key().as_str() {
+        match tool.built_in()?.key().as_str() {
             "cli_analyze_code" => analyze::level(&argument),
             // What runs in its place has its own level; by itself it only says why nothing does.
             _ => is_workflow_run(tool).then_some(Level::Read),
@@ -102,7 +102,7 @@ impl BuiltIns for CliTools {
     }
 
     fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
-        let is_meant = |(name, ..): &&(&str, &str, Operation)| name.eq_ignore_ascii_case(call.tool.name.as_str());
+        let is_meant = |(name, ..): &&(&str, &str, Operation)| call.tool.is_built_in(name);
         let Some((.., operation)) = TOOLS.iter().find(is_meant) else {
             return Err(Refusal::new("not-started", format!("`{}` is no tool of this program", call.tool.name)));
         };
@@ -121,5 +121,5 @@ impl BuiltIns for CliTools {
 }
 
 fn is_workflow_run(tool: &Tool) -> bool {
-    tool.name.key() == workflow_run::NAME
+    tool.is_built_in(workflow_run::NAME)
 }

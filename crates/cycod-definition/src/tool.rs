@@ -154,8 +154,8 @@ pub enum Body {
     },
     /// Calls a function in a language.
     Handler(Handler),
-    /// Is carried out by this program itself, which knows it by its name.
-    BuiltIn,
+    /// Is carried out by this program itself, which knows it by this name, whatever an alias of it is called.
+    BuiltIn(ToolName),
     /// Is offered by another program over the Model Context Protocol.
     Remote(RemoteTool),
 }
@@ -175,6 +175,19 @@ impl Tool {
 
     /// The default of `timeout` for what the script engine of this program runs.
     pub const DEFAULT_ENGINE_TIMEOUT: Duration = Duration::from_secs(30);
+
+    /// The built-in tool that carries it out.
+    pub fn built_in(&self) -> Option<&ToolName> {
+        match &self.body {
+            Body::BuiltIn(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Whether the built-in tool called `name` carries it out.
+    pub fn is_built_in(&self, name: &str) -> bool {
+        self.built_in().is_some_and(|built_in| built_in.as_str().eq_ignore_ascii_case(name))
+    }
 
     /// The parameter called `name`.
     pub fn parameter(&self, name: &str) -> Option<&Parameter> {
@@ -228,7 +241,9 @@ impl Tool {
         let (own, steps) = match &self.body {
             Body::Command(command) => (Some(command), &[][..]),
             Body::Steps(steps) => (None, steps.as_slice()),
-            Body::Use(_) | Body::Alias { .. } | Body::Handler(_) | Body::BuiltIn | Body::Remote(_) => (None, &[][..]),
+            Body::Use(_) | Body::Alias { .. } | Body::Handler(_) | Body::BuiltIn(_) | Body::Remote(_) => {
+                (None, &[][..])
+            }
         };
         let of_steps = steps.iter().flat_map(|step| {
             let action = match &step.action {
@@ -248,7 +263,7 @@ impl Tool {
     /// The tools this one calls or stands for, by name.
     pub fn uses(&self) -> Vec<&str> {
         match &self.body {
-            Body::Command(_) | Body::Handler(_) | Body::BuiltIn | Body::Remote(_) => Vec::new(),
+            Body::Command(_) | Body::Handler(_) | Body::BuiltIn(_) | Body::Remote(_) => Vec::new(),
             Body::Use(tool_use) => vec![&tool_use.tool],
             Body::Alias { base, .. } => vec![base],
             Body::Steps(steps) => steps.iter().filter_map(Step::used_tool).collect(),

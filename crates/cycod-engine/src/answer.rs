@@ -218,7 +218,7 @@ pub(crate) fn failure_of(tool: &Tool, report: &RunReport) -> Option<Json> {
 fn failure(tool: &Tool, refusal: &Refusal) -> Option<Json> {
     let properties = tool.returns.as_ref()?.json().get("properties")?;
     let has = |name: &&str| properties.get(name).is_some();
-    if !matches!(tool.body, Body::BuiltIn) || !["success", "error", "error_type"].iter().all(has) {
+    if !matches!(tool.body, Body::BuiltIn(_)) || !["success", "error", "error_type"].iter().all(has) {
         return None;
     }
     let error = match &refusal.attempt {

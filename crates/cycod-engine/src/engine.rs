@@ -226,7 +226,7 @@ impl Engine {
             scripts: &self.scripts,
             within: Confinement::default(),
         })?;
-        if matches!(tool.body, Body::BuiltIn)
+        if matches!(tool.body, Body::BuiltIn(_))
             && let Some(built_ins) = &self.built_ins
             && let Some(level) = built_ins.level(plan.tool(), &plan.arguments())
         {

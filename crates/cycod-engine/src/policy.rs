@@ -186,7 +186,7 @@ fn subject<'a>(tool: &'a Tool, level: Level, arguments: Vec<Argument<'a>>) -> Su
 
 fn argument<'a>(tool: &Tool, parameter: &'a Parameter, value: Held<'a>) -> Argument<'a> {
     let reading = match tool.body {
-        Body::Remote(_) | Body::Handler(_) | Body::BuiltIn => Reading::Literal,
+        Body::Remote(_) | Body::Handler(_) | Body::BuiltIn(_) => Reading::Literal,
         _ => Reading::of(parameter),
     };
     Argument { name: &parameter.name, value, reading }

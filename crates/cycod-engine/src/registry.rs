@@ -177,7 +177,7 @@ impl Engine {
     /// The scope that a tool is of.
     fn scope_of(&self, tool: &Tool) -> Scope {
         match &tool.body {
-            Body::BuiltIn => Scope::BuiltIn,
+            Body::BuiltIn(_) => Scope::BuiltIn,
             Body::Remote(_) => Scope::Mcp,
             _ => {
                 let parent = tool.origin.file.as_ref().and_then(|file| file.parent());

@@ -17,7 +17,7 @@ use crate::{AnswerTo, Beginning, Engine, EngineError, asks::with_answers};
 impl Engine {
     /// The workflow that runs in the place of a planned tool.
     pub(crate) fn workflow_of(&self, plan: &Plan) -> Option<WorkflowCall> {
-        let is_built_in = matches!(plan.asked.body, Body::BuiltIn);
+        let is_built_in = matches!(plan.asked.body, Body::BuiltIn(_));
         let built_ins = self.built_ins.as_ref().filter(|_| is_built_in)?;
         built_ins.workflow(plan.tool(), &plan.arguments())
     }
@@ -30,7 +30,7 @@ impl Engine {
         arguments: &[(String, Given)],
         beginning: &Beginning,
     ) -> Option<(Arc<Tool>, WorkflowCall)> {
-        if !matches!(tool.body, Body::BuiltIn) {
+        if !matches!(tool.body, Body::BuiltIn(_)) {
             return None;
         }
         let host = self.host_of(beginning);

@@ -101,7 +101,7 @@ impl Graph {
                 let kind = NodeKind::Command { interpreter: handler.runtime.to_string(), text: name.clone() };
                 (vec![only(kind)], Vec::new())
             }
-            Body::BuiltIn => {
+            Body::BuiltIn(_) => {
                 let kind = NodeKind::Command { interpreter: "built-in".to_owned(), text: name.clone() };
                 (vec![only(kind)], Vec::new())
             }

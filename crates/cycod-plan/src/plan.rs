@@ -184,7 +184,7 @@ impl Plan {
             let instead = deprecated.message.as_deref().map(|message| format!(": {message}")).unwrap_or_default();
             warnings.push(format!("`{}` is deprecated{instead}", definition.name));
         }
-        let is_inside = matches!(definition.body, Body::Handler(_) | Body::BuiltIn);
+        let is_inside = matches!(definition.body, Body::Handler(_) | Body::BuiltIn(_));
         if definition.security.isolation == cycod_definition::Isolation::None && !is_inside {
             warnings.push(
                 "`isolation: none` is for handlers inside this program; the command runs in a process of its own"
@@ -396,7 +396,7 @@ fn planned_steps(tool: &Tool, platform: Platform) -> Result<Vec<PlannedStep>, Re
         Body::Command(command) => Ok(vec![single(PlannedAction::Command(text_for(command, platform, tool)?))]),
         Body::Use(tool_use) => Ok(vec![single(PlannedAction::Tool(tool_use.clone()))]),
         Body::Handler(handler) => Ok(vec![single(PlannedAction::Handler(handler.clone()))]),
-        Body::BuiltIn => Ok(vec![single(PlannedAction::BuiltIn)]),
+        Body::BuiltIn(_) => Ok(vec![single(PlannedAction::BuiltIn)]),
         Body::Remote(remote) => Ok(vec![single(PlannedAction::Remote(remote.clone()))]),
         Body::Steps(steps) => {
             steps.iter().enumerate().map(|(index, step)| planned_step(tool, step, index == 0, platform)).collect()

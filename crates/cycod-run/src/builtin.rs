@@ -50,7 +50,8 @@ pub struct Together(pub Vec<Arc<dyn BuiltIns>>);
 impl Together {
     /// Whoever carries out `tool`.
     fn of(&self, tool: &Tool) -> Option<&Arc<dyn BuiltIns>> {
-        self.0.iter().find(|built_ins| built_ins.names().contains(&tool.name))
+        let name = tool.built_in()?;
+        self.0.iter().find(|built_ins| built_ins.names().contains(name))
     }
 }
 

@@ -233,7 +233,7 @@ impl<'a> Detail<'a> {
                 page.paragraph(2, &format!("a function in {}", handler.runtime));
                 page.code(2, handler.code.trim_end());
             }
-            Body::BuiltIn => {
+            Body::BuiltIn(_) => {
                 page.section("HANDLER");
                 page.paragraph(2, "built in");
             }

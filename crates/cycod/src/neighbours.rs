@@ -122,7 +122,7 @@ fn uses(tool: &Tool) -> Vec<(&str, Vec<&str>)> {
         arguments.iter().map(|(name, _)| name.as_str()).collect()
     }
     match &tool.body {
-        Body::Command(_) | Body::Handler(_) | Body::BuiltIn | Body::Remote(_) => Vec::new(),
+        Body::Command(_) | Body::Handler(_) | Body::BuiltIn(_) | Body::Remote(_) => Vec::new(),
         Body::Use(tool_use) => vec![(&tool_use.tool, names(&tool_use.with))],
         Body::Alias { base, defaults } => vec![(base, names(defaults))],
         Body::Steps(steps) => steps

@@ -87,3 +87,23 @@ fn a_tool_that_uses_one_has_the_level_of_all_that_it_can_do() {
     assert_eq!(place.decided("state", json!({}), &[]), "run: ask");
     assert_eq!(place.decided("state", json!({}), &[(Deny, "run")]), "run: deny");
 }
+
+#[test]
+fn an_alias_does_what_its_base_does_at_the_level_of_its_own() {
+    let place = Place::new();
+    place.file("a.txt", "here\n");
+    let alias = |tags: &str| {
+        format!(
+            "description: Say what is in a file\ntype: alias\nbase-tool: file_operations\n\
+             default-parameters: {{operation: read}}\ntags: [{tags}]\n"
+        )
+    };
+    place.file(".cycod/tools/show.yaml", alias("read"));
+    place.file(".cycod/tools/show-carefully.yaml", alias("run"));
+    assert_eq!(
+        place.said("show", json!({"path": "a.txt"})),
+        place.said("file_operations", json!({"operation": "read", "path": "a.txt"}))
+    );
+    assert_eq!(place.decided("show", json!({"path": "a.txt"}), &[]), "write: ask");
+    assert_eq!(place.decided("show-carefully", json!({"path": "a.txt"}), &[]), "run: ask");
+}

@@ -35,7 +35,7 @@ pub(crate) fn in_tool(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
         Body::Steps(steps) => steps.first().is_some_and(|step| {
             matches!(step.action, StepAction::Use(_)) && step.fallback.is_none() && step.input.is_none()
         }),
-        Body::Command(_) | Body::Alias { .. } | Body::Handler(_) | Body::BuiltIn | Body::Remote(_) => return,
+        Body::Command(_) | Body::Alias { .. } | Body::Handler(_) | Body::BuiltIn(_) | Body::Remote(_) => return,
     };
     if let (true, Some(entry)) = (first_calls, view.entry("input")) {
         let message = "`input` has no effect, because what would read it calls another tool";

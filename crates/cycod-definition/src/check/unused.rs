@@ -11,7 +11,7 @@ use crate::{Body, Command, Interpreter, Tool, lower::Lowering};
 /// how a placeholder in the wrong case comes to light.
 pub(crate) fn check(tool: &Tool, entries: &[&Entry], lowering: &Lowering<'_>) {
     // A function is given them all.
-    let is_given_all = matches!(tool.body, Body::Handler(_) | Body::BuiltIn);
+    let is_given_all = matches!(tool.body, Body::Handler(_) | Body::BuiltIn(_));
     if is_given_all || matches!(tool.body, Body::Alias { .. }) || finds_parameters_by_itself(tool, lowering) {
         return;
     }

@@ -53,7 +53,7 @@ impl Lowering<'_> {
         }
         let defaults = Defaults { shell: view.text("shell"), options: view.strings("shell-options") };
         let body = match self.built_in {
-            true => Some(Body::BuiltIn),
+            true => name.clone().map(Body::BuiltIn),
             false if alias => self.alias(view, top),
             false => self.body(view, &defaults, top),
         };
