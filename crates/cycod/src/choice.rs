@@ -2,12 +2,20 @@
 
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command};
 use cycod_agent::{Choice, Preset};
-use cycod_engine::{Layer, Origin, Pattern, Rule, Verdict, diagnostic::Refusal};
+use cycod_engine::{
+    Engine, Layer, Origin, Pattern, Registered, Rule, Standing, Verdict,
+    diagnostic::{Refusal, visible},
+    tokens::Measure,
+};
 
 use crate::{
     command_error::{CommandError, exit},
+    printer::Printer,
     rules,
 };
+
+/// How many tools a warning names.
+const MOST_NAMED: usize = 8;
 
 /// Adds `--tools`, `--group`, `--preset`, `--no-safe-mode` and the options of rules.
 pub(crate) fn with_choice(command: Command) -> Command {
@@ -61,6 +69,25 @@ pub(crate) fn rules(matches: &ArgMatches) -> Result<Vec<Rule>, CommandError> {
         given.push(Rule::new(Verdict::Allow, everything, Origin::new(Layer::CommandLine, "--no-safe-mode")));
     }
     Ok(given)
+}
+
+/// Warns of tools that are here and are kept from models because nobody has looked at them.
+pub(crate) fn warn_of_untrusted(engine: &Engine, printer: &mut Printer) {
+    let is_kept_back = |tool: &&Registered| {
+        tool.switch.is_on() && tool.standing.as_ref().is_some_and(|standing| *standing != Standing::Trusted)
+    };
+    let registry = engine.registry(Measure::ESTIMATE);
+    let names: Vec<&str> = registry.tools.iter().filter(is_kept_back).map(|tool| tool.entry.name.as_str()).collect();
+    if names.is_empty() {
+        return;
+    }
+    let shown = names[..names.len().min(MOST_NAMED)].iter().map(|name| visible(name)).collect::<Vec<_>>().join(", ");
+    let more = match names.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    printer.warn(&format!("the model is not told of what is not trusted here: {shown}{more}"));
+    printer.say("  see what they do: cycod tool trust --all");
 }
 
 /// Every tool that cannot be used, with the way on: the first reason, and the others beside it.

@@ -47,6 +47,17 @@ fn a_dry_run_needs_no_model_and_no_key() {
 }
 
 #[test]
+fn tools_that_nobody_has_looked_at_are_named() {
+    let place = place();
+    let mut command = place.command(&["agent", "Say hello", "--dry-run"]);
+    let ran = place.ran(command.env_remove("CYCOD_TRUSTED_DIRECTORIES").output().expect("the program starts"));
+    assert!(ran.stderr().contains("what is not trusted here: greet, note"), "{}", ran.stderr());
+    assert!(!ran.stdout().contains("greet"), "{}", ran.stdout());
+    let ran = place.run(&["agent", "Say hello", "--dry-run"]);
+    assert_eq!(ran.stderr(), "");
+}
+
+#[test]
 fn what_is_wrong_is_said_before_anything_is_asked() {
     let place = place();
     let check = |arguments: &[&str], expect: &str| {

@@ -117,6 +117,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     rules::warn_of_unknown(&rules, &context.engine, &mut context.printer);
     context.engine.add_rules(rules);
+    choice::warn_of_untrusted(&context.engine, &mut context.printer);
     if matches.get_flag("dry-run") {
         return Ok(dry_run(context, &work, is_json(matches)));
     }

@@ -296,6 +296,7 @@ impl<'a> Chat<'a> {
             if usage.cached > 0 { format!(" ({} of them kept from before)", usage.cached) } else { String::new() };
         let money = match self.spent.cost {
             Some(cost) => format!("${cost:.4}"),
+            None if self.spent.iterations == 0 => "nothing yet".to_owned(),
             None => "not known: nobody knows what the model costs".to_owned(),
         };
         let said = |message: &Message| match message {
