@@ -30,6 +30,7 @@ pub enum Choice {
 #[derive(Clone, Debug, Default)]
 pub struct Tools {
     offered: Vec<Offered>,
+    untrusted: Vec<String>,
 }
 
 /// A tool that a model may use.
@@ -66,6 +67,10 @@ impl Tools {
     /// Everything that was named and cannot be used, with the reason.
     pub fn choose(engine: &Engine, choice: &Choice) -> Result<Self, Vec<Refusal>> {
         let registry = engine.registry(Measure::ESTIMATE);
+        let is_kept_back = |tool: &&Registered| {
+            tool.switch.is_on() && tool.standing.as_ref().is_some_and(|standing| *standing != Standing::Trusted)
+        };
+        let untrusted = registry.tools.iter().filter(is_kept_back).map(|tool| tool.entry.name.clone()).collect();
         let mut refused = Vec::new();
         let chosen: Vec<&Registered> = match choice {
             Choice::All => registry.offered().collect(),
@@ -120,12 +125,17 @@ impl Tools {
                 Err(error) => refused.push(cycod_engine::EngineError::from(error).into_refusal()),
             }
         }
-        if refused.is_empty() { Ok(Self { offered }) } else { Err(refused) }
+        if refused.is_empty() { Ok(Self { offered, untrusted }) } else { Err(refused) }
     }
 
     /// The tools, in the order in which a model is told of them.
     pub fn offered(&self) -> &[Offered] {
         &self.offered
+    }
+
+    /// The names of tools that are on here, and that no model is told of because nobody has trusted them as they are.
+    pub fn untrusted(&self) -> &[String] {
+        &self.untrusted
     }
 
     /// The tools in the words of a dialect. What it cannot say is left out, with the reason.

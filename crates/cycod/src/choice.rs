@@ -1,11 +1,10 @@
 //! Which tools a model may use, and whether it asks: the options of every command that lets one work.
 
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command};
-use cycod_agent::{Choice, Preset};
+use cycod_agent::{Choice, Preset, Tools};
 use cycod_engine::{
-    Engine, Layer, Origin, Pattern, Registered, Rule, Standing, Verdict,
+    Layer, Origin, Pattern, Rule, Verdict,
     diagnostic::{Refusal, visible},
-    tokens::Measure,
 };
 
 use crate::{
@@ -72,12 +71,8 @@ pub(crate) fn rules(matches: &ArgMatches) -> Result<Vec<Rule>, CommandError> {
 }
 
 /// Warns of tools that are here and are kept from models because nobody has looked at them.
-pub(crate) fn warn_of_untrusted(engine: &Engine, printer: &mut Printer) {
-    let is_kept_back = |tool: &&Registered| {
-        tool.switch.is_on() && tool.standing.as_ref().is_some_and(|standing| *standing != Standing::Trusted)
-    };
-    let registry = engine.registry(Measure::ESTIMATE);
-    let names: Vec<&str> = registry.tools.iter().filter(is_kept_back).map(|tool| tool.entry.name.as_str()).collect();
+pub(crate) fn warn_of_untrusted(tools: &Tools, printer: &mut Printer) {
+    let names = tools.untrusted();
     if names.is_empty() {
         return;
     }

@@ -15,7 +15,10 @@ use cycod_model::{
 use cycod_secret::Store;
 use cycod_settings::config::{KnownModel, ModelProvider, Models as ModelSettings, Said};
 
-use crate::{command_error::CommandError, secrets};
+use crate::{
+    command_error::CommandError,
+    secrets::{self, SecretsOf},
+};
 
 /// For whom a secret is kept that only asks models and that no tool gets: `cycod secret set NAME --for-tool cycod:models`.
 ///
@@ -31,7 +34,7 @@ pub(crate) struct ModelsHere {
 
 /// The model that a command is to ask: the one that was named with `--model`, else the one that is configured.
 pub(crate) fn provider(engine: &Engine, named: Option<&str>) -> Result<Arc<dyn Provider>, CommandError> {
-    ModelsHere::of(engine).provider(named).map_err(|error| failed(&error))
+    ModelsHere::of(engine, secrets::store).provider(named).map_err(|error| failed(&error))
 }
 
 /// Why a model cannot be asked or did not answer, with the way on.
@@ -56,11 +59,11 @@ pub(crate) fn refusal(error: &ModelError) -> Refusal {
 
 impl ModelsHere {
     /// The models of an engine's place.
-    pub(crate) fn of(engine: &Engine) -> Self {
+    pub(crate) fn of(engine: &Engine, secrets: SecretsOf) -> Self {
         let host = Arc::clone(engine.host());
         let variable = |name: &str| host.environment.get(OsStr::new(name))?.to_str().map(str::to_owned);
         let configured = configured(engine.settings().models(), &variable);
-        Self { configured, secrets: secrets::store(engine), host }
+        Self { configured, secrets: secrets(engine), host }
     }
 }
 
@@ -115,13 +118,13 @@ impl ModelsForTools {
     const TOKENS: u32 = 50_000;
 
     /// The models of an engine's place, and what its settings let a call spend.
-    pub(crate) fn of(engine: &Engine) -> Self {
+    pub(crate) fn of(engine: &Engine, secrets: SecretsOf) -> Self {
         let settings = engine.settings().models();
         let budget = ModelBudget {
             requests: settings.tool_requests.map_or(Self::REQUESTS, |said| said.value),
             tokens: settings.tool_tokens.map_or(Self::TOKENS, |said| said.value).into(),
         };
-        Self { here: ModelsHere::of(engine), budget }
+        Self { here: ModelsHere::of(engine, secrets), budget }
     }
 }
 

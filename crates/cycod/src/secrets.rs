@@ -12,6 +12,9 @@ pub(crate) fn store(engine: &Engine) -> Store {
     open(engine, Access::from_environment(&engine.host().environment).asking(|question| hidden::ask(question).ok()))
 }
 
+/// How the secrets of an engine's place are opened: [`store`] or [`unasked`].
+pub(crate) type SecretsOf = fn(&Engine) -> Store;
+
 /// The secrets of the user, who is not asked.
 pub(crate) fn unasked(engine: &Engine) -> Store {
     open(engine, Access::from_environment(&engine.host().environment))

@@ -11,6 +11,7 @@ use cycod_engine::{
     diagnostic::{Refusal, closest},
 };
 use cycod_mcp_client::Servers;
+use cycod_model::Models;
 use cycod_settings::{Problem, Servers as Configured};
 use cycod_store::History;
 
@@ -18,7 +19,7 @@ use crate::{
     models::{ModelsForTools, ModelsHere},
     person::Terminal,
     printer::Printer,
-    secrets::store,
+    secrets::{self, SecretsOf},
     standing::shown_path,
 };
 
@@ -35,19 +36,24 @@ pub(crate) fn jq_worker() -> Vec<std::ffi::OsString> {
 }
 
 /// The tools that this program carries out itself.
-pub(crate) fn built_ins() -> Arc<dyn BuiltIns> {
-    let cli_tools =
-        CliTools::new(Arc::new(|host| open(host, &[]))).asking(Arc::new(|here| Arc::new(ModelsHere::of(here))));
+fn built_ins(secrets: SecretsOf) -> Arc<dyn BuiltIns> {
+    let open = move |host| opened(host, &[], secrets);
+    let models = move |here: &Engine| -> Arc<dyn Models> { Arc::new(ModelsHere::of(here, secrets)) };
+    let cli_tools = CliTools::new(Arc::new(open)).asking(Arc::new(models));
     Arc::new(Together(vec![Arc::new(Toolbox), Arc::new(cli_tools)]))
 }
 
-/// Adds the tools that this program carries out itself, and the way in which their workflows go on by themselves.
-pub(crate) fn build_in(engine: &mut Engine) {
-    engine.build_in(built_ins());
+/// Gives an engine what every engine of this program has, but for the tools of servers.
+pub(crate) fn equip(engine: &mut Engine, workers: Arc<Workers>, history: Arc<History>, secrets: SecretsOf) {
+    engine.use_workers(workers);
+    engine.build_in(built_ins(secrets));
     // Without it nothing goes on by itself, which is said when somebody wants it.
     if let Ok(ours) = std::env::current_exe() {
         engine.go_on_by(ours, vec![crate::cli::BACKGROUND_RUN.into()]);
     }
+    engine.use_models(Arc::new(ModelsForTools::of(engine, secrets)));
+    engine.keep_secrets(Arc::new(secrets(engine)));
+    engine.keep_history(history);
 }
 
 /// Opens the place where `host` stands, with the tools of the servers that are configured there.
@@ -55,12 +61,13 @@ pub(crate) fn build_in(engine: &mut Engine) {
 /// Nothing is started, but for a server whose tools are not known: when one of `words`, which were typed, can only be one
 /// of them, it is met now.
 pub(crate) fn open(host: Host, words: &[String]) -> Engine {
+    opened(host, words, secrets::store)
+}
+
+fn opened(host: Host, words: &[String], secrets: SecretsOf) -> Engine {
     let mut engine = Engine::open(host);
-    engine.use_workers(workers());
-    build_in(&mut engine);
-    engine.use_models(Arc::new(ModelsForTools::of(&engine)));
-    engine.keep_secrets(Arc::new(store(&engine)));
-    engine.keep_history(Arc::new(History::at(engine.catalog().scopes().user_directory())));
+    let history = Arc::new(History::at(engine.catalog().scopes().user_directory()));
+    equip(&mut engine, workers(), history, secrets);
     let configured = Configured::load(engine.catalog().scopes());
     let is_typed = |prefix: &str| words.iter().any(|word| word.to_ascii_lowercase().starts_with(prefix));
     let active: Vec<_> = configured.active().cloned().collect();

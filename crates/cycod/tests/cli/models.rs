@@ -4,7 +4,10 @@
 use scripted_provider::{Before, Script, ScriptedProvider, Turn};
 use serde_json::{Value, json};
 
-use crate::support::{Place, Ran};
+use crate::{
+    serve::Client,
+    support::{Place, Ran},
+};
 
 fn run(place: &Place, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
     let mut command = place.command(arguments);
@@ -148,6 +151,22 @@ fn a_typescript_tool_asks_a_model_when_it_says_so() {
     assert!(plan.stdout().contains("sends text to the language model office/*"), "{}", plan.block());
     let record = run(&place, &key, &["runs", "show", "last", "--format", "json"]).stdout();
     assert!(record.contains("office/*"), "{record}");
+}
+
+#[test]
+fn a_tool_that_is_served_asks_as_well() {
+    let (place, provider) = (Place::new(), ScriptedProvider::start(Script::of(vec![Turn::text("Paris")])));
+    // A provider that needs no key.
+    let settings = format!(
+        "models: {{default: office/large, providers: {{office: {{format: ollama, baseUrl: '{}'}}}}}}\n",
+        provider.url("ollama")
+    );
+    std::fs::create_dir_all(place.home().join(".cycod")).expect("a directory");
+    std::fs::write(place.home().join(".cycod/config.yaml"), settings).expect("written");
+    asking(&place, ALLOWED, "return (await llm.complete('Capital of France?')).text;");
+    let result = Client::legacy(&place, &[], json!({})).call("ask", json!({}));
+    assert_eq!(result["content"][0]["text"].as_str().map(str::trim), Some("Paris"), "{result:#}");
+    assert_eq!(provider.asked().len(), 1);
 }
 
 #[test]

@@ -27,7 +27,6 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let given = choice::rules(matches)?;
     rules::warn_of_unknown(&given, &context.engine, &mut context.printer);
     context.engine.add_rules(given);
-    choice::warn_of_untrusted(&context.engine, &mut context.printer);
     let provider = models::provider(&context.engine, matches.get_one::<String>("model").map(String::as_str))?;
     let mut chat = talk::Chat::new(context, provider, choice::chosen(matches).unwrap_or(Choice::All));
     if let Some(id) = matches.get_one::<String>("resume") {

@@ -26,7 +26,7 @@ use crate::{
     commands::approvals::{asker, list},
     models::{self, ModelsHere},
     printer::{DIM, paint},
-    servers, transcripts,
+    secrets, servers, transcripts,
 };
 
 /// How many conversations are listed.
@@ -71,7 +71,7 @@ impl<'a> Chat<'a> {
         let session = format!("chat {}", context.engine.begin().run_id);
         let asker = Asker { session: Some(session), ..asker(Surface::Agent, "a model, in a chat with you") };
         // Whoever asks for a list of them is told why there is none.
-        let here = ModelsHere::of(&context.engine);
+        let here = ModelsHere::of(&context.engine, secrets::store);
         let models = here.configured.list(&here).unwrap_or_default().into_iter().filter(|model| model.is_ready);
         let models = models.filter_map(|model| Some(format!("{}/{}", model.provider, model.model?))).collect();
         Self {
@@ -143,6 +143,7 @@ impl<'a> Chat<'a> {
     /// Says who is there, to a person.
     fn greet(&mut self) -> Result<(), CommandError> {
         let tools = self.tools()?;
+        choice::warn_of_untrusted(&tools, &mut self.context.printer);
         if self.is_attended {
             let count = tools.offered().len();
             let noun = if count == 1 { "tool" } else { "tools" };

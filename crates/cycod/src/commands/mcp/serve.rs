@@ -21,7 +21,7 @@ use crate::{
     command_error::CommandError,
     commands::approvals::{wait_for_approval, waits_for_approval},
     rules, secrets,
-    servers::{build_in, jq_worker, warn_of_mistakes, workers},
+    servers::{self, jq_worker, warn_of_mistakes, workers},
 };
 
 /// `cycod mcp serve`.
@@ -70,10 +70,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let history = Arc::new(History::at(&user));
     let workers = workers();
     let equip = move |engine: &mut Engine| {
-        engine.use_workers(Arc::clone(&workers));
-        build_in(engine);
-        engine.keep_history(Arc::clone(&history));
-        engine.keep_secrets(Arc::new(secrets::unasked(engine)));
+        servers::equip(engine, Arc::clone(&workers), Arc::clone(&history), secrets::unasked);
         let servers = servers.get_or_init(|| Servers::of(engine, Arc::new(NoPerson)));
         if let Some(servers) = servers {
             servers.adopt_into(engine);

@@ -9,6 +9,7 @@ use crate::{
     command_error::CommandError,
     models::{ModelsHere, failed},
     printer::WARNING,
+    secrets,
     table::{Cell, Table},
 };
 
@@ -22,7 +23,7 @@ pub(crate) fn command() -> Command {
 
 /// Lists models: whose they are, what is known of them, and where the key comes from; never the key.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let here = ModelsHere::of(&context.engine);
+    let here = ModelsHere::of(&context.engine, secrets::store);
     let all = here.configured.list(&here).map_err(|error| failed(&error))?;
     let is_wanted = |model: &&ListedModel| matches.get_flag("all") || model.is_ready || model.is_default;
     let listed: Vec<&ListedModel> = all.iter().filter(is_wanted).collect();
