@@ -2,7 +2,7 @@ use std::{fs, io::Read, sync::Arc, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cycod_engine::{
-    Answer, Approved, Approver, Control, Engine, Given, Plan, Request, RunReport, Surface,
+    Approved, Control, Engine, Given, Plan, RunReport, Surface,
     catalog::ScopeFilter,
     definition::{Tool, Value},
     json, result_json, result_json_of,
@@ -13,13 +13,12 @@ use crate::{
     cli::Context,
     command_error::{CommandError, exit},
     commands::{
-        approvals::{asker, queue},
+        approvals::{WhoeverIsThere, asker},
         trust::settle,
     },
     rules,
-    run::{Display, Prompt, answers, not_planned, preview_json, preview_text},
+    run::{Display, answers, not_planned, preview_json, preview_text},
     scope::{scope, with_scope},
-    tty::Tty,
 };
 
 /// `cycod tool run`.
@@ -136,7 +135,7 @@ pub(super) fn approved(context: &mut Context, plan: Plan) -> Result<Approved<Pla
     let subjects = context.engine.subjects_of(&plan)?;
     settle(context, subjects)?;
     let control = context.engine.control().map_err(|error| unprepared(&error))?;
-    let approver = WhoeverIsThere { engine: &context.engine, control: &control };
+    let approver = person(&context.engine, &control);
     Ok(context.engine.approve(plan, Surface::Person, &approver)?)
 }
 
@@ -158,7 +157,7 @@ fn execute(
     let beginning = engine.begin();
     let plan = |arguments| engine.plan_answered(tool, arguments, &answers, timeout, &beginning);
     let asker = asker(Surface::Person, "you, at this terminal");
-    let approver = WhoeverIsThere { engine, control: &control };
+    let approver = person(engine, &control);
     let approved = match (engine.approve_call(arguments, &plan, &asker, &approver), interrupts.signal()) {
         (Ok(approved), _) => approved,
         (Err(_), Some(signal)) => return Ok(u8::try_from(128 + signal).unwrap_or(exit::FAILURE)),
@@ -181,30 +180,9 @@ fn unprepared(error: &std::io::Error) -> CommandError {
     CommandError::failure(format!("cannot prepare to start processes: {error}"))
 }
 
-/// The person at the terminal; without one, whoever answers the queue.
-struct WhoeverIsThere<'a> {
-    engine: &'a Engine,
-    control: &'a Control,
-}
-
-impl Approver for WhoeverIsThere<'_> {
-    fn answer(&self, request: &Request) -> Answer {
-        match self.terminal() {
-            Some(prompt) => prompt.answer(request),
-            None => queue(self.engine, Duration::ZERO, &self.control.stop, request),
-        }
-    }
-
-    fn tell(&self, why: &str) -> bool {
-        self.terminal().is_some_and(|prompt| prompt.tell(why))
-    }
-}
-
-impl WhoeverIsThere<'_> {
-    fn terminal(&self) -> Option<Prompt<'_>> {
-        let host = self.engine.host();
-        Tty::open().map(|tty| Prompt { tty, host, stop: Some(&self.control.stop) })
-    }
+/// Who is asked about a call of a person.
+fn person<'a>(engine: &'a Engine, control: &'a Control) -> WhoeverIsThere<'a> {
+    WhoeverIsThere { engine, stop: &control.stop, wait: Duration::ZERO, command: None }
 }
 
 /// Collects the arguments of the call; those given one by one are added to those given as JSON.

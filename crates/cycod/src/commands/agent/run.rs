@@ -8,7 +8,7 @@ use std::{
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cycod_agent::{Choice, Ending, Event, Limit, Limits, Preset, Session, Tools, TurnError, Turned, With};
-use cycod_engine::{Answer, Approver, Engine, Nobody, Request, Stop, Surface, diagnostic::visible, host};
+use cycod_engine::{Approver, Engine, Nobody, Stop, Surface, diagnostic::visible, host};
 use cycod_model::{Message, Provider};
 use cycod_process::host_interrupts;
 use serde_json::{Value as Json, json};
@@ -19,11 +19,8 @@ use crate::{
     choice,
     cli::Context,
     command_error::{CommandError, exit},
-    commands::approvals::{asker, queue_for_model, wait_for_approval, waits_for_approval},
-    models, rules,
-    run::Prompt,
-    servers,
-    tty::Tty,
+    commands::approvals::{WhoeverIsThere, asker, wait_for_approval, waits_for_approval},
+    models, rules, servers,
 };
 
 /// The most of a file that is given with `--context`.
@@ -117,7 +114,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     rules::warn_of_unknown(&rules, &context.engine, &mut context.printer);
     context.engine.add_rules(rules);
-    choice::warn_of_untrusted(&context.engine, &mut context.printer);
+    choice::warn_of_untrusted(&work.tools, &mut context.printer);
     if matches.get_flag("dry-run") {
         return Ok(dry_run(context, &work, is_json(matches)));
     }
@@ -272,7 +269,7 @@ fn carry_out(
     let stop = Stop::new().map_err(unprepared)?;
     let interrupts = host_interrupts(&stop).map_err(unprepared)?;
     let asker = asker(Surface::Agent, "a model, by `cycod agent`");
-    let asked = WhoeverIsThere { engine, stop: &stop, wait: waits_for_approval(matches) };
+    let asked = WhoeverIsThere { engine, stop: &stop, wait: waits_for_approval(matches), command: Some("cycod agent") };
     let approver: &dyn Approver = if matches.get_flag("no-safe-mode") { &Nobody } else { &asked };
     let with = With {
         engine,
@@ -356,32 +353,5 @@ fn not_turned(error: &TurnError, resume: &str) -> CommandError {
             CommandError::failure(error.to_string()).hint("begin anew, with what is known so far in the task")
         }
         TurnError::Transcript(error) => failed(error),
-    }
-}
-
-/// The person at the terminal; without one, whoever answers the queue.
-struct WhoeverIsThere<'a> {
-    engine: &'a Engine,
-    stop: &'a Stop,
-    wait: Duration,
-}
-
-impl WhoeverIsThere<'_> {
-    fn terminal(&self) -> Option<Prompt<'_>> {
-        let host = self.engine.host();
-        Tty::open().map(|tty| Prompt { tty, host, stop: Some(self.stop) })
-    }
-}
-
-impl Approver for WhoeverIsThere<'_> {
-    fn answer(&self, request: &Request) -> Answer {
-        match self.terminal() {
-            Some(prompt) => prompt.answer(request),
-            None => queue_for_model(self.engine, self.wait, self.stop, request, "cycod agent"),
-        }
-    }
-
-    fn tell(&self, why: &str) -> bool {
-        self.terminal().is_some_and(|prompt| prompt.tell(why))
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod deny;
 pub(crate) mod list;
 pub(crate) mod revoke;
 pub(crate) mod show;
+mod there;
 pub(crate) mod watch;
 
 use std::{
@@ -24,6 +25,7 @@ use cycod_store::{
     approvals::{Pending, RequestId},
 };
 
+pub(crate) use self::there::WhoeverIsThere;
 use crate::{cli::Context, command_error::CommandError};
 
 /// The option of commands whose calls may wait for somebody.
