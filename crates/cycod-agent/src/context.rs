@@ -34,10 +34,7 @@ pub(crate) fn tokens(request: &Request) -> usize {
 fn of_message(message: &Message) -> usize {
     // What stands around each message and each call.
     const AROUND: usize = 8;
-    let arguments = |call: &Call| match &call.arguments {
-        Ok(arguments) => AROUND + estimate(&serde_json::to_string(arguments).unwrap_or_default()),
-        Err(text) => AROUND + estimate(text),
-    };
+    let arguments = |call: &Call| AROUND + estimate(&call.arguments_text());
     AROUND
         + match message {
             Message::User(text) => estimate(text),

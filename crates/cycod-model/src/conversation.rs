@@ -70,6 +70,16 @@ pub struct Call {
     pub opaque: Option<Json>,
 }
 
+impl Call {
+    /// Its arguments as text: one JSON object on one line, or what should have been one.
+    pub fn arguments_text(&self) -> String {
+        match &self.arguments {
+            Ok(arguments) => serde_json::to_string(arguments).unwrap_or_default(),
+            Err(text) => text.clone(),
+        }
+    }
+}
+
 /// What came of a call, as the model reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {

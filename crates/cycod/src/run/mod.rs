@@ -2,6 +2,7 @@
 
 mod approve;
 mod asks;
+mod begun;
 mod display;
 mod live;
 mod plain;
@@ -11,6 +12,7 @@ mod timeline;
 
 pub(crate) use approve::{Prompt, Said, request_text};
 pub(crate) use asks::{answers, line, not_planned};
+pub(crate) use begun::Begun;
 pub(crate) use display::Display;
 pub(crate) use live::Live;
 pub(crate) use plain::Plain;

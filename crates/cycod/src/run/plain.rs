@@ -1,8 +1,7 @@
-use std::collections::HashMap;
-
 use cycod_engine::{Event, StepPath, Stream};
 
 use super::{
+    begun::Begun,
     live::{ended, is_all_of, named},
     text,
 };
@@ -11,7 +10,7 @@ use super::{
 #[derive(Debug, Default)]
 pub(crate) struct Plain {
     /// Lines that have begun and not ended, by run, step and stream.
-    begun: HashMap<(String, StepPath, Stream), Vec<u8>>,
+    begun: Begun<(String, StepPath, Stream)>,
 }
 
 impl Plain {
@@ -26,12 +25,9 @@ impl Plain {
                 say(&format!("[{}]{again} $ {}", name(step), text::first_line(command)));
             }
             Event::Output { step, stream, bytes, .. } => {
-                let begun = self.begun.entry(key(step, *stream)).or_default();
-                begun.extend_from_slice(bytes);
-                while let Some(end) = begun.iter().position(|&byte| byte == b'\n') {
-                    let line: Vec<u8> = begun.drain(..=end).collect();
-                    write(&[format!("[{}] ", name(step)).as_bytes(), &line].concat());
-                }
+                let name = format!("[{}] ", name(step));
+                let mut whole = |line: &[u8]| write(&[name.as_bytes(), line].concat());
+                self.begun.take(key(step, *stream), bytes, &mut whole);
             }
             Event::Progress { step, done, total, message } => {
                 say(&format!("[{}] {}", name(step), text::progress(*done, *total, message.as_deref())));
@@ -44,7 +40,7 @@ impl Plain {
             Event::FallingBack { step } => say(&format!("[{}] falling back", name(step))),
             Event::StepEnded { step, status, exit_code, duration } => {
                 for stream in [Stream::Stdout, Stream::Stderr] {
-                    if let Some(rest) = self.begun.remove(&key(step, stream)).filter(|rest| !rest.is_empty()) {
+                    if let Some(rest) = self.begun.end(&key(step, stream)) {
                         write(&[format!("[{}] ", name(step)).as_bytes(), &rest, b"\n"].concat());
                     }
                 }

@@ -1,14 +1,12 @@
 //! How a turn looks to a person: a line for what begins and ends, and what tools say as they say it.
 
-use std::collections::HashMap;
-
 use cycod_agent::Event;
 use cycod_engine::{diagnostic::visible, refusal_json};
 use cycod_model::{Call, Reply, ToolResult};
 
 use crate::{
     printer::{DIM, ERROR, Printer, WARNING, paint},
-    run::duration,
+    run::{Begun, duration},
 };
 
 /// The most characters of a call's arguments on its line.
@@ -21,12 +19,12 @@ const LINES: usize = 12;
 pub(super) struct Show<'a> {
     printer: &'a mut Printer,
     /// Lines of runs that have begun and not ended, by call.
-    begun: HashMap<String, Vec<u8>>,
+    begun: Begun<String>,
 }
 
 impl<'a> Show<'a> {
     pub(super) fn new(printer: &'a mut Printer) -> Self {
-        Self { printer, begun: HashMap::new() }
+        Self { printer, begun: Begun::default() }
     }
 
     pub(super) fn event(&mut self, event: &Event<'_>) {
@@ -40,8 +38,8 @@ impl<'a> Show<'a> {
             Event::CallBegins { call, .. } => self.printer.say(&begins(self.printer.colour, call)),
             Event::Run { call, event } => self.run(call, event),
             Event::CallEnds { call, result, problem, took } => {
-                if let Some(rest) = self.begun.remove(&call.id).filter(|rest| !rest.is_empty()) {
-                    self.line(&rest);
+                if let Some(rest) = self.begun.end(&call.id) {
+                    written(self.printer, &rest);
                 }
                 let colour = self.printer.colour;
                 let after = took.map(|took| format!("  {}", duration(took))).unwrap_or_default();
@@ -75,26 +73,22 @@ impl<'a> Show<'a> {
     fn run(&mut self, call: &Call, event: &cycod_engine::Event<'_>) {
         match event {
             cycod_engine::Event::Output { bytes, .. } => {
-                let mut begun = self.begun.remove(&call.id).unwrap_or_default();
-                begun.extend_from_slice(bytes);
-                while let Some(end) = begun.iter().position(|byte| *byte == b'\n') {
-                    let line: Vec<u8> = begun.drain(..=end).collect();
-                    self.line(&line);
-                }
-                self.begun.insert(call.id.clone(), begun);
+                self.begun.take(call.id.clone(), bytes, &mut |line| written(self.printer, line));
             }
-            cycod_engine::Event::Log { level, message, .. } => self.line(format!("{level}: {message}").as_bytes()),
+            cycod_engine::Event::Log { level, message, .. } => {
+                written(self.printer, format!("{level}: {message}").as_bytes());
+            }
             cycod_engine::Event::Warning(warning) => self.printer.warn(&visible(warning)),
             _ => {}
         }
     }
+}
 
-    /// A line that a tool wrote: behind a mark, so that it cannot be taken for one of ours.
-    fn line(&mut self, line: &[u8]) {
-        let line = String::from_utf8_lossy(line);
-        let line = format!("  | {}", visible(line.trim_end_matches(['\n', '\r'])));
-        self.printer.say(&paint(self.printer.colour, DIM, &line));
-    }
+/// A line that a tool wrote: behind a mark, so that it cannot be taken for one of ours.
+fn written(printer: &mut Printer, line: &[u8]) {
+    let line = String::from_utf8_lossy(line);
+    let line = format!("  | {}", visible(line.trim_end_matches(['\n', '\r'])));
+    printer.say(&paint(printer.colour, DIM, &line));
 }
 
 /// What a model said beside its calls.
@@ -106,10 +100,7 @@ fn said(printer: &mut Printer, reply: &Reply) {
 
 /// The line of a call.
 pub(super) fn begins(colour: bool, call: &Call) -> String {
-    let arguments = match &call.arguments {
-        Ok(arguments) => serde_json::to_string(arguments).unwrap_or_default(),
-        Err(text) => text.clone(),
-    };
+    let arguments = call.arguments_text();
     let short = match arguments.char_indices().nth(ARGUMENTS) {
         Some((end, _)) => format!("{}…", &arguments[..end]),
         None => arguments,

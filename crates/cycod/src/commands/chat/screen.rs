@@ -175,10 +175,7 @@ impl<'a> Screen<'a> {
         if self.last != Last::Talk {
             self.gap();
         }
-        let arguments = match &call.arguments {
-            Ok(arguments) => serde_json::to_string(arguments).unwrap_or_default(),
-            Err(text) => text.replace('\n', " "),
-        };
+        let arguments = call.arguments_text().replace('\n', " ");
         let head = format!("{} {}", self.look.charset.pick("→", "->"), visible(tool));
         let room = self.look.width.saturating_sub(head.width() + 2);
         let line = format!("{} {}", paint(self.look.colour, CALL, &head), fitted(&visible(&arguments), room));
