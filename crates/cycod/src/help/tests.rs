@@ -147,6 +147,6 @@ fn reference() -> String {
 }
 
 #[test]
-fn the_reference_is_as_committed() {
+fn the_generated_reference_is_as_committed() {
     expect_test::expect_file!["../../../../docs/reference/cli.md"].assert_eq(&reference());
 }
