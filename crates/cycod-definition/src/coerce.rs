@@ -4,9 +4,7 @@
 //! that way; everything else is an error, because a guess would run a command that nobody asked for.
 
 use crate::{
-    ParameterType, Shape, Validation, Value,
-    decimal::Decimal,
-    json,
+    Decimal, ParameterType, Shape, Validation, Value, json,
     violations::{Findings, Place, found},
 };
 

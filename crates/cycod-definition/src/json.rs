@@ -5,7 +5,11 @@
 
 use std::{collections::HashSet, fmt, fmt::Write as _};
 
+use cycod_syntax::decimal::number_length;
+
 use crate::Value;
+
+pub use cycod_syntax::decimal::is_number;
 
 /// Why a text is not JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,12 +44,6 @@ pub fn write(value: &Value) -> String {
     let mut text = String::new();
     write_into(value, &mut text);
     text
-}
-
-/// Whether `text` is exactly one JSON number.
-pub fn is_number(text: &str) -> bool {
-    let mut reader = Reader { text, at: 0 };
-    reader.number().is_ok() && reader.at == text.len()
 }
 
 /// Writes an object of the given entries.
@@ -243,33 +241,11 @@ impl Reader<'_> {
     }
 
     fn number(&mut self) -> Result<(), JsonError> {
-        if self.peek() == Some(b'-') {
-            self.at += 1;
-        }
-        if self.peek() == Some(b'0') {
-            self.at += 1;
-        } else {
-            self.digits()?;
-        }
-        if self.peek() == Some(b'.') {
-            self.at += 1;
-            self.digits()?;
-        }
-        if matches!(self.peek(), Some(b'e' | b'E')) {
-            self.at += 1;
-            if matches!(self.peek(), Some(b'+' | b'-')) {
-                self.at += 1;
-            }
-            self.digits()?;
-        }
-        Ok(())
-    }
-
-    fn digits(&mut self) -> Result<(), JsonError> {
-        let start = self.at;
-        while matches!(self.peek(), Some(b'0'..=b'9')) {
-            self.at += 1;
-        }
-        if self.at == start { Err(self.error("no digit")) } else { Ok(()) }
+        let (length, result) = match number_length(&self.text[self.at..]) {
+            Ok(length) => (length, Ok(())),
+            Err(length) => (length, Err("no digit")),
+        };
+        self.at += length;
+        result.map_err(|reason| self.error(reason))
     }
 }

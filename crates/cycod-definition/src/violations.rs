@@ -8,7 +8,7 @@ use std::{cmp::Ordering, collections::HashSet, fmt};
 
 use cycod_diagnostic::visible;
 
-use crate::{JsonSchema, Parameter, ParameterType, Shape, Validation, Value, coerce::coerce, decimal::Decimal, json};
+use crate::{Decimal, JsonSchema, Parameter, ParameterType, Shape, Validation, Value, coerce::coerce, json};
 
 /// How many violations of one value are told; a list may hold a million of a kind.
 const MOST: usize = 10;

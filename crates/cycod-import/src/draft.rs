@@ -2,7 +2,10 @@
 
 use std::collections::HashSet;
 
-use cycod_syntax::emit::{Emit, to_yaml};
+use cycod_syntax::{
+    decimal::{Decimal, fits_machines},
+    emit::{Emit, to_yaml},
+};
 use regex::Regex;
 
 use crate::{
@@ -316,9 +319,9 @@ impl Parameter {
                 "it is no regular expression of ours, which have no lookaround",
             ));
         }
-        let rule = |name: &str| self.rules.iter().find(|(known, _)| *known == name)?.1.parse::<f64>().ok();
+        let rule = |name: &str| self.rule(name);
         let is_empty =
-            |least: Option<f64>, most: Option<f64>| least.zip(most).is_some_and(|(least, most)| least > most);
+            |least: Option<Decimal>, most: Option<Decimal>| least.zip(most).is_some_and(|(least, most)| least > most);
         if is_empty(rule("minimum"), rule("maximum")) || is_empty(rule("minLength"), rule("maxLength")) {
             self.rules.clear();
             lost.push(("the limits".to_owned(), "no value is within them"));
@@ -336,6 +339,11 @@ impl Parameter {
         lost
     }
 
+    /// The limit that a rule sets.
+    fn rule(&self, name: &str) -> Option<Decimal> {
+        Decimal::read(&self.rules.iter().find(|(known, _)| *known == name)?.1)
+    }
+
     /// Whether a default is a value that the parameter accepts.
     fn takes(&self, default: &str) -> bool {
         let matches = |text: &str| {
@@ -345,18 +353,19 @@ impl Parameter {
                 .is_none_or(|pattern| pattern.is_match(text))
                 && (self.choices.is_empty() || self.choices.iter().any(|choice| choice == text))
         };
-        let is_within = |size: f64, names: [&str; 2]| {
-            let rule = |name: &str| self.rules.iter().find(|(known, _)| *known == name)?.1.parse::<f64>().ok();
-            rule(names[0]).is_none_or(|least| size >= least) && rule(names[1]).is_none_or(|most| size <= most)
+        let is_within = |size: &str, names: [&str; 2]| {
+            let [least, most] = names.map(|name| self.rule(name));
+            Decimal::read(size)
+                .is_some_and(|size| least.is_none_or(|least| size >= least) && most.is_none_or(|most| size <= most))
         };
         match self.accepts {
             Accepts::Switch => self.bare(default).is_some(),
             Accepts::Integer | Accepts::Number => {
-                self.bare(default).is_some()
-                    && matches(default)
-                    && is_within(default.parse().unwrap_or(f64::NAN), ["minimum", "maximum"])
+                self.bare(default).is_some() && matches(default) && is_within(default, ["minimum", "maximum"])
             }
-            Accepts::Text => matches(default) && is_within(default.chars().count() as f64, ["minLength", "maxLength"]),
+            Accepts::Text => {
+                matches(default) && is_within(&default.chars().count().to_string(), ["minLength", "maxLength"])
+            }
             Accepts::Words => {
                 let items: Vec<&str> = default.split('\n').filter(|item| !item.is_empty()).collect();
                 let count = items.len() as u64;
@@ -427,7 +436,7 @@ impl Parameter {
     /// A number or boolean, where the parameter is one.
     fn bare(&self, text: &str) -> Option<Emit> {
         let is_bare = match self.accepts {
-            Accepts::Number => text.parse::<f64>().is_ok_and(f64::is_finite),
+            Accepts::Number => fits_machines(text),
             Accepts::Integer => text.parse::<i64>().is_ok(),
             Accepts::Switch => matches!(text, "true" | "false"),
             Accepts::Text | Accepts::Words => false,

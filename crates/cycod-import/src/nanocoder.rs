@@ -4,6 +4,7 @@
 //! choice or a format. A section that is more than that cannot be said in a tool file.
 
 use cycod_diagnostic::Diagnostic;
+use cycod_syntax::decimal::fits_machines;
 
 use crate::{
     Loss,
@@ -156,7 +157,7 @@ fn tool_input(draft: &mut Draft, name: &str, input: &Node) -> Parameter {
     ];
     for (theirs, ours, fits) in rules {
         let Some(value) = input.get(theirs) else { continue };
-        match value.scalar().filter(|text| fits && text.parse::<f64>().is_ok_and(f64::is_finite)) {
+        match value.scalar().filter(|text| fits && fits_machines(text)) {
             Some(text) => parameter.rules.push((ours, text)),
             None => draft.lose(value.line, format!("`{theirs}` of `{name}`"), "it does not fit the type"),
         }

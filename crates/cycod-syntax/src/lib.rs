@@ -4,6 +4,7 @@
 //! what a tool is.
 
 pub mod condition;
+pub mod decimal;
 pub mod edit;
 pub mod emit;
 #[cfg(test)]

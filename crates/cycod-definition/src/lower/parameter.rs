@@ -13,8 +13,8 @@ use super::{
     literal::{Expected, static_value, value},
 };
 use crate::{
-    Deprecation, Disclosure, Format, Literal, NamedTransform, Parameter, ParameterType, PathPart, Rejection, Shape,
-    Transform, Validation, Value, ValuePath, decimal::Decimal, shown, table::parameter, violations::fitted,
+    Decimal, Deprecation, Disclosure, Format, Literal, NamedTransform, Parameter, ParameterType, PathPart, Rejection,
+    Shape, Transform, Validation, Value, ValuePath, shown, table::parameter, violations::fitted,
 };
 
 /// The most memory a compiled pattern may take.

@@ -1,42 +1,26 @@
 //! Numbers, sizes and durations as people write them.
 
-use crate::json;
+use cycod_syntax::decimal::{fits_machines, json_text};
 
 /// Reads a whole number.
 pub(crate) fn integer(text: &str) -> Option<i64> {
     text.parse().ok().or_else(|| text.strip_prefix("0x").and_then(|hex| i64::from_str_radix(hex, 16).ok()))
 }
 
-/// Reads a finite number.
-pub(crate) fn number(text: &str) -> Option<f64> {
-    let plausible = text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '-' | '+' | '.'));
-    text.parse().ok().filter(|number: &f64| plausible && number.is_finite())
-}
-
 /// Returns the number that YAML lets people write in more ways than JSON does (`+5`, `.5`, `007`, `0x1F`), as JSON
-/// writes it: nobody after this has to know the other ways.
+/// writes it.
 pub(crate) fn number_text(text: &str) -> Option<String> {
-    if json::is_number(text) {
-        return Some(text.to_owned());
-    }
     for (prefix, radix) in [("0x", 16), ("0o", 8)] {
         if let Some(digits) = text.strip_prefix(prefix).filter(|digits| !digits.starts_with('+')) {
             return u128::from_str_radix(digits, radix).ok().map(|number| number.to_string());
         }
     }
-    let (sign, rest) = match text.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", text.strip_prefix('+').unwrap_or(text)),
-    };
-    let power = rest.find(['e', 'E']).unwrap_or(rest.len());
-    let (mantissa, power) = rest.split_at(power);
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    if (whole.is_empty() && fraction.is_empty()) || whole.starts_with(['-', '+']) {
-        return None;
-    }
-    let whole = Some(whole.trim_start_matches('0')).filter(|whole| !whole.is_empty()).unwrap_or("0");
-    let point = if fraction.is_empty() { "" } else { "." };
-    Some(format!("{sign}{whole}{point}{fraction}{power}")).filter(|number| json::is_number(number))
+    json_text(text)
+}
+
+/// Reads a rule's number, which those who read our schemas must be able to hold.
+pub(crate) fn number(text: &str) -> Option<String> {
+    number_text(text).filter(|number| fits_machines(number))
 }
 
 /// Reads what people write for true and false.
@@ -121,37 +105,18 @@ mod tests {
     fn numbers_are_written_as_in_json() {
         for (text, expect) in [
             ("5", Some("5")),
-            ("-1.50e+3", Some("-1.50e+3")),
-            ("9007199254740993", Some("9007199254740993")),
             ("+5", Some("5")),
-            (".5", Some("0.5")),
-            ("-.5e1", Some("-0.5e1")),
-            ("5.", Some("5")),
-            ("5.e3", Some("5e3")),
-            ("007", Some("7")),
-            ("-000", Some("-0")),
             ("0x1F", Some("31")),
             ("0o17", Some("15")),
             ("0x+1", None),
             ("0x", None),
-            ("+-5", None),
-            (".", None),
-            (".e5", None),
-            ("1_000", None),
-            ("1e", None),
-            (".inf", None),
+            ("0x-1", None),
             ("five", None),
-            ("", None),
+            (".inf", None),
         ] {
             assert_eq!(number_text(text).as_deref(), expect, "{text}");
+            assert_eq!(number(text), number_text(text), "{text}");
         }
-    }
-
-    #[test]
-    fn words_are_not_numbers() {
-        for text in ["inf", "nan", "infinity", "", "1e999", "-"] {
-            assert_eq!(number(text), None, "{text}");
-        }
-        assert_eq!(number("-1.5e3"), Some(-1500.0));
+        assert_eq!(number("1e999"), None);
     }
 }

@@ -90,10 +90,9 @@ impl<'a> View<'a> {
         units::size(self.text(name)?.scalar.text.trim())
     }
 
-    /// A finite number, as JSON writes it.
+    /// A number, as JSON writes it.
     pub(crate) fn number(&self, name: &str) -> Option<String> {
-        let text = self.text(name)?.scalar.text.trim();
-        units::number(text).and_then(|_| units::number_text(text))
+        units::number(self.text(name)?.scalar.text.trim())
     }
 
     /// One of the words that the table allows.

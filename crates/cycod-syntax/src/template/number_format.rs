@@ -3,6 +3,8 @@
 //! Numbers are worked on as decimal text, never as floating point, so that `1.005` in `0.00` is `1.01` and
 //! a number of forty digits keeps them all. Halves are rounded away from zero.
 
+use crate::decimal::Decimal;
+
 /// Why a pattern could not be applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
@@ -52,12 +54,10 @@ pub fn check(pattern: &str) -> Result<(), FormatError> {
 pub fn apply(pattern: &str, number: &str) -> Result<String, FormatError> {
     let parsed = parse(pattern)?;
     let refused = || FormatError::Value { value: number.chars().take(60).collect(), pattern: pattern.to_owned() };
-    let decimal = Decimal::parse(number.trim()).ok_or_else(refused)?;
+    let digits = Decimal::read(number.trim()).as_ref().and_then(Digits::of).ok_or_else(refused)?;
     match parsed {
-        Pattern::Decimal { whole, fraction, optional, grouped } => {
-            Ok(decimal.write(whole, fraction, optional, grouped))
-        }
-        Pattern::Hexadecimal { upper, width } => decimal.hexadecimal(upper, width).ok_or_else(refused),
+        Pattern::Decimal { whole, fraction, optional, grouped } => Ok(digits.write(whole, fraction, optional, grouped)),
+        Pattern::Hexadecimal { upper, width } => digits.hexadecimal(upper, width).ok_or_else(refused),
     }
 }
 
@@ -95,39 +95,28 @@ fn parse(pattern: &str) -> Result<Pattern, FormatError> {
     })
 }
 
-/// A number as digits: `negative`, the digits, and how many of them follow the point.
-struct Decimal {
+/// A number as it is written: the digits, and how many of them follow the point.
+struct Digits {
     negative: bool,
     digits: Vec<u8>,
     scale: usize,
 }
 
-impl Decimal {
-    fn parse(text: &str) -> Option<Self> {
-        let negative = text.starts_with('-');
-        let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-        let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
-            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
-            None => (unsigned, 0),
-        };
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
-        if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) || digits.len() > MAX_DIGITS {
+impl Digits {
+    /// Writes a number out, unless that takes too many digits.
+    fn of(number: &Decimal) -> Option<Self> {
+        let mut digits: Vec<u8> = number.digits.iter().map(|digit| digit + b'0').collect();
+        let zeros = usize::try_from(number.exponent.unsigned_abs()).ok()?;
+        if digits.len().max(zeros) > MAX_DIGITS {
             return None;
         }
-        let scale = i64::try_from(fraction.len()).ok()? - i64::from(exponent);
-        if scale.unsigned_abs() > MAX_DIGITS as u64 {
-            return None;
+        let scale = if number.exponent < 0 { zeros } else { 0 };
+        if number.exponent > 0 {
+            digits.resize(digits.len() + zeros, b'0');
         }
-        let mut decimal = Self { negative, digits, scale: 0 };
-        match usize::try_from(scale) {
-            Ok(scale) => decimal.scale = scale,
-            Err(_) => decimal.digits.resize(decimal.digits.len() + scale.unsigned_abs() as usize, b'0'),
-        }
-        while decimal.digits.len() <= decimal.scale {
-            decimal.digits.insert(0, b'0');
-        }
-        Some(decimal)
+        let missing = (scale + 1).saturating_sub(digits.len());
+        digits.splice(0..0, std::iter::repeat_n(b'0', missing));
+        Some(Self { negative: number.negative, digits, scale })
     }
 
     /// Rounds to `scale` digits after the point, or fills up with zeros.
@@ -230,6 +219,10 @@ mod tests {
         check("X", "16.0", "10");
         check("0", "1e3", "1000");
         check("0.000", "12.5e-2", "0.125");
+        check("0", "007", "7");
+        check("0.0", "+.5", "0.5");
+        check("0", "5.", "5");
+        check("0.00", "1000e-2", "10.00");
         check("0", "123456789012345678901234567890", "123456789012345678901234567890");
     }
 
@@ -242,7 +235,21 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_number() {
-        for number in ["", "abc", "1.2.3", "--1", "0x10", "1e999", "∞", "NaN", "1 2", ".", "-"] {
+        for number in [
+            "",
+            "abc",
+            "1.2.3",
+            "--1",
+            "0x10",
+            "1e999",
+            "∞",
+            "NaN",
+            "1 2",
+            ".",
+            "-",
+            "1e-999",
+            "1e99999999999999999999",
+        ] {
             assert!(matches!(apply("0", number), Err(FormatError::Value { .. })), "{number}");
         }
         assert!(matches!(apply("x", "1.5"), Err(FormatError::Value { .. })));

@@ -9,7 +9,10 @@ use cycod_diagnostic::{Code, Diagnostic, Span, closest};
 use super::{
     Branch, Hole, HoleValue, Names, Reference, Resolution, Segment, StepAttribute, Template, is_name_start, name_len,
 };
-use crate::condition::{Expr, Failure, Parser, Position};
+use crate::{
+    condition::{Expr, Failure, Parser, Position},
+    decimal::Decimal,
+};
 
 pub(crate) const UNKNOWN_ATTRIBUTE: Code = Code("unknown-step-attribute");
 pub(crate) const UNKNOWN_STEP: Code = Code("unknown-step-reference");
@@ -333,7 +336,7 @@ impl Scanner<'_> {
         }
         let word_len = rest.find([' ', '\t', ':', '}', '\'', '"', '?', '{']).unwrap_or(rest.len());
         let word = &rest[..word_len];
-        if word.starts_with(|first: char| first.is_ascii_digit() || first == '-') && word.parse::<f64>().is_ok() {
+        if word.starts_with(|first: char| first.is_ascii_digit() || first == '-') && Decimal::read(word).is_some() {
             parser.at += word_len;
             return Ok(Branch::Text(word.to_owned()));
         }

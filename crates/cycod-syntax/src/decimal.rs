@@ -1,3 +1,5 @@
+//! Numbers as decimal text, of any size and exactly: the one place that reads them.
+
 use std::cmp::Ordering;
 
 /// The longest integer that is written out: `1e999999999` is a number, but not one to make a text of.
@@ -9,17 +11,17 @@ const MAX_WRITTEN_DIGITS: i64 = 400;
 /// machine numbers cannot promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decimal {
-    negative: bool,
+    pub(crate) negative: bool,
     /// Digits without zeros at either end; none for zero.
-    digits: Vec<u8>,
+    pub(crate) digits: Vec<u8>,
     /// The power of ten that the last digit counts.
-    exponent: i64,
+    pub(crate) exponent: i64,
 }
 
 impl Decimal {
     /// Reads the text of a JSON number.
     pub fn parse(text: &str) -> Option<Self> {
-        if !crate::json::is_number(text) {
+        if !is_number(text) {
             return None;
         }
         let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
@@ -41,18 +43,28 @@ impl Decimal {
         Some(Self { negative, digits, exponent })
     }
 
+    /// Reads a number as people write it, with a sign, zeros before it or an open end: `+5`, `007`, `.5`, `5.`.
+    pub fn read(text: &str) -> Option<Self> {
+        Self::parse(&json_text(text)?)
+    }
+
+    /// Whether it is zero.
+    pub fn is_zero(&self) -> bool {
+        self.digits.is_empty()
+    }
+
     /// Whether it is more than zero.
-    pub(crate) fn is_positive(&self) -> bool {
+    pub fn is_positive(&self) -> bool {
         !self.negative && !self.digits.is_empty()
     }
 
     /// Whether there is nothing behind the point.
-    pub(crate) fn is_integer(&self) -> bool {
+    pub fn is_integer(&self) -> bool {
         self.exponent >= 0
     }
 
     /// The integer without point and exponent; nothing for a fraction or a number of absurd length.
-    pub(crate) fn integer_text(&self) -> Option<String> {
+    pub fn integer_text(&self) -> Option<String> {
         if !self.is_integer() || self.exponent > MAX_WRITTEN_DIGITS {
             return None;
         }
@@ -66,13 +78,13 @@ impl Decimal {
     }
 
     /// A text that is the same for equal numbers and different for others.
-    pub(crate) fn key(&self) -> String {
+    pub fn key(&self) -> String {
         let digits: String = self.digits.iter().map(|digit| char::from(b'0' + digit)).collect();
         format!("{}{digits}e{}", if self.negative { "-" } else { "" }, self.exponent)
     }
 
     /// Whether the number is a whole multiple of `step`; nothing is a multiple of zero but zero.
-    pub(crate) fn is_multiple_of(&self, step: &Self) -> bool {
+    pub fn is_multiple_of(&self, step: &Self) -> bool {
         if self.digits.is_empty() {
             return true;
         }
@@ -125,6 +137,56 @@ impl PartialOrd for Decimal {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
+}
+
+/// Whether `text` is exactly one JSON number.
+pub fn is_number(text: &str) -> bool {
+    number_length(text) == Ok(text.len())
+}
+
+/// Returns how long the JSON number is that `text` begins with; the error is where a digit is missing.
+pub fn number_length(text: &str) -> Result<usize, usize> {
+    let bytes = text.as_bytes();
+    let has = |at: usize, signs: &[u8]| bytes.get(at).is_some_and(|byte| signs.contains(byte));
+    let digits = |start: usize| {
+        let length = bytes[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if length == 0 { Err(start) } else { Ok(start + length) }
+    };
+    let start = usize::from(has(0, b"-"));
+    let mut end = if has(start, b"0") { start + 1 } else { digits(start)? };
+    if has(end, b".") {
+        end = digits(end + 1)?;
+    }
+    if has(end, b"eE") {
+        end = digits(end + 1 + usize::from(has(end + 1, b"+-")))?;
+    }
+    Ok(end)
+}
+
+/// Returns a number as JSON writes it, where people may have written `+5`, `007`, `.5` or `5.`: nobody after this has to
+/// know the other ways.
+pub fn json_text(text: &str) -> Option<String> {
+    if is_number(text) {
+        return Some(text.to_owned());
+    }
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let power = rest.find(['e', 'E']).unwrap_or(rest.len());
+    let (mantissa, power) = rest.split_at(power);
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if (whole.is_empty() && fraction.is_empty()) || whole.starts_with(['-', '+']) {
+        return None;
+    }
+    let whole = Some(whole.trim_start_matches('0')).filter(|whole| !whole.is_empty()).unwrap_or("0");
+    let point = if fraction.is_empty() { "" } else { "." };
+    Some(format!("{sign}{whole}{point}{fraction}{power}")).filter(|number| is_number(number))
+}
+
+/// Whether a number is not too large for the programs that have machine numbers only.
+pub fn fits_machines(number: &str) -> bool {
+    json_text(number).is_some_and(|number| number.parse().is_ok_and(f64::is_finite))
 }
 
 /// Compares digit strings without leading zeros as integers.
@@ -181,6 +243,55 @@ mod tests {
             for (other, right) in ascending.iter().enumerate() {
                 assert_eq!(decimal(left).cmp(&decimal(right)), at.cmp(&other), "{left} against {right}");
             }
+        }
+    }
+
+    #[test]
+    fn numbers_are_written_as_in_json() {
+        for (text, expect) in [
+            ("5", Some("5")),
+            ("-1.50e+3", Some("-1.50e+3")),
+            ("9007199254740993", Some("9007199254740993")),
+            ("+5", Some("5")),
+            (".5", Some("0.5")),
+            ("-.5e1", Some("-0.5e1")),
+            ("5.", Some("5")),
+            ("5.e3", Some("5e3")),
+            ("007", Some("7")),
+            ("-000", Some("-0")),
+            ("0x1F", None),
+            ("+-5", None),
+            ("--5", None),
+            (".", None),
+            ("-", None),
+            (".e5", None),
+            ("1_000", None),
+            ("1e", None),
+            ("1 2", None),
+            (".inf", None),
+            ("inf", None),
+            ("nan", None),
+            ("five", None),
+            ("٣", None),
+            ("", None),
+        ] {
+            assert_eq!(json_text(text).as_deref(), expect, "{text}");
+            assert_eq!(Decimal::read(text).is_some(), expect.is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_ends_where_json_says() {
+        for (text, expect) in [
+            ("5,", Ok(1)),
+            ("01", Ok(1)),
+            ("-1.5e-3x", Ok(7)),
+            ("1.x", Err(2)),
+            ("1e+", Err(3)),
+            ("-", Err(1)),
+            ("", Err(0)),
+        ] {
+            assert_eq!(number_length(text), expect, "{text}");
         }
     }
 
