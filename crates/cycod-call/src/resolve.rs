@@ -6,7 +6,7 @@
 
 use std::{borrow::Cow, cell::Cell};
 
-use cycod_definition::{Host, Literal, NamedTransform, Parameter, ParameterType, Tool, Value};
+use cycod_definition::{Decimal, Host, Literal, NamedTransform, Parameter, ParameterType, Tool, Value};
 use cycod_shell::{Kind, Mode};
 use cycod_syntax::{
     condition::{self, EvalError, Expr},
@@ -333,7 +333,7 @@ impl<'a> Scope<'a> {
         let look_up = |reference: &Reference| match self.look_up(reference, inside) {
             Ok(Some(operand)) => {
                 secret.set(secret.get() || operand.sensitive);
-                Some(condition_value(&operand.value))
+                Some(condition_value(&operand.value, operand.text_in_condition(reference)))
             }
             Ok(None) => {
                 failure.set(Some(ResolveError::Later { name: reference_name(reference) }));
@@ -419,6 +419,25 @@ impl<'a> Operand<'a> {
         Ok(())
     }
 
+    /// What a text of it is to a condition: what its author declared, or of no type where nobody declared one.
+    fn text_in_condition(&self, reference: &Reference) -> fn(String) -> condition::Value {
+        let is_declared = match (self.parameter, reference) {
+            (Some(parameter), _) => match parameter.kind {
+                ParameterType::Any => false,
+                ParameterType::Array => {
+                    parameter.validation.items.as_ref().is_some_and(|items| items.kind != ParameterType::Any)
+                }
+                _ => true,
+            },
+            (None, Reference::Step { attribute, .. }) => {
+                !matches!(attribute, StepAttribute::Output | StepAttribute::Error)
+            }
+            (None, Reference::Environment(_)) => false,
+            (None, Reference::Parameter(_) | Reference::Predefined(_)) => true,
+        };
+        if is_declared { condition::Value::Text } else { condition::Value::Untyped }
+    }
+
     /// The value as one text.
     fn joined(&self, delimiter: &str) -> String {
         match &*self.value {
@@ -486,7 +505,9 @@ impl Sink for String {
 fn mask(error: EvalError) -> EvalError {
     let hidden = || "****".to_owned();
     match error {
-        EvalError::NotOrdered { operator, .. } => EvalError::NotOrdered { left: hidden(), operator, right: hidden() },
+        EvalError::NotOrdered { operator, operand, .. } => {
+            EvalError::NotOrdered { operator, operand, found: "is not one".to_owned() }
+        }
         EvalError::BadPattern { .. } => EvalError::BadPattern { pattern: hidden(), reason: hidden() },
         EvalError::NoValue { .. } => error,
     }
@@ -560,13 +581,16 @@ fn reference_name(reference: &Reference) -> String {
     }
 }
 
-fn condition_value(value: &Value) -> condition::Value {
+fn condition_value(value: &Value, of_text: fn(String) -> condition::Value) -> condition::Value {
     match value {
         Value::Null => condition::Value::Null,
         Value::Bool(value) => condition::Value::Bool(*value),
-        Value::Number(text) => condition::Value::Number(text.parse().unwrap_or(f64::NAN), text.clone()),
-        Value::Text(text) => condition::Value::Text(text.clone()),
-        Value::List(items) => condition::Value::List(items.iter().map(condition_value).collect()),
+        Value::Number(text) => match Decimal::parse(text) {
+            Some(number) => condition::Value::Number(number, text.clone()),
+            None => of_text(text.clone()),
+        },
+        Value::Text(text) => of_text(text.clone()),
+        Value::List(items) => condition::Value::List(items.iter().map(|item| condition_value(item, of_text)).collect()),
         Value::Object(_) => condition::Value::Text(json::write(value)),
     }
 }

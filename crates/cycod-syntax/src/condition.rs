@@ -4,7 +4,7 @@
 
 use cycod_diagnostic::Span;
 
-use crate::template::Reference;
+use crate::{decimal::Decimal, template::Reference};
 
 mod eval;
 mod parse;
@@ -38,7 +38,7 @@ pub enum Literal {
     /// `true` or `false`.
     Boolean(bool),
     /// A number with its text.
-    Number(f64, String),
+    Number(Decimal, String),
     /// A quoted string or bare word.
     Text(String),
 }
@@ -72,9 +72,11 @@ pub enum Value {
     /// A truth value.
     Bool(bool),
     /// A number with its text.
-    Number(f64, String),
-    /// A string.
+    Number(Decimal, String),
+    /// A string, whatever it looks like.
     Text(String),
+    /// A text that nobody gave a type, such as the output of a step: beside a number it is read as one.
+    Untyped(String),
     /// A list.
     List(Vec<Value>),
 }
@@ -83,14 +85,14 @@ pub enum Value {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EvalError {
     /// `<`, `<=`, `>` or `>=` over something that is not a number.
-    #[error("`{left}` and `{right}` cannot be compared with `{operator}`, which orders numbers")]
+    #[error("`{operator}` orders numbers, and {operand} {found}")]
     NotOrdered {
-        /// Left operand as text.
-        left: String,
         /// The operator as written.
         operator: &'static str,
-        /// Right operand as text.
-        right: String,
+        /// The operand that is not a number.
+        operand: String,
+        /// What it is instead, with its value.
+        found: String,
     },
     /// The right side of `matches` is not a regular expression.
     #[error("`{pattern}` is not a regular expression: {reason}")]
@@ -118,8 +120,8 @@ impl Value {
         match self {
             Self::Null => false,
             Self::Bool(value) => *value,
-            Self::Number(value, _) => *value != 0.0,
-            Self::Text(text) => !text.is_empty(),
+            Self::Number(value, _) => !value.is_zero(),
+            Self::Text(text) | Self::Untyped(text) => !text.is_empty(),
             Self::List(items) => !items.is_empty(),
         }
     }

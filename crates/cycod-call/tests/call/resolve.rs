@@ -190,24 +190,26 @@ C: {type: boolean, description: d, format: "--constant"}
 
 #[test]
 fn choices() {
+    let parameters =
+        format!("{ONE_OF_EACH}V: {{type: any, description: d}}\nP: {{type: any, description: d, sensitive: true}}");
     check_pieces(
-        ONE_OF_EACH,
-        &["S=false", "N=0", "B=no", "A:=[]", "T=sesame"],
+        &parameters,
+        &["S=false", "N=0", "B=no", "A:=[]", "T=sesame", "V=false", "P=sesame"],
         &[
             "f {S ? 'yes' : 'no'} {N ? 'yes' : 'no'} {B ? 'yes' : 'no'} {A ? 'yes' : 'no'} {E ? 'yes' : 'no'}",
             "f {S == 'false' ? S : 'other'} {N < 1 ? N : 5} {E == '' ? 'empty' : 'not'}",
-            "f {S < 3 ? 'a' : 'b'}",
-            "f {T < 3 ? 'a' : 'b'}",
+            "f {V < 3 ? 'a' : 'b'}",
+            "f {P < 3 ? 'a' : 'b'}",
         ],
         &expect![[r#"
             f {S ? 'yes' : 'no'} {N ? 'yes' : 'no'} {B ? 'yes' : 'no'} {A ? 'yes' : 'no'} {E ? 'yes' : 'no'}
                 "f yes no no no no"
             f {S == 'false' ? S : 'other'} {N < 1 ? N : 5} {E == '' ? 'empty' : 'not'}
                 "f " <S Arguments Text: "false"> " " <N Word Number: "0"> " empty"
-            f {S < 3 ? 'a' : 'b'}
-                undecidable-condition: `{S} (false)` and `3` cannot be compared with `<`, which orders numbers
-            f {T < 3 ? 'a' : 'b'}
-                undecidable-condition: `****` and `****` cannot be compared with `<`, which orders numbers
+            f {V < 3 ? 'a' : 'b'}
+                undecidable-condition: `<` orders numbers, and `{V}` is `false`, which is not a number
+            f {P < 3 ? 'a' : 'b'}
+                undecidable-condition: `<` orders numbers, and `{P}` is not one
         "#]],
     );
 }
@@ -317,7 +319,7 @@ fn conditions_are_decided_over_values() {
             Ok(true)
             Err(Later { name: "first.skipped" })
         {first.status} < 3
-            Err(Condition(NotOrdered { left: "{first.status} (ok)", operator: "<", right: "3" }))
+            Err(Condition(NotOrdered { operator: "<", operand: "`{first.status}`", found: "is the text `ok`" }))
             Err(Later { name: "first.status" })
         {first.error} == ''
             Err(NoResult { name: "first.error" })

@@ -1,6 +1,7 @@
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use cycod_syntax::{
     condition::{Comparison, Expr, Literal},
+    decimal::{Decimal, is_number},
     template::{Reference, StepAttribute},
 };
 
@@ -14,6 +15,9 @@ enum Kind {
     Status,
     Text,
     List,
+    /// A text of no type, which beside a number is read as one.
+    Untyped,
+    /// Not known in this file: of a base's parameter, or before the parameters are read.
     Unknown,
 }
 
@@ -39,30 +43,17 @@ pub(crate) fn check(expression: &Expr, whole: Span, lowering: &Lowering<'_>) {
 fn compare(operator: Comparison, a: &Expr, b: &Expr, whole: Span, lowering: &Lowering<'_>) {
     let (left, right) = (kind(a, lowering), kind(b, lowering));
     let place = place(a).or_else(|| place(b)).unwrap_or(whole);
-    let ordering = !matches!(operator, Comparison::Equal | Comparison::NotEqual);
-    if ordering {
-        for (operand, kind) in [(a, left), (b, right)] {
-            if matches!(kind, Kind::Boolean | Kind::Status | Kind::List) || not_a_number(operand) {
-                lowering.sink.report(
-                    Diagnostic::error(
-                        Code("condition-type"),
-                        place,
-                        format!("`{}` orders numbers, and {} is not one", operator.symbol(), describe(operand, kind)),
-                    )
-                    .help("compare with `==` or `!=`"),
-                );
-                return;
-            }
-        }
+    if !matches!(operator, Comparison::Equal | Comparison::NotEqual) {
+        order(operator, (a, left), (b, right), place, lowering);
         return;
     }
     for ((of, kind), other) in [((a, left), b), ((b, right), a)] {
         let Expr::Literal(literal) = other else { continue };
         let (text, fits) = match (kind, literal) {
-            (Kind::Number, Literal::Text(text)) => (text.clone(), text.trim().parse::<f64>().is_ok()),
+            (Kind::Number, Literal::Text(text)) => (text.clone(), is_number(text)),
             (Kind::Number, Literal::Boolean(value)) => (value.to_string(), false),
             (Kind::Boolean, Literal::Text(text)) => (text.clone(), matches!(text.as_str(), "true" | "false")),
-            (Kind::Boolean, Literal::Number(_, text)) => (text.clone(), matches!(text.as_str(), "0" | "1")),
+            (Kind::Boolean, Literal::Number(_, text)) => (text.clone(), false),
             (Kind::Status, Literal::Text(text)) => (text.clone(), STATUSES.contains(&text.as_str())),
             (Kind::Status, Literal::Number(_, text)) => (text.clone(), false),
             (Kind::Status, Literal::Boolean(value)) => (value.to_string(), false),
@@ -89,6 +80,34 @@ fn compare(operator: Comparison, a: &Expr, b: &Expr, whole: Span, lowering: &Low
     }
 }
 
+/// Reports an order over what is not a number.
+fn order(operator: Comparison, left: (&Expr, Kind), right: (&Expr, Kind), place: Span, lowering: &Lowering<'_>) {
+    let report = |why: String, help: String| {
+        let message = format!("`{}` orders numbers, and {why}", operator.symbol());
+        lowering.sink.report(Diagnostic::error(Code("condition-type"), place, message).help(help));
+    };
+    let sides = [left, right];
+    let Some((operand, kind)) =
+        sides.into_iter().find(|(_, kind)| !matches!(kind, Kind::Number | Kind::Untyped | Kind::Unknown))
+    else {
+        if left.1 == Kind::Untyped && right.1 == Kind::Untyped {
+            let why = "both sides are text, of which one counts as a number only beside a number";
+            report(why.to_owned(), "compare with a number, or with a parameter of `type: number`".to_owned());
+        }
+        return;
+    };
+    let described = describe(operand, kind);
+    match operand {
+        Expr::Literal(Literal::Text(text)) if Decimal::read(text.trim()).is_some() => {
+            report(format!("{described} in quotes is text"), format!("write `{}` without quotes", text.trim()));
+        }
+        Expr::Reference(Reference::Parameter(name), _) if kind == Kind::Text => {
+            report(format!("{described} is text"), format!("declare `{name}` with `type: number`"));
+        }
+        _ => report(format!("{described} is not one"), "compare with `==` or `!=`".to_owned()),
+    }
+}
+
 fn kind(operand: &Expr, lowering: &Lowering<'_>) -> Kind {
     match operand {
         Expr::Literal(Literal::Number(..)) => Kind::Number,
@@ -98,24 +117,24 @@ fn kind(operand: &Expr, lowering: &Lowering<'_>) -> Kind {
             StepAttribute::ExitCode | StepAttribute::Duration | StepAttribute::Attempts => Kind::Number,
             StepAttribute::Skipped | StepAttribute::TimedOut => Kind::Boolean,
             StepAttribute::Status => Kind::Status,
-            _ => Kind::Unknown,
+            StepAttribute::StartTime | StepAttribute::EndTime => Kind::Text,
+            StepAttribute::Output | StepAttribute::Error => Kind::Untyped,
         },
         Expr::Reference(Reference::Parameter(name), _) => {
             match lowering.parameters.iter().find(|parameter| parameter.name == *name).map(|parameter| parameter.kind) {
                 Some(ParameterType::Number | ParameterType::Integer) => Kind::Number,
                 Some(ParameterType::Boolean) => Kind::Boolean,
                 Some(ParameterType::Array | ParameterType::Object) => Kind::List,
-                _ => Kind::Unknown,
+                Some(ParameterType::String) => Kind::Text,
+                Some(ParameterType::Any) => Kind::Untyped,
+                None => Kind::Unknown,
             }
         }
-        Expr::Reference(..) => Kind::Unknown,
+        Expr::Reference(Reference::Predefined(_), _) => Kind::Text,
+        Expr::Reference(Reference::Environment(_), _) if lowering.alias => Kind::Unknown,
+        Expr::Reference(Reference::Environment(_), _) => Kind::Untyped,
         _ => Kind::Boolean,
     }
-}
-
-/// Whether an operand is a literal text that is not a number.
-fn not_a_number(operand: &Expr) -> bool {
-    matches!(operand, Expr::Literal(Literal::Text(text)) if text.trim().parse::<f64>().is_err())
 }
 
 fn place(operand: &Expr) -> Option<Span> {

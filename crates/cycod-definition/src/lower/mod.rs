@@ -24,7 +24,7 @@ use std::{
 
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
 use cycod_syntax::{
-    template::{self, Names, Predefined, Reference, Template},
+    template::{self, HoleValue, Names, Predefined, Reference, Template},
     yaml::{Node, NodeKind},
 };
 
@@ -133,6 +133,11 @@ impl Lowering<'_> {
         self.sink.extend(found);
         self.check_references(&template, scope);
         crate::check::transforms::check(&template, self);
+        for hole in template.holes() {
+            if let HoleValue::Choice { condition, .. } = &hole.value {
+                crate::check::conditions::check(condition, text.span, self);
+            }
+        }
         template
     }
 

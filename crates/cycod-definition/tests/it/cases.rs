@@ -1761,6 +1761,39 @@ mod steps {
     }
 
     #[test]
+    fn orders_what_is_declared_as_text() {
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: y, bash: ls, run-condition: '{S} < 3 || {x.output} < \"10\" || {x.output} > {x.error} || {x.output} > 3 || {N} > {x.output}'}]\nparameters: {S: {description: d}, N: {type: number, description: d}}\n",
+            expect![[r#"
+                3:66-3:69 error[condition-type]: `<` orders numbers, and `S` is text
+                  help: declare `S` with `type: number`
+                3:77-3:87 error[condition-type]: `<` orders numbers, and `10` in quotes is text
+                  help: write `10` without quotes
+                3:98-3:108 error[condition-type]: `>` orders numbers, and both sides are text, of which one counts as a number only beside a number
+                  help: compare with a number, or with a parameter of `type: number`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn orders_text_in_a_choice() {
+        check(
+            "name: a\ndescription: b\nbash: \"echo {S < 3 ? 'a' : 'b'} {A < 3 ? 'a' : 'b'} {N < '3' ? 'a' : 'b'}\"\nparameters: {S: {description: d}, A: {type: any, description: d}, N: {type: number, description: d, format: \"{value > 3 ? 'x' : 'y'}\"}}\n",
+            expect![[r#"
+                3:14-3:15 error[condition-type]: `<` orders numbers, and `S` is text
+                  help: declare `S` with `type: number`
+                3:54-3:55 error[condition-type]: `<` orders numbers, and `3` in quotes is text
+                  help: write `3` without quotes
+            "#]],
+        );
+    }
+
+    #[test]
+    fn orders_what_an_alias_does_not_know() {
+        check("name: a\ntype: alias\nbase-tool: b\ndefault-parameters: {X: \"{N < 3 ? 'a' : 'b'}\"}\n", expect![""]);
+    }
+
+    #[test]
     fn orders_a_status() {
         check(
             "name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: y, bash: ls, run-condition: '{x.status} > 1'}]\n",

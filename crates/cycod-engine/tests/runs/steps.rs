@@ -95,6 +95,51 @@ steps:
 }
 
 #[test]
+fn conditions_compare_by_type() {
+    let decided = |condition: &str, arguments: &[(&str, &str)]| {
+        let tool = format!(
+            "description: d\nsteps:\n  - {{name: one, bash: 'printf \"%s\\n\" 10.0'}}\n  - {{name: two, bash: 'true', run-condition: \"{condition}\"}}\nparameters:\n  S: {{type: string, description: d, default: '1.0'}}\n  N: {{type: number, description: d, default: 10}}\n  A: {{type: any, description: d, default: ''}}\n  L: {{type: array, description: d, default: ['1', b], validation: {{items: {{type: string}}}}}}\n  M: {{type: array, description: d, default: ['1', b]}}\n"
+        );
+        let report = Place::new(&tool).variable("CORES", "16").run(arguments);
+        assert!(report.refusal.is_none(), "{condition}: {:?}", report.refusal);
+        report.steps[1].status.name() == "ok"
+    };
+    for condition in [
+        "'1.0' != '1'",
+        "{S} != '1'",
+        "{S} != 1",
+        "{S} == 1.0",
+        "{one.output} == 10",
+        "{one.output} == {N}",
+        "{one.output} > 9",
+        "{one.output} != '10'",
+        "{one.output} != {S}",
+        "{CORES} >= 16.0",
+        "{L} contains 1",
+        "!({L} contains 1.0)",
+        "{M} contains 1.0",
+    ] {
+        assert!(decided(condition, &[]), "{condition}");
+    }
+    assert!(decided("{S} == '9007199254740993'", &[("S", "9007199254740993")]));
+    assert!(decided("{N} != 9007199254740992", &[("N", "9007199254740993")]));
+    assert!(decided("{N} > 1e400", &[("N", "1.0000000000000000000001e400")]));
+    assert!(decided("{A} == 5", &[("A", "5.0")]));
+}
+
+#[test]
+fn an_order_over_a_text_stops_the_run() {
+    check(
+        "description: d\nsteps:\n  - {name: one, bash: echo many}\n  - {name: two, bash: 'true', run-condition: '{one.output} > 3'}\n",
+        expect![[r#"
+            exit 1 output "many\n" refused[undecidable-condition]
+              one ok 0 "many\n"
+              two failed 1
+        "#]],
+    );
+}
+
+#[test]
 fn a_condition_never_reads_output_as_code() {
     check(
         r#"

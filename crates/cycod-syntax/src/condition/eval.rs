@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use super::{Comparison, EvalError, Expr, Literal, Value, parse::number};
-use crate::template::Reference;
+use super::{Comparison, EvalError, Expr, Literal, Value};
+use crate::{decimal::Decimal, template::Reference};
 
 /// Looks up the value of a name.
 type Lookup<'a> = dyn Fn(&Reference) -> Option<Value> + 'a;
 
 /// Decides a condition; `lookup` gives the value of a name, or nothing when it has none.
 ///
-/// The right side of `&&` and `||` is looked at only when it matters. Two operands that both look like
-/// numbers are compared as numbers, others as text.
+/// The right side of `&&` and `||` is looked at only when it matters. Operands are compared by what they are, not by what
+/// they look like: numbers with each other, and with a text of no type that reads as one; everything else as text.
 pub fn eval(expression: &Expr, lookup: &dyn Fn(&Reference) -> Option<Value>) -> Result<bool, EvalError> {
     match expression {
         Expr::Not(inner) => Ok(!eval(inner, lookup)?),
@@ -20,16 +20,12 @@ pub fn eval(expression: &Expr, lookup: &dyn Fn(&Reference) -> Option<Value>) -> 
         Expr::Or(left, right) => Ok(eval(left, lookup)? || eval(right, lookup)?),
         Expr::Compare(comparison, left, right) => {
             let (a, b) = (operand(left, lookup)?, operand(right, lookup)?);
-            let ordering = numeric_order(&a, &b);
             match comparison {
                 Comparison::Equal => Ok(equal(&a, &b)),
                 Comparison::NotEqual => Ok(!equal(&a, &b)),
                 _ => {
-                    let ordering = ordering.ok_or_else(|| EvalError::NotOrdered {
-                        left: describe(left, &a),
-                        operator: comparison.symbol(),
-                        right: describe(right, &b),
-                    })?;
+                    let ordering =
+                        numeric_order(&a, &b).ok_or_else(|| not_ordered(*comparison, (left, &a), (right, &b)))?;
                     Ok(match comparison {
                         Comparison::Less => ordering == Ordering::Less,
                         Comparison::LessOrEqual => ordering != Ordering::Greater,
@@ -68,7 +64,7 @@ pub(super) fn reason(error: &regex::Error) -> String {
 fn operand(expression: &Expr, lookup: &Lookup<'_>) -> Result<Value, EvalError> {
     match expression {
         Expr::Literal(Literal::Boolean(value)) => Ok(Value::Bool(*value)),
-        Expr::Literal(Literal::Number(value, text)) => Ok(Value::Number(*value, text.clone())),
+        Expr::Literal(Literal::Number(value, text)) => Ok(Value::Number(value.clone(), text.clone())),
         Expr::Literal(Literal::Text(text)) => Ok(Value::Text(text.clone())),
         Expr::Reference(reference, _) => {
             lookup(reference).ok_or_else(|| EvalError::NoValue { name: reference.to_string() })
@@ -84,16 +80,8 @@ impl Value {
             Self::Null => Cow::Borrowed(""),
             Self::Bool(true) => Cow::Borrowed("true"),
             Self::Bool(false) => Cow::Borrowed("false"),
-            Self::Number(_, text) | Self::Text(text) => Cow::Borrowed(text),
+            Self::Number(_, text) | Self::Text(text) | Self::Untyped(text) => Cow::Borrowed(text),
             Self::List(items) => Cow::Owned(items.iter().map(Self::text).collect::<Vec<_>>().join(" ")),
-        }
-    }
-
-    fn number_text(&self) -> Option<&str> {
-        match self {
-            Self::Number(_, text) => Some(text.trim()),
-            Self::Text(text) => Some(text.trim()),
-            _ => None,
         }
     }
 }
@@ -105,19 +93,44 @@ fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Compares two operands that both look like numbers; whole numbers exactly, whatever their size.
+/// Compares two numbers, exactly and whatever their size; one of them may be a text of no type.
 fn numeric_order(a: &Value, b: &Value) -> Option<Ordering> {
-    let (a_text, b_text) = (a.number_text()?, b.number_text()?);
-    if let (Ok(a), Ok(b)) = (a_text.parse::<i128>(), b_text.parse::<i128>()) {
-        return Some(a.cmp(&b));
+    let read = |text: &str| Decimal::read(text.trim());
+    match (a, b) {
+        (Value::Number(a, _), Value::Number(b, _)) => Some(a.cmp(b)),
+        (Value::Number(a, _), Value::Untyped(b)) => Some(a.cmp(&read(b)?)),
+        (Value::Untyped(a), Value::Number(b, _)) => Some(read(a)?.cmp(b)),
+        _ => None,
     }
-    number(a_text)?.partial_cmp(&number(b_text)?)
 }
 
-fn describe(expression: &Expr, value: &Value) -> String {
-    match expression {
-        Expr::Reference(reference, _) => format!("{{{reference}}} ({})", clip(&value.text())),
-        _ => clip(&value.text()),
+/// Says which of two operands is not a number.
+fn not_ordered(comparison: Comparison, left: (&Expr, &Value), right: (&Expr, &Value)) -> EvalError {
+    let is_number = |value: &Value| matches!(value, Value::Number(..));
+    let reads = |text: &str| Decimal::read(text.trim()).is_some();
+    let is_typed = |value: &Value| !is_number(value) && !matches!(value, Value::Untyped(_));
+    let misfits = |value: &Value| !is_number(value) && !matches!(value, Value::Untyped(text) if reads(text));
+    let sides = [left, right];
+    // What is certainly no number says more than what only lacks one beside it.
+    let worst = sides.into_iter().find(|(_, value)| is_typed(value));
+    let (expression, value) = worst.or_else(|| sides.into_iter().find(|(_, value)| misfits(value))).unwrap_or(left);
+    let text = clip(&value.text());
+    EvalError::NotOrdered {
+        operator: comparison.symbol(),
+        operand: match expression {
+            Expr::Reference(reference, _) => format!("`{{{reference}}}`"),
+            _ => "one side".to_owned(),
+        },
+        found: match value {
+            Value::Null => "has no value".to_owned(),
+            Value::Bool(_) => format!("is the truth value `{text}`"),
+            Value::Text(_) | Value::Number(..) => format!("is the text `{text}`"),
+            Value::Untyped(untyped) if reads(untyped) => {
+                format!("is text (`{text}`), which counts as a number only beside one")
+            }
+            Value::Untyped(_) => format!("is `{text}`, which is not a number"),
+            Value::List(_) => format!("is the list `{text}`"),
+        },
     }
 }
 

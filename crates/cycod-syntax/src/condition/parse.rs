@@ -5,7 +5,10 @@ use std::fmt;
 use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
 
 use super::{Comparison, Expr, Literal, Position};
-use crate::template::{Names, Reference, Resolution, Segment, name_len, unresolved};
+use crate::{
+    decimal::Decimal,
+    template::{Names, Reference, Resolution, Segment, name_len, unresolved},
+};
 
 const SYNTAX: Code = Code("condition-syntax");
 const UNKNOWN_NAME: Code = Code("unknown-name-in-condition");
@@ -272,7 +275,7 @@ impl<'a> Parser<'a> {
             "false" => return Ok(Expr::Literal(Literal::Boolean(false))),
             _ => {}
         }
-        if let Some(number) = number(word) {
+        if let Some(number) = Decimal::read(word) {
             return Ok(Expr::Literal(Literal::Number(number, word.to_owned())));
         }
         let text = || Expr::Literal(Literal::Text(word.to_owned()));
@@ -469,14 +472,6 @@ enum Operator {
 fn head(text: &str) -> &str {
     let len = text.chars().next().map_or(0, char::len_utf8);
     &text[..len]
-}
-
-/// Returns the number a word is: digits with an optional sign, fraction and exponent.
-pub(super) fn number(word: &str) -> Option<f64> {
-    let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
-    let plausible = digits.starts_with(|first: char| first.is_ascii_digit() || first == '.')
-        && digits.bytes().any(|byte| byte.is_ascii_digit());
-    if plausible { word.parse().ok().filter(|number: &f64| number.is_finite()) } else { None }
 }
 
 impl Literal {

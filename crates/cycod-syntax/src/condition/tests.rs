@@ -2,23 +2,42 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
-use crate::template::{Names, StepAttribute};
+use crate::{
+    decimal::Decimal,
+    template::{Names, StepAttribute},
+};
 
 fn names() -> Names {
     let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Names { parameters: own(&["NAME", "COUNT", "LIST", "FLAG"]), steps: own(&["fetch", "try-https"]) }
+    Names {
+        parameters: own(&["NAME", "COUNT", "BIG", "VERSION", "LIST", "NONE", "FLAG"]),
+        steps: own(&["fetch", "try-https", "count"]),
+    }
+}
+
+fn number(text: &str) -> Value {
+    Value::Number(Decimal::parse(text).expect("the test gives a number"), text.to_owned())
 }
 
 fn lookup(reference: &Reference) -> Option<Value> {
     Some(match reference {
         Reference::Parameter(name) => match name.as_str() {
             "NAME" => Value::Text("false".to_owned()),
-            "COUNT" => Value::Number(10.0, "10".to_owned()),
-            "LIST" => Value::List(vec![Value::Text("a".to_owned()), Value::Number(2.0, "2".to_owned())]),
+            "COUNT" => number("10"),
+            "BIG" => number("9007199254740993"),
+            "VERSION" => Value::Text("1.0".to_owned()),
+            "LIST" => Value::List(vec![
+                Value::Text("a".to_owned()),
+                number("2"),
+                Value::Text("3".to_owned()),
+                Value::Untyped("4".to_owned()),
+            ]),
+            "NONE" => Value::Null,
             _ => Value::Bool(true),
         },
-        Reference::Step { attribute: StepAttribute::ExitCode, .. } => Value::Number(0.0, "0".to_owned()),
-        Reference::Step { .. } => Value::Text("v1.2 && ok".to_owned()),
+        Reference::Step { attribute: StepAttribute::ExitCode, .. } => number("0"),
+        Reference::Step { step, .. } if step == "count" => Value::Untyped(" 10.0 ".to_owned()),
+        Reference::Step { .. } => Value::Untyped("v1.2 && ok".to_owned()),
         _ => return None,
     })
 }
@@ -91,8 +110,6 @@ fn comparisons() {
         "{COUNT} >= 10",
         "{COUNT} > 9.5",
         "9 < 10",
-        "'9' < '10'",
-        "' 7 ' == 7",
         "abc == 'abc'",
         "1e3 == 1000",
         "99999999999999999999999 > 99999999999999999999998",
@@ -123,13 +140,99 @@ fn comparisons() {
     ] {
         check_false(text);
     }
-    check(
-        "{NAME} < 3",
-        expect!["NAME < 3 => `{NAME} (false)` and `3` cannot be compared with `<`, which orders numbers"],
-    );
-    check("abc < abd", expect!["'abc' < 'abd' => `abc` and `abd` cannot be compared with `<`, which orders numbers"]);
+    check("{NAME} < 3", expect!["NAME < 3 => `<` orders numbers, and `{NAME}` is the text `false`"]);
+    check("abc < abd", expect!["'abc' < 'abd' => `<` orders numbers, and one side is the text `abc`"]);
     check("{UNSET}", expect!["UNSET => `UNSET` has no value"]);
     check("true || {UNSET}", expect!["true || UNSET => true"]);
+}
+
+#[test]
+fn what_is_a_text_is_compared_as_one() {
+    for text in [
+        "'1.0' == '1.0'",
+        "'1.0' != '1'",
+        "'1.0' != \"1\"",
+        "' 7 ' != '7'",
+        "{VERSION} != '1'",
+        "{VERSION} == 1.0",
+        "{VERSION} != 1",
+        "{VERSION} != {count.output}",
+        "{NAME} == false",
+        "{LIST} contains 3",
+        "!({LIST} contains 3.0)",
+        "{COUNT} == '10'",
+        "{COUNT} != '10.0'",
+        "{FLAG} != 1",
+    ] {
+        check_true(text);
+    }
+}
+
+#[test]
+fn what_has_no_type_is_a_number_beside_one() {
+    for text in [
+        "{count.output} == 10",
+        "{count.output} == {COUNT}",
+        "{COUNT} >= {count.output}",
+        "{count.output} < 10.5",
+        "{count.output} != '10'",
+        "{count.output} == ' 10.0 '",
+        "{count.output} == {count.output}",
+        "{fetch.output} != 0",
+        "{LIST} contains 4.0",
+        "!({LIST} contains '4.0')",
+    ] {
+        check_true(text);
+    }
+}
+
+#[test]
+fn numbers_are_compared_exactly() {
+    for text in [
+        "{BIG} != 9007199254740992",
+        "{BIG} > 9007199254740992",
+        "{BIG} == 9007199254740993.0",
+        "0.1 != 0.1000000000000000000001",
+        "0.30000000000000004 > 0.3",
+        "1e400 > 1e399",
+        "1e400 == 10e399",
+        "1e-400 > 0",
+        "-1e400 < -1e399",
+        "123456789012345678901234567890123456789012345678901 > 123456789012345678901234567890123456789012345678900",
+        "+5 == 5.",
+        ".5 == 0.50",
+        "007 == 7",
+        "-0 == 0",
+    ] {
+        check_true(text);
+    }
+    check_false("0e99");
+    check_true("1e-400");
+}
+
+#[test]
+fn an_order_says_what_is_not_a_number() {
+    let check = |text: &str, expect: Expect| {
+        let told = describe(text, Position::RunCondition);
+        expect.assert_eq(told.split_once(" => ").expect("it is read").1);
+    };
+    check("'9' < '10'", expect!["`<` orders numbers, and one side is the text `9`"]);
+    check("{VERSION} >= 1", expect!["`>=` orders numbers, and `{VERSION}` is the text `1.0`"]);
+    check("1 <= {VERSION}", expect!["`<=` orders numbers, and `{VERSION}` is the text `1.0`"]);
+    check("{count.output} < '11'", expect!["`<` orders numbers, and one side is the text `11`"]);
+    check(
+        "{fetch.output} > 1",
+        expect!["`>` orders numbers, and `{fetch.output}` is `v1.2 && ok`, which is not a number"],
+    );
+    check(
+        "{count.output} < {count.output}",
+        expect![
+            "`<` orders numbers, and `{count.output}` is text (` 10.0 `), which counts as a number only beside one"
+        ],
+    );
+    check("{FLAG} < 1", expect!["`<` orders numbers, and `{FLAG}` is the truth value `true`"]);
+    check("{NONE} < 1", expect!["`<` orders numbers, and `{NONE}` has no value"]);
+    check("{LIST} < 1", expect!["`<` orders numbers, and `{LIST}` is the list `a 2 3 4`"]);
 }
 
 #[test]
