@@ -113,6 +113,11 @@ impl Call {
         self.scope(steps).text(template)
     }
 
+    /// As [`Call::text`], where any bytes may stand: what a step said is there byte for byte.
+    pub fn bytes(&self, template: &Template, steps: &dyn Steps) -> Result<Vec<u8>, ResolveError> {
+        self.scope(steps).bytes(template)
+    }
+
     /// Resolves a value of `with`; a template that is exactly one placeholder keeps the value's type.
     pub fn literal(&self, literal: &Literal, steps: &dyn Steps) -> Result<Value, ResolveError> {
         self.scope(steps).literal(literal)

@@ -7,6 +7,7 @@
 //! comes in as a `Host`, the results of steps through [`Steps`], JavaScript through [`Scripts`].
 
 mod bind;
+mod bytes;
 mod call;
 mod piece;
 mod predefined;
@@ -18,6 +19,7 @@ mod transform;
 pub use cycod_definition::json;
 
 pub use bind::{Given, Scripts, bind};
+pub use bytes::{carried, delivered};
 pub use call::{Bound, Call, KeptSecret, Origin, RunContext, normalize_path, speaks_of_secret};
 pub use piece::{OwnedPiece, OwnedValue, OwnedWords};
 pub use predefined::timestamp;

@@ -22,6 +22,8 @@ pub mod code {
     pub const UNSET: &str = "unset-variable";
     /// The value holds a NUL character, which no command line can carry.
     pub const NUL: &str = "nul-in-value";
+    /// A step said bytes that are not UTF-8, and only text can stand where they would.
+    pub const NOT_TEXT: &str = "not-text";
     /// Defaults refer to each other in a circle.
     pub const CYCLE: &str = "default-cycle";
     /// A condition has no answer for these values.

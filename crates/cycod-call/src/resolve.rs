@@ -17,8 +17,8 @@ use cycod_syntax::{
 };
 
 use crate::{
-    Bound, KeptSecret, OwnedPiece, OwnedValue, OwnedWords, RunContext, StepValue, Steps, call::speaks_of_secret, json,
-    predefined, problem::code, transform,
+    Bound, KeptSecret, OwnedPiece, OwnedValue, OwnedWords, RunContext, StepValue, Steps, bytes::carried,
+    bytes::delivered, call::speaks_of_secret, json, predefined, problem::code, transform,
 };
 
 /// Why a template has no meaning for these values.
@@ -34,6 +34,12 @@ pub enum ResolveError {
     #[error("the value of `{{{name}}}` is not Unicode text")]
     NotUnicode {
         /// The variable.
+        name: String,
+    },
+    /// What a step said is not text, and stands where only text can.
+    #[error("`{{{name}}}` is not UTF-8 text, and only text can stand here")]
+    NotText {
+        /// `step.attribute`.
         name: String,
     },
     /// A step has no such result.
@@ -78,10 +84,19 @@ pub enum ResolveError {
 }
 
 impl ResolveError {
+    /// How to go on, where there is one way.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::NotText { .. } => Some("hand the bytes over by `input`, or in a file"),
+            _ => None,
+        }
+    }
+
     /// The slug of the page that explains it.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unset { .. } | Self::NotUnicode { .. } | Self::Secret { .. } => code::UNSET,
+            Self::NotText { .. } => code::NOT_TEXT,
             Self::NoResult { .. } | Self::Later { .. } => code::NO_RESULT,
             Self::Transform { .. } => code::TRANSFORM,
             Self::Format { .. } => code::FORMAT,
@@ -110,13 +125,15 @@ struct Operand<'a> {
     kind: Kind,
     delimiter: &'a str,
     sensitive: bool,
+    /// Whether its text carries bytes that are no text.
+    is_bytes: bool,
 }
 
 trait Sink {
     /// Takes author text.
     fn author(&mut self, text: &str);
     /// Takes a value.
-    fn value(&mut self, operand: Operand<'_>);
+    fn value(&mut self, operand: Operand<'_>) -> Result<(), ResolveError>;
     /// Whether the place is a command, in which a parameter's `format` applies.
     fn is_command(&self) -> bool;
 }
@@ -132,6 +149,12 @@ impl<'a> Scope<'a> {
         let mut text = String::new();
         self.expand(template, None, &mut text)?;
         Ok(text)
+    }
+
+    pub(crate) fn bytes(&self, template: &Template) -> Result<Vec<u8>, ResolveError> {
+        let mut bytes = Vec::new();
+        self.expand(template, None, &mut bytes)?;
+        Ok(bytes)
     }
 
     pub(crate) fn literal(&self, literal: &Literal) -> Result<Value, ResolveError> {
@@ -174,7 +197,13 @@ impl<'a> Scope<'a> {
                 }
             }
         };
-        Ok(self.look_up(reference, None)?.map(|operand| operand.value.into_owned()))
+        match self.look_up(reference, None)? {
+            Some(operand) => {
+                operand.must_be_text()?;
+                Ok(Some(operand.value.into_owned()))
+            }
+            None => Ok(None),
+        }
     }
 
     /// Walks a template; `inside` is the value whose `format` it is.
@@ -260,8 +289,7 @@ impl<'a> Scope<'a> {
                 _ => return self.expand(&format.template, Some(&operand), sink),
             }
         }
-        sink.value(operand);
-        Ok(())
+        sink.value(operand)
     }
 
     /// Finds what a name stands for; nothing when it is known only later.
@@ -312,6 +340,12 @@ impl<'a> Scope<'a> {
                     let (mode, kind) = placing_of(*attribute);
                     Ok(Some(Operand::new(name, value, mode, kind)))
                 }
+                StepValue::Bytes(bytes) => {
+                    let name = Cow::Owned(step_name(step, *attribute));
+                    let (mode, kind) = placing_of(*attribute);
+                    let text = Value::Text(carried(&bytes).into_owned());
+                    Ok(Some(Operand { is_bytes: true, ..Operand::new(name, text, mode, kind) }))
+                }
                 StepValue::Later => Ok(None),
                 StepValue::Missing => Err(ResolveError::NoResult { name: step_name(step, *attribute) }),
             },
@@ -355,7 +389,20 @@ impl<'a> Scope<'a> {
 
 impl<'a> Operand<'a> {
     fn new(name: Cow<'a, str>, value: Value, mode: Mode, kind: Kind) -> Self {
-        Self { name, value: Cow::Owned(value), parameter: None, mode, kind, delimiter: " ", sensitive: false }
+        Self {
+            name,
+            value: Cow::Owned(value),
+            parameter: None,
+            mode,
+            kind,
+            delimiter: " ",
+            sensitive: false,
+            is_bytes: false,
+        }
+    }
+
+    fn must_be_text(&self) -> Result<(), ResolveError> {
+        if self.is_bytes { Err(ResolveError::NotText { name: self.name.clone().into_owned() }) } else { Ok(()) }
     }
 
     fn of_parameter(parameter: &'a Parameter, bound: &'a Bound) -> Self {
@@ -378,6 +425,7 @@ impl<'a> Operand<'a> {
             mode,
             delimiter: &parameter.delimiter,
             sensitive: bound.sensitive,
+            is_bytes: false,
         }
     }
 
@@ -388,7 +436,14 @@ impl<'a> Operand<'a> {
             reason,
         };
         let transform = transform::named(name).ok_or_else(|| fail("there is no such transform".to_owned()))?;
-        let value = transform::apply(transform, &self.value).map_err(fail)?;
+        let value = match &*self.value {
+            Value::Text(text) if self.is_bytes => transform::apply_bytes(transform, text).map(|(text, is_bytes)| {
+                self.is_bytes = is_bytes;
+                Value::Text(text)
+            }),
+            value => transform::apply(transform, value),
+        };
+        let value = value.map_err(fail)?;
         self.kind = kind_after(self.kind, &value);
         self.mode = match (self.mode, transform) {
             (Mode::Raw, _) => Mode::Raw,
@@ -449,6 +504,7 @@ impl<'a> Operand<'a> {
 
 impl Sink for Vec<OwnedPiece> {
     fn author(&mut self, text: &str) {
+        let text = &*carried(text.as_bytes());
         match self.last_mut() {
             Some(OwnedPiece::Text(before)) => before.push_str(text),
             _ if text.is_empty() => {}
@@ -456,7 +512,7 @@ impl Sink for Vec<OwnedPiece> {
         }
     }
 
-    fn value(&mut self, operand: Operand<'_>) {
+    fn value(&mut self, operand: Operand<'_>) -> Result<(), ResolveError> {
         let (words, mode) = match (&*operand.value, operand.mode) {
             // No value is no word where it stands alone, and nothing where it does not.
             (Value::Null, _) => (OwnedWords::One(String::new()), Mode::Arguments),
@@ -467,6 +523,16 @@ impl Sink for Vec<OwnedPiece> {
                 (OwnedWords::List { items, delimiter: operand.delimiter.to_owned() }, mode)
             }
             (value, mode) => (OwnedWords::One(transform::plain_text(value)), mode),
+        };
+        let carry = |text: String| match carried(text.as_bytes()) {
+            Cow::Owned(carried) if !operand.is_bytes => carried,
+            _ => text,
+        };
+        let words = match words {
+            OwnedWords::One(text) => OwnedWords::One(carry(text)),
+            OwnedWords::List { items, delimiter } => {
+                OwnedWords::List { items: items.into_iter().map(carry).collect(), delimiter: carry(delimiter) }
+            }
         };
         // A number is trusted where other values are not, so it has to be one, whoever made it.
         let kind = match (&words, operand.kind) {
@@ -480,6 +546,7 @@ impl Sink for Vec<OwnedPiece> {
             kind,
             sensitive: operand.sensitive,
         }));
+        Ok(())
     }
 
     fn is_command(&self) -> bool {
@@ -492,8 +559,30 @@ impl Sink for String {
         self.push_str(text);
     }
 
-    fn value(&mut self, operand: Operand<'_>) {
+    fn value(&mut self, operand: Operand<'_>) -> Result<(), ResolveError> {
+        operand.must_be_text()?;
         self.push_str(&operand.joined(operand.delimiter));
+        Ok(())
+    }
+
+    fn is_command(&self) -> bool {
+        false
+    }
+}
+
+impl Sink for Vec<u8> {
+    fn author(&mut self, text: &str) {
+        self.extend_from_slice(text.as_bytes());
+    }
+
+    fn value(&mut self, operand: Operand<'_>) -> Result<(), ResolveError> {
+        let text = operand.joined(operand.delimiter);
+        if operand.is_bytes {
+            self.extend_from_slice(&delivered(&text));
+        } else {
+            self.extend_from_slice(text.as_bytes());
+        }
+        Ok(())
     }
 
     fn is_command(&self) -> bool {

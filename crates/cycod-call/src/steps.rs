@@ -12,6 +12,8 @@ pub trait Steps {
 pub enum StepValue {
     /// The step has ended.
     Known(Value),
+    /// The step has ended, and said what is not UTF-8 text.
+    Bytes(Vec<u8>),
     /// The step would run first: the placeholder stays visible as it was written.
     Later,
     /// There is no such result, and there will be none.

@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_definition::{NamedTransform, Value};
 
-use crate::json;
+use crate::{bytes::delivered, json};
 
 /// Returns the transform called `name`.
 pub(crate) fn named(name: &str) -> Option<NamedTransform> {
@@ -37,6 +37,16 @@ pub(crate) fn plain_text(value: &Value) -> String {
     }
 }
 
+/// Applies a transform to a text that carries bytes; says whether what comes of it still does.
+pub(crate) fn apply_bytes(transform: NamedTransform, text: &str) -> Result<(String, bool), String> {
+    match transform {
+        NamedTransform::Base64Encode => Ok((STANDARD.encode(delivered(text)), false)),
+        NamedTransform::UrlEncode => Ok((url_encode(&delivered(text)), false)),
+        NamedTransform::JsonEscaped => Err("the value is not UTF-8 text".to_owned()),
+        _ => apply_text(transform, text).map(|text| (text, true)),
+    }
+}
+
 fn apply_text(transform: NamedTransform, text: &str) -> Result<String, String> {
     Ok(match transform {
         NamedTransform::Lowercase => text.to_lowercase(),
@@ -47,7 +57,7 @@ fn apply_text(transform: NamedTransform, text: &str) -> Result<String, String> {
             let bytes = STANDARD.decode(text).map_err(|_| "the value is not standard base64".to_owned())?;
             String::from_utf8(bytes).map_err(|_| "the decoded bytes are not UTF-8 text".to_owned())?
         }
-        NamedTransform::UrlEncode => url_encode(text),
+        NamedTransform::UrlEncode => url_encode(text.as_bytes()),
         NamedTransform::UrlDecode => url_decode(text)?,
         NamedTransform::JsonEscaped => {
             let mut quoted = String::with_capacity(text.len() + 2);
@@ -73,11 +83,11 @@ fn shell_quote(text: &str) -> String {
     quoted
 }
 
-/// RFC 3986: everything but unreserved characters is written as `%XX` of its UTF-8 bytes.
-fn url_encode(text: &str) -> String {
+/// RFC 3986: everything but unreserved characters is written as `%XX` of its bytes.
+fn url_encode(bytes: &[u8]) -> String {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
+    let mut encoded = String::with_capacity(bytes.len());
+    for &byte in bytes {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
             encoded.push(char::from(byte));
         } else {

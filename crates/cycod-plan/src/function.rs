@@ -34,7 +34,7 @@ impl Plan {
     /// A refusal when something around it cannot be resolved.
     pub fn prepare_call(&self, step: &PlannedStep, steps: &dyn Steps) -> Result<PreparedCall, Refusal> {
         let (environment, mut secrets) = self.environment(step, steps)?;
-        secrets.extend(step.output.masked_values.iter().filter_map(|template| self.call.text(template, steps).ok()));
+        secrets.extend(self.masked_values(step, steps));
         let working_directory = self.directory_of(step, steps)?;
         let mut arguments = self.arguments();
         let is_unsaid = |value: &Value| *value == Value::Text(R_DIRECTORY.to_owned());

@@ -7,6 +7,7 @@
 //!
 //! Invariant: this crate starts no process, opens no file and asks no clock.
 
+mod bytes;
 mod confinement;
 mod effective;
 mod function;

@@ -451,6 +451,10 @@ pub(crate) fn resolve_directory(
     let Some(template) = template else { return Ok(host.working_directory.clone()) };
     let text = resolve_path(call, template, steps)
         .map_err(|error| Refusal::new(error.code(), error.to_string()).place("working-directory"))?;
+    if text.contains('\0') {
+        let why = "the directory's name holds a NUL character";
+        return Err(Refusal::new(cycod_call::code::NUL, why).place("working-directory"));
+    }
     Ok(match text.strip_prefix("~/") {
         Some(below_home) => host.home.join(below_home),
         None if text == "~" => host.home.clone(),

@@ -1,12 +1,21 @@
-use std::{borrow::Cow, collections::BTreeMap, ffi::OsString, path::PathBuf};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+};
 
-use cycod_call::{OwnedPiece, OwnedWords, ResolveError, Steps, speaks_of_secret};
+use cycod_call::{OwnedPiece, OwnedWords, ResolveError, Steps, delivered, speaks_of_secret};
 use cycod_definition::{CommandText, Interpreter, Platform};
 use cycod_diagnostic::Refusal;
 use cycod_shell::{Shell, place, place_argv, place_inline};
 use cycod_syntax::template::{Segment, Template};
 
-use crate::{Masks, Plan, PlannedStep, Swap, plan::resolve_directory};
+use crate::{
+    Masks, Plan, PlannedStep, Swap,
+    bytes::{texts_in, variable},
+    plan::resolve_directory,
+};
 
 /// The longest program given as an argument; the system's limit for one is 128 KiB.
 const LONGEST_ARGUMENT: usize = 100 * 1024;
@@ -39,7 +48,7 @@ pub struct ScriptFile {
     /// Where.
     pub path: PathBuf,
     /// What it holds.
-    pub text: String,
+    pub text: Vec<u8>,
 }
 
 /// What a process needs, byte for byte.
@@ -48,7 +57,7 @@ pub struct Prepared {
     /// The command line; the first word is looked up on the `PATH` of `environment`.
     pub arguments: Vec<Argument>,
     /// Handed over by descriptor: a program too long for an argument, or one that nobody else may see.
-    pub script: Option<String>,
+    pub script: Option<Vec<u8>>,
     /// Files in the run's temporary directory.
     pub files: Vec<ScriptFile>,
     /// The whole environment.
@@ -56,7 +65,7 @@ pub struct Prepared {
     /// Where it runs.
     pub working_directory: PathBuf,
     /// What it reads; nothing when absent.
-    pub input: Option<String>,
+    pub input: Option<Vec<u8>>,
     /// The command as a person could paste it; it may hold secrets.
     pub shown: String,
     /// Values to mask wherever the process is shown or heard.
@@ -89,16 +98,14 @@ impl Plan {
             environment
                 .insert("CYCOD_PARAMS".into(), self.parameters_file(step).unwrap_or_else(|| DESCRIPTOR.into()).into());
         }
-        for template in &step.output.masked_values {
-            secrets.extend(self.call.text(template, steps).ok());
-        }
+        secrets.extend(self.masked_values(step, steps));
         let pieces = self.call.pieces(&command.template, in_command).map_err(|error| self.unresolved(&error))?;
         let program = self.guarded(step, command, &pieces, &Masks::new(&secrets))?;
-        let input = step.input.as_ref().map(|input| self.call.text(input, steps)).transpose();
+        let input = step.input.as_ref().map(|input| self.call.bytes(input, steps)).transpose();
         let working_directory = self.directory_of(step, steps)?;
-        Ok(Prepared {
+        let prepared = Prepared {
             arguments: program.arguments,
-            script: program.script,
+            script: program.script.map(String::into_bytes),
             files: program.files,
             environment: environment.into_iter().collect(),
             working_directory,
@@ -106,7 +113,8 @@ impl Plan {
             shown: program.shown,
             secrets,
             swaps: self.swaps(),
-        })
+        };
+        prepared.delivered(&command.interpreter, &step.name)
     }
 
     /// Keeps secrets from where others can look: what is shown, the arguments of a process, and files.
@@ -221,9 +229,9 @@ impl Plan {
             arguments.push(path.to_string_lossy().into_owned());
         }
         let mut program = Program::inline(arguments, self.pasteable_script(words, &text, masks));
-        program.files.push(ScriptFile { path, text });
+        program.files.push(ScriptFile { path, text: delivered(&text).into_owned() });
         match self.parameters_file(step) {
-            Some(path) => program.files.push(ScriptFile { path, text: self.call.arguments_json() }),
+            Some(path) => program.files.push(ScriptFile { path, text: self.call.arguments_json().into_bytes() }),
             None => program.script = Some(self.call.arguments_json()),
         }
         Ok(program)
@@ -288,9 +296,9 @@ impl Plan {
         for (name, template) in tool.environment.variables.iter().chain(&step.environment.variables) {
             let value = self.expanded(template, steps).map_err(|error| self.unresolved(&error))?;
             if speaks_of_secret(name) || step.environment.is_secret(name) {
-                secrets.push(value.clone());
+                secrets.extend(texts_in(&value));
             }
-            variables.insert(name.into(), value.into());
+            variables.insert(name.into(), variable(name, value).map_err(|refusal| refusal.place(&step.name))?);
         }
         Ok((variables, secrets))
     }
@@ -312,24 +320,31 @@ impl Plan {
             && !self.tool().requires.env.iter().any(|needed| needed == name)
     }
 
-    /// The text of an `environment` value: `${NAME}` in what the author wrote is the caller's variable.
-    fn expanded(&self, template: &Template, steps: &dyn Steps) -> Result<String, ResolveError> {
-        let variable = |name: &str| {
-            self.host()
-                .environment
-                .get(std::ffi::OsStr::new(name))
-                .map(|value| value.to_string_lossy().into_owned())
-                .unwrap_or_default()
-        };
-        let segments = template.segments.iter().map(|segment| match segment {
-            Segment::Text(text) => Segment::Text(expand_variables(text, variable)),
-            Segment::Hole(hole) => Segment::Hole(hole.clone()),
-        });
-        self.call.text(&Template { segments: segments.collect() }, steps)
+    /// What an `environment` value holds: `${NAME}` in what the author wrote is the caller's variable.
+    fn expanded(&self, template: &Template, steps: &dyn Steps) -> Result<Vec<u8>, ResolveError> {
+        let variable = |name: &str| self.host().environment.get(OsStr::new(name)).map(OsString::as_os_str);
+        let mut value = Vec::new();
+        for segment in &template.segments {
+            match segment {
+                Segment::Text(text) => expand_variables(text, variable, &mut value),
+                hole => value.extend(self.call.bytes(&Template { segments: vec![hole.clone()] }, steps)?),
+            }
+        }
+        Ok(value)
+    }
+
+    /// What `masked-values` says is not to be shown of a step, as far as it is known.
+    pub(crate) fn masked_values(&self, step: &PlannedStep, steps: &dyn Steps) -> Vec<String> {
+        let known = |template| self.call.bytes(template, steps).ok();
+        step.output.masked_values.iter().filter_map(known).flat_map(|value| texts_in(&value)).collect()
     }
 
     pub(crate) fn unresolved(&self, error: &ResolveError) -> Refusal {
-        Refusal::new(error.code(), error.to_string()).place(self.tool().name.as_str())
+        let refusal = Refusal::new(error.code(), error.to_string()).place(self.tool().name.as_str());
+        match error.help() {
+            Some(help) => refusal.attempt(help),
+            None => refusal,
+        }
     }
 }
 
@@ -425,23 +440,21 @@ fn extension(words: &[String]) -> &'static str {
     known.iter().find(|(start, _)| program.starts_with(start)).map_or("txt", |(_, extension)| extension)
 }
 
-/// Replaces `${NAME}` by the variable's value, once.
-fn expand_variables(text: &str, variable: impl Fn(&str) -> String) -> String {
-    let mut out = String::with_capacity(text.len());
+/// Adds `text` to `out`, with `${NAME}` replaced by the variable's value, once.
+fn expand_variables<'v>(text: &str, variable: impl Fn(&str) -> Option<&'v OsStr>, out: &mut Vec<u8>) {
     let mut rest = text;
     while let Some(start) = rest.find("${") {
         let Some(length) = rest[start..].find('}') else { break };
         let name = &rest[start + 2..start + length];
-        out.push_str(&rest[..start]);
+        out.extend_from_slice(rest[..start].as_bytes());
         if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            out.push_str(&variable(name));
+            out.extend_from_slice(variable(name).map_or(b"", OsStr::as_encoded_bytes));
         } else {
-            out.push_str(&rest[start..=start + length]);
+            out.extend_from_slice(rest[start..=start + length].as_bytes());
         }
         rest = &rest[start + length + 1..];
     }
-    out.push_str(rest);
-    out
+    out.extend_from_slice(rest.as_bytes());
 }
 
 /// Quotes a word of an argument vector for show.
@@ -461,9 +474,12 @@ mod tests {
     #[test]
     fn variables_expand_once() {
         let check = |text: &str, expect: &str| {
-            assert_eq!(expand_variables(text, |name| format!("<{name} ${{HOME}}>")), expect);
+            let mut out = Vec::new();
+            expand_variables(text, |name| (name == "HOME").then_some(OsStr::new("<${HOME}>")), &mut out);
+            assert_eq!(out, expect.as_bytes());
         };
-        check("a${HOME}b", "a<HOME ${HOME}>b");
+        check("a${HOME}b", "a<${HOME}>b");
+        check("a${NONE}b", "ab");
         check("${", "${");
         check("${a b} ${}", "${a b} ${}");
         check("$HOME {X}", "$HOME {X}");

@@ -115,7 +115,7 @@ impl Worker<'_> {
             }
         };
         let mut spec = Spec::new(program);
-        spec.script = prepared.script.as_ref().filter(|_| by_file.is_none()).map(|script| Arc::from(script.as_bytes()));
+        spec.script = prepared.script.as_ref().filter(|_| by_file.is_none()).map(|script| Arc::from(script.as_slice()));
         spec.limits = Limits { memory: self.plan.tool().resources.max_memory, ..Limits::default() };
         spec.observer = self.driver.observer.filter(|_| held.is_none()).cloned();
         spec.confinement = held.as_ref().map(|held| Arc::clone(&held.terms));
@@ -156,7 +156,7 @@ impl Worker<'_> {
         call: &PreparedCall,
         directory: &Path,
     ) -> Result<Launch, Failure> {
-        let file = ScriptFile { path: directory.join(prelude.file_name), text: prelude.text.to_owned() };
+        let file = ScriptFile { path: directory.join(prelude.file_name), text: prelude.text.as_bytes().to_owned() };
         let around = Around { directory: &call.working_directory, temp: Some(directory), swaps: &call.swaps };
         write_files(directory, std::slice::from_ref(&file))?;
         // What an interpreter keeps for itself in a temporary directory goes with it, however it ends.

@@ -14,17 +14,17 @@ impl Steps for Results {
     fn value(&self, step: &str, attribute: StepAttribute) -> StepValue {
         let ended = self.0.iter().flatten().find(|report| report.name == step);
         match ended {
-            Some(report) if report.status != Status::NotRun => StepValue::Known(attribute_of(report, attribute)),
+            Some(report) if report.status != Status::NotRun => attribute_of(report, attribute),
             _ => StepValue::Missing,
         }
     }
 }
 
-fn attribute_of(report: &StepReport, attribute: StepAttribute) -> Value {
+fn attribute_of(report: &StepReport, attribute: StepAttribute) -> StepValue {
     let instant = |time: Option<SystemTime>| Value::Text(time.map(timestamp).unwrap_or_default());
-    match attribute {
-        StepAttribute::Output => Value::Text(trimmed(&report.raw_output)),
-        StepAttribute::Error => Value::Text(trimmed(&report.raw_error)),
+    StepValue::Known(match attribute {
+        StepAttribute::Output => return said(&report.raw_output),
+        StepAttribute::Error => return said(&report.raw_error),
         StepAttribute::ExitCode => Value::Number(report.exit_code.to_string()),
         StepAttribute::Duration => Value::Number(report.duration.as_millis().to_string()),
         StepAttribute::StartTime => instant(report.start_time),
@@ -33,11 +33,14 @@ fn attribute_of(report: &StepReport, attribute: StepAttribute) -> Value {
         StepAttribute::Attempts => Value::Number(report.attempts.to_string()),
         StepAttribute::TimedOut => Value::Bool(report.status == Status::TimedOut),
         StepAttribute::Status => Value::Text(report.status.name().to_owned()),
-    }
+    })
 }
 
-/// The text without trailing newlines, as `$(…)` gives it.
-fn trimmed(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    text.trim_end_matches(['\n', '\r']).to_owned()
+/// What was said, without the newlines at its end, and nothing else: as `$(…)` gives it.
+fn said(bytes: &[u8]) -> StepValue {
+    let newlines = bytes.iter().rev().take_while(|byte| **byte == b'\n').count();
+    match String::from_utf8(bytes[..bytes.len() - newlines].to_vec()) {
+        Ok(text) => StepValue::Known(Value::Text(text)),
+        Err(error) => StepValue::Bytes(error.into_bytes()),
+    }
 }

@@ -19,7 +19,7 @@ use crate::{
     BuiltInCall, Driver, Event, Outcome, Platform, RemoteCall, Status, StepPath, StepReport,
     confine::{Held, unconfinable},
     container,
-    dispatch::drive,
+    dispatch::{drive, last_run},
     keep::Keep,
     launch::Launch,
     mask::{Secrets, StreamMask},
@@ -259,19 +259,20 @@ impl Worker<'_> {
 
     /// What the program reads. An interactive tool reads from the person, or gets its one default answer.
     fn input(&self, prepared: &Prepared) -> Result<Input, Refusal> {
-        let bytes = |text: &str| Input::Bytes(Arc::from(text.as_bytes()));
+        let bytes = |bytes: &[u8]| Input::Bytes(Arc::from(bytes));
         match (&prepared.input, &self.plan.tool().interactive) {
             (Some(input), _) => Ok(bytes(input)),
             (None, None) => Ok(Input::Closed),
             (None, Some(_)) if self.driver.is_attended => Ok(Input::Inherit),
             (None, Some(interactive)) => match &interactive.default_response {
                 Some(response) => {
-                    let response = self
+                    let mut response = self
                         .plan
                         .call
-                        .text(response, &self.results)
+                        .bytes(response, &self.results)
                         .map_err(|error| Refusal::new(error.code(), error.to_string()))?;
-                    Ok(bytes(&format!("{response}\n")))
+                    response.push(b'\n');
+                    Ok(bytes(&response))
                 }
                 None => Err(Refusal::new(
                     "nobody-to-answer",
@@ -454,7 +455,7 @@ impl Worker<'_> {
         let driver = Driver { keep: self.keep(), ..self.driver };
         let ended = drive(&plan, &driver, self.session, Some(&self.path), self.began, deadline, emit);
         report.duration = started.elapsed();
-        let last = ended.steps.iter().rev().find(|step| step.has_run());
+        let last = last_run(ended.steps.iter());
         report.raw_output = last.map(|step| step.raw_output.clone()).unwrap_or_default();
         report.raw_error = last.map(|step| step.raw_error.clone()).unwrap_or_default();
         report.output = ended.output;
@@ -590,7 +591,7 @@ pub(crate) fn write_files(directory: &Path, files: &[ScriptFile]) -> Result<(), 
     }
     for file in files {
         private_file(&file.path)
-            .and_then(|mut opened| opened.write_all(file.text.as_bytes()))
+            .and_then(|mut opened| opened.write_all(&file.text))
             .map_err(|error| failed(&file.path, &error))?;
     }
     Ok(())

@@ -5,6 +5,7 @@ mod testing;
 
 mod answers;
 mod asks;
+mod bytes;
 mod composition;
 #[cfg(target_os = "linux")]
 mod confinement;
