@@ -2,7 +2,7 @@
 ///
 /// A file's diagnostics also carry codes of the crates that read YAML, templates and conditions, and of the one
 /// that places values into shells.
-pub const CODES: [&str; 75] = [
+pub const CODES: [&str; 76] = [
     "alias-command",
     "alias-of-itself",
     "alias-without-base",
@@ -39,6 +39,7 @@ pub const CODES: [&str; 75] = [
     "invalid-uri",
     "invalid-version",
     "key-synonym",
+    "misspelt-tag",
     "name-mismatch",
     "no-command",
     "no-description",

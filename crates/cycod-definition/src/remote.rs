@@ -39,6 +39,7 @@ impl Tool {
             requires: Requires::default(),
             deprecated: None,
             changelog: Vec::new(),
+            ignored: Vec::new(),
             declared_risk: None,
             enabled: true,
             token_cost: None,

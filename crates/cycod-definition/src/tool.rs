@@ -123,6 +123,8 @@ pub struct Tool {
     pub token_cost: Option<u64>,
     /// Whether anything in it refers to `{TEMP}`, so that a run needs a directory of its own.
     pub uses_temp: bool,
+    /// What its file says that has no effect, each with its line.
+    pub ignored: Vec<String>,
     /// What it was read from.
     pub origin: Origin,
 }

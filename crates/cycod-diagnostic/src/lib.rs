@@ -23,5 +23,5 @@ pub use json::to_json;
 pub use refusal::Refusal;
 pub use render::{Report, Style, render_text};
 pub use source::{Position, SourceFile, Span};
-pub use suggest::closest;
+pub use suggest::{closest, is_slip};
 pub use visible::{is_hidden, visible};

@@ -13,3 +13,8 @@ pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
+
+/// Whether `word` is `meant` but for one slip: a letter too many, too few, another one, or two that changed places.
+pub fn is_slip(word: &str, meant: &str) -> bool {
+    strsim::damerau_levenshtein(word, meant) == 1
+}

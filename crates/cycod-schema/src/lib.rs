@@ -16,6 +16,7 @@ mod pattern;
 mod pointer;
 mod schema;
 mod undo;
+mod unknown;
 
 pub use dialect::Dialect;
 pub use export::{Export, Exporter, Fidelity, Function, Loss};
@@ -23,3 +24,4 @@ pub use message::{CallAnswer, Message, MessageProblem, Provider, ToolCall};
 pub use pattern::Pattern;
 pub use schema::{Schema, SchemaProblem, Violation};
 pub use undo::Undo;
+pub use unknown::{RULES, unknown_words};

@@ -7,7 +7,7 @@ use cycod_diagnostic::{Code, Diagnostic};
 use cycod_syntax::yaml::Entry;
 
 use crate::{
-    Body, Isolation, Privilege, Security, Step, StepAction, Tool,
+    Body, Environment, Isolation, Privilege, Security, Step, StepAction, Tool,
     lower::{Lowering, View},
 };
 
@@ -17,13 +17,17 @@ pub(crate) fn in_step(step: &Step, view: &View<'_>, lowering: &Lowering<'_>) {
     if step.fallback.is_some() {
         return;
     }
-    let report = |key: &str, entry: &Entry| {
+    let report = |key: &str, entry: &Entry, loss: Loss| {
         let message =
             format!("`{key}` has no effect on step `{}`, which calls the tool `{}`", step.name, tool_use.tool);
-        not_for_a_tool(message, entry, lowering);
+        not_for_a_tool(message, entry, loss, lowering);
     };
-    for key in ["shell", "shell-options", "working-directory", "input", "environment"] {
-        view.entry(key).into_iter().for_each(|entry| report(key, entry));
+    for key in ["shell", "shell-options", "working-directory", "input"] {
+        view.entry(key).into_iter().for_each(|entry| report(key, entry, Loss::Effect));
+    }
+    match view.entry("environment") {
+        Some(entry) if restricts(&step.environment) => report("environment", entry, Loss::Restriction),
+        entry => entry.into_iter().for_each(|entry| report("environment", entry, Loss::Effect)),
     }
     each_below(view, "output", |_| true, report);
 }
@@ -39,7 +43,7 @@ pub(crate) fn in_tool(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
     };
     if let (true, Some(entry)) = (first_calls, view.entry("input")) {
         let message = "`input` has no effect, because what would read it calls another tool";
-        not_for_a_tool(message.to_owned(), entry, lowering);
+        not_for_a_tool(message.to_owned(), entry, Loss::Effect, lowering);
     }
     let nothing_to_run = match &tool.body {
         Body::Steps(steps) => !steps.is_empty(),
@@ -48,12 +52,12 @@ pub(crate) fn in_tool(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
     if !nothing_to_run || tool.commands().next().is_some() {
         return;
     }
-    let report = |key: &str, entry: &Entry| {
-        not_for_a_tool(format!("`{key}` has no effect on a tool that only calls others"), entry, lowering);
+    let report = |key: &str, entry: &Entry, loss: Loss| {
+        not_for_a_tool(format!("`{key}` has no effect on a tool that only calls others"), entry, loss, lowering);
     };
     for key in ["shell", "shell-options", "working-directory", "interactive", "interactive-options", "reports"] {
         let entry = view.entry(key).filter(|_| key != "interactive" || tool.interactive.is_some());
-        entry.into_iter().for_each(|entry| report(key, entry));
+        entry.into_iter().for_each(|entry| report(key, entry, Loss::Effect));
     }
     each_below(view, "environment", |key| key != "secrets", report);
     each_below(view, "file-paths", |key| key == "working-directory", report);
@@ -67,12 +71,12 @@ pub(crate) fn in_alias(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
     const CODE: Code = Code("ignored-by-alias");
     let Body::Alias { base, .. } = &tool.body else { return };
     let message = |key: &str| format!("`{key}` has no effect on an alias");
-    let report = |key: &str, entry: &Entry| {
+    let report = |key: &str, entry: &Entry, loss: Loss| {
         let help = match key {
             "parameters" => "give defaults in `default-parameters`; the parameters are the base's".to_owned(),
             _ => format!("set it in `{base}`, or remove it"),
         };
-        let diagnostic = Diagnostic::warning(CODE, entry.key_span, message(key));
+        let diagnostic = loss.diagnostic(CODE, entry, message(key));
         lowering.sink.report(diagnostic.label(format!("`{base}` decides this")).help(help));
     };
     const KEYS: [&str; 18] = [
@@ -96,7 +100,7 @@ pub(crate) fn in_alias(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
         "function-calling",
     ];
     for key in KEYS {
-        view.entry(key).into_iter().for_each(|entry| report(key, entry));
+        view.entry(key).into_iter().for_each(|entry| report(key, entry, Loss::Effect));
     }
     each_below(view, "environment", |_| true, report);
     each_below(view, "resources", |key| key != "timeout", report);
@@ -110,7 +114,7 @@ pub(crate) fn in_alias(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
                     .help(format!("move it to `{base}`")),
             );
         } else {
-            report("security", entry);
+            report("security", entry, Loss::Effect);
         }
     }
 }
@@ -121,19 +125,42 @@ fn confines(security: &Security) -> bool {
         || !security.permissions.is_empty()
 }
 
-fn not_for_a_tool(message: String, entry: &Entry, lowering: &Lowering<'_>) {
+/// What is lost with a key that has no effect.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loss {
+    /// Something that would have been done, or done otherwise.
+    Effect,
+    /// Something that would have been kept from happening.
+    Restriction,
+}
+
+impl Loss {
+    fn diagnostic(self, code: Code, entry: &Entry, message: String) -> Diagnostic {
+        match self {
+            Self::Effect => Diagnostic::warning(code, entry.key_span, message),
+            Self::Restriction => Diagnostic::error(code, entry.key_span, message),
+        }
+    }
+}
+
+fn restricts(environment: &Environment) -> bool {
+    !environment.inherit || !environment.secrets.is_empty()
+}
+
+fn not_for_a_tool(message: String, entry: &Entry, loss: Loss, lowering: &Lowering<'_>) {
     lowering.sink.report(
-        Diagnostic::warning(Code("ignored-with-use-tool"), entry.key_span, message)
+        loss.diagnostic(Code("ignored-with-use-tool"), entry, message)
             .label("the tool decides this for itself")
             .help("give the tool a parameter for it and set that in `with`, or remove the key"),
     );
 }
 
 /// Visits the keys of the mapping at `outer` that `wanted` picks, by their full names.
-fn each_below(view: &View<'_>, outer: &str, wanted: impl Fn(&str) -> bool, visit: impl Fn(&str, &Entry)) {
+fn each_below(view: &View<'_>, outer: &str, wanted: impl Fn(&str) -> bool, visit: impl Fn(&str, &Entry, Loss)) {
     let Some(section) = view.object(outer) else { return };
-    let known = |entry: &&Entry| section.section.key(&entry.key).is_some();
-    for entry in section.entries.iter().filter(known).filter(|entry| wanted(&entry.key)) {
-        visit(&format!("{outer}.{}", entry.key), entry);
+    for entry in section.entries.iter().filter(|entry| wanted(&entry.key)) {
+        let Some(key) = section.section.key(&entry.key) else { continue };
+        let loss = if key.restricts { Loss::Restriction } else { Loss::Effect };
+        visit(&format!("{outer}.{}", entry.key), entry, loss);
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use cycod_diagnostic::{Code, Diagnostic, Span};
+use cycod_diagnostic::{Code, Diagnostic, Span, is_slip};
+use cycod_schema::{RULES, unknown_words};
 use cycod_syntax::yaml::{Entry, Node, NodeKind};
 use serde_json::Value as Json;
 
@@ -20,6 +21,9 @@ impl Lowering<'_> {
     /// Reads a JSON Schema, which refers to nothing outside of it.
     pub(crate) fn json_schema(&self, entry: &Entry) -> Option<JsonSchema> {
         let schema = JsonSchema::from(plain_value(&entry.value).to_json());
+        if self.misspelt_rules(entry, &schema) {
+            return None;
+        }
         match schema.compiled() {
             Ok(_) => {}
             Err(problem) => {
@@ -29,6 +33,27 @@ impl Lowering<'_> {
             }
         }
         Some(schema)
+    }
+
+    /// Reports words of a schema that are a slip away from one of its rules: every other stranger is a remark to it.
+    fn misspelt_rules(&self, entry: &Entry, schema: &JsonSchema) -> bool {
+        let mut found = false;
+        for (pointer, word) in unknown_words(schema.json()) {
+            // Of the shortest, half of all words are a slip away.
+            let meant = RULES.into_iter().find(|rule| rule.len() > 3 && is_slip(&word, rule));
+            let Some(meant) = meant.filter(|_| !word.starts_with("x-")) else { continue };
+            found = true;
+            let parent = pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
+            let node = node_at(&entry.value, parent);
+            let key = node.as_mapping().and_then(|entries| entries.iter().find(|entry| entry.key == word));
+            let span = key.map_or(node.span, |key| key.key_span);
+            self.sink.report(
+                Diagnostic::error(Code("unknown-key"), span, format!("a schema has no rule `{word}`"))
+                    .help(format!("did you mean `{meant}`?"))
+                    .fix(format!("write `{meant}`"), self.sink.rewrite(span, meant)),
+            );
+        }
+        found
     }
 
     fn invalid_schema(&self, entry: &Entry, span: Span, why: &str) {
@@ -44,7 +69,8 @@ impl Lowering<'_> {
     /// Reads `schema`, which takes the place of a parameter's type and rules.
     pub(crate) fn parameter_schema(&self, view: &View<'_>) -> Option<JsonSchema> {
         let entry = view.entry("schema")?;
-        for other in ["type", "validation"].into_iter().filter_map(|key| view.entry(key)) {
+        let rules = table::RULES.iter().map(|key| key.name);
+        for other in ["type", "validation"].into_iter().chain(rules).filter_map(|key| view.entry(key)) {
             self.two_schemas(other, entry);
         }
         let schema = self.json_schema(entry)?;
@@ -56,7 +82,7 @@ impl Lowering<'_> {
         Some(schema)
     }
 
-    fn two_schemas(&self, one: &Entry, other: &Entry) {
+    pub(crate) fn two_schemas(&self, one: &Entry, other: &Entry) {
         self.sink.report(
             Diagnostic::error(
                 Code("two-schemas"),

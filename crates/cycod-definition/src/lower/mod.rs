@@ -22,7 +22,7 @@ use std::{
     collections::BTreeSet,
 };
 
-use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
+use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span, visible};
 use cycod_syntax::{
     template::{self, HoleValue, Names, Predefined, Reference, Template},
     yaml::{Node, NodeKind},
@@ -67,10 +67,24 @@ pub(crate) fn lower(
         parameters: Vec::new(),
         secret_hosts: RefCell::default(),
     };
-    let (name, tool) = lowering.tool(&view, stem);
+    let (name, mut tool) = lowering.tool(&view, stem);
     let diagnostics = lowering.sink.into_diagnostics();
+    if let Some(tool) = &mut tool {
+        tool.ignored = ignored(source, &diagnostics);
+    }
     let broken = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
     Loaded { tool: tool.filter(|_| !broken), name, diagnostics }
+}
+
+/// What a file says that has no effect, for those who are not looking for mistakes.
+fn ignored(source: &SourceFile, diagnostics: &[Diagnostic]) -> Vec<String> {
+    const CODES: [&str; 4] = ["unknown-key", "unused-key", "ignored-by-alias", "ignored-with-use-tool"];
+    let of_keys = diagnostics.iter().filter(|diagnostic| CODES.contains(&diagnostic.code.0));
+    let told = |diagnostic: &Diagnostic| {
+        let line = diagnostic.span().map(|span| format!(" (line {})", source.position(span.start).line));
+        visible(&format!("{}{}", diagnostic.message, line.unwrap_or_default())).into_owned()
+    };
+    of_keys.map(told).collect()
 }
 
 /// Who wrote a definition.

@@ -14,7 +14,9 @@ use super::{
 };
 use crate::{
     Decimal, Deprecation, Disclosure, Format, Literal, NamedTransform, Parameter, ParameterType, PathPart, Rejection,
-    Shape, Transform, Validation, Value, ValuePath, shown, table::parameter, violations::fitted,
+    Shape, Transform, Validation, Value, ValuePath, shown,
+    table::{Takes, parameter, validation},
+    violations::fitted,
 };
 
 /// The most memory a compiled pattern may take.
@@ -78,8 +80,8 @@ impl Lowering<'_> {
         let described = schema.as_ref().map(|schema| Parameter::of_property(&name, schema.json(), false));
         let written_type = view.choice("type").unwrap_or("string");
         let kind = described.as_ref().map_or_else(|| type_named(written_type), |described| described.kind);
-        let mut validation =
-            view.object("validation").map(|rules| self.validation(&rules, kind, entry)).unwrap_or_default();
+        let rules = self.written_rules(&view);
+        let mut validation = self.validation(&View { entries: &rules, ..view.under(validation()) }, kind, entry);
         if written_type == "character" && validation.items.is_none() {
             let shape = Shape { kind: ParameterType::String, validation: Validation::default(), description: None };
             validation.items = Some(Box::new(shape));
@@ -215,8 +217,27 @@ impl Lowering<'_> {
         Format { template }
     }
 
+    /// The rules of a value, which stand below `validation` or beside its type.
+    fn written_rules(&self, view: &View<'_>) -> Vec<Entry> {
+        let below = view.object("validation");
+        let mut rules = below.map(|below| below.entries.to_vec()).unwrap_or_default();
+        for key in validation().keys {
+            // Beside the type of a parameter, `required` says whether it must be given.
+            let is_rule = |takes| !matches!((takes, key.takes), (Takes::Bool, Takes::Texts));
+            if !view.section.key(key.name).is_some_and(|known| is_rule(known.takes)) {
+                continue;
+            }
+            let Some(entry) = view.entry(key.name) else { continue };
+            match below.and_then(|below| below.entry(key.name)) {
+                Some(other) => self.two_schemas(entry, other),
+                None => rules.push(entry.clone()),
+            }
+        }
+        rules
+    }
+
     fn validation(&self, view: &View<'_>, kind: ParameterType, parameter: &Entry) -> Validation {
-        self.check_keywords(view, kind, &parameter.key);
+        self.check_keywords(view, kind, &format!("parameter `{}`", parameter.key));
         self.rules(view, kind)
     }
 
@@ -270,11 +291,10 @@ impl Lowering<'_> {
 
     fn shape(&self, view: &View<'_>) -> Shape {
         let kind = view.choice("type").map_or(ParameterType::Any, type_named);
-        let validation = match view.object("validation") {
-            Some(rules) => self.rules(&rules, kind),
-            None => self.rules(view, kind),
-        };
-        Shape { kind, validation, description: view.string("description") }
+        let rules = self.written_rules(view);
+        let rules = View { entries: &rules, ..view.under(validation()) };
+        self.check_keywords(&rules, kind, "a value");
+        Shape { kind, validation: self.rules(&rules, kind), description: view.string("description") }
     }
 
     fn invalid_pattern(&self, text: Text<'_>, error: &regex::Error) {
@@ -301,7 +321,7 @@ impl Lowering<'_> {
     }
 
     /// Reports rules that do not concern values of this type.
-    fn check_keywords(&self, view: &View<'_>, kind: ParameterType, parameter: &str) {
+    fn check_keywords(&self, view: &View<'_>, kind: ParameterType, of: &str) {
         for entry in view.entries {
             let fits = match entry.key.as_str() {
                 "minLength" | "maxLength" | "pattern" => kind == ParameterType::String,
@@ -313,14 +333,10 @@ impl Lowering<'_> {
                 _ => true,
             };
             if !fits && kind != ParameterType::Any {
-                self.sink.warning(
-                    Code("unused-key"),
-                    entry.key_span,
-                    format!(
-                        "`{}` has no effect on parameter `{parameter}`, which is of type {}",
-                        entry.key,
-                        kind.name()
-                    ),
+                let message = format!("`{}` has no effect on {of}, which is of type {}", entry.key, kind.name());
+                self.sink.report(
+                    Diagnostic::error(Code("unused-key"), entry.key_span, message)
+                        .note("a value that breaks the rule would be taken"),
                 );
             }
         }

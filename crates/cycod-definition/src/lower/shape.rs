@@ -3,14 +3,18 @@
 //! This runs once over the whole document, so that the lowering after it need not explain anything about
 //! types: what is not of the right type was reported here and reads as absent there.
 
-use cycod_diagnostic::{Code, Diagnostic, Edit, Span, closest};
+use cycod_diagnostic::{Code, Diagnostic, Edit, Span, closest, is_slip};
 use cycod_syntax::yaml::{Entry, Node, NodeKind, Resolved, Scalar, ScalarStyle};
 
 use super::{
     sink::{Sink, replace},
     units,
 };
-use crate::table::{MARKDOWN, MIMIR, Section, TOOL, Takes, one_of};
+use crate::table::{
+    MARKDOWN, MIMIR, Section, TOOL, Takes,
+    guards::{self, Meant},
+    one_of,
+};
 
 /// Reports every key and value of the document that does not fit `section`.
 pub(crate) fn check(root: &Node, section: &'static Section, sink: &Sink<'_>) {
@@ -41,7 +45,10 @@ impl Shape<'_> {
                     .as_mapping()
                     .is_some_and(|entries| entries.iter().any(|entry| section.key(&entry.key).is_some()));
                 match (&node.kind, other) {
-                    (NodeKind::Mapping(_), Takes::Map(..)) if !known => self.value(node, *other, name),
+                    (NodeKind::Mapping(entries), Takes::Map(..)) if !known => {
+                        entries.iter().for_each(|entry| self.misspelt(entry, section));
+                        self.value(node, *other, name);
+                    }
                     (NodeKind::Mapping(_), _) => self.object(node, section, name),
                     (NodeKind::Sequence(_), _) => self.wrong(node, takes, name),
                     (NodeKind::Scalar(_), _) => self.value(node, *other, name),
@@ -90,6 +97,19 @@ impl Shape<'_> {
         }
     }
 
+    /// Reports a name that the author chose, as far as it can be seen, by a slip of the pen: it would be one of the keys
+    /// that may stand there instead.
+    fn misspelt(&self, entry: &Entry, section: &'static Section) {
+        if let Some(key) = section.keys.iter().find(|key| is_slip(&entry.key, key.name)) {
+            let message = format!("{} has no key `{}`", section.noun, entry.key);
+            self.sink.report(
+                Diagnostic::error(Code("unknown-key"), entry.key_span, message)
+                    .help(format!("did you mean `{}`?", key.name))
+                    .fix(format!("write `{}`", key.name), self.sink.rewrite(entry.key_span, key.name)),
+            );
+        }
+    }
+
     fn unknown_key(&self, entry: &Entry, section: &'static Section) {
         if entry.key.starts_with("x-") && !section.strict {
             return;
@@ -109,10 +129,35 @@ impl Shape<'_> {
             self.sink.report(diagnostic.help("what is run is the tool's block of code alone"));
             return;
         }
-        let diagnostic = if section.strict || misspelt_command || is_foreign_command {
+        let meant = guards::meant(&entry.key, section);
+        let diagnostic = if section.strict || meant.is_some() || misspelt_command || is_foreign_command {
             Diagnostic::error(code, entry.key_span, message)
         } else {
             Diagnostic::warning(code, entry.key_span, message).label("ignored")
+        };
+        let near = match meant {
+            Some(Meant::Key(near)) => Some(near),
+            Some(Meant::InSchema) => {
+                self.sink
+                    .report(diagnostic.help("write the whole rule as a JSON Schema, under the parameter's `schema`"));
+                return;
+            }
+            Some(Meant::Variables) => {
+                self.sink.report(diagnostic.help("variables have their place at `environment.variables`"));
+                return;
+            }
+            Some(Meant::Elsewhere(key)) if near.is_none() => {
+                let place = guards::place_of(key).map(|place| match place == key {
+                    true => format!("`{key}` has its place at the top of the file"),
+                    false => format!("`{key}` has its place at `{place}`"),
+                });
+                self.sink.report(match place {
+                    Some(place) => diagnostic.help(place),
+                    None => diagnostic.label("it would restrict something, and has no effect here"),
+                });
+                return;
+            }
+            Some(Meant::Elsewhere(_)) | None => near,
         };
         self.sink.report(match near {
             Some(near) => diagnostic

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use cycod_diagnostic::{Code, Diagnostic, Span};
+use cycod_diagnostic::{Code, Diagnostic, Span, is_slip};
 use cycod_syntax::yaml::Entry;
 
 use super::{
@@ -97,7 +97,7 @@ impl Lowering<'_> {
             tests: self.tests(view),
             timeout,
             platforms: self.platforms(view, "platforms"),
-            tags: view.strings("tags"),
+            tags: self.tags(view),
             ignore_errors: view.flag("ignore-errors").unwrap_or(false),
             input: view.text("input").map(|text| self.template(text, Scope::Call)),
             interactive: self.interactive(view),
@@ -109,6 +109,7 @@ impl Lowering<'_> {
             enabled: view.flag("enabled").unwrap_or(true),
             token_cost: view.count("token-cost"),
             uses_temp: false,
+            ignored: Vec::new(),
             origin: Origin::default(),
         };
         tool.uses_temp = self.uses_temp.get();
@@ -302,6 +303,27 @@ impl Lowering<'_> {
         let separator = if self.flow { "," } else { "" };
         let space = if line.trim().is_empty() { format!("\n{line}") } else { " ".to_owned() };
         format!("{quote}{key}{quote}: {quote}{value}{quote}{separator}{space}")
+    }
+
+    /// Reads the tags, of which some say how dangerous the tool is.
+    fn tags(&self, view: &View<'_>) -> Vec<String> {
+        for text in view.texts("tags") {
+            let written = text.scalar.text.trim().to_lowercase();
+            let is_meant = |name: &str| {
+                is_slip(&written, name) || (written == name && text.scalar.text.trim() != text.scalar.text)
+            };
+            let Some((name, _)) = Level::NAMES.into_iter().find(|(name, _)| is_meant(name)) else { continue };
+            self.sink.report(
+                Diagnostic::error(
+                    Code("misspelt-tag"),
+                    text.span,
+                    format!("the tag `{}` looks like `{name}`, which says how dangerous the tool is", text.scalar.text),
+                )
+                .help(format!("did you mean `{name}`? another word has its place under `metadata.tags`"))
+                .fix(format!("write `{name}`"), self.sink.rewrite(text.span, name)),
+            );
+        }
+        view.strings("tags")
     }
 
     /// Reads a list of platforms.

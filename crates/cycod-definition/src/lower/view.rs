@@ -45,6 +45,11 @@ impl<'a> View<'a> {
         (!empty).then_some(entry)
     }
 
+    /// The same mapping, read by the keys of another section.
+    pub(crate) fn under(&self, section: &'static Section) -> Self {
+        Self { section, ..*self }
+    }
+
     fn takes(&self, name: &str) -> Takes {
         self.section.key(name).map_or(Takes::Any, |key| key.takes)
     }

@@ -9,7 +9,7 @@ use super::{
 };
 
 const fn key(name: &'static str, takes: Takes, doc: &'static str) -> Key {
-    Key { name, takes, default: "", chapter: "Schema", doc, synonym_of: None, executes: false }
+    Key { name, takes, default: "", chapter: "Schema", doc, synonym_of: None, executes: false, restricts: false }
 }
 
 const fn exec(name: &'static str, takes: Takes, doc: &'static str) -> Key {
@@ -23,6 +23,10 @@ impl Key {
 
     const fn chapter(self, chapter: &'static str) -> Self {
         Self { chapter, ..self }
+    }
+
+    const fn restricts(self) -> Self {
+        Self { restricts: true, ..self }
     }
 
     const fn synonym_of(self, name: &'static str) -> Self {
@@ -51,7 +55,7 @@ pub(crate) static TOOL: Section = Section {
         key("title", Text, "What people see instead of the name."),
         key("group", Text, "The group it is listed and offered under."),
         key("version", Text, "The tool's own version, `MAJOR.MINOR.PATCH`.").chapter("Version Properties"),
-        key("min-cycod-version", Text, "The oldest version of cycod that can run it. An older one lists it as unavailable and refuses to run it.").chapter("Version Properties"),
+        key("min-cycod-version", Text, "The oldest version of cycod that can run it. An older one lists it as unavailable and refuses to run it.").chapter("Version Properties").restricts(),
         exec("bash", Command, "Run by `bash --noprofile --norc`."),
         exec("cmd", Command, "Run by the Windows command interpreter."),
         exec("pwsh", Command, "Run by PowerShell."),
@@ -67,30 +71,30 @@ pub(crate) static TOOL: Section = Section {
         key("shell", Text, "Who reads `script`: a shell, an interpreter, or a command line in which `{0}` is the script's path and `{1}` the arguments. The default for steps as well.").or("the platform's default shell, with a warning"),
         key("shell-options", Choices(SHELL_OPTIONS), "Options set before the command in bash, sh and zsh."),
         key("parameters", Map("NAME", &Object(&PARAMETER)), "What the tool takes, in the order shown to people and models."),
-        key("input-schema", Schema, "What the tool takes, as a JSON Schema of type `object`, in place of `parameters`. Its properties are the parameters; models and hosts get it word for word."),
-        key("returns", Schema, "The JSON Schema of what it prints: one JSON value, which is held to it. Implies `produces: application/json`."),
+        key("input-schema", Schema, "What the tool takes, as a JSON Schema of type `object`, in place of `parameters`. Its properties are the parameters; models and hosts get it word for word.").restricts(),
+        key("returns", Schema, "The JSON Schema of what it prints: one JSON value, which is held to it. Implies `produces: application/json`.").restricts(),
         key("produces", Text, "What it prints: `text/plain`, `application/json` (one value), `content-blocks` (a JSON array of texts, images, audio, resources and links), or the media type of the one file whose bytes it prints.").or("text/plain"),
         key("offer", Either(&OFFER, &Choice(&["tool", "prompt"])), "How hosts are shown it: a tool for models, a prompt that people choose, or a resource.").or("tool"),
         key("hints", Object(&HINTS), "What hosts are told about its effects, beside what the tags say."),
-        key("asks", Map("QUESTION", &Object(&ASK)), "What is asked of others before it runs. The answers are parameters that no caller gives."),
+        key("asks", Map("QUESTION", &Object(&ASK)), "What is asked of others before it runs. The answers are parameters that no caller gives.").restricts(),
         key("reports", Bool, "Whether its processes find in `CYCOD_REPORT` a file to write progress and log messages to, one JSON object a line.").or("false"),
         key("task", Choice(&["never", "offered", "required"]), "Whether hosts that know tasks may, or must, run it as one.").or("never"),
         key("type", Choice(&["alias"]), "`alias` makes the tool another name of `base-tool`.").chapter("Tool Aliasing"),
         key("base-tool", Text, "The tool behind an alias.").chapter("Tool Aliasing"),
         key("default-parameters", Map("PARAMETER", &Any), "Defaults that replace the base's; they stay overridable.").chapter("Tool Aliasing"),
-        key("tags", Texts, "Categories. `read`, `write` and `run` say how dangerous the tool is; without one of them it counts as `run`.").chapter("Security Tags"),
-        key("platforms", Choices(PLATFORMS), "Where the tool works; `unix` means linux and macos.").or("everywhere").chapter("Tags and Platform Support"),
+        key("tags", Texts, "Categories. `read`, `write` and `run` say how dangerous the tool is; without one of them it counts as `run`.").chapter("Security Tags").restricts(),
+        key("platforms", Choices(PLATFORMS), "Where the tool works; `unix` means linux and macos.").or("everywhere").chapter("Tags and Platform Support").restricts(),
         key("timeout", Milliseconds(1), "The limit of the whole call, with retries and pauses; 30 seconds for what the script engine runs.").or("60000"),
         key("working-directory", Template, "Where commands run. Wins over `file-paths.working-directory`.").or("the caller's directory"),
         key("ignore-errors", Bool, "The default of `continue-on-error` for every step; for a single command, whether failing counts as success.").or("false").chapter("Error Handling"),
         key("input", Template, "What the first step reads from standard input, unquoted. Without it standard input is closed."),
         key("interactive", Bool, "Whether the tool talks with a person.").or("false"),
         key("interactive-options", Object(&INTERACTIVE), "How it talks."),
-        key("environment", Object(&ENVIRONMENT), "The environment of its processes.").chapter("Environment Variables"),
-        key("security", Object(&SECURITY), "With whose rights it runs and what it may reach. An unknown key here is an error.").chapter("Privilege Control and Security Boundaries"),
+        key("environment", Object(&ENVIRONMENT), "The environment of its processes.").chapter("Environment Variables").restricts(),
+        key("security", Object(&SECURITY), "With whose rights it runs and what it may reach. An unknown key here is an error.").chapter("Privilege Control and Security Boundaries").restricts(),
         key("file-paths", Object(&FILE_PATHS), "Where it works and how paths are written.").chapter("Cross-Platform Path Handling"),
-        key("resources", Object(&RESOURCES), "Limits, and what is done when the run ends.").chapter("Clean Up Resources"),
-        key("requires", Object(&REQUIRES), "What must be there; otherwise the tool is listed as unavailable."),
+        key("resources", Object(&RESOURCES), "Limits, and what is done when the run ends.").chapter("Clean Up Resources").restricts(),
+        key("requires", Object(&REQUIRES), "What must be there; otherwise the tool is listed as unavailable.").restricts(),
         key("metadata", Object(&METADATA), "Where it is found in lists. Has no security meaning.").chapter("Tags and Platform Support"),
         key("function-calling", Object(&FUNCTION_CALLING), "How its schema for models is made.").chapter("LLM Function Calling Integration"),
         key("tests", List(&Object(&TEST)), "How it is tested by `cycod tool test`.").chapter("Tool Testing"),
@@ -98,10 +102,10 @@ pub(crate) static TOOL: Section = Section {
         key("deprecated", Bool, "Whether it should no longer be used.").or("false").chapter("Backward Compatibility"),
         key("deprecated-message", Text, "What to do instead.").chapter("Backward Compatibility"),
         key("deprecated-alternative", Text, "The tool to use instead.").chapter("Backward Compatibility"),
-        key("enabled", Bool, "`false`: the tool is listed, and neither offered nor run.").or("true"),
+        key("enabled", Bool, "`false`: the tool is listed, and neither offered nor run.").or("true").restricts(),
         key("token-cost", Integer(0), "What its author says its description and schema cost a model, in tokens; shown beside what is counted."),
-        key("risky", Bool, "`true` raises the level to `run`; `false` changes nothing."),
-        key("riskLevel", Choice(&["low", "medium", "high", "critical"]), "Raises the level: low is read, medium write, high and critical run. Never lowers it."),
+        key("risky", Bool, "`true` raises the level to `run`; `false` changes nothing.").restricts(),
+        key("riskLevel", Choice(&["low", "medium", "high", "critical"]), "Raises the level: low is read, medium write, high and critical run. Never lowers it.").restricts(),
     ],
 };
 
@@ -171,7 +175,7 @@ static STEP: Section = Section {
         key("with", Map("PARAMETER", &Any), "Arguments for `use-tool`; they may refer to other steps.").chapter("Tool Composition"),
         key("shell", Text, "Who reads `script`.").or("the tool's `shell`"),
         key("shell-options", Choices(SHELL_OPTIONS), "Options set before the command in bash, sh and zsh.").or("the tool's `shell-options`"),
-        key("run-condition", Condition, "The step runs only when this holds; otherwise it is skipped, with exit code 0 and no output.").chapter("Multi-Step Tools"),
+        key("run-condition", Condition, "The step runs only when this holds; otherwise it is skipped, with exit code 0 and no output.").chapter("Multi-Step Tools").restricts(),
         key("parallel", Bool, "`true`: does not wait for the steps above it.").or("false").chapter("Parallel Execution"),
         key("wait-for", Texts, "The steps that must have ended before. Steps it refers to are added.").chapter("Parallel Execution"),
         key("continue-on-error", Bool, "Whether the workflow goes on when it fails.").or("the tool's `ignore-errors`").chapter("Error Handling"),
@@ -180,7 +184,7 @@ static STEP: Section = Section {
         key("timeout", Milliseconds(1), "The limit of one attempt.").chapter("Set Appropriate Timeouts"),
         key("working-directory", Template, "Where it runs.").or("the tool's"),
         key("input", Template, "What it reads from standard input, unquoted."),
-        key("environment", Either(&ENVIRONMENT, &Map("VARIABLE", &Template)), "Added to the tool's environment: with the keys of `environment`, or variables directly."),
+        key("environment", Either(&ENVIRONMENT, &Map("VARIABLE", &Template)), "Added to the tool's environment: with the keys of `environment`, or variables directly.").restricts(),
     ],
 };
 
@@ -215,33 +219,39 @@ static OUTPUT: Section = Section {
         key("truncation", Bool, "Beyond the limit: cut with a marker, or fail the step.").or("true").chapter("Output Management"),
         key("stream-callback", Choice(&["console", "file", "function"]), "Where a stream goes.").or("console").chapter("Output Management"),
         key("stream-file", Template, "The file for `stream-callback: file`.").chapter("Output Management"),
-        key("masked-values", Templates, "Texts shown as `****` in the output.").chapter("Avoid Exposing Sensitive Information"),
+        key("masked-values", Templates, "Texts shown as `****` in the output.").chapter("Avoid Exposing Sensitive Information").restricts(),
     ],
 };
 
 static PARAMETER: Section = Section {
     noun: "a parameter",
-    doc: "One input of the tool.",
+    doc: "One input of the tool. Rules for its value may stand beside `type` or below `validation`.",
     strict: false,
-    keys: &[
-        key("type", Choice(TYPES), "What it accepts. `numeric`, `double`, `character`, `logical`, `list`, `bool` and `int` are understood as well.").or("string").chapter("Parameter Definition"),
+    keys: &joined::<PARAMETER_COUNT>(PARAMETER_OWN, RULES, &[]),
+};
+
+const PARAMETER_COUNT: usize = PARAMETER_OWN.len() + RULES.len();
+
+static PARAMETER_OWN: &[Key] = {
+    &[
+        key("type", Choice(TYPES), "What it accepts. `numeric`, `double`, `character`, `logical`, `list`, `bool` and `int` are understood as well.").or("string").chapter("Parameter Definition").restricts(),
         key("description", Text, "What it is for.").chapter("Parameter Definition"),
-        key("required", Bool, "Whether a call must give it; a default satisfies.").or("false").chapter("Parameter Definition"),
+        key("required", Bool, "Whether a call must give it; a default satisfies.").or("false").chapter("Parameter Definition").restricts(),
         key("default", Any, "Its value when a call gives none. Texts may refer to other parameters.").chapter("Default Values"),
-        key("schema", Schema, "What it accepts, as a JSON Schema, in place of `type` and `validation`; models and hosts get it word for word."),
-        key("validation", Object(&VALIDATION), "Rules for its value, checked before any transform.").chapter("Parameter Definition"),
+        key("schema", Schema, "What it accepts, as a JSON Schema, in place of `type` and `validation`; models and hosts get it word for word.").restricts(),
+        key("validation", Object(&VALIDATION), "Rules for its value, checked before any transform.").chapter("Parameter Definition").restricts(),
         key("transform", Text, "A predefined transform, or a JavaScript expression over `value`.").chapter("Parameter Transforms"),
         key("format", Template, "How it appears in a command: text around `{value}`, or a number format such as `0000`.").chapter("Parameter Formatting"),
         key("examples", List(&Any), "Sample values for people and models.").chapter("Parameter Definition"),
         key("detailed-help", Text, "A longer description."),
-        key("security", Object(&PARAMETER_SECURITY), "How it is placed into commands.").chapter("Parameter Security"),
+        key("security", Object(&PARAMETER_SECURITY), "How it is placed into commands.").chapter("Parameter Security").restricts(),
         key("delimiter", Text, "Stands between the elements of a list in a quoted place.").or("a space"),
-        key("path", Bool, "Whether it is a path, subject to `file-paths.normalize`.").or("false"),
-        key("sensitive", Bool, "Whether its value is masked everywhere.").or("false"),
+        key("path", Bool, "Whether it is a path, subject to `file-paths.normalize`.").or("false").restricts(),
+        key("sensitive", Bool, "Whether its value is masked everywhere.").or("false").restricts(),
         key("deprecated", Bool, "Whether it should no longer be used.").or("false").chapter("Backward Compatibility"),
         key("deprecated-message", Text, "What to do instead.").chapter("Backward Compatibility"),
         key("deprecated-alternative", Text, "The parameter to use instead.").chapter("Backward Compatibility"),
-    ],
+    ]
 };
 
 static PARAMETER_SECURITY: Section = Section {
@@ -249,68 +259,61 @@ static PARAMETER_SECURITY: Section = Section {
     doc: "How a value is placed into commands.",
     strict: true,
     keys: &[
-        key("escape-shell", Bool, "`true`: exactly one word everywhere. `false`: program text as written, which raises the tool to level run. Absent: one word in quotes, several words outside; never code.").chapter("Parameter Security"),
+        key("escape-shell", Bool, "`true`: exactly one word everywhere. `false`: program text as written, which raises the tool to level run. Absent: one word in quotes, several words outside; never code.").chapter("Parameter Security").restricts(),
     ],
 };
 
+/// The rules for a value, named as in JSON Schema.
+pub(crate) static RULES: &[Key] = &[
+    key("minLength", Integer(0), "Fewest characters.").chapter("Parameter Definition").restricts(),
+    key("maxLength", Integer(0), "Most characters.").chapter("Parameter Definition").restricts(),
+    key("pattern", Pattern, "A regular expression that must match somewhere; linear time, without lookaround and backreferences.").chapter("Parameter Definition").restricts(),
+    key("minimum", Number, "Smallest value.").restricts(),
+    key("maximum", Number, "Largest value.").restricts(),
+    key("exclusiveMinimum", Number, "The value must be larger.").restricts(),
+    key("exclusiveMaximum", Number, "The value must be smaller.").restricts(),
+    key("multipleOf", Number, "The value must be a multiple.").restricts(),
+    key("enum", List(&Any), "The values allowed, exactly.").restricts(),
+    key("minItems", Integer(0), "Fewest elements.").restricts(),
+    key("maxItems", Integer(0), "Most elements.").restricts(),
+    key("uniqueItems", Bool, "Whether no element may occur twice.").or("false").restricts(),
+    key("items", Object(&SHAPE), "What each element must be.").restricts(),
+    key("properties", Map("PROPERTY", &Object(&SHAPE)), "What the properties of an object must be.").restricts(),
+];
+
+const REQUIRED_PROPERTIES: Key = key("required", Texts, "Properties that an object must have.").restricts();
+
 static VALIDATION: Section = Section {
     noun: "`validation`",
-    doc: "Rules for a value, named as in JSON Schema.",
-    strict: false,
-    keys: &[
-        key("minLength", Integer(0), "Fewest characters.").chapter("Parameter Definition"),
-        key("maxLength", Integer(0), "Most characters.").chapter("Parameter Definition"),
-        key("pattern", Pattern, "A regular expression that must match somewhere; linear time, without lookaround and backreferences.").chapter("Parameter Definition"),
-        key("minimum", Number, "Smallest value."),
-        key("maximum", Number, "Largest value."),
-        key("exclusiveMinimum", Number, "The value must be larger."),
-        key("exclusiveMaximum", Number, "The value must be smaller."),
-        key("multipleOf", Number, "The value must be a multiple."),
-        key("enum", List(&Any), "The values allowed, exactly."),
-        key("minItems", Integer(0), "Fewest elements."),
-        key("maxItems", Integer(0), "Most elements."),
-        key("uniqueItems", Bool, "Whether no element may occur twice.").or("false"),
-        key("items", Object(&SHAPE), "What each element must be."),
-        key("properties", Map("PROPERTY", &Object(&SHAPE)), "What the properties of an object must be."),
-        key("required", Texts, "Properties that an object must have."),
-    ],
+    doc: "Rules for a value, named as in JSON Schema. An unknown key here is an error.",
+    strict: true,
+    keys: &joined::<15>(&[], RULES, &[REQUIRED_PROPERTIES]),
 };
 
 static SHAPE: Section = Section {
     noun: "a value's shape",
     doc: "The type and the rules of a list's elements or of a property; the rules may stand beside `type` or below `validation`.",
-    strict: false,
-    keys: &[
-        key("type", Choice(TYPES), "What it accepts.").or("any"),
-        key("description", Text, "What it is for."),
-        key("validation", Object(&VALIDATION), "Rules."),
-        key("minLength", Integer(0), "Fewest characters."),
-        key("maxLength", Integer(0), "Most characters."),
-        key("pattern", Pattern, "A regular expression that must match somewhere."),
-        key("minimum", Number, "Smallest value."),
-        key("maximum", Number, "Largest value."),
-        key("exclusiveMinimum", Number, "The value must be larger."),
-        key("exclusiveMaximum", Number, "The value must be smaller."),
-        key("multipleOf", Number, "The value must be a multiple."),
-        key("enum", List(&Any), "The values allowed, exactly."),
-        key("minItems", Integer(0), "Fewest elements."),
-        key("maxItems", Integer(0), "Most elements."),
-        key("uniqueItems", Bool, "Whether no element may occur twice.").or("false"),
-        key("items", Object(&SHAPE), "What each element must be."),
-        key("properties", Map("PROPERTY", &Object(&SHAPE)), "What the properties must be."),
-        key("required", Texts, "Properties that must be there."),
-    ],
+    strict: true,
+    keys: &joined::<18>(
+        &[
+            key("type", Choice(TYPES), "What it accepts.").or("any").restricts(),
+            key("description", Text, "What it is for."),
+            key("validation", Object(&VALIDATION), "Rules.").restricts(),
+        ],
+        RULES,
+        &[REQUIRED_PROPERTIES],
+    ),
 };
 
 /// `environment`, of a tool and of a step.
 pub(crate) static ENVIRONMENT: Section = Section {
     noun: "`environment`",
     doc: "The environment of a tool's processes.",
-    strict: false,
+    strict: true,
     keys: &[
         key("variables", Map("VARIABLE", &Template), "Variables to set. `${NAME}` is the caller's variable.").chapter("Environment Variables"),
-        key("inherit", Bool, "`false` leaves PATH, HOME, USER, LANG, LC_*, TERM and TMPDIR of the caller's environment.").or("true").chapter("Environment Variables"),
-        key("secrets", TextsOr(&SECRET), "Names of variables or parameters whose values are masked. What neither a parameter nor a variable gives is kept by `cycod secret set`, or a variable of the caller's environment.").chapter("Secrets and Sensitive Values"),
+        key("inherit", Bool, "`false` leaves PATH, HOME, USER, LANG, LC_*, TERM and TMPDIR of the caller's environment.").or("true").chapter("Environment Variables").restricts(),
+        key("secrets", TextsOr(&SECRET), "Names of variables or parameters whose values are masked. What neither a parameter nor a variable gives is kept by `cycod secret set`, or a variable of the caller's environment.").chapter("Secrets and Sensitive Values").restricts(),
     ],
 };
 
@@ -322,7 +325,7 @@ pub(crate) static SECRET: Section = Section {
     keys: &[
         key("name", Text, "The variable that holds it.").chapter("Secrets and Sensitive Values"),
         key("secret", Text, "The name under which it is kept.").or("its `name`").chapter("Secrets and Sensitive Values"),
-        key("for", Texts, "The hosts that get the value. The tool itself sees another text, which is replaced by the value on the way to these hosts; `required-permissions` must name them.").chapter("Secrets and Sensitive Values"),
+        key("for", Texts, "The hosts that get the value. The tool itself sees another text, which is replaced by the value on the way to these hosts; `required-permissions` must name them.").chapter("Secrets and Sensitive Values").restricts(),
     ],
 };
 
@@ -331,12 +334,12 @@ static SECURITY: Section = Section {
     doc: "With whose rights a tool runs and what it may reach. A machine that cannot give what is asked refuses to run it.",
     strict: true,
     keys: &[
-        key("execution-privilege", Choice(&["same-as-user", "reduced", "elevated"]), "With whose rights; `elevated` is approved each time.").or("same-as-user").chapter("Privilege Control and Security Boundaries"),
-        key("isolation", Choice(&["none", "process", "container"]), "How far from us.").or("process").chapter("Privilege Control and Security Boundaries"),
-        key("required-permissions", Texts, "`filesystem:read|write|execute:<path>` or `network:external|loopback:<host[:port]|*>`. A tool that declares any is confined to them.").chapter("Privilege Control and Security Boundaries"),
-        key("approval", Choice(&["always"]), "`always`: somebody is asked each time a model wants to run it, whatever rules allow it."),
+        key("execution-privilege", Choice(&["same-as-user", "reduced", "elevated"]), "With whose rights; `elevated` is approved each time.").or("same-as-user").chapter("Privilege Control and Security Boundaries").restricts(),
+        key("isolation", Choice(&["none", "process", "container"]), "How far from us.").or("process").chapter("Privilege Control and Security Boundaries").restricts(),
+        key("required-permissions", Texts, "`filesystem:read|write|execute:<path>` or `network:external|loopback:<host[:port]|*>`. A tool that declares any is confined to them.").chapter("Privilege Control and Security Boundaries").restricts(),
+        key("approval", Choice(&["always"]), "`always`: somebody is asked each time a model wants to run it, whatever rules allow it.").restricts(),
         key("justification", Text, "Why, for the person who is asked.").chapter("Privilege Control and Security Boundaries"),
-        key("container", Object(&CONTAINER), "The container for `isolation: container`."),
+        key("container", Object(&CONTAINER), "The container for `isolation: container`.").restricts(),
     ],
 };
 
@@ -345,9 +348,9 @@ static CONTAINER: Section = Section {
     doc: "The container to use.",
     strict: true,
     keys: &[
-        key("image", Text, "The image."),
-        key("network", Text, "The network."),
-        key("mounts", Texts, "Directories to mount."),
+        key("image", Text, "The image.").restricts(),
+        key("network", Text, "The network.").restricts(),
+        key("mounts", Texts, "Directories to mount.").restricts(),
     ],
 };
 
@@ -422,7 +425,7 @@ static RESOURCES: Section = Section {
     strict: false,
     keys: &[
         key("timeout", Milliseconds(1), "As the tool's `timeout`; the smaller holds."),
-        key("max-memory", Size, "What the whole process tree may use.").chapter("Optimize Resource Usage"),
+        key("max-memory", Size, "What the whole process tree may use.").chapter("Optimize Resource Usage").restricts(),
         key("cleanup", List(&Object(&CLEANUP)), "What is done when the run ends, however it ends.").chapter("Clean Up Resources"),
     ],
 };
@@ -440,11 +443,11 @@ static CLEANUP: Section = Section {
 static REQUIRES: Section = Section {
     noun: "`requires`",
     doc: "What must be there for a tool to run.",
-    strict: false,
+    strict: true,
     keys: &[
-        key("commands", Texts, "Programs on the `PATH`."),
-        key("env", Texts, "Environment variables."),
-        key("platforms", Choices(PLATFORMS), "Platforms."),
+        key("commands", Texts, "Programs on the `PATH`.").restricts(),
+        key("env", Texts, "Environment variables.").restricts(),
+        key("platforms", Choices(PLATFORMS), "Platforms.").restricts(),
     ],
 };
 
@@ -493,7 +496,7 @@ static HANDLER: Section = Section {
         key("language", Choice(&["r", "python", "javascript", "typescript"]), "What the code is written in. Required."),
         key("code", Command, "The code: in R the function that it yields, in Python `handler` or the only function, in JavaScript and TypeScript the exported `execute` or the default export. Required."),
         key("runtime", Choice(&["engine", "node"]), "Who runs JavaScript and TypeScript: the engine of this program, which reaches nothing by itself, or Node.").or("`engine` for TypeScript, `node` for JavaScript"),
-        key("allowlist", Texts, "The commands that it may start through `platform.executor`, matched word by word: `npm test*`.").or("any"),
+        key("allowlist", Texts, "The commands that it may start through `platform.executor`, matched word by word: `npm test*`.").or("any").restricts(),
     ],
 };
 
@@ -506,9 +509,9 @@ pub(crate) static MARKDOWN: Section = Section {
         &[
             key("parameters", Named(&MARKDOWN_PARAMETER), "What the tool takes, in the order shown to people and models: a list of mappings with a `name`, or a mapping of names."),
             key("hints", Object(&MARKDOWN_HINTS), "What hosts are told about its effects. With `risky: false`, `read_only: true` makes it a tool of level read."),
-            key("risky", Bool, "`true` raises the level to `run`. `false` says, together with `read_only: true`, that it only reads."),
+            key("risky", Bool, "`true` raises the level to `run`. `false` says, together with `read_only: true`, that it only reads.").restricts(),
             key("runtime", Choice(&["engine", "node"]), "Who runs JavaScript and TypeScript: the engine of this program, which reaches nothing by itself, or Node.").or("`engine` for TypeScript, `node` for JavaScript"),
-            key("can_register", Either(&REQUIRES, &Text), "When the tool can be used, written as `requires`; `false` switches it off. Code is not run to find out."),
+            key("can_register", Either(&REQUIRES, &Text), "When the tool can be used, written as `requires`; `false` switches it off. Code is not run to find out.").restricts(),
         ],
         &[
             "name", "description", "title", "group", "version", "min-cycod-version", "shell-options", "input-schema",
@@ -526,10 +529,8 @@ static MARKDOWN_PARAMETER: Section = Section {
     noun: "a parameter of a Markdown tool",
     doc: "One input of the tool. Without `type` it takes any value; `working_dir` is the directory in which the tool works, unless a call says otherwise.",
     strict: false,
-    keys: &with_first::<MARKDOWN_PARAMETER_COUNT>(key("name", Text, "The parameter's name, in a list of parameters."), PARAMETER.keys),
+    keys: &with_first::<{ PARAMETER_COUNT + 1 }>(key("name", Text, "The parameter's name, in a list of parameters."), PARAMETER.keys),
 };
-
-const MARKDOWN_PARAMETER_COUNT: usize = 18;
 
 static MARKDOWN_HINTS: Section = Section {
     noun: "`hints` of a Markdown tool",
@@ -556,7 +557,7 @@ pub(crate) static MIMIR: Section = Section {
             key("code", Text, "The code, in TypeScript. Required."),
             key("runtime", Choice(&["typescript", "node"]), "Who runs the code: the engine of this program, which reaches nothing by itself, or Node.").or("typescript"),
             key("tokenCost", Integer(0), "What its author says its description and schema cost a model, in tokens; shown beside what is counted."),
-            key("permissions", Object(&MIMIR_PERMISSIONS), "What it may do, and when somebody is asked."),
+            key("permissions", Object(&MIMIR_PERMISSIONS), "What it may do, and when somebody is asked.").restricts(),
         ],
         &[
             "name", "description", "title", "group", "version", "min-cycod-version", "returns", "produces", "offer",
@@ -574,11 +575,29 @@ static MIMIR_PERMISSIONS: Section = Section {
     doc: "What a Mimir tool may do, and when somebody is asked.",
     strict: true,
     keys: &[
-        key("allowlist", Texts, "The commands that it may start through `platform.executor`, matched word by word: `npm test*`.").or("any"),
-        key("autoAccept", Bool, "`false`: somebody is asked each time a model wants to run it. `true` has no effect: a file cannot allow itself anything."),
-        key("riskLevel", Choice(&["low", "medium", "high", "critical"]), "Raises the level: low is read, medium write, high and critical run. Never lowers it."),
+        key("allowlist", Texts, "The commands that it may start through `platform.executor`, matched word by word: `npm test*`.").or("any").restricts(),
+        key("autoAccept", Bool, "`false`: somebody is asked each time a model wants to run it. `true` has no effect: a file cannot allow itself anything.").restricts(),
+        key("riskLevel", Choice(&["low", "medium", "high", "critical"]), "Raises the level: low is read, medium write, high and critical run. Never lowers it.").restricts(),
     ],
 };
+
+/// Keys one after another.
+const fn joined<const COUNT: usize>(first: &[Key], rules: &[Key], last: &[Key]) -> [Key; COUNT] {
+    assert!(first.len() + rules.len() + last.len() == COUNT);
+    let mut keys = [RULES[0]; COUNT];
+    let mut at = 0;
+    while at < COUNT {
+        keys[at] = if at < first.len() {
+            first[at]
+        } else if at < first.len() + rules.len() {
+            rules[at - first.len()]
+        } else {
+            last[at - first.len() - rules.len()]
+        };
+        at += 1;
+    }
+    keys
+}
 
 /// Keys of its own, and those of a tool that mean the same here.
 const fn chosen<const COUNT: usize>(own: &[Key], shared: &[&str]) -> [Key; COUNT] {
@@ -644,4 +663,9 @@ pub(crate) fn handler() -> &'static Section {
 /// A parameter.
 pub(crate) fn parameter() -> &'static Section {
     &PARAMETER
+}
+
+/// Rules for a value.
+pub(crate) fn validation() -> &'static Section {
+    &VALIDATION
 }

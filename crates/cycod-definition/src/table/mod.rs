@@ -4,12 +4,15 @@
 //! suggestions, the JSON Schema for editors and the reference page. A key that is missing here cannot be read
 //! by the lowering, and a key that nobody reads fails a test.
 
+pub(crate) mod guards;
 #[rustfmt::skip] // one key, one line
 mod keys;
 mod reference;
 mod schema;
 
-pub(crate) use keys::{ENVIRONMENT, MARKDOWN, MIMIR, SECRET, TOOL, ask, commands, handler, parameter};
+pub(crate) use keys::{
+    ENVIRONMENT, MARKDOWN, MIMIR, RULES, SECRET, TOOL, ask, commands, handler, parameter, validation,
+};
 pub use reference::key_reference;
 #[cfg(test)]
 pub(crate) use reference::sections;
@@ -21,7 +24,7 @@ pub(crate) struct Section {
     pub(crate) noun: &'static str,
     /// What it is for.
     pub(crate) doc: &'static str,
-    /// Whether an unknown key is an error, because ignoring it would mean less protection than was asked for.
+    /// Whether every unknown key is an error, because ignoring it would mean less protection than was asked for.
     pub(crate) strict: bool,
     /// Its keys, in the order of the reference.
     pub(crate) keys: &'static [Key],
@@ -44,6 +47,8 @@ pub(crate) struct Key {
     pub(crate) synonym_of: Option<&'static str>,
     /// Whether it says what is executed.
     pub(crate) executes: bool,
+    /// Whether it restricts something, so that a file that misspells it, or puts it in the wrong place, must not load.
+    pub(crate) restricts: bool,
 }
 
 /// What a value may be.

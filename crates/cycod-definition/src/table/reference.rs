@@ -55,7 +55,7 @@ fn root(format: FileFormat) -> &'static Section {
 }
 
 /// Every section below `root` with the paths where it stands, in the order in which they are met.
-fn places(root: &'static Section) -> Vec<(&'static Section, Vec<String>)> {
+pub(super) fn places(root: &'static Section) -> Vec<(&'static Section, Vec<String>)> {
     let mut pending: Vec<(String, &'static Section)> = vec![(String::new(), root)];
     let mut done: Vec<(&'static Section, Vec<String>)> = Vec::new();
     let mut at = 0;

@@ -1342,12 +1342,141 @@ mod parameters {
     }
 
     #[test]
+    fn rules_beside_the_type() {
+        check(
+            "name: a\ndescription: b\nbash: ls {P} {Q}\nparameters:\n  P: {description: p, minLength: 2, pattern: '^a', default: b}\n  Q: {type: array, description: q, items: {type: string, maxLength: 1}, minItems: 1, default: [ab]}\n",
+            expect![[r#"
+                5:61-5:62 error[invalid-default]: the default of `P`: has 1 character, needs at least 2
+                5:61-5:62 error[invalid-default]: the default of `P`: `b` does not match the pattern `^a`
+                6:96-6:98 error[invalid-default]: the default of `Q[0]`: has 2 characters, may have at most 1
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_rule_twice() {
+        check(
+            "name: a\ndescription: b\nbash: ls {P} {Q} {R}\nparameters:\n  P: {description: p, pattern: a, validation: {pattern: b, minLength: 2}}\n  Q: {description: q, schema: {type: string}, enum: [a]}\n  R: {type: array, description: r, items: {type: string, minLength: 1, validation: {minLength: 2}}}\n",
+            expect![[r#"
+                5:23-5:30 error[two-schemas]: `pattern` and `pattern` say the same thing twice
+                  also 5:48: here as well
+                  help: keep one of them
+                6:47-6:51 error[two-schemas]: `enum` and `schema` say the same thing twice
+                  also 6:23: here as well
+                  help: keep one of them
+                7:58-7:67 error[two-schemas]: `minLength` and `minLength` say the same thing twice
+                  also 7:85: here as well
+                  help: keep one of them
+            "#]],
+        );
+    }
+
+    #[test]
+    fn rules_below_and_beside_hold_together() {
+        check(
+            "name: a\ndescription: b\nbash: ls {P} {R}\nparameters:\n  P: {description: p, maxLength: 3, validation: {pattern: '^a'}, default: abcd}\n  R: {type: array, description: r, items: {type: string, maxLength: 1, validation: {pattern: a}}, default: [ab, b]}\n",
+            expect![[r#"
+                5:75-5:79 error[invalid-default]: the default of `P`: has 4 characters, may have at most 3
+                6:109-6:111 error[invalid-default]: the default of `R[0]`: has 2 characters, may have at most 1
+                6:113-6:114 error[invalid-default]: the default of `R[1]`: `b` does not match the pattern `a`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn rules_that_only_a_schema_can_say() {
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, const: x, validation: {anyOf: []}}}\n",
+            expect![[r#"
+                4:34-4:39 error[unknown-key]: a parameter has no key `const`
+                  help: write the whole rule as a JSON Schema, under the parameter's `schema`
+                4:57-4:62 error[unknown-key]: `validation` has no key `anyOf`
+                  help: write the whole rule as a JSON Schema, under the parameter's `schema`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn misspelt_rules_of_a_schema() {
+        check(
+            "name: a\ndescription: b\nbash: ls {P}\ninput-schema:\n  type: object\n  propertis: {}\n  properties:\n    P: {type: string, patern: ^a, x-pattern: b, note: c, pattern: a}\n    patern: {type: array, items: {enumm: [a]}}\nreturns: {typ: string}\n",
+            expect![[r#"
+                6:3-6:12 error[unknown-key]: a schema has no rule `propertis`
+                  help: did you mean `properties`?
+                  fix: write `properties`
+                8:23-8:29 error[unknown-key]: a schema has no rule `patern`
+                  help: did you mean `pattern`?
+                  fix: write `pattern`
+                9:35-9:40 error[unknown-key]: a schema has no rule `enumm`
+                  help: did you mean `enum`?
+                  fix: write `enum`
+                10:11-10:14 error[unknown-key]: a schema has no rule `typ`
+                  help: did you mean `type`?
+                  fix: write `type`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn guards_in_the_wrong_place() {
+        check(
+            "name: a\ndescription: b\nisolation: container\nsecrets: [A]\nenv: {A: b}\nsteps: [{name: x, bash: 'ls {P}', security: {isolation: container}, sensitive: true, run-conditon: 'false', environment: {inherti: false}}]\nparameters: {P: {description: p, escape-shell: true, secrets: x}}\n",
+            expect![[r#"
+                3:1-3:10 error[unknown-key]: a tool has no key `isolation`
+                  help: `isolation` has its place at `security.isolation`
+                4:1-4:8 error[unknown-key]: a tool has no key `secrets`
+                  help: `secrets` has its place at `environment.secrets`
+                5:1-5:4 error[unknown-key]: a tool has no key `env`
+                  help: variables have their place at `environment.variables`
+                6:35-6:43 error[unknown-key]: a step has no key `security`
+                  help: `security` has its place at the top of the file
+                6:69-6:78 error[unknown-key]: a step has no key `sensitive`
+                  help: `sensitive` has its place at `parameters.NAME.sensitive`
+                6:86-6:98 error[unknown-key]: a step has no key `run-conditon`
+                  help: did you mean `run-condition`?
+                  fix: write `run-condition`
+                6:123-6:130 error[unknown-key]: `environment` has no key `inherti`
+                  help: did you mean `inherit`?
+                  fix: write `inherit`
+                7:34-7:46 error[unknown-key]: a parameter has no key `escape-shell`
+                  help: `escape-shell` has its place at `parameters.NAME.security.escape-shell`
+                7:54-7:61 error[unknown-key]: a parameter has no key `secrets`
+                  help: `secrets` has its place at `environment.secrets`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn tags_that_look_like_levels() {
+        check(
+            "name: a\ndescription: b\nbash: ls\ntags: [raed, wrte, Runn, rnu, ' read', reading, rust, network, READ]\nmetadata: {tags: [raed]}\n",
+            expect![[r#"
+                4:8-4:12 error[misspelt-tag]: the tag `raed` looks like `read`, which says how dangerous the tool is
+                  help: did you mean `read`? another word has its place under `metadata.tags`
+                  fix: write `read`
+                4:14-4:18 error[misspelt-tag]: the tag `wrte` looks like `write`, which says how dangerous the tool is
+                  help: did you mean `write`? another word has its place under `metadata.tags`
+                  fix: write `write`
+                4:20-4:24 error[misspelt-tag]: the tag `Runn` looks like `run`, which says how dangerous the tool is
+                  help: did you mean `run`? another word has its place under `metadata.tags`
+                  fix: write `run`
+                4:26-4:29 error[misspelt-tag]: the tag `rnu` looks like `run`, which says how dangerous the tool is
+                  help: did you mean `run`? another word has its place under `metadata.tags`
+                  fix: write `run`
+                4:31-4:38 error[misspelt-tag]: the tag ` read` looks like `read`, which says how dangerous the tool is
+                  help: did you mean `read`? another word has its place under `metadata.tags`
+                  fix: write `read`
+            "#]],
+        );
+    }
+
+    #[test]
     fn length_of_a_number() {
         check(
             "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, validation: {minLength: 2}}}\n",
             expect![[r#"
-            4:61-4:70 warning[unused-key]: `minLength` has no effect on parameter `P`, which is of type number
-        "#]],
+                4:61-4:70 error[unused-key]: `minLength` has no effect on parameter `P`, which is of type number
+            "#]],
         );
     }
 
@@ -1711,10 +1840,10 @@ mod steps {
         check(
             "name: a\ndescription: b\nsteps: [{name: x, bash: ls, environment: {variables: {A: 1}, inherit: false, secert: [A]}}]\n",
             expect![[r#"
-            3:78-3:84 warning[unknown-key]: `environment` has no key `secert`
-              help: did you mean `secrets`?
-              fix: write `secrets`
-        "#]],
+                3:78-3:84 error[unknown-key]: `environment` has no key `secert`
+                  help: did you mean `secrets`?
+                  fix: write `secrets`
+            "#]],
         );
     }
 
@@ -1998,7 +2127,7 @@ mod ignored {
                   help: give the tool a parameter for it and set that in `with`, or remove the key
                 11:12-11:16 warning[ignored-with-use-tool]: `output.mode` has no effect on step `s`, which calls the tool `t`
                   help: give the tool a parameter for it and set that in `with`, or remove the key
-                11:26-11:39 warning[ignored-with-use-tool]: `output.masked-values` has no effect on step `s`, which calls the tool `t`
+                11:26-11:39 error[ignored-with-use-tool]: `output.masked-values` has no effect on step `s`, which calls the tool `t`
                   help: give the tool a parameter for it and set that in `with`, or remove the key
             "#]],
         );
@@ -2031,9 +2160,9 @@ mod ignored {
                   help: give the tool a parameter for it and set that in `with`, or remove the key
                 10:15-10:24 warning[ignored-with-use-tool]: `environment.variables` has no effect on a tool that only calls others
                   help: give the tool a parameter for it and set that in `with`, or remove the key
-                10:34-10:41 warning[ignored-with-use-tool]: `environment.inherit` has no effect on a tool that only calls others
+                10:34-10:41 error[ignored-with-use-tool]: `environment.inherit` has no effect on a tool that only calls others
                   help: give the tool a parameter for it and set that in `with`, or remove the key
-                12:25-12:35 warning[ignored-with-use-tool]: `resources.max-memory` has no effect on a tool that only calls others
+                12:25-12:35 error[ignored-with-use-tool]: `resources.max-memory` has no effect on a tool that only calls others
                   help: give the tool a parameter for it and set that in `with`, or remove the key
             "#]],
         );
@@ -2091,9 +2220,9 @@ mod ignored {
                   help: set it in `t`, or remove it
                 15:15-15:24 warning[ignored-by-alias]: `environment.variables` has no effect on an alias
                   help: set it in `t`, or remove it
-                15:34-15:41 warning[ignored-by-alias]: `environment.secrets` has no effect on an alias
+                15:34-15:41 error[ignored-by-alias]: `environment.secrets` has no effect on an alias
                   help: set it in `t`, or remove it
-                16:25-16:35 warning[ignored-by-alias]: `resources.max-memory` has no effect on an alias
+                16:25-16:35 error[ignored-by-alias]: `resources.max-memory` has no effect on an alias
                   help: set it in `t`, or remove it
                 16:42-16:49 warning[ignored-by-alias]: `resources.cleanup` has no effect on an alias
                   help: set it in `t`, or remove it

@@ -354,7 +354,7 @@ fn mistakes_in_front_matter() {
         expect![[r#"
             5:6-5:10 error[invalid-name]: this parameter has no `name`
               help: add `name`, as in `- name: filepath`
-            6:15-6:18 warning[unknown-key]: a parameter of a Markdown tool has no key `typ`
+            6:15-6:18 error[unknown-key]: a parameter of a Markdown tool has no key `typ`
               help: did you mean `type`?
               fix: write `type`
             7:12-7:13 error[duplicate-parameter]: a second parameter `a`

@@ -18,12 +18,20 @@ fn a_code_as_it_stands_in_a_message() {
             bash: echo hello
             timout: 5000
 
-        The key has no effect, and most often it is a slip of the pen. It is a warning, and an error below
-        `security` (ignoring it could mean less protection), where it looks like a misspelt command, and
-        under `cycod tool validate --strict`. Keys that start with `x-` are left to you, except below
-        `security`.
+        The key has no effect, and most often it is a slip of the pen. It is a warning, which `cycod tool list`, `trust` and `run` tell as
+        well, where ignoring the key takes nothing away. It is an error
 
-        Correct or remove it. `docs/reference/tool-file.md` lists every key.
+        - where the key looks like a misspelt command;
+        - where it looks like one that restricts something, or is one that stands in the wrong place: `security`, `environment`,
+          `requires`, `resources`, `tags`, `sensitive`, `validation` and its rules, `run-condition` and the like;
+        - anywhere below `security`, `environment`, `validation` and `requires`;
+        - under `cycod tool validate --strict`.
+
+        A tool whose author wanted it confined, masked or checked does not run without. Keys that start with `x-` are left to you, except
+        below those four.
+
+        Correct or remove it. `docs/reference/tool-file.md` lists every key. A rule of JSON Schema that a parameter does not know, such as
+        `const`, can be said by its `schema`.
 
             name: greet
             description: Say hello
