@@ -53,6 +53,8 @@ pub struct Summary {
     pub demands: BTreeSet<Demand>,
     /// How many warnings its file has.
     pub warnings: u32,
+    /// What its file says that has no effect.
+    pub ignored: Vec<String>,
     /// Whether its author has it switched off.
     pub is_off: bool,
     /// What its author says it costs a model, in tokens.
@@ -123,6 +125,7 @@ impl Summary {
             tests: count(tool.tests.len()),
             demands: tool.security.demands(),
             warnings: count(warnings),
+            ignored: tool.ignored.clone(),
             is_off: !tool.enabled,
             token_cost: tool.token_cost,
             estimated_tokens: None,

@@ -184,6 +184,7 @@ impl Plan {
             let instead = deprecated.message.as_deref().map(|message| format!(": {message}")).unwrap_or_default();
             warnings.push(format!("`{}` is deprecated{instead}", definition.name));
         }
+        warnings.extend(ignored_in(std::iter::once(tool).chain(library.tools())));
         let is_inside = matches!(definition.body, Body::Handler(_) | Body::BuiltIn(_));
         if definition.security.isolation == cycod_definition::Isolation::None && !is_inside {
             warnings.push(
@@ -336,6 +337,13 @@ impl PlannedStep {
             environment: Environment::default(),
         }
     }
+}
+
+/// What the files of tools say that has no effect.
+fn ignored_in<'t>(tools: impl Iterator<Item = &'t Arc<Tool>>) -> Vec<String> {
+    let of =
+        |tool: &'t Arc<Tool>| tool.ignored.iter().map(|ignored| format!("in the file of `{}`, {ignored}", tool.name));
+    tools.flat_map(of).collect()
 }
 
 /// What a tool asks to be held to, by itself or by what uses it, and cannot be.

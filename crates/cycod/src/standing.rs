@@ -105,6 +105,9 @@ pub(crate) fn entry_json(entry: &Entry, trust: Option<&Standing>) -> Value {
         set("available", json!(unavailable.is_empty()));
         set("unavailable-reasons", json!(unavailable));
     }
+    if !summary.ignored.is_empty() {
+        set("ignored", json!(summary.ignored));
+    }
     set("deprecated", json!(summary.deprecated.is_some()));
     set(
         "deprecated-message",

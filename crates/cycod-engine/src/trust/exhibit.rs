@@ -110,6 +110,11 @@ impl Engine {
         if level > Level::Read && claims(&subject.tool) {
             warnings.push(format!("it says that it only reads, and its level is {level}"));
         }
+        for tool in tools() {
+            warnings.extend(
+                tool.ignored.iter().map(|ignored| format!("in the file of `{}`, {}", tool.name, line(ignored))),
+            );
+        }
         let mut words = BTreeSet::new();
         for tool in tools() {
             suspicious(&tool.origin.document, &mut words);

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::{
     cli::Context,
     command_error::CommandError,
-    printer::DIM,
+    printer::{DIM, Printer},
     scope::{scope, with_scope},
     servers::warn_of_mistakes,
     standing::{entry_json, group, notes, shown_path, tags},
@@ -98,6 +98,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
     };
     let with_trust = || entries.iter().zip(standings.iter().map(Option::as_ref));
+    if !matches!(text("format"), Some("json" | "yaml")) {
+        tell_ignored(&entries, &mut context.printer);
+    }
     match text("format") {
         Some("json") => {
             let list: Vec<Value> = with_trust().map(|(entry, trust)| entry_json(entry, trust)).collect();
@@ -154,6 +157,24 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     // The system takes thousands of small allocations back at once; giving back each of them takes longer than the list.
     std::mem::forget(entries);
     Ok(0)
+}
+
+/// Says once for each tool what its file says in vain.
+fn tell_ignored(entries: &[Entry], printer: &mut Printer) {
+    /// How many tools are told of.
+    const MOST: usize = 10;
+    let mut with_some = entries.iter().filter(|entry| !entry.summary.ignored.is_empty());
+    for entry in with_some.by_ref().take(MOST) {
+        let more = match entry.summary.ignored.len() {
+            1 => String::new(),
+            count => format!("; and {} more", count - 1),
+        };
+        printer.warn(&format!("`{}`: {}{more}", entry.name, entry.summary.ignored[0]));
+    }
+    match with_some.count() {
+        0 => {}
+        more => printer.warn(&format!("{more} more files say something that has no effect; see: cycod tool validate")),
+    }
 }
 
 /// Which tools are asked for.

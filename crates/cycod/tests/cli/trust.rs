@@ -284,3 +284,36 @@ fn names_that_look_alike_are_reported() {
     let said = "warning[confusable-name]: the name `dep1oy` looks like `deploy`\n --> .cycod/tools/dep1oy.yaml:1:7";
     assert!(ran.code() == 0 && ran.stdout().contains(said), "{}", ran.block());
 }
+
+#[test]
+fn what_a_file_says_in_vain_is_told_once_by_whoever_looks() {
+    let place = Place::cloned();
+    place.tool("hi", "description: Say hi\nuse-tool: lo\ntimout: 5000\ninput: x\ntags: [read]\n");
+    place.tool("lo", "description: Say lo\nbash: echo lo\ntags: [read]\ncolour: \"\\e[31mred\"\n\"ic\\u202eon\": x\n");
+    let told = |ran: crate::support::Ran| {
+        let all = format!("{}{}", ran.stdout(), ran.stderr());
+        let lines = all.lines().filter(|line| line.contains("has no"));
+        lines.map(|line| format!("{line}\n")).collect::<String>()
+    };
+    expect![[r#"
+        warning: `hi`: a tool has no key `timout` (line 3); and 1 more
+        warning: `lo`: a tool has no key `colour` (line 4); and 1 more
+    "#]]
+    .assert_eq(&told(place.run(&["tool", "list"])));
+    expect![[r#"
+        beware: in the file of `hi`, a tool has no key `timout` (line 3)
+        beware: in the file of `hi`, `input` has no effect, because what would read it calls another tool (line 4)
+        beware: in the file of `lo`, a tool has no key `colour` (line 4)
+        beware: in the file of `lo`, a tool has no key `ic\u{202e}on` (line 5)
+    "#]]
+    .assert_eq(&told(place.run(&["tool", "trust", "hi", "--yes"])));
+    expect![[r#"
+        warning: in the file of `hi`, a tool has no key `timout` (line 3)
+        warning: in the file of `hi`, `input` has no effect, because what would read it calls another tool (line 4)
+        warning: in the file of `lo`, a tool has no key `colour` (line 4)
+        warning: in the file of `lo`, a tool has no key `ic\u{202e}on` (line 5)
+    "#]]
+    .assert_eq(&told(place.run(&["tool", "run", "hi"])));
+    let listed: Value = serde_json::from_str(&place.run(&["tool", "list", "--format", "json"]).stdout()).expect("JSON");
+    assert_eq!(listed[0]["ignored"].as_array().map(Vec::len), Some(2));
+}
