@@ -22,6 +22,38 @@ impl Refusal {
         Self { code, rule: None, place: None, why: why.into(), attempt: None }
     }
 
+    /// Whether somebody, or a rule, said no: what was refused so is not tried in another way.
+    pub fn is_of_permission(&self) -> bool {
+        const CODES: [&str; 25] = [
+            "budget-spent",
+            "confinement-unavailable",
+            "definition-changed",
+            "denied-by-policy",
+            "git-option",
+            "login-needed",
+            "model-budget",
+            "not-approved",
+            "not-on-allowlist",
+            "outside-workspace",
+            "permission-missing",
+            "permission-target",
+            "policy-broken",
+            "policy-not-accepted",
+            "question-declined",
+            "secret-in-argument",
+            "secret-not-for-tool",
+            "secret-without-permission",
+            "server-not-accepted",
+            "settings-broken",
+            "tool-changed",
+            "tool-disabled",
+            "tool-enforced",
+            "unknown-permission",
+            "untrusted-tool",
+        ];
+        CODES.contains(&self.code) || self.code.starts_with("approval-")
+    }
+
     /// Names the rule that decided.
     #[must_use]
     pub fn rule(mut self, rule: impl Into<String>) -> Self {

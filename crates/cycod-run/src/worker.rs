@@ -51,6 +51,11 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
+    /// Whether somebody, or a rule, said no.
+    fn is_forbidden(&self) -> bool {
+        self.refusal.as_ref().is_some_and(Refusal::is_of_permission)
+    }
+
     pub(crate) fn refused(refusal: Refusal) -> Self {
         Self { exit_code: 1, status: Status::Failed, refusal: Some(refusal), is_final: true }
     }
@@ -82,7 +87,7 @@ impl Worker<'_> {
                 PlannedAction::BuiltIn => self.call_built_in(&mut report, emit),
                 PlannedAction::Remote(remote) => self.call_remote(remote, &mut report, emit),
             };
-            let is_final = attempt.is_final;
+            let is_final = attempt.is_final || attempt.is_forbidden();
             report.record(attempt, self.plan);
             if report.status == Status::Ok || is_final || self.is_over() || report.attempts > retries {
                 break;
@@ -96,8 +101,11 @@ impl Worker<'_> {
                 }
             }
         }
+        // What may not be done is not done in another way either.
+        let is_forbidden = report.refusal.as_ref().is_some_and(Refusal::is_of_permission);
         if let Some(fallback) = &self.step.fallback
             && report.is_failure()
+            && !is_forbidden
             && !self.is_over()
         {
             emit(Event::FallingBack { step: self.path.clone() });

@@ -5,7 +5,9 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use cycod_engine::RunReport;
 
-use crate::support::Place;
+use expect_test::expect;
+
+use crate::support::{Place, story};
 
 fn said(report: &RunReport) -> String {
     String::from_utf8_lossy(&report.output).into_owned()
@@ -25,6 +27,27 @@ fn confined(permissions: &str, command: &str) -> Place {
     fs::write(place.project().join("in/file"), "content").expect("written");
     fs::write(place.project().join("beside"), "beside").expect("written");
     place
+}
+
+#[test]
+fn what_is_forbidden_is_not_tried_again_nor_in_another_way() {
+    let forbidden =
+        "    bash: echo x > new\n    error-handling: {retry: {attempts: 2, delay: 1}, fallback: echo fallen back}\n";
+    let permissions = "security: {required-permissions: ['filesystem:read:.']}\n";
+    let place = Place::new(&format!("description: d\n{permissions}steps:\n  - name: a\n{forbidden}"));
+    expect![[r#"
+        exit 1 output "" error "bash: line 1: new: Read-only file system\n" refused[permission-missing]
+          a failed 1
+    "#]]
+    .assert_eq(&story(&place.run(&[])));
+    let inner = format!("description: d\n{permissions}bash: echo x > new\n");
+    let place = Place::new("description: d\nsteps:\n  - name: a\n    use-tool: inner\n    error-handling: {retry: {attempts: 2, delay: 1}, fallback: echo fallen back}\n").tool("inner", &inner);
+    expect![[r#"
+        exit 1 output "" error "bash: line 1: new: Read-only file system\n" refused[permission-missing]
+          a failed 1
+            inner failed 1
+    "#]]
+    .assert_eq(&story(&place.run(&[])));
 }
 
 #[test]
