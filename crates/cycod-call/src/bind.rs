@@ -132,14 +132,14 @@ impl<'a> Binder<'a> {
         given.resize_with(self.tool.parameters.len(), Vec::new);
         let mut unknown = HashSet::new();
         for (name, argument) in arguments {
-            match self.find(&name) {
+            match self.tool.parameter_meant(&name) {
                 Some(index) if self.tool.parameters[index].asked && !matches!(argument, Given::Answer(_)) => {
                     let name = &self.tool.parameters[index].name;
                     let message = format!("`{name}` is the answer to a question, not given by the caller");
                     self.fail(index, ArgumentProblem::new(name, code::ASKED, message).help("leave it out"));
                 }
                 Some(index) => given[index].push(argument.into_inner()),
-                None if self.takes_more() => self.take_more(name, argument),
+                None if self.tool.takes_more() => self.take_more(name, argument),
                 None if unknown.insert(name.clone()) => self.report_unknown(&name),
                 None => {}
             }
@@ -155,28 +155,6 @@ impl<'a> Binder<'a> {
             }
             self.settle_value(index, value, Origin::Given);
         }
-    }
-
-    /// The parameter a name means: the exact one, else the only one that differs just in case.
-    fn find(&self, name: &str) -> Option<usize> {
-        let parameters = &self.tool.parameters;
-        if let Some(index) = parameters.iter().position(|parameter| parameter.name == name) {
-            return Some(index);
-        }
-        let folded = name.to_lowercase();
-        let mut alike = (0..parameters.len()).filter(|index| parameters[*index].name.to_lowercase() == folded);
-        let first = alike.next();
-        if alike.next().is_some() { None } else { first }
-    }
-
-    /// Whether the author's schema leaves open what else may be given.
-    fn takes_more(&self) -> bool {
-        self.tool.input_schema.as_ref().is_some_and(|schema| {
-            let schema = schema.json();
-            schema.get("properties").is_none()
-                || schema.get("patternProperties").is_some()
-                || schema.get("additionalProperties").is_some_and(|more| *more != false)
-        })
     }
 
     fn take_more(&mut self, name: String, argument: Given) {

@@ -37,6 +37,17 @@ impl Availability {
         reasons.iter().find_map(|reason| if let Reason::TurnedOff(place) = reason { Some(&**place) } else { None })
     }
 
+    /// Adds what speaks against the tool that an alias stands for.
+    pub(crate) fn and_of(self, base: Self) -> Self {
+        match base {
+            Self::Available => self,
+            Self::Unavailable(reasons) => reasons.into_iter().fold(self, |sum, reason| match &sum {
+                Self::Unavailable(known) if known.contains(&reason) => sum,
+                _ => sum.and_not(reason),
+            }),
+        }
+    }
+
     /// The same, had nobody turned the tool off.
     #[must_use]
     pub fn if_on(&self) -> Self {
@@ -137,18 +148,26 @@ impl Machine {
         for program in needed.filter(|program| !self.has_program(&program.name)) {
             reasons.push(Reason::MissingInterpreter(program.name.clone()));
         }
-        for command in summary.required_commands.iter().filter(|command| !self.has_program(command)) {
-            reasons.push(Reason::MissingCommand(command.clone()));
-        }
-        for name in summary.required_variables.iter().filter(|name| !self.has_variable(name)) {
-            reasons.push(Reason::MissingVariable(name.clone()));
-        }
+        let commands = summary.required_commands.iter().map(String::as_str);
+        reasons.extend(self.lacking(commands, summary.required_variables.iter().map(String::as_str)));
         if let Some(version) = summary.min_cycod_version.as_ref().filter(|version| **version > our_version()) {
             reasons.push(Reason::NewerVersion(version.clone()));
         }
         let unmet = |&demand: &Demand| Some(Reason::NotEnforced(demand, self.offered.meets(demand).err()?));
         reasons.extend(summary.demands.iter().filter_map(unmet));
         if reasons.is_empty() { Availability::Available } else { Availability::Unavailable(reasons) }
+    }
+
+    /// What is not there of the programs and variables that a tool requires.
+    pub(crate) fn lacking<'r>(
+        &self,
+        commands: impl Iterator<Item = &'r str>,
+        variables: impl Iterator<Item = &'r str>,
+    ) -> Vec<Reason> {
+        let commands = commands.filter(|command| !self.has_program(command));
+        let variables = variables.filter(|name| !self.has_variable(name));
+        let commands = commands.map(|command| Reason::MissingCommand(command.to_owned()));
+        commands.chain(variables.map(|name| Reason::MissingVariable(name.to_owned()))).collect()
     }
 
     fn has_variable(&self, wanted: &str) -> bool {

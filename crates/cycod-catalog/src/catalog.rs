@@ -9,8 +9,8 @@ use cycod_definition::{Host, Level, Tool, ToolName};
 use cycod_diagnostic::closest;
 
 use crate::{
-    Adopted, Availability, Entry, Problem, Reason, Scope, ScopeFilter, Scopes, State, Summary, Switches, ToolDirectory,
-    Writer,
+    Adopted, Availability, Entry, Kind, Problem, Reason, Scope, ScopeFilter, Scopes, State, Summary, Switches,
+    ToolDirectory, Writer,
     availability::Machine,
     codes,
     read::{Outcome, Reading},
@@ -101,6 +101,11 @@ impl Catalog {
         self.switches = Some(switches);
     }
 
+    /// What this machine lacks of what `tool` requires; where it works is for its plan to say.
+    pub fn lacking(&self, tool: &Tool) -> Vec<Reason> {
+        self.machine.lacking(tool.required_commands(), tool.required_variables())
+    }
+
     /// The directories it was opened with.
     pub fn scopes(&self) -> &Scopes {
         &self.scopes
@@ -132,21 +137,21 @@ impl Catalog {
         for candidate in self.candidates() {
             by_key.entry(candidate.reading.name.to_ascii_lowercase()).or_default().push(candidate);
         }
-        let levels: Vec<Vec<Level>> = by_key
+        let known: Vec<Vec<Known>> = by_key
             .iter()
             .map(|(key, group)| {
                 let used = |key: &str| {
                     by_key.get(key).and_then(|group| self.winner(key, group)).cloned().or_else(|| self.remote(key))
                 };
-                group.iter().map(|candidate| level(key, &candidate.reading, &used)).collect()
+                group.iter().map(|candidate| Known::of(key, &candidate.reading, &used)).collect()
             })
             .collect();
         let holder = |key: &String| by_key.get(key)?.iter().find(|one| one.takes_name()).map(|one| one.path.clone());
         let adopted = self.adopted.iter().chain(built_in.iter().copied());
         let adopted: Vec<Entry> = adopted.map(|(key, adopted)| self.adopted_entry(adopted, || holder(key))).collect();
-        let groups = by_key.into_iter().zip(levels);
+        let groups = by_key.into_iter().zip(known);
         let mut entries: Vec<Entry> =
-            groups.flat_map(|((key, group), levels)| self.resolve(&key, group, &levels)).collect();
+            groups.flat_map(|((key, group), known)| self.resolve(&key, group, known)).collect();
         if !adopted.is_empty() {
             entries.extend(adopted);
             // Stable: of one name, the files stay before the tools of other programs.
@@ -163,8 +168,8 @@ impl Catalog {
         let key = name.to_ascii_lowercase();
         let group = self.with_key(&key);
         let used = |key: &str| self.winner(key, &self.with_key(key)).cloned().or_else(|| self.remote(key));
-        let levels: Vec<Level> = group.iter().map(|candidate| level(&key, &candidate.reading, &used)).collect();
-        let mut entries = self.resolve(&key, group, &levels);
+        let known = group.iter().map(|candidate| Known::of(&key, &candidate.reading, &used)).collect();
+        let mut entries = self.resolve(&key, group, known);
         entries.extend(self.outside_files(&key).map(|adopted| self.adopted_entry(adopted, || self.holder(&key))));
         entries.sort_by_key(|entry| entry.scope != Scope::BuiltIn);
         entries.into_iter().find(|entry| self.scopes.admits(filter, entry.scope))
@@ -240,7 +245,7 @@ impl Catalog {
     }
 
     /// Decides between the files that hold one name: those that take it first, in the order in which they win.
-    fn resolve(&self, key: &str, group: Vec<Candidate<'_>>, levels: &[Level]) -> Vec<Entry> {
+    fn resolve(&self, key: &str, group: Vec<Candidate<'_>>, known: Vec<Known>) -> Vec<Entry> {
         let rank = self.rank(key);
         let takers = group.iter().filter(|one| one.takes_name()).map(|one| one.directory.scope);
         let winning = takers.min_by_key(|scope| rank(*scope));
@@ -278,12 +283,14 @@ impl Catalog {
         let mut entries: Vec<(bool, Entry)> = group
             .into_iter()
             .zip(states)
-            .zip(levels)
-            .map(|((one, state), &level)| {
+            .zip(known)
+            .map(|((one, state), Known { level, bases })| {
                 let takes_name = one.takes_name();
                 let (summary, availability) = match one.reading.outcome {
                     Outcome::Tool(summary) => {
-                        let availability = self.machine.availability(&summary);
+                        let own = self.machine.availability(&summary);
+                        let of_bases = bases.iter().map(|base| self.machine.availability(base));
+                        let availability = of_bases.fold(own, Availability::and_of);
                         (*summary, availability)
                     }
                     _ => (Summary::default(), Availability::Available),
@@ -306,6 +313,37 @@ impl Catalog {
 fn in_shelf<'a>(shelf: &'a Shelf, items: Vec<crate::shelf::Item>) -> impl Iterator<Item = Candidate<'a>> {
     let items = items.into_iter().filter(|item| item.reading.outcome != Outcome::Prose);
     items.map(|item| Candidate { directory: &shelf.directory, path: shelf.path(&item), reading: item.reading })
+}
+
+/// What the tools that a tool uses say of it.
+struct Known {
+    level: Level,
+    /// The tools that it stands for, one behind the other.
+    bases: Vec<Summary>,
+}
+
+impl Known {
+    fn of(key: &str, reading: &Reading, used: &dyn Fn(&str) -> Option<Summary>) -> Self {
+        let mut bases: Vec<Summary> = Vec::new();
+        let mut seen = BTreeSet::from([key.to_owned()]);
+        let mut next = match &reading.outcome {
+            Outcome::Tool(summary) => Some(&**summary),
+            _ => None,
+        }
+        .and_then(base);
+        while let Some(base_key) = next.filter(|key| seen.insert(key.clone())) {
+            let Some(summary) = used(&base_key) else { break };
+            next = base(&summary);
+            bases.push(summary);
+        }
+        Self { level: level(key, reading, used), bases }
+    }
+}
+
+/// The key of the tool that an alias stands for.
+fn base(summary: &Summary) -> Option<String> {
+    let base = summary.uses.first().filter(|_| summary.kind == Kind::Alias);
+    base.map(|name| name.to_ascii_lowercase())
 }
 
 /// The highest of a tool's own level and those of the tools it uses; one that is missing or broken may do anything.

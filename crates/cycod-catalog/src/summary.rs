@@ -1,8 +1,6 @@
 use std::collections::BTreeSet;
 
-use cycod_definition::{
-    Body, Cleanup, Command, Demand, Deprecation, Interpreter, Level, Platform, Requires, StepAction, Tool,
-};
+use cycod_definition::{Body, Cleanup, Command, Demand, Deprecation, Interpreter, Level, Platform, StepAction, Tool};
 
 /// What a list says about a tool: a function of its file alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,8 +91,7 @@ impl Summary {
     pub(crate) fn of(tool: &Tool, own_level: Level, warnings: usize) -> Self {
         let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         let (kind, commands) = commands(tool);
-        let Requires { commands: required_commands, env: required_variables, platforms: required_platforms } =
-            tool.requires.clone();
+        let required_platforms = tool.requires.platforms.clone();
         let mut platforms = tool.platforms.clone();
         if platforms.is_empty() {
             platforms = required_platforms;
@@ -117,8 +114,8 @@ impl Summary {
             platforms,
             speechless: platforms_without_text(&commands),
             programs: programs(&tool.body, &commands),
-            required_commands,
-            required_variables,
+            required_commands: tool.required_commands().map(str::to_owned).collect(),
+            required_variables: tool.required_variables().map(str::to_owned).collect(),
             min_cycod_version: tool.min_cycod_version.clone(),
             deprecated: tool.deprecated.clone(),
             parameters: count(tool.given_parameters().count()),

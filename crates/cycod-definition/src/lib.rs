@@ -61,6 +61,7 @@ pub use interface::{Ask, Hints, Offer, Produces, TaskSupport, Whom};
 pub use json_schema::{JsonSchema, SchemaViolation};
 pub use level::{Level, level};
 pub use load::{Loaded, load, load_built_in};
+pub use lower::static_value;
 pub use parameter::{Format, NamedTransform, Parameter, ParameterType, Shape, Transform, Validation};
 pub use platform::Platform;
 pub use security::{Access, Demand, Isolation, Permission, Privilege, Security};

@@ -196,6 +196,43 @@ impl Tool {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
 
+    /// The parameter that a caller means by `name`: the one of this very name, else the only one that differs just in case.
+    pub fn parameter_meant(&self, name: &str) -> Option<usize> {
+        let parameters = &self.parameters;
+        if let Some(index) = parameters.iter().position(|parameter| parameter.name == name) {
+            return Some(index);
+        }
+        let folded = name.to_lowercase();
+        let mut alike = (0..parameters.len()).filter(|index| parameters[*index].name.to_lowercase() == folded);
+        let first = alike.next();
+        if alike.next().is_some() { None } else { first }
+    }
+
+    /// Whether the author's schema leaves open what else may be given.
+    pub fn takes_more(&self) -> bool {
+        self.input_schema.as_ref().is_some_and(|schema| {
+            let schema = schema.json();
+            schema.get("properties").is_none()
+                || schema.get("patternProperties").is_some()
+                || schema.get("additionalProperties").is_some_and(|more| *more != false)
+        })
+    }
+
+    /// The environment variables that must be there when it runs: what it requires and is not given otherwise.
+    pub fn required_variables(&self) -> impl Iterator<Item = &str> {
+        let is_given = |name: &str| {
+            self.environment.variables.iter().any(|(known, _)| known == name)
+                || self.kept_secrets().any(|secret| secret.name == name)
+        };
+        self.requires.env.iter().map(String::as_str).filter(move |name| !is_given(name))
+    }
+
+    /// The programs that must be on the caller's `PATH` when it runs; on a `PATH` of its own nobody can look before.
+    pub fn required_commands(&self) -> impl Iterator<Item = &str> {
+        let has_path = self.environment.variables.iter().any(|(name, _)| name.eq_ignore_ascii_case("PATH"));
+        self.requires.commands.iter().map(String::as_str).filter(move |_| !has_path)
+    }
+
     /// The parameters that a caller gives; the others are answers to the tool's questions.
     pub fn given_parameters(&self) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(|parameter| !parameter.asked)

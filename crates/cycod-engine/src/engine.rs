@@ -1,10 +1,10 @@
 use std::{ffi::OsString, io, sync::Arc, time::Duration};
 
 use cycod_call::{Given, Scripts, speaks_of_secret};
-use cycod_catalog::{Adopted, Catalog, Entry, Opened, Overrides, ScopeFilter, Scopes};
+use cycod_catalog::{Adopted, Catalog, Entry, Opened, Overrides, Reason, ScopeFilter, Scopes};
 use cycod_definition::{Body, Host, Tool, Value};
 use cycod_diagnostic::Refusal;
-use cycod_plan::{Confinement, Library, NoSecrets, Plan, PlanError, Preview, Request, Secrets};
+use cycod_plan::{Confinement, Library, Misuse, NoSecrets, Plan, PlanError, Preview, Request, Secrets, misuses};
 use cycod_policy::{Approved, Approver, Surface, Verdict};
 use cycod_process::{Pool, Stop};
 use cycod_run::{BuiltIns, Driver, Event, Models, Remotes, RunReport, Sink, Workers, run};
@@ -213,7 +213,17 @@ impl Engine {
         arguments: Vec<(String, Given)>,
         timeout: Option<Duration>,
     ) -> Result<Plan, PlanError> {
-        let library = Arc::new(self.library(tool)?);
+        let mut library = self.library(tool)?;
+        let tools: Vec<_> = std::iter::once(tool).chain(library.tools()).cloned().collect();
+        if let Some(refusal) = tools.iter().find_map(|tool| Some(misuses_in(tool, &library).first()?.refusal(tool))) {
+            return Err(refusal.into());
+        }
+        for tool in &tools {
+            if let Some(refusal) = self.lacking(tool) {
+                library.lacks(tool, refusal);
+            }
+        }
+        let library = Arc::new(library);
         let settings = self.settings();
         self.refuse_what_is_off(&settings, std::iter::once(tool).chain(library.tools()))?;
         let mut plan = Plan::new(Request {
@@ -236,6 +246,26 @@ impl Engine {
             plan.hold_to(longest.value, &format!("`tools.maxExecutionTime` ({})", longest.place));
         }
         Ok(plan)
+    }
+
+    /// What is wrong between a tool and those it uses; one that is missing is not told of here.
+    pub fn misuses(&self, tool: &Tool) -> Vec<Misuse> {
+        misuses(tool, &|name| Some(Arc::new(self.resulting(Tool::clone(&*self.tool(name).ok()?)))))
+    }
+
+    /// Why a tool cannot run on this machine, though it works on its platform: something that it requires is not there.
+    fn lacking(&self, tool: &Tool) -> Option<Refusal> {
+        let lacking = self.catalog.lacking(tool);
+        let first = lacking.first()?;
+        let reasons: Vec<String> = lacking.iter().map(ToString::to_string).collect();
+        let refusal = Refusal::new("requirement-missing", format!("`{}` {}", tool.name, reasons.join("; ")));
+        Some(match first {
+            Reason::MissingVariable(name) => {
+                refusal.place(name).attempt(format!("set the environment variable `{name}`"))
+            }
+            Reason::MissingCommand(program) => refusal.place(program).attempt(format!("install `{program}`")),
+            _ => refusal,
+        })
     }
 
     /// Shows everything a plan would do.
@@ -329,6 +359,15 @@ impl Engine {
         }
         (report, recording)
     }
+}
+
+/// What is wrong between a tool of a library and those it uses.
+fn misuses_in(tool: &Tool, library: &Library) -> Vec<Misuse> {
+    misuses(tool, &|name| {
+        let used = library.get(name)?;
+        // Of an alias that is wrong itself, its own misuse is told.
+        Some(library.effective(used).unwrap_or_else(|_| Arc::clone(used)))
+    })
 }
 
 /// A name for a run that no other run has: random, or time, process and a count where the system gives no random bytes.

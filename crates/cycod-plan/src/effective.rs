@@ -1,7 +1,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use cycod_definition::{Body, Level, Parameter, Tool, level};
-use cycod_diagnostic::{Refusal, closest};
+use cycod_diagnostic::Refusal;
+
+use crate::misuse::of_alias;
 
 /// How deeply tools may use tools, and aliases stand for aliases.
 const MAX_DEPTH: usize = 16;
@@ -10,7 +12,11 @@ const MAX_DEPTH: usize = 16;
 ///
 /// A plan carries its library, so that what runs later is what was planned, whatever happens to the files.
 #[derive(Clone, Debug, Default)]
-pub struct Library(BTreeMap<String, Arc<Tool>>);
+pub struct Library {
+    tools: BTreeMap<String, Arc<Tool>>,
+    /// Why some of them, or the tool that reaches them, cannot run on this machine.
+    lacking: BTreeMap<String, Refusal>,
+}
 
 impl Library {
     /// Collects every tool that `root` reaches.
@@ -41,7 +47,7 @@ impl Library {
                     Refusal::new("tool-cycle", format!("tools use tools more than {MAX_DEPTH} deep")).place(name)
                 );
             }
-            let used = match self.0.get(&key) {
+            let used = match self.tools.get(&key) {
                 Some(used) => Arc::clone(used),
                 None => find(name).ok_or_else(|| {
                     Refusal::new("unknown-tool", format!("`{}` uses `{name}`, and no tool has this name", tool.name))
@@ -49,7 +55,7 @@ impl Library {
                         .attempt("cycod tool list")
                 })?,
             };
-            self.0.insert(key.clone(), Arc::clone(&used));
+            self.tools.insert(key.clone(), Arc::clone(&used));
             path.push(key);
             self.visit(&used, find, path)?;
             path.pop();
@@ -57,14 +63,36 @@ impl Library {
         Ok(())
     }
 
+    /// Says why a tool cannot run on this machine, as far as whoever collects the library has looked.
+    pub fn lacks(&mut self, tool: &Tool, why: Refusal) {
+        self.lacking.insert(tool.name.key(), why);
+    }
+
+    /// Why a tool, or one that it stands for, cannot run on this machine.
+    pub(crate) fn lacking(&self, tool: &Tool) -> Option<&Refusal> {
+        self.lacking.get(&tool.name.key()).or_else(|| match &tool.body {
+            Body::Alias { base, .. } => self.lacking(self.get(base)?),
+            _ => None,
+        })
+    }
+
+    /// The tools that an alias stands for, one behind the other.
+    pub(crate) fn bases<'l>(&'l self, tool: &'l Tool) -> impl Iterator<Item = &'l Tool> {
+        std::iter::successors(Some(tool), |tool| match &tool.body {
+            Body::Alias { base, .. } => self.get(base).map(|base| &**base),
+            _ => None,
+        })
+        .skip(1)
+    }
+
     /// The tool called `name`.
     pub fn get(&self, name: &str) -> Option<&Arc<Tool>> {
-        self.0.get(&name.to_ascii_lowercase())
+        self.tools.get(&name.to_ascii_lowercase())
     }
 
     /// Every tool in it.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
-        self.0.values()
+        self.tools.values()
     }
 
     /// Follows aliases from `tool` to the definition that runs.
@@ -72,37 +100,23 @@ impl Library {
     /// # Errors
     /// A refusal when one of them is missing, or sets what its base does not take.
     pub fn effective(&self, tool: &Arc<Tool>) -> Result<Arc<Tool>, Refusal> {
-        let Body::Alias { base, defaults } = &tool.body else { return Ok(Arc::clone(tool)) };
+        let Body::Alias { base, .. } = &tool.body else { return Ok(Arc::clone(tool)) };
         let base = self.get(base).ok_or_else(|| {
             Refusal::new("unknown-tool", format!("`{}` stands for `{base}`, which is not a tool", tool.name))
         })?;
         let base = self.effective(base)?;
-        for (name, _) in defaults {
-            if base.parameter(name).is_some_and(|parameter| parameter.asked) {
-                let why =
-                    format!("`{}` sets `{name}`, which is the answer to a question of `{}`", tool.name, base.name);
-                return Err(Refusal::new("asked-parameter", why).place(name).attempt("leave it out"));
-            }
-            if base.parameter(name).or_else(|| tool.parameter(name)).is_none() {
-                let near = closest(name, base.parameters.iter().map(|parameter| parameter.name.as_str()));
-                let why = format!("`{}` sets `{name}`, which `{}` does not take", tool.name, base.name);
-                let refusal = Refusal::new("unknown-argument", why).place(name);
-                return Err(match near {
-                    Some(near) => refusal.attempt(format!("did you mean `{near}`?")),
-                    None => refusal,
-                });
-            }
+        if let Some(misuse) = of_alias(tool, &base).into_iter().next() {
+            return Err(misuse.refusal(tool));
         }
         Ok(Arc::new(standing_for(tool, Tool::clone(&base))))
     }
 }
 
 /// Returns the tool that an alias stands for: what its base does, under the alias's name, with the alias's
-/// defaults, which nobody has to give any more, and with the parameters it adds or replaces.
+/// defaults, which nobody has to give any more, and with the parameters it adds. Those of the base stay as they are: what
+/// restricts their values is not the alias's to take away.
 pub fn standing_for(alias: &Tool, mut base: Tool) -> Tool {
     let Body::Alias { defaults, .. } = &alias.body else { return base };
-    // Nobody answers a question in the place of whoever is asked.
-    base.parameters.retain(|parameter| parameter.asked || alias.parameter(&parameter.name).is_none());
     let added: Vec<_> =
         alias.parameters.iter().filter(|added| base.parameter(&added.name).is_none()).cloned().collect();
     base.parameters.extend(added);

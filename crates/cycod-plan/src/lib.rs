@@ -13,6 +13,7 @@ mod effective;
 mod function;
 pub mod graph;
 mod mask;
+mod misuse;
 mod plan;
 mod prepare;
 mod preview;
@@ -22,6 +23,7 @@ pub use confinement::{Confinement, ContainerNetwork, ContainerPlan, Mount, Reach
 pub use effective::{Library, effective_level, standing_for};
 pub use function::PreparedCall;
 pub use mask::{Masks, mask, spellings};
+pub use misuse::{Misuse, misuses};
 pub use plan::{HeldTo, Plan, PlanError, PlannedAction, PlannedStep, Request, Through};
 pub use prepare::{Argument, Prepared, ScriptFile};
 pub use preview::{Preview, StepPreview};

@@ -161,8 +161,12 @@ impl Plan {
     pub fn new(request: Request<'_>) -> Result<Self, PlanError> {
         let Request { tool, arguments, library, host, run_id, timeout, scripts, within } = request;
         let definition = library.effective(tool)?;
-        check_here(tool, host.platform)?;
-        check_here(&definition, host.platform)?;
+        for needed in std::iter::once(&**tool).chain(library.bases(tool)) {
+            check_here(needed, host.platform)?;
+        }
+        if let Some(lacking) = library.lacking(tool) {
+            return Err(lacking.clone().into());
+        }
         let bound = |arguments, temp: PathBuf| {
             let run = RunContext { temp, tool_name: definition.name.to_string() };
             bind(&definition, arguments, &host, &run, scripts).map_err(PlanError::Arguments)

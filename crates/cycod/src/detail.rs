@@ -14,7 +14,7 @@ use cycod_syntax::template::{Names, Template};
 use crate::{
     page::Page,
     run::duration,
-    standing::{group, notes, shown_path, tags, trust_of},
+    standing::{Beyond, group, notes, shown_path, tags},
 };
 
 /// A tool with all that decides how it stands here.
@@ -74,10 +74,11 @@ impl<'a> Detail<'a> {
         page.fact("source", &self.source());
         page.fact("file", &shown_path(&self.entry.path, host));
         page.fact("scope", self.entry.scope.name());
-        let trust = trust_of(self.engine, self.entry);
-        page.fact("trust", trust.as_ref().map(|trust| trust.name()).unwrap_or_default());
-        let notes = notes(self.entry, trust.as_ref(), host);
-        let limits = notes.iter().filter(|note| trust.as_ref().is_none_or(|trust| note.word != trust.name()));
+        let beyond = Beyond::of(self.engine, self.entry);
+        let trust = beyond.trust.as_ref();
+        page.fact("trust", trust.map(|trust| trust.name()).unwrap_or_default());
+        let notes = notes(self.entry, &beyond, host);
+        let limits = notes.iter().filter(|note| trust.is_none_or(|trust| note.word != trust.name()));
         let limits: Vec<String> = limits.map(|note| format!("{}{}", note.word, note.reason)).collect();
         let is_off = summary.is_off;
         page.fact(
@@ -166,8 +167,8 @@ impl<'a> Detail<'a> {
                 page.fact("hides", &shown_path(&hidden.path, host));
             }
         }
-        let trust = trust_of(self.engine, self.entry);
-        let notes = notes(self.entry, trust.as_ref(), host);
+        let beyond = Beyond::of(self.engine, self.entry);
+        let notes = notes(self.entry, &beyond, host);
         if notes.is_empty() {
             page.fact("state", "can be called");
         }

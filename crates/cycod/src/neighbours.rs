@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use cycod_engine::{
     Engine,
     catalog::{Entry, ScopeFilter},
-    definition::{Body, StepAction, Tool, document, name_shapes},
-    diagnostic::{Code, Diagnostic, SourceFile, Span, closest},
+    definition::{Tool, document, name_shapes},
+    diagnostic::{Code, Diagnostic, SourceFile, Span},
 };
-use cycod_syntax::yaml::{Node, NodeKind};
+use cycod_syntax::yaml::Node;
 
 use crate::standing::shown_path;
 
@@ -18,42 +18,30 @@ const CONFUSABLE_NAME: Code = Code("confusable-name");
 const UNKNOWN_TOOL: Code = Code("unknown-tool");
 /// A tool reaches itself.
 const TOOL_CYCLE: Code = Code("tool-cycle");
-/// The other tool does not take the argument.
-const UNKNOWN_ARGUMENT: Code = Code("unknown-argument");
 
 /// Holds the tools that `tool` uses against what is here.
 pub(crate) fn check(engine: &Engine, tool: &Tool, source: &SourceFile, names: &Names) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = names.lookalike(engine, tool, source).into_iter().collect();
-    let uses = uses(tool);
-    if uses.is_empty() {
+    if tool.uses().is_empty() {
         return found;
     }
     let spots = spots(source);
-    for (name, arguments) in uses {
-        let spot = spots.iter().find(|spot| spot.tool == name && spot.has(&arguments));
-        let at = spot.map_or_else(Span::default, |spot| spot.span);
+    for spot in &spots {
         // Naming itself is a cycle, also for a tool that is not here yet.
-        if name.eq_ignore_ascii_case(tool.name.as_str()) {
-            continue;
+        let is_itself = spot.tool.eq_ignore_ascii_case(tool.name.as_str());
+        if !is_itself && engine.open_tool(&spot.tool, ScopeFilter::Any).is_err() {
+            found.push(missing(engine, &spot.tool, spot.span));
         }
-        let Ok(used) = engine.open_tool(name, ScopeFilter::Any) else {
-            found.push(missing(engine, name, at));
-            continue;
-        };
-        let used = engine.resulting(used.tool);
-        let known = || used.parameters.iter().map(|parameter| parameter.name.as_str());
-        for argument in arguments {
-            let takes = |name: &&str| name.eq_ignore_ascii_case(argument);
-            if known().any(|name| takes(&name)) {
-                continue;
-            }
-            let at = spot.and_then(|spot| spot.argument(argument)).unwrap_or(at);
-            let diagnostic = Diagnostic::error(UNKNOWN_ARGUMENT, at, format!("`{name}` takes no `{argument}`"));
-            found.push(match closest(argument, known()) {
-                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-                None => diagnostic.note(format!("it takes {}", list(known()))),
-            });
-        }
+    }
+    for misuse in engine.misuses(tool) {
+        let spot = spots.iter().find(|spot| spot.step == misuse.step && spot.tool == misuse.used);
+        let at = spot
+            .map(|spot| misuse.argument.as_deref().and_then(|argument| spot.argument(argument)).unwrap_or(spot.span));
+        let diagnostic = Diagnostic::error(Code(misuse.code), at.unwrap_or_default(), misuse.why);
+        found.push(match misuse.help {
+            Some(help) => diagnostic.help(help),
+            None => diagnostic,
+        });
     }
     // What the library refuses is a missing tool, which is said above, or a cycle.
     if let Err(refusal) = engine.library(tool)
@@ -111,32 +99,9 @@ fn missing(engine: &Engine, name: &str, at: Span) -> Diagnostic {
     }
 }
 
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-    if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
-}
-
-/// Every use of another tool with the names of its arguments.
-fn uses(tool: &Tool) -> Vec<(&str, Vec<&str>)> {
-    fn names<T>(arguments: &[(String, T)]) -> Vec<&str> {
-        arguments.iter().map(|(name, _)| name.as_str()).collect()
-    }
-    match &tool.body {
-        Body::Command(_) | Body::Handler(_) | Body::BuiltIn(_) | Body::Remote(_) => Vec::new(),
-        Body::Use(tool_use) => vec![(&tool_use.tool, names(&tool_use.with))],
-        Body::Alias { base, defaults } => vec![(base, names(defaults))],
-        Body::Steps(steps) => steps
-            .iter()
-            .filter_map(|step| match &step.action {
-                StepAction::Use(tool_use) => Some((tool_use.tool.as_str(), names(&tool_use.with))),
-                StepAction::Command(_) => None,
-            })
-            .collect(),
-    }
-}
-
 /// Where a file names another tool.
 struct Spot {
+    step: Option<String>,
     tool: String,
     span: Span,
     arguments: Vec<(String, Span)>,
@@ -146,28 +111,23 @@ impl Spot {
     fn argument(&self, name: &str) -> Option<Span> {
         self.arguments.iter().find(|(known, _)| known == name).map(|(_, span)| *span)
     }
-
-    fn has(&self, names: &[&str]) -> bool {
-        names.iter().all(|name| self.argument(name).is_some())
-    }
 }
 
 fn spots(source: &SourceFile) -> Vec<Spot> {
     let mut spots = Vec::new();
     if let Some(root) = document(source) {
-        spots.extend(spot(&root, &["use-tool", "tool", "base-tool"], &["with", "default-parameters"]));
+        let keys = ["with", "default-parameters", "parameters"];
+        spots.extend(spot(&root, None, &["use-tool", "tool", "base-tool"], &keys));
         let steps = root.get("steps").and_then(Node::as_sequence).unwrap_or_default();
-        spots.extend(steps.iter().filter_map(|step| spot(step, &["use-tool", "tool"], &["with"])));
+        let name = |step: &Node| Some(step.get("name")?.as_scalar()?.text.clone());
+        spots.extend(steps.iter().filter_map(|step| spot(step, name(step), &["use-tool", "tool"], &keys[..1])));
     }
     spots
 }
 
-fn spot(node: &Node, tool: &[&str], arguments: &[&str]) -> Option<Spot> {
+fn spot(node: &Node, step: Option<String>, tool: &[&str], arguments: &[&str]) -> Option<Spot> {
     let named = tool.iter().find_map(|key| node.get(key))?;
-    let given = arguments.iter().find_map(|key| node.get(key)).map(|node| &node.kind);
-    let arguments = match given {
-        Some(NodeKind::Mapping(entries)) => entries.iter().map(|entry| (entry.key.clone(), entry.key_span)).collect(),
-        _ => Vec::new(),
-    };
-    Some(Spot { tool: named.as_scalar()?.text.clone(), span: named.span, arguments })
+    let given = arguments.iter().filter_map(|key| node.get(key)?.as_mapping()).flatten();
+    let arguments = given.map(|entry| (entry.key.clone(), entry.key_span)).collect();
+    Some(Spot { step, tool: named.as_scalar()?.text.clone(), span: named.span, arguments })
 }

@@ -29,8 +29,43 @@ pub(crate) fn trust_of(engine: &Engine, entry: &Entry) -> Option<Standing> {
     engine.standings(std::slice::from_ref(entry)).ok()?.pop()?
 }
 
+/// What is known of a tool beside its own file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Beyond {
+    /// Whether it is trusted; nothing where that is no question, or cannot be told.
+    pub(crate) trust: Option<Standing>,
+    /// What is wrong between it and the tools it uses, so that every call of it is refused.
+    pub(crate) misuse: Option<String>,
+}
+
+impl Beyond {
+    pub(crate) fn of(engine: &Engine, entry: &Entry) -> Self {
+        Self { trust: trust_of(engine, entry), misuse: misuse_of(engine, entry) }
+    }
+}
+
+/// What is wrong between a tool and those it uses, if anything is.
+pub(crate) fn misuse_of(engine: &Engine, entry: &Entry) -> Option<String> {
+    if entry.summary.uses.is_empty() || !entry.is_active() {
+        return None;
+    }
+    let misuses = engine.misuses(&entry.load().ok()?.tool);
+    let first = misuses.first()?;
+    let step = first.step.as_ref().map(|step| format!("step `{step}`: ")).unwrap_or_default();
+    Some(format!("{step}{}", first.why))
+}
+
+/// Why a tool that is on cannot be called.
+fn unavailable_reasons(entry: &Entry, misuse: Option<&str>) -> Vec<String> {
+    let of_machine = match &entry.availability.if_on() {
+        Availability::Available => Vec::new(),
+        Availability::Unavailable(reasons) => reasons.iter().map(ToString::to_string).collect(),
+    };
+    of_machine.into_iter().chain(misuse.map(str::to_owned)).collect()
+}
+
 /// Returns what is not as usual about an entry, the worst first.
-pub(crate) fn notes(entry: &Entry, trust: Option<&Standing>, host: &Host) -> Vec<Note> {
+pub(crate) fn notes(entry: &Entry, beyond: &Beyond, host: &Host) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut note = |word: &'static str, style, reason: String| {
         let joint = if reason.is_empty() || reason.starts_with("by ") { " " } else { ": " };
@@ -50,11 +85,11 @@ pub(crate) fn notes(entry: &Entry, trust: Option<&Standing>, host: &Host) -> Vec
     if let Some(place) = entry.availability.turned_off() {
         note("disabled", WARNING, format!("by {place}"));
     }
-    if let Availability::Unavailable(reasons) = &entry.availability.if_on() {
-        let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+    let reasons = unavailable_reasons(entry, beyond.misuse.as_deref());
+    if !reasons.is_empty() {
         note("unavailable", WARNING, reasons.join("; "));
     }
-    if let Some(trust) = trust.filter(|trust| **trust != Standing::Trusted) {
+    if let Some(trust) = beyond.trust.as_ref().filter(|trust| **trust != Standing::Trusted) {
         note(trust.name(), WARNING, String::new());
     }
     if let Some(deprecation) = &entry.summary.deprecated {
@@ -64,7 +99,7 @@ pub(crate) fn notes(entry: &Entry, trust: Option<&Standing>, host: &Host) -> Vec
 }
 
 /// Returns what a program wants to know of an entry.
-pub(crate) fn entry_json(entry: &Entry, trust: Option<&Standing>) -> Value {
+pub(crate) fn entry_json(entry: &Entry, beyond: &Beyond) -> Value {
     let summary = &entry.summary;
     let mut object = Map::new();
     let mut set = |key: &str, value: Value| _ = object.insert(key.to_owned(), value);
@@ -94,13 +129,10 @@ pub(crate) fn entry_json(entry: &Entry, trust: Option<&Standing>) -> Value {
     };
     set("state", json!(state));
     set("state-reason", reason);
-    set("trust", json!(trust.map(|trust| trust.name())));
+    set("trust", json!(beyond.trust.as_ref().map(|trust| trust.name())));
     set("enabled", json!(entry.availability.turned_off().is_none()));
     set("disabled-by", json!(entry.availability.turned_off()));
-    let unavailable = match &entry.availability.if_on() {
-        Availability::Available => Vec::new(),
-        Availability::Unavailable(reasons) => reasons.iter().map(ToString::to_string).collect(),
-    };
+    let unavailable = unavailable_reasons(entry, beyond.misuse.as_deref());
     if !matches!(entry.state, State::Broken { .. }) {
         set("available", json!(unavailable.is_empty()));
         set("unavailable-reasons", json!(unavailable));

@@ -72,15 +72,11 @@ pub(crate) fn in_alias(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
     let Body::Alias { base, .. } = &tool.body else { return };
     let message = |key: &str| format!("`{key}` has no effect on an alias");
     let report = |key: &str, entry: &Entry, loss: Loss| {
-        let help = match key {
-            "parameters" => "give defaults in `default-parameters`; the parameters are the base's".to_owned(),
-            _ => format!("set it in `{base}`, or remove it"),
-        };
+        let help = format!("set it in `{base}`, or remove it");
         let diagnostic = loss.diagnostic(CODE, entry, message(key));
         lowering.sink.report(diagnostic.label(format!("`{base}` decides this")).help(help));
     };
-    const KEYS: [&str; 18] = [
-        "parameters",
+    const KEYS: [&str; 17] = [
         "input-schema",
         "returns",
         "produces",

@@ -100,7 +100,7 @@ pub(crate) fn value(node: &Node, expected: Expected<'_>) -> Value {
 }
 
 /// The value of a literal in which nothing is left to resolve.
-pub(crate) fn static_value(literal: &Literal) -> Option<Value> {
+pub fn static_value(literal: &Literal) -> Option<Value> {
     Some(match literal {
         Literal::Null => Value::Null,
         Literal::Bool(value) => Value::Bool(*value),

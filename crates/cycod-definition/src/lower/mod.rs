@@ -28,7 +28,8 @@ use cycod_syntax::{
     yaml::{Node, NodeKind},
 };
 
-pub(crate) use literal::{plain_value, static_value};
+pub(crate) use literal::plain_value;
+pub use literal::static_value;
 pub(crate) use sink::{Sink, replace};
 pub(crate) use view::{Text, View};
 

@@ -94,7 +94,7 @@ pub(crate) static TOOL: Section = Section {
         key("security", Object(&SECURITY), "With whose rights it runs and what it may reach. An unknown key here is an error.").chapter("Privilege Control and Security Boundaries").restricts(),
         key("file-paths", Object(&FILE_PATHS), "Where it works and how paths are written.").chapter("Cross-Platform Path Handling"),
         key("resources", Object(&RESOURCES), "Limits, and what is done when the run ends.").chapter("Clean Up Resources").restricts(),
-        key("requires", Object(&REQUIRES), "What must be there; otherwise the tool is listed as unavailable.").restricts(),
+        key("requires", Object(&REQUIRES), "What must be there; otherwise the tool is listed as unavailable, and refused when it is called.").restricts(),
         key("metadata", Object(&METADATA), "Where it is found in lists. Has no security meaning.").chapter("Tags and Platform Support"),
         key("function-calling", Object(&FUNCTION_CALLING), "How its schema for models is made.").chapter("LLM Function Calling Integration"),
         key("tests", List(&Object(&TEST)), "How it is tested by `cycod tool test`.").chapter("Tool Testing"),

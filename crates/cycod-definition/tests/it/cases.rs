@@ -2196,8 +2196,6 @@ mod ignored {
         check(
             "name: a\ntype: alias\nbase-tool: t\nparameters: {P: {description: p}}\nwith: {A: b}\nshell: bash\nshell-options: [e]\nworking-directory: /\nignore-errors: true\ninput: x\ninteractive: true\ninteractive-options: {timeout: 1}\nfile-paths: {normalize: true}\nfunction-calling: {schema-generation: {include-defaults: false}}\nenvironment: {variables: {A: b}, secrets: [A]}\nresources: {timeout: 5, max-memory: 1MB, cleanup: [{delete-temp-files: true}]}\nsecurity: {justification: j}\n",
             expect![[r#"
-                4:1-4:11 warning[ignored-by-alias]: `parameters` has no effect on an alias
-                  help: give defaults in `default-parameters`; the parameters are the base's
                 5:1-5:5 warning[ignored-by-alias]: `with` has no effect on an alias
                   help: set it in `t`, or remove it
                 6:1-6:6 warning[ignored-by-alias]: `shell` has no effect on an alias

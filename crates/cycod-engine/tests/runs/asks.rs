@@ -260,5 +260,8 @@ fn a_person_answers_with_arguments() {
 fn a_tool_that_others_call_cannot_ask() {
     let place = Place::new("description: A tool\nsteps:\n- {name: a, use-tool: base, with: {sure: true}}\n")
         .tool("base", "description: A tool\nbash: echo ran\nasks: {sure: {person: Sure?}}\n");
-    assert_eq!(place.run(&[]).refusal.expect("it is refused").code, "asked-parameter");
+    let engine = place.engine();
+    let tool = engine.tool("t").expect("it loads");
+    let error = engine.plan(&tool, Vec::new(), None).expect_err("it is refused");
+    assert_eq!(error.into_refusal("t").code, "asked-parameter");
 }

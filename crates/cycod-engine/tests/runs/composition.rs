@@ -66,12 +66,121 @@ fn a_missing_tool_is_an_error_of_the_run() {
 }
 
 #[test]
-fn what_is_wrong_with_the_arguments_of_a_step_is_its_failure() {
-    let place =
-        Place::new("description: d\nsteps:\n  - {name: a, use-tool: greet, with: {WHOM: x}}\n").tool("greet", GREET);
+fn what_only_a_result_can_tell_of_an_argument_is_the_failure_of_its_step() {
+    let place = Place::new(
+        "description: d\nsteps:\n  - {name: a, bash: echo many}\n  - {name: b, use-tool: count, with: {N: '{a.output}'}}\n",
+    )
+    .tool("count", "description: d\nbash: echo {N}\nparameters: {N: {type: number, description: n}}\n");
     let report = place.run(&[]);
     assert_eq!(report.exit_code, 1);
-    assert_eq!(report.refusal.expect("it says why").code, "unknown-argument");
+    assert_eq!(report.refusal.expect("it says why").code, "wrong-argument-type");
+}
+
+const TYPED: &str = "description: d\nbash: echo {N} {E} {S} {T}\nasks: {sure: {person: Sure?}}\nparameters:\n  N: {type: number, description: n, required: true}\n  E: {description: e, validation: {enum: [a, b]}}\n  S: {description: s, required: true, default: x}\n  T: {description: t, sensitive: true, validation: {minLength: 9}}\n";
+
+/// What refuses a call of `t` before anything runs.
+fn refused(place: &Place) -> String {
+    let engine = place.engine();
+    let tool = engine.tool("t").expect("the file is fine by itself");
+    match engine.plan(&tool, Vec::new(), None) {
+        Ok(_) => "nothing".to_owned(),
+        Err(error) => {
+            let refusal = error.into_refusal("t");
+            format!("{}: {} (try: {})", refusal.code, refusal.why, refusal.attempt.unwrap_or_default())
+        }
+    }
+}
+
+#[test]
+fn what_is_given_to_a_tool_is_checked_before_anything_runs() {
+    let told = |with: &str| {
+        let steps = format!(
+            "  - {{name: first, bash: touch ran}}\n  - {{name: b, use-tool: typed, with: {with}, run-condition: 'false'}}\n"
+        );
+        refused(&Place::new(&format!("description: d\nsteps:\n{steps}")).tool("typed", TYPED))
+    };
+    expect!["unknown-argument: `t`, step `b`: `typed` takes no `X` (try: did you mean `N`?)"]
+        .assert_eq(&told("{N: 1, X: 2}"));
+    expect!["unknown-argument: `t`, step `b`: `typed` takes no `SS` (try: did you mean `S`?)"]
+        .assert_eq(&told("{N: 1, SS: 2}"));
+    expect!["missing-argument: `t`, step `b`: `typed` needs `N`, which is not given (try: cycod tool validate t)"]
+        .assert_eq(&told("{}"));
+    expect!["missing-argument: `t`, step `b`: `typed` needs `N`, which is not given (try: cycod tool validate t)"]
+        .assert_eq(&told("{N: null}"));
+    expect!["wrong-argument-type: `t`, step `b`: `N` of `typed`: expected a number, found `many` (try: cycod tool validate t)"].assert_eq(&told("{N: many}"));
+    expect!["invalid-argument: `t`, step `b`: `E` of `typed`: `c` is not one of `a`, `b` (try: cycod tool validate t)"]
+        .assert_eq(&told("{N: 1, E: c}"));
+    expect!["repeated-argument: `t`, step `b`: `typed` is given `N` more than once (try: cycod tool validate t)"]
+        .assert_eq(&told("{N: 1, n: 2}"));
+    expect!["invalid-argument: `t`, step `b`: `T` of `typed`: has 5 characters, needs at least 9 (try: cycod tool validate t)"].assert_eq(&told("{N: 1, T: short}"));
+    expect!["asked-parameter: `t`, step `b`: `sure` of `typed` is the answer to a question, not given by the caller (try: cycod tool validate t)"].assert_eq(&told("{N: 1, sure: true}"));
+    for fine in ["{N: '1', E: a}", "{n: 1}", "{N: '{first.output}', E: '{first.error}'}"] {
+        assert_eq!(told(fine), "nothing", "{fine}");
+    }
+}
+
+#[test]
+fn what_is_wrong_deep_below_refuses_the_call() {
+    let place = Place::new("description: d\nuse-tool: middle\n")
+        .tool("middle", "description: d\ntype: alias\nbase-tool: inner\n")
+        .tool("inner", "description: d\nsteps: [{name: s, use-tool: typed}]\n")
+        .tool("typed", TYPED);
+    expect!["missing-argument: `inner`, step `s`: `typed` needs `N`, which is not given (try: cycod tool validate inner)"]
+        .assert_eq(&refused(&place));
+}
+
+#[test]
+fn an_alias_is_held_to_the_rules_of_its_base() {
+    let told = |alias: &str| {
+        refused(&Place::new(&format!("description: d\ntype: alias\nbase-tool: typed\n{alias}")).tool("typed", TYPED))
+    };
+    expect!["wrong-argument-type: `t`: `N` of `typed`: expected a number, found `many` (try: cycod tool validate t)"].assert_eq(&told("default-parameters: {N: many}\n"));
+    expect!["invalid-argument: `t`: `E` of `typed`: `c` is not one of `a`, `b` (try: cycod tool validate t)"]
+        .assert_eq(&told("default-parameters: {N: 1, E: c}\n"));
+    expect!["unknown-argument: `t`: `typed` takes no `n` (try: did you mean `N`?)"]
+        .assert_eq(&told("default-parameters: {N: 1, n: 1}\n"));
+    expect!["ignored-by-alias: `t`: `typed` has a parameter `E`, which an alias cannot replace (try: cycod tool validate t)"].assert_eq(&told("default-parameters: {N: 1}\nparameters: {E: {description: anything}}\n"));
+    expect!["invalid-argument: `E` (its default): `c` is not one of `a`, `b`; `sure` is the answer to a question that nobody has answered (try: call it where somebody can be asked: on a terminal, or from a host that passes questions on)"].assert_eq(&told("default-parameters: {N: 1, E: '{X}'}\nparameters: {X: {description: x, default: c}}\n"));
+}
+
+#[test]
+fn what_a_tool_requires_must_be_there_when_it_runs() {
+    const NEEDS: &str =
+        "description: d\nbash: echo ran\nrequires: {commands: [no-such-program], env: [NO_SUCH_VARIABLE]}\n";
+    expect!["requirement-missing: `t` requires `no-such-program`, which is not on the PATH; requires the environment variable `NO_SUCH_VARIABLE` (try: install `no-such-program`)"].assert_eq(&refused(&Place::new(NEEDS)));
+    expect!["requirement-missing: `needs` requires `no-such-program`, which is not on the PATH; requires the environment variable `NO_SUCH_VARIABLE` (try: install `no-such-program`)"].assert_eq(&refused(&Place::new("description: d\ntype: alias\nbase-tool: needs\n").tool("needs", NEEDS)));
+    let through = Place::new("description: d\ntype: alias\nbase-tool: needs\n")
+        .tool("needs", "description: d\ntype: alias\nbase-tool: plain\nrequires: {commands: [no-such-program]}\n")
+        .tool("plain", "description: d\nbash: echo ran\n");
+    expect!["requirement-missing: `needs` requires `no-such-program`, which is not on the PATH (try: install `no-such-program`)"].assert_eq(&refused(&through));
+    let elsewhere = Place::new("description: d\ntype: alias\nbase-tool: needs\n")
+        .tool("needs", "description: d\ntype: alias\nbase-tool: plain\nrequires: {platforms: [windows]}\n")
+        .tool("plain", "description: d\nbash: echo ran\n");
+    expect!["unsupported-platform: `needs` works on windows, and this is linux (try: )"]
+        .assert_eq(&refused(&elsewhere));
+    for met in [
+        "requires: {commands: [bash], env: [LANG]}\n",
+        "requires: {env: [A]}\nenvironment: {variables: {A: b}}\n",
+        "requires: {commands: [mine]}\nenvironment: {variables: {PATH: '{HOME}/bin:/bin'}}\n",
+    ] {
+        assert_eq!(refused(&Place::new(&format!("description: d\nbash: echo ran\n{met}"))), "nothing", "{met}");
+    }
+}
+
+#[test]
+fn a_step_whose_tool_lacks_something_fails_and_the_others_do_not() {
+    const NEEDS: &str = "description: d\nbash: echo ran\nrequires: {commands: [no-such-program]}\n";
+    let place = Place::new(
+        "description: d\nsteps:\n  - {name: a, use-tool: needs, run-condition: 'false'}\n  - {name: b, use-tool: needs, error-handling: {retry: {attempts: 2, delay: 1}, fallback: echo instead}}\n  - {name: c, use-tool: needs}\n",
+    )
+    .tool("needs", NEEDS);
+    expect![[r#"
+        exit 1 output "" refused[requirement-missing]
+          a skipped 0
+          b ok 0 fallback "instead\n"
+          c failed 1
+    "#]]
+    .assert_eq(&story(&place.run(&[])));
 }
 
 #[test]

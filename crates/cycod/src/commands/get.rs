@@ -11,7 +11,7 @@ use crate::{
     command_error::CommandError,
     detail::Detail,
     scope::{entry, scope, with_scope},
-    standing::{entry_json, notes, shown_path, trust_of},
+    standing::{Beyond, entry_json, notes, shown_path},
     yaml_text::yaml_text,
 };
 
@@ -52,7 +52,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let tool = loaded.as_ref().ok().map(|opened| engine.resulting(opened.tool.clone()));
         let detail = Detail::new(engine, &entry, tool.as_ref());
         if json {
-            let mut object = entry_json(&entry, trust_of(engine, &entry).as_ref());
+            let mut object = entry_json(&entry, &Beyond::of(engine, &entry));
             object["run"] = json!(detail.example());
             object["definition"] = document_json(source).unwrap_or_default();
             printer.line(&format!("{object:#}"));
@@ -93,7 +93,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             printer.data(b"\n");
         }
     }
-    for note in notes(&entry, trust_of(engine, &entry).as_ref(), engine.host()) {
+    for note in notes(&entry, &Beyond::of(engine, &entry), engine.host()) {
         printer.warn(&format!("`{}` is {}{}", entry.name, note.word, note.reason));
     }
     if matches!(entry.state, State::Broken { .. } | State::Duplicate { .. }) {

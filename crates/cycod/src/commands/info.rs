@@ -11,7 +11,7 @@ use crate::{
     command_error::CommandError,
     detail::Detail,
     scope::{entry, scope, with_scope},
-    standing::{entry_json, shown_path, trust_of},
+    standing::{Beyond, entry_json, shown_path},
 };
 
 /// `cycod tool info`.
@@ -45,7 +45,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let tool = loaded.as_ref().ok();
     let detail = Detail::new(engine, &entry, tool);
     if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
-        let mut object = entry_json(&entry, trust_of(engine, &entry).as_ref());
+        let mut object = entry_json(&entry, &Beyond::of(engine, &entry));
         object["source"] = json!(detail.source());
         if let Some(tool) = tool {
             object["parameters"] = function_schema(tool)["parameters"].clone();

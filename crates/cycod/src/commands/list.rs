@@ -17,7 +17,7 @@ use crate::{
     printer::{DIM, Printer},
     scope::{scope, with_scope},
     servers::warn_of_mistakes,
-    standing::{entry_json, group, notes, shown_path, tags},
+    standing::{Beyond, entry_json, group, misuse_of, notes, shown_path, tags},
     table::{Cell, Table},
     yaml_text::yaml_text,
 };
@@ -97,18 +97,21 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             vec![None; entries.len()]
         }
     };
-    let with_trust = || entries.iter().zip(standings.iter().map(Option::as_ref));
+    let beyond =
+        entries.iter().zip(standings).map(|(entry, trust)| Beyond { trust, misuse: misuse_of(&context.engine, entry) });
+    let beyond: Vec<Beyond> = beyond.collect();
     if !matches!(text("format"), Some("json" | "yaml")) {
         tell_ignored(&entries, &mut context.printer);
     }
     match text("format") {
         Some("json") => {
-            let list: Vec<Value> = with_trust().map(|(entry, trust)| entry_json(entry, trust)).collect();
+            let list: Vec<Value> =
+                entries.iter().zip(&beyond).map(|(entry, beyond)| entry_json(entry, beyond)).collect();
             context.printer.line(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
             std::mem::forget(list);
         }
         Some("yaml") => {
-            let list: Value = with_trust().map(|(entry, trust)| entry_json(entry, trust)).collect();
+            let list: Value = entries.iter().zip(&beyond).map(|(entry, beyond)| entry_json(entry, beyond)).collect();
             context.printer.data(yaml_text(&list).as_bytes());
         }
         Some("simple") => {
@@ -127,7 +130,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
         _ if entries.is_empty() => {}
         _ => {
-            let table = table(with_trust(), host);
+            let table = table(entries.iter().zip(&beyond), host);
             let (width, colour) = (context.printer.width, context.printer.data_colour);
             context.printer.data(table.render(width, colour).as_bytes());
             std::mem::forget(table);
@@ -138,9 +141,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                 1 => context.printer.say("1 tool cannot be used; see: cycod tool validate"),
                 count => context.printer.say(&format!("{count} tools cannot be used; see: cycod tool validate")),
             }
-            let is_doubtful =
-                |trust: &&Option<Standing>| trust.as_ref().is_some_and(|trust| *trust != Standing::Trusted);
-            match standings.iter().filter(is_doubtful).count() {
+            let is_doubtful = |beyond: &&Beyond| beyond.trust.as_ref().is_some_and(|trust| *trust != Standing::Trusted);
+            match beyond.iter().filter(is_doubtful).count() {
                 0 => {}
                 1 => context.printer.say("1 tool is not trusted; see it: cycod tool trust --all"),
                 count => {
@@ -223,15 +225,15 @@ impl Asked<'_> {
     }
 }
 
-fn table<'a>(entries: impl Iterator<Item = (&'a Entry, Option<&'a Standing>)>, host: &Host) -> Table<'a> {
+fn table<'a>(entries: impl Iterator<Item = (&'a Entry, &'a Beyond)>, host: &Host) -> Table<'a> {
     let mut table = Table::new(&["NAME", "SCOPE", "LEVEL", "TAGS", "DESCRIPTION"]);
-    for (entry, trust) in entries {
+    for (entry, beyond) in entries {
         // A level is also a tag; saying it twice would only take room.
         let tags: Vec<&str> =
             tags(entry).into_iter().filter(|tag| !tag.eq_ignore_ascii_case(entry.level.name())).collect();
         let is_broken = matches!(entry.state, State::Broken { .. });
         let mut what = Cell::default();
-        for note in notes(entry, trust, host) {
+        for note in notes(entry, beyond, host) {
             let separator = if what.is_empty() { "" } else { "; " };
             what = what.with(separator, Style::new()).with(note.word, note.style).with(note.reason, Style::new());
         }

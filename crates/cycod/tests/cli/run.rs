@@ -1,6 +1,44 @@
 use crate::support::Place;
 
 #[test]
+fn what_a_tool_requires_is_held_on_every_way_to_run_it() {
+    let place = Place::with_tool(
+        "needs",
+        "description: Needs something\nbash: echo ran\ntags: [read]\nrequires: {commands: [no-such-program]}\ntests: [{name: x}]\n",
+    );
+    place.tool("other", "description: Another\ntype: alias\nbase-tool: needs\n");
+    expect_test::expect![[r#"
+        exit: 1
+        --- stdout
+        --- stderr
+        error[requirement-missing]: `needs` requires `no-such-program`, which is not on the PATH
+          try: install `no-such-program`
+          more: cycod explain requirement-missing
+    "#]]
+    .assert_eq(&place.run(&["tool", "run", "needs"]).block());
+    for arguments in [
+        &["tool", "run", "other"][..],
+        &["tool", "run", "needs", "--dry-run"],
+        &["tool", "run", "needs", "--format", "json"],
+        &["tool", "call", "--provider", "openai", "--call", "needs"],
+    ] {
+        let ran = place.run(arguments);
+        let all = format!("{}{}", ran.stdout(), ran.stderr());
+        assert!(all.contains("requirement-missing") || arguments[1] == "call", "{arguments:?}: {}", ran.block());
+        assert!(!ran.stdout().contains("\nran"), "{}", ran.block());
+    }
+    expect_test::expect![[r#"
+        exit: 0
+        --- stdout
+        NAME   SCOPE  LEVEL  DESCRIPTION
+        needs  local  read   unavailable: requires `no-such-program`, which is not on the PATH - Needs something
+        other  local  read   unavailable: requires `no-such-program`, which is not on the PATH - Another
+        --- stderr
+    "#]]
+    .assert_eq(&place.run(&["tool", "list"]).block());
+}
+
+#[test]
 fn a_value_is_data() {
     let place = Place::with_tool(
         "greet",

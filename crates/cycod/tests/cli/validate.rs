@@ -259,6 +259,125 @@ fn details_name_every_place_of_a_value() {
 }
 
 #[test]
+fn what_is_given_to_other_tools_is_looked_at() {
+    let place = Place::with_tool(
+        "typed",
+        "description: X\nbash: echo {N} {M}\nparameters: {N: {type: number, description: n, required: true}, M: {description: m}}\n",
+    );
+    place.tool("wrong", "description: X\nsteps:\n  - name: a\n    use-tool: typed\n    with: {n: many}\n  - name: b\n    use-tool: typed\n    with: {M: x}\n");
+    place.tool("alias", "description: X\ntype: alias\nbase-tool: typed\ndefault-parameters: {N: many}\nparameters: {M: {description: mine}}\n");
+    expect![[r#"
+        exit: 1
+        --- stdout
+        error[wrong-argument-type]: `N` of `typed`: expected a number, found `many`
+         --> .cycod/tools/wrong.yaml:5:12
+          |
+        5 |     with: {n: many}
+          |            ^
+          |
+          = help: write it as in JSON: `42`, `-0.5`, `1e3`
+
+        error[missing-argument]: `typed` needs `N`, which is not given
+         --> .cycod/tools/wrong.yaml:7:15
+          |
+        7 |     use-tool: typed
+          |               ^^^^^
+          |
+          = help: give `N` in `with`
+
+        error[wrong-argument-type]: `N` of `typed`: expected a number, found `many`
+         --> .cycod/tools/alias.yaml:4:22
+          |
+        4 | default-parameters: {N: many}
+          |                      ^
+          |
+          = help: write it as in JSON: `42`, `-0.5`, `1e3`
+
+        error[ignored-by-alias]: `typed` has a parameter `M`, which an alias cannot replace
+         --> .cycod/tools/alias.yaml:5:14
+          |
+        5 | parameters: {M: {description: mine}}
+          |              ^
+          |
+          = help: give its default in `default-parameters`, or call yours something else than `M`
+
+        2 tools: 4 errors; 2 tools cannot be used
+        --- stderr
+    "#]]
+    .assert_eq(&place.run(&["tool", "validate", "wrong", "alias"]).block());
+    expect![[r#"
+        exit: 1
+        --- stdout
+        error[wrong-argument-type]: `N` of `typed`: expected a number, found `many`
+         --> .cycod/tools/wrong.yaml:5:12
+          |
+        5 |     with: {n: many}
+          |            ^
+          |
+          = help: write it as in JSON: `42`, `-0.5`, `1e3`
+
+        error[missing-argument]: `typed` needs `N`, which is not given
+         --> .cycod/tools/wrong.yaml:7:15
+          |
+        7 |     use-tool: typed
+          |               ^^^^^
+          |
+          = help: give `N` in `with`
+
+        wrong: 2 errors
+        --- stderr
+    "#]]
+    .assert_eq(&place.run(&["tool", "validate", "wrong"]).block());
+    expect![[r#"
+        exit: 1
+        --- stdout
+        error[wrong-argument-type]: `N` of `typed`: expected a number, found `many`
+         --> .cycod/tools/alias.yaml:4:22
+          |
+        4 | default-parameters: {N: many}
+          |                      ^
+          |
+          = help: write it as in JSON: `42`, `-0.5`, `1e3`
+
+        error[ignored-by-alias]: `typed` has a parameter `M`, which an alias cannot replace
+         --> .cycod/tools/alias.yaml:5:14
+          |
+        5 | parameters: {M: {description: mine}}
+          |              ^
+          |
+          = help: give its default in `default-parameters`, or call yours something else than `M`
+
+        alias: 2 errors
+        --- stderr
+    "#]]
+    .assert_eq(&place.run(&["tool", "validate", "alias"]).block());
+    expect![[r#"
+        exit: 0
+        --- stdout
+        NAME   SCOPE  LEVEL  DESCRIPTION
+        alias  local  run    unavailable: `typed` has a parameter `M`, which an alias cannot replace - X
+        typed  local  run    X
+        wrong  local  run    unavailable: step `a`: `N` of `typed`: expected a number, found `many` - X
+        --- stderr
+    "#]]
+    .assert_eq(&place.run(&["tool", "list"]).block());
+    expect![[r#"
+        exit: 2
+        --- stdout
+        --- stderr
+        error[wrong-argument-type]: `wrong`, step `a`: `N` of `typed`: expected a number, found `many`
+          try: cycod tool validate wrong
+          more: cycod explain wrong-argument-type
+    "#]]
+    .assert_eq(&place.run(&["tool", "run", "wrong"]).block());
+    let listed: serde_json::Value =
+        serde_json::from_str(&place.run(&["tool", "list", "--format", "json"]).stdout()).expect("JSON");
+    let of =
+        |name: &str| listed.as_array().expect("a list").iter().find(|one| one["name"] == name).expect("listed").clone();
+    assert_eq!((&of("wrong")["available"], &of("typed")["available"]), (&false.into(), &true.into()));
+}
+
+#[test]
 fn other_tools_are_looked_at() {
     let place = Place::with_tool("good", GOOD);
     place.tool("gone", "description: X\nuse-tool: goood\n");
@@ -287,19 +406,19 @@ fn other_tools_are_looked_at() {
         (
             "wrong",
             expect![[r#"
-            exit: 1
-            --- stdout
-            error[unknown-argument]: `good` takes no `Zebra`
-             --> .cycod/tools/wrong.yaml:8:12
-              |
-            8 |     with: {Zebra: 1}
-              |            ^^^^^
-              |
-              = note: it takes `X`
+                exit: 1
+                --- stdout
+                error[unknown-argument]: `good` takes no `Zebra`
+                 --> .cycod/tools/wrong.yaml:8:12
+                  |
+                8 |     with: {Zebra: 1}
+                  |            ^^^^^
+                  |
+                  = help: `good` takes `X`
 
-            wrong: 1 error
-            --- stderr
-        "#]],
+                wrong: 1 error
+                --- stderr
+            "#]],
         ),
         (
             "one",
