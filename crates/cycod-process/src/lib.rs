@@ -46,5 +46,7 @@ pub use observe::{Observer, Place, Touch, Touched};
 pub use pool::{Pool, PoolSize};
 pub use program::{Program, ProgramNotFound, find_program};
 pub use session::Session;
+#[cfg(unix)]
+pub use spec::Descriptor;
 pub use spec::{Input, Limits, SCRIPT_PATH, Spec, Stream, Terminal};
 pub use stop::{Stop, Urgency};

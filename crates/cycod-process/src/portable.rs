@@ -275,6 +275,11 @@ fn start(spec: &Spec) -> Result<Child, StartError> {
         Input::Closed => Stdio::null(),
         Input::Bytes(_) => Stdio::piped(),
         Input::Inherit => Stdio::inherit(),
+        #[cfg(unix)]
+        Input::Descriptor(ref descriptor) => Stdio::from(descriptor.0.try_clone().map_err(|source| {
+            let program = program.path.clone();
+            StartError::Prepare { program, doing: "pass standard input on", source }
+        })?),
     });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     adapt(&mut command, spec)?;

@@ -67,7 +67,25 @@ pub enum Input {
     Bytes(Arc<[u8]>),
     /// Our own standard input.
     Inherit,
+    /// What this descriptor gives.
+    #[cfg(unix)]
+    Descriptor(Descriptor),
 }
+
+/// An open descriptor, such as an end of a terminal.
+#[cfg(unix)]
+#[derive(Clone, Debug)]
+pub struct Descriptor(pub Arc<std::os::fd::OwnedFd>);
+
+#[cfg(unix)]
+impl PartialEq for Descriptor {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+#[cfg(unix)]
+impl Eq for Descriptor {}
 
 /// Whether a program may see our terminal. Its output is captured in both cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

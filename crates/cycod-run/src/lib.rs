@@ -14,6 +14,7 @@
 //!
 //! Invariant: this crate prints nothing, prompts nobody and decides no permission.
 
+mod answering;
 mod asks;
 mod builtin;
 mod confine;

@@ -13,10 +13,11 @@ use cycod_definition::{Body, Cleanup, CommandText, OutputMode, RemoteTool, Step,
 use cycod_diagnostic::Refusal;
 use cycod_plan::{Plan, PlannedAction, PlannedStep, Prepared, ScriptFile};
 use cycod_process::{Ended, Ending, Input, Limits, ProgramNotFound, Session, StartError, Stop, Stream, Terminal};
-use cycod_syntax::template::{Reference, StepAttribute};
+use cycod_syntax::template::{Reference, StepAttribute, Template};
 
 use crate::{
     BuiltInCall, Driver, Event, Outcome, Platform, RemoteCall, Status, StepPath, StepReport,
+    answering::{Activity, Answering, Patience},
     confine::{Held, unconfinable},
     container,
     dispatch::{drive, last_run},
@@ -177,18 +178,28 @@ impl Worker<'_> {
         let channel: Vec<_> = reports.iter().map(|reports| (VARIABLE.into(), reports.path().into())).collect();
         let mut launch = self.launch(prepared, &channel)?;
         let input = self.input(prepared)?;
-        if input == Input::Inherit {
-            launch.spec.terminal = Terminal::Inherit;
-        }
-        launch.spec.input = input;
+        let mut answering = None;
+        launch.spec.input = match input {
+            Input::Inherit => {
+                launch.spec.terminal = Terminal::Inherit;
+                answering = self.answering()?;
+                answering.as_ref().map_or(Input::Inherit, Answering::input)
+            }
+            input => input,
+        };
+        capture.activity = answering.as_ref().map(Answering::activity);
         launch.spec.deadline = Some(self.attempt_deadline());
         capture.open(launch.held.as_ref())?;
         let spec = &launch.spec;
         let run =
             |take: &mut dyn FnMut(Stream, &[u8])| self.session.run_with(self.driver.pool, spec, self.driver.stop, take);
-        let ended = match &reports {
-            None => run(&mut |stream, bytes| capture.take(stream, bytes)),
-            Some(reports) => self.follow(reports, prepared, capture, run)?,
+        let mut follow = || match &reports {
+            None => Ok(run(&mut |stream, bytes| capture.take(stream, bytes))),
+            Some(reports) => self.follow(reports, prepared, capture, run),
+        };
+        let ended = match answering {
+            None => follow()?,
+            Some(answering) => answering.during(follow).map_err(|error| no_terminal(&error))??,
         };
         if !matches!(&ended, Ok(ended) if matches!(ended.ending, Ending::Exited(_))) {
             launch.clear(self.session);
@@ -261,8 +272,21 @@ impl Worker<'_> {
 
     /// The limit of one attempt, beside the run's.
     fn attempt_limit(&self) -> Option<Duration> {
-        let interactive = self.plan.tool().interactive.as_ref().and_then(|interactive| interactive.timeout);
-        self.step.timeout.into_iter().chain(interactive).min()
+        self.step.timeout
+    }
+
+    /// The way by which a person answers a tool that does not wait for them forever.
+    fn answering(&self) -> Result<Option<Answering>, Refusal> {
+        let Some(interactive) = &self.plan.tool().interactive else { return Ok(None) };
+        let Some(limit) = interactive.timeout else { return Ok(None) };
+        let default = interactive.default_response.as_ref().map(|response| self.response(response)).transpose()?;
+        Answering::open(Patience { limit, default }).map_err(|error| no_terminal(&error))
+    }
+
+    /// What is answered in the place of a person.
+    fn response(&self, response: &Template) -> Result<Vec<u8>, Refusal> {
+        let response = self.plan.call.bytes(response, &self.results);
+        response.map_err(|error| Refusal::new(error.code(), error.to_string()))
     }
 
     /// What the program reads. An interactive tool reads from the person, or gets its one default answer.
@@ -274,11 +298,7 @@ impl Worker<'_> {
             (None, Some(_)) if self.driver.is_attended => Ok(Input::Inherit),
             (None, Some(interactive)) => match &interactive.default_response {
                 Some(response) => {
-                    let mut response = self
-                        .plan
-                        .call
-                        .bytes(response, &self.results)
-                        .map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+                    let mut response = self.response(response)?;
                     response.push(b'\n');
                     Ok(bytes(&response))
                 }
@@ -494,6 +514,8 @@ struct Capture<'a> {
     /// Whether what is kept may be used beyond being shown.
     is_raw: bool,
     masks: [StreamMask; 2],
+    /// Who wants to know that something is said.
+    activity: Option<Arc<Activity>>,
     live: bool,
     file: Option<fs::File>,
     /// Where that file is.
@@ -521,6 +543,7 @@ impl<'a> Capture<'a> {
             kept: [keep(), keep()],
             is_raw: worker.plan.is_workflow || worker.path.depth() > 0,
             masks: [StreamMask::new(secrets.clone()), StreamMask::new(secrets.clone())],
+            activity: None,
             live: is_stream && path.is_none(),
             file: None,
             path,
@@ -547,6 +570,9 @@ impl<'a> Capture<'a> {
 
     fn take(&mut self, stream: Stream, bytes: &[u8]) {
         let index = stream as usize;
+        if let Some(activity) = &self.activity {
+            activity.note();
+        }
         self.kept[index].push(bytes);
         let shown = self.masks[index].push(bytes);
         self.pass_on(stream, shown);
@@ -587,6 +613,10 @@ impl<'a> Capture<'a> {
         (report.raw_error, report.error) = keep(error);
         cut
     }
+}
+
+fn no_terminal(error: &std::io::Error) -> Refusal {
+    Refusal::new("not-started", format!("cannot make a terminal for the answers of a person: {error}"))
 }
 
 /// Writes the files a program expects, in the run's own directory, readable by nobody else.

@@ -414,8 +414,8 @@ static INTERACTIVE: Section = Section {
     doc: "How a tool talks with a person.",
     strict: false,
     keys: &[
-        key("timeout", Milliseconds(1), "How long to wait for an answer."),
-        key("default-response", Template, "What is answered, once, where nobody can be asked."),
+        key("timeout", Milliseconds(1), "How long a person at the terminal has for an answer, from the last word that they or the tool said. Then the default is given and the input ends; the tool goes on."),
+        key("default-response", Template, "What is answered, once, where nobody can be asked or nobody answers in time."),
     ],
 };
 

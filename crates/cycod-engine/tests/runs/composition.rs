@@ -125,8 +125,10 @@ fn what_is_wrong_deep_below_refuses_the_call() {
         .tool("middle", "description: d\ntype: alias\nbase-tool: inner\n")
         .tool("inner", "description: d\nsteps: [{name: s, use-tool: typed}]\n")
         .tool("typed", TYPED);
-    expect!["missing-argument: `inner`, step `s`: `typed` needs `N`, which is not given (try: cycod tool validate inner)"]
-        .assert_eq(&refused(&place));
+    expect![
+        "missing-argument: `inner`, step `s`: `typed` needs `N`, which is not given (try: cycod tool validate inner)"
+    ]
+    .assert_eq(&refused(&place));
 }
 
 #[test]
@@ -134,12 +136,16 @@ fn an_alias_is_held_to_the_rules_of_its_base() {
     let told = |alias: &str| {
         refused(&Place::new(&format!("description: d\ntype: alias\nbase-tool: typed\n{alias}")).tool("typed", TYPED))
     };
-    expect!["wrong-argument-type: `t`: `N` of `typed`: expected a number, found `many` (try: cycod tool validate t)"].assert_eq(&told("default-parameters: {N: many}\n"));
+    expect!["wrong-argument-type: `t`: `N` of `typed`: expected a number, found `many` (try: cycod tool validate t)"]
+        .assert_eq(&told("default-parameters: {N: many}\n"));
     expect!["invalid-argument: `t`: `E` of `typed`: `c` is not one of `a`, `b` (try: cycod tool validate t)"]
         .assert_eq(&told("default-parameters: {N: 1, E: c}\n"));
     expect!["unknown-argument: `t`: `typed` takes no `n` (try: did you mean `N`?)"]
         .assert_eq(&told("default-parameters: {N: 1, n: 1}\n"));
-    expect!["ignored-by-alias: `t`: `typed` has a parameter `E`, which an alias cannot replace (try: cycod tool validate t)"].assert_eq(&told("default-parameters: {N: 1}\nparameters: {E: {description: anything}}\n"));
+    expect![
+        "ignored-by-alias: `t`: `typed` has a parameter `E`, which an alias cannot replace (try: cycod tool validate t)"
+    ]
+    .assert_eq(&told("default-parameters: {N: 1}\nparameters: {E: {description: anything}}\n"));
     expect!["invalid-argument: `E` (its default): `c` is not one of `a`, `b`; `sure` is the answer to a question that nobody has answered (try: call it where somebody can be asked: on a terminal, or from a host that passes questions on)"].assert_eq(&told("default-parameters: {N: 1, E: '{X}'}\nparameters: {X: {description: x, default: c}}\n"));
 }
 

@@ -87,6 +87,17 @@ fn input_reaches_the_first_step_unquoted() {
 }
 
 #[test]
+fn the_patience_of_an_interactive_tool_ends_nothing() {
+    check(
+        "description: d\nbash: sleep 0.5; read a; echo \"$a\"\ninteractive: true\ninteractive-options: {timeout: 50, default-response: y}\n",
+        expect![[r#"
+            exit 0 output "y\n"
+              t ok 0 "y\n"
+        "#]],
+    );
+}
+
+#[test]
 fn an_interactive_tool_without_a_terminal_gets_its_one_answer() {
     check(
         "description: d\nbash: read a; read b; echo \"$a|$b\"\ninteractive: true\ninteractive-options: {default-response: y}\n",

@@ -122,7 +122,7 @@ pub(super) fn start(
             }
             (Some(read), Some(write))
         }
-        Input::Closed | Input::Inherit => (None, None),
+        Input::Closed | Input::Inherit | Input::Descriptor(_) => (None, None),
     };
     let script = match purpose {
         Purpose::Prepare(gate) => gate,
@@ -131,6 +131,7 @@ pub(super) fn start(
     let input = match (&stdin_read, &spec.input) {
         (Some(read), _) => read.as_raw_fd(),
         (None, Input::Inherit) => libc::STDIN_FILENO,
+        (None, Input::Descriptor(descriptor)) => descriptor.0.as_raw_fd(),
         (None, _) => session.null.as_raw_fd(),
     };
     let Hold { memory, processes, doors } = hold;

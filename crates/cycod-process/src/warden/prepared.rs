@@ -112,7 +112,7 @@ impl Key {
         let program = &spec.program;
         let shell = Shell::of(program)?;
         let plain = spec.terminal == Terminal::Detached
-            && spec.input != Input::Inherit
+            && matches!(spec.input, Input::Closed | Input::Bytes(_))
             && spec.script.is_none()
             && spec.observer.is_none();
         let [options @ .., flag, text] = program.args.as_slice() else { return None };

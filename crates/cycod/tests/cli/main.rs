@@ -38,6 +38,7 @@ mod handlers;
 mod help;
 mod import;
 mod import_tasks;
+mod interactive;
 mod list;
 mod markdown;
 mod mcp_client;
