@@ -209,7 +209,6 @@ impl Writer {
 /// A value without secrets. What belongs to a provider cannot be changed without breaking it, and is left out instead.
 fn masked(masks: &Masks, value: Json) -> Json {
     match value {
-        Json::String(text) => Json::String(masks.apply(&text).into_owned()),
         Json::Array(items) => items.into_iter().map(|item| masked(masks, item)).collect(),
         Json::Object(fields) => {
             let field = |(name, value): (String, Json)| {
@@ -218,6 +217,6 @@ fn masked(masks: &Masks, value: Json) -> Json {
             };
             Json::Object(fields.into_iter().filter_map(field).collect())
         }
-        other => other,
+        other => masks.json(other),
     }
 }

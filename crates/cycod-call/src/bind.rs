@@ -8,7 +8,7 @@ use cycod_diagnostic::closest;
 use cycod_syntax::template::Reference;
 
 use crate::{
-    ArgumentProblem, Bound, Call, NoSteps, Origin, ResolveError, RunContext,
+    ArgumentProblem, Bound, Call, Change, NoSteps, Origin, ResolveError, RunContext,
     call::{collect_texts, normalize_path},
     problem::code,
     resolve::Scope,
@@ -91,6 +91,7 @@ pub fn bind(
             warnings,
             more_secrets: secrets,
             kept_secrets: Vec::new(),
+            changes: Change::all_of(tool),
         })
     } else {
         Err(problems)

@@ -1,4 +1,5 @@
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -6,7 +7,7 @@ use std::{
 use cycod_definition::{FilePaths, Host, Literal, Platform, Secret, Tool, Value};
 use cycod_syntax::{condition::Expr, template::Template};
 
-use crate::{OwnedPiece, ResolveError, Steps, json, resolve::Scope, transform};
+use crate::{Change, OwnedPiece, ResolveError, Steps, json, resolve::Scope, transform};
 
 /// A tool with its arguments: every parameter has its final value or none.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub struct Call {
     pub more_secrets: Vec<String>,
     /// The secrets that a run was given beside its arguments.
     pub kept_secrets: Vec<KeptSecret>,
+    /// How templates change values: those of the tool, and of the tools that may get a value from it.
+    pub changes: BTreeSet<Change>,
 }
 
 /// A secret with the value that was kept for it.
@@ -98,6 +101,7 @@ impl Call {
             warnings: Vec::new(),
             more_secrets: Vec::new(),
             kept_secrets: Vec::new(),
+            changes: BTreeSet::new(),
         }
     }
 
@@ -136,9 +140,39 @@ impl Call {
     /// The texts that must never be shown, longest first so that one which contains another is masked whole.
     ///
     /// They are the values of sensitive parameters, of names listed in `environment.secrets` and of environment
-    /// variables whose name speaks of a secret. Texts of fewer than four characters are left out: masking them
-    /// would only garble what is shown.
+    /// variables whose name speaks of a secret, and what the tool's templates and transforms make of them. Texts of fewer
+    /// than four characters are left out: masking them would only garble what is shown.
     pub fn secrets(&self) -> Vec<String> {
+        let mut secrets = self.plain_secrets();
+        // What a parameter makes of a value that holds a secret, such as a default of the environment's, is one.
+        for bound in self.values.iter().filter(|bound| !bound.sensitive) {
+            let holds_secret = bound.untransformed.as_ref().is_some_and(|before| {
+                let mut texts = Vec::new();
+                collect_texts(before, &mut texts);
+                texts.iter().any(|text| secrets.iter().any(|secret| is_long_enough(secret) && text.contains(&**secret)))
+            });
+            if holds_secret {
+                bound.value.iter().for_each(|value| collect_texts(value, &mut secrets));
+            }
+        }
+        let wholes = self.values.iter().filter(|bound| bound.sensitive).filter_map(|bound| bound.value.as_ref());
+        let wholes = wholes.filter(|value| matches!(value, Value::Object(_) | Value::List(_))).map(json::write);
+        let all = secrets.iter().cloned().chain(wholes).filter(|secret| is_long_enough(secret));
+        let all: BTreeSet<String> = all.collect();
+        secrets.extend(all.iter().flat_map(|secret| self.changed(secret)));
+        secrets.retain(|secret| is_long_enough(secret));
+        secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        secrets.dedup();
+        secrets
+    }
+
+    /// What templates may make of a text.
+    pub fn changed(&self, text: &str) -> impl Iterator<Item = String> {
+        self.changes.iter().flat_map(move |change| change.stages(text))
+    }
+
+    /// The secrets as they are given.
+    fn plain_secrets(&self) -> Vec<String> {
         let mut secrets = self.more_secrets.clone();
         secrets.extend(self.kept_secrets.iter().map(|secret| secret.value.clone()));
         for bound in self.values.iter().filter(|bound| bound.sensitive) {
@@ -155,9 +189,6 @@ impl Call {
                 secrets.push(value.to_owned());
             }
         }
-        secrets.retain(|secret| secret.chars().nth(3).is_some() && !matches!(secret.as_str(), "true" | "false"));
-        secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        secrets.dedup();
         secrets
     }
 
@@ -201,6 +232,11 @@ impl Call {
             steps,
         }
     }
+}
+
+/// Whether a secret is masked: of short ones, and of what says yes and no, texts are full.
+fn is_long_enough(secret: &str) -> bool {
+    secret.chars().nth(3).is_some() && !matches!(secret, "true" | "false")
 }
 
 /// Returns `path` with the separator that `file-paths` names for the platform, when it asks for that.

@@ -9,6 +9,7 @@
 mod bind;
 mod bytes;
 mod call;
+mod change;
 mod piece;
 mod predefined;
 mod problem;
@@ -21,6 +22,7 @@ pub use cycod_definition::json;
 pub use bind::{Given, Scripts, bind};
 pub use bytes::{carried, delivered};
 pub use call::{Bound, Call, KeptSecret, Origin, RunContext, normalize_path, speaks_of_secret};
+pub use change::Change;
 pub use piece::{OwnedPiece, OwnedValue, OwnedWords};
 pub use predefined::timestamp;
 pub use problem::{ArgumentProblem, code};

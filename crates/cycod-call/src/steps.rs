@@ -5,6 +5,11 @@ use cycod_syntax::template::StepAttribute;
 pub trait Steps {
     /// The value of `{step.attribute}`.
     fn value(&self, step: &str, attribute: StepAttribute) -> StepValue;
+
+    /// What the results may hold that must never be shown, beside what the call itself knows.
+    fn secrets(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What is known of one result of a step.

@@ -44,6 +44,12 @@ pub struct Step {
 impl Step {
     /// Every name that the step refers to, in its condition, commands, arguments and settings.
     pub fn references(&self) -> Vec<(&Reference, Span)> {
+        let condition = self.condition.iter().flat_map(|(condition, _)| condition.references());
+        condition.chain(self.templates().into_iter().flat_map(Template::references)).collect()
+    }
+
+    /// Every template in its commands, arguments and settings.
+    pub fn templates(&self) -> Vec<&Template> {
         let mut templates: Vec<&Template> = Vec::new();
         match &self.action {
             StepAction::Command(command) => templates.extend(command.texts().map(|text| &text.template)),
@@ -58,8 +64,7 @@ impl Step {
         if let StreamTarget::File(file) = &self.output.stream_callback {
             templates.push(file);
         }
-        let condition = self.condition.iter().flat_map(|(condition, _)| condition.references());
-        condition.chain(templates.into_iter().flat_map(Template::references)).collect()
+        templates
     }
 
     /// The tool this step calls, if it calls one.

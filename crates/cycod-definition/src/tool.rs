@@ -299,6 +299,39 @@ impl Tool {
         own.into_iter().chain(of_steps).chain(cleanup).chain(of_tests)
     }
 
+    /// Every template by which the tool makes something of values, the formats of its parameters included.
+    pub fn templates(&self) -> Vec<&Template> {
+        let mut templates: Vec<&Template> =
+            self.commands().flat_map(Command::texts).map(|text| &text.template).collect();
+        match &self.body {
+            Body::Steps(steps) => templates.extend(steps.iter().flat_map(Step::templates)),
+            Body::Use(tool_use) => {
+                tool_use.with.iter().for_each(|(_, value)| value.collect_templates(&mut templates));
+            }
+            Body::Alias { defaults, .. } => {
+                defaults.iter().for_each(|(_, value)| value.collect_templates(&mut templates));
+            }
+            Body::Command(_) | Body::Handler(_) | Body::BuiltIn(_) | Body::Remote(_) => {}
+        }
+        for parameter in &self.parameters {
+            parameter.default.iter().for_each(|value| value.collect_templates(&mut templates));
+            templates.extend(parameter.format.iter().map(|format| &format.template));
+        }
+        templates.extend(self.environment.variables.iter().map(|(_, value)| value));
+        templates.extend(self.file_paths.working_directory.iter().chain(&self.file_paths.temp_directory));
+        templates.extend(self.security.permissions.iter().map(|permission| &permission.target));
+        templates.extend(self.asks.iter().filter_map(Ask::words));
+        templates.extend(&self.input);
+        templates.extend(self.interactive.iter().filter_map(|interactive| interactive.default_response.as_ref()));
+        for test in &self.tests {
+            test.parameters.iter().for_each(|(_, value)| value.collect_templates(&mut templates));
+            let expected = &test.expected;
+            let told = expected.output_contains.iter().chain(&expected.output_contains_any);
+            templates.extend(told.chain(&expected.file_exists).chain(&expected.directory_exists));
+        }
+        templates
+    }
+
     /// The tools this one calls or stands for, by name.
     pub fn uses(&self) -> Vec<&str> {
         match &self.body {

@@ -24,7 +24,10 @@ impl Refusal {
 
     /// Whether somebody, or a rule, said no: what was refused so is not tried in another way.
     pub fn is_of_permission(&self) -> bool {
-        const CODES: [&str; 25] = [
+        const CODES: [&str; 28] = [
+            "approval-by-a-tool",
+            "approval-declined",
+            "approval-needs-terminal",
             "budget-spent",
             "confinement-unavailable",
             "definition-changed",
@@ -51,7 +54,7 @@ impl Refusal {
             "unknown-permission",
             "untrusted-tool",
         ];
-        CODES.contains(&self.code) || self.code.starts_with("approval-")
+        CODES.contains(&self.code)
     }
 
     /// Names the rule that decided.

@@ -6,7 +6,7 @@ use cycod_call::Given;
 use cycod_catalog::ScopeFilter;
 use cycod_definition::{Level, Privilege};
 use cycod_diagnostic::Refusal;
-use cycod_plan::{Plan, PlanError, mask, spellings};
+use cycod_plan::{Masks, Plan, PlanError, mask, spellings};
 use cycod_policy::{Answer, Approved, Approver, Breadth, Decision, Request, Surface, Verdict};
 use cycod_process::Stop;
 use cycod_store::{
@@ -391,11 +391,11 @@ fn how_to_answer(id: &RequestId, surface: Surface) -> String {
 
 /// The arguments as whoever is asked may change them: one object, in which secrets are masked.
 fn editable(arguments: &[(String, Given)], plan: &Plan) -> Json {
-    let secrets = plan.call.secrets();
+    let masks = Masks::new(&plan.call.secrets());
     let is_secret = |name: &str| plan.tool().parameter(name).is_some_and(|parameter| parameter.sensitive);
     let mut shown: Map<String, Json> = Map::new();
     for (name, given) in arguments {
-        let value = if is_secret(name) { json!("****") } else { masked(plain(given), &secrets) };
+        let value = if is_secret(name) { json!("****") } else { masks.json(plain(given)) };
         match shown.get_mut(name) {
             // What is given several times is a list.
             Some(Json::Array(items)) => items.push(value),
@@ -411,17 +411,6 @@ fn plain(given: &Given) -> Json {
         Given::Text(text) => json!(text),
         Given::Value(value) => value.to_json(),
         Given::Answer(given) => plain(given),
-    }
-}
-
-fn masked(value: Json, secrets: &[String]) -> Json {
-    match value {
-        Json::String(text) => json!(mask(&text, secrets)),
-        Json::Array(items) => items.into_iter().map(|item| masked(item, secrets)).collect(),
-        Json::Object(fields) => {
-            Json::Object(fields.into_iter().map(|(name, value)| (name, masked(value, secrets))).collect())
-        }
-        other => other,
     }
 }
 

@@ -148,7 +148,7 @@ impl Engine {
         let (Some(history), Some((plan, decision))) = (&self.history, asked) else { return refusal };
         let masks = self.masks(plan);
         let mut body = self.call_json(plan, decision, caller, &masks);
-        body["refusal"] = masked(&masks, refusal_json(&refusal));
+        body["refusal"] = masks.json(refusal_json(&refusal));
         if let Err(error) = write_call(history, plan, caller, "refused", &masks, &body, Durability::Process) {
             refusal.why.push_str(&format!("; and this is not in the history: {}", told(&error)));
         }
@@ -207,7 +207,7 @@ impl Engine {
             "from": plan.host().working_directory.to_string_lossy(),
             "reach": plan.reach(),
         });
-        let mut body = masked(masks, body);
+        let mut body = masks.json(body);
         if let Some(fields) = body.as_object_mut() {
             fields.insert("arguments".to_owned(), arguments.into());
             fields.insert("withheld".to_owned(), withheld.into());
@@ -248,8 +248,7 @@ impl Recording {
             .collect();
         let mut steps = Vec::new();
         add_steps(&report.steps, "", &self.masks, &mut steps);
-        let mut body = masked(
-            &self.masks,
+        let mut body = self.masks.json(
             json!({
                 "exit_code": report.exit_code,
                 "duration_us": u64::try_from(report.duration.as_micros()).unwrap_or(u64::MAX),
@@ -379,7 +378,7 @@ fn arguments(call: &Call, masks: &Masks) -> (Map<String, Json>, Map<String, Json
             continue;
         }
         let value = value.to_json();
-        let shown = masked(masks, value.clone());
+        let shown = masks.json(value.clone());
         let text = canonical(&shown);
         if text.len() > LONGEST.min(room) {
             large(&text);
@@ -419,23 +418,6 @@ fn add_steps(steps: &[StepReport], above: &str, masks: &Masks, into: &mut Vec<Js
         }
         into.push(row);
         add_steps(&step.steps, &format!("{name}/"), masks, into);
-    }
-}
-
-/// Masks every text in a value, names of fields and numbers included.
-fn masked(masks: &Masks, value: Json) -> Json {
-    match value {
-        Json::String(text) => Json::String(masks.apply(&text).into_owned()),
-        Json::Number(number) => {
-            let text = number.to_string();
-            let shown = masks.apply(&text);
-            if *shown == *text { number.into() } else { shown.into() }
-        }
-        Json::Array(items) => items.into_iter().map(|item| masked(masks, item)).collect(),
-        Json::Object(fields) => {
-            fields.into_iter().map(|(name, value)| (masks.apply(&name).into_owned(), masked(masks, value))).collect()
-        }
-        other => other,
     }
 }
 

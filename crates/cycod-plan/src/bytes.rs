@@ -45,6 +45,14 @@ impl Prepared {
     }
 }
 
+/// The bytes that a text carries.
+pub(crate) fn into_delivered(text: String) -> Vec<u8> {
+    match delivered(&text) {
+        Cow::Owned(bytes) => bytes,
+        Cow::Borrowed(_) => text.into_bytes(),
+    }
+}
+
 /// The value of an environment variable.
 pub(crate) fn variable(name: &str, value: Vec<u8>) -> Result<OsString, Refusal> {
     if value.contains(&0) {

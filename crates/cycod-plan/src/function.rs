@@ -35,6 +35,8 @@ impl Plan {
     pub fn prepare_call(&self, step: &PlannedStep, steps: &dyn Steps) -> Result<PreparedCall, Refusal> {
         let (environment, mut secrets) = self.environment(step, steps)?;
         secrets.extend(self.masked_values(step, steps));
+        secrets.extend(steps.secrets());
+        let secrets = self.with_changes(secrets);
         let working_directory = self.directory_of(step, steps)?;
         let mut arguments = self.arguments();
         let is_unsaid = |value: &Value| *value == Value::Text(R_DIRECTORY.to_owned());

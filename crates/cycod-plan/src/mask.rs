@@ -2,6 +2,7 @@ use std::{borrow::Cow, cmp::Reverse};
 
 use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
 use cycod_definition::json;
+use serde_json::Value as Json;
 
 /// Secrets shorter than this are not masked: they would take half of any text with them.
 const SHORTEST: usize = 4;
@@ -81,6 +82,26 @@ impl Masks {
         self.0.iter().fold(Cow::Borrowed(text), |text, spelling| {
             if text.contains(spelling) { Cow::Owned(text.replace(spelling, "****")) } else { text }
         })
+    }
+
+    /// Replaces them in every text of a value, names of fields and numbers included.
+    pub fn json(&self, value: Json) -> Json {
+        match value {
+            Json::String(text) => Json::String(self.apply(&text).into_owned()),
+            Json::Number(number) => {
+                let text = number.to_string();
+                match self.apply(&text) {
+                    Cow::Borrowed(_) => Json::Number(number),
+                    Cow::Owned(shown) => Json::String(shown),
+                }
+            }
+            Json::Array(items) => items.into_iter().map(|item| self.json(item)).collect(),
+            Json::Object(fields) => {
+                let field = |(name, value): (String, Json)| (self.apply(&name).into_owned(), self.json(value));
+                Json::Object(fields.into_iter().map(field).collect())
+            }
+            other => other,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use cycod_call::{
-    ArgumentProblem, Call, Given, NoSteps, ResolveError, RunContext, Scripts, Steps, bind, normalize_path,
+    ArgumentProblem, Call, Change, Given, NoSteps, ResolveError, RunContext, Scripts, Steps, bind, normalize_path,
 };
 use cycod_definition::{
     Body, Cleanup, Command, CommandText, Demand, Environment, Handler, Host, Isolation, Level, Offered, Output,
@@ -189,6 +189,8 @@ impl Plan {
             warnings.push(format!("`{}` is deprecated{instead}", definition.name));
         }
         warnings.extend(ignored_in(std::iter::once(tool).chain(library.tools())));
+        let mut call = call;
+        call.changes.extend(library.tools().flat_map(|tool| Change::all_of(tool)));
         let is_inside = matches!(definition.body, Body::Handler(_) | Body::BuiltIn(_));
         if definition.security.isolation == cycod_definition::Isolation::None && !is_inside {
             warnings.push(
@@ -316,7 +318,7 @@ impl Plan {
             within: self.confinement.clone(),
         })?;
         // What it is given may hold what is secret here.
-        plan.call.more_secrets.extend(self.call.secrets());
+        plan.call.more_secrets.extend(self.call.secrets().into_iter().chain(steps.secrets()));
         // It has what is left of our time.
         plan.held_to.clone_from(&self.held_to);
         Ok(plan)

@@ -1,11 +1,11 @@
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet, HashSet},
     ffi::{OsStr, OsString},
     path::PathBuf,
 };
 
-use cycod_call::{OwnedPiece, OwnedWords, ResolveError, Steps, delivered, speaks_of_secret};
+use cycod_call::{OwnedPiece, OwnedWords, ResolveError, Steps, speaks_of_secret};
 use cycod_definition::{CommandText, Interpreter, Platform};
 use cycod_diagnostic::Refusal;
 use cycod_shell::{Shell, place, place_argv, place_inline};
@@ -13,7 +13,7 @@ use cycod_syntax::template::{Segment, Template};
 
 use crate::{
     Masks, Plan, PlannedStep, Swap,
-    bytes::{texts_in, variable},
+    bytes::{into_delivered, texts_in, variable},
     plan::resolve_directory,
 };
 
@@ -99,6 +99,8 @@ impl Plan {
                 .insert("CYCOD_PARAMS".into(), self.parameters_file(step).unwrap_or_else(|| DESCRIPTOR.into()).into());
         }
         secrets.extend(self.masked_values(step, steps));
+        secrets.extend(in_command.secrets());
+        let secrets = self.with_changes(secrets);
         let pieces = self.call.pieces(&command.template, in_command).map_err(|error| self.unresolved(&error))?;
         let program = self.guarded(step, command, &pieces, &Masks::new(&secrets))?;
         let input = step.input.as_ref().map(|input| self.call.bytes(input, steps)).transpose();
@@ -229,7 +231,7 @@ impl Plan {
             arguments.push(path.to_string_lossy().into_owned());
         }
         let mut program = Program::inline(arguments, self.pasteable_script(words, &text, masks));
-        program.files.push(ScriptFile { path, text: delivered(&text).into_owned() });
+        program.files.push(ScriptFile { path, text: into_delivered(text) });
         match self.parameters_file(step) {
             Some(path) => program.files.push(ScriptFile { path, text: self.call.arguments_json().into_bytes() }),
             None => program.script = Some(self.call.arguments_json()),
@@ -331,6 +333,15 @@ impl Plan {
             }
         }
         Ok(value)
+    }
+
+    /// Secrets, with what templates may make of those that are not of the call itself.
+    pub(crate) fn with_changes(&self, mut secrets: Vec<String>) -> Vec<String> {
+        let own: HashSet<String> = self.call.secrets().into_iter().collect();
+        let others: BTreeSet<&String> = secrets.iter().filter(|secret| !own.contains(*secret)).collect();
+        let changed: Vec<String> = others.into_iter().flat_map(|secret| self.call.changed(secret)).collect();
+        secrets.extend(changed);
+        secrets
     }
 
     /// What `masked-values` says is not to be shown of a step, as far as it is known.
@@ -446,11 +457,11 @@ fn expand_variables<'v>(text: &str, variable: impl Fn(&str) -> Option<&'v OsStr>
     while let Some(start) = rest.find("${") {
         let Some(length) = rest[start..].find('}') else { break };
         let name = &rest[start + 2..start + length];
-        out.extend_from_slice(rest[..start].as_bytes());
+        out.extend_from_slice(&rest.as_bytes()[..start]);
         if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             out.extend_from_slice(variable(name).map_or(b"", OsStr::as_encoded_bytes));
         } else {
-            out.extend_from_slice(rest[start..=start + length].as_bytes());
+            out.extend_from_slice(&rest.as_bytes()[start..=start + length]);
         }
         rest = &rest[start + length + 1..];
     }

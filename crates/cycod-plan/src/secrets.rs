@@ -142,7 +142,9 @@ impl Plan {
 
     /// The kept secret whose value is part of `text`.
     pub(crate) fn secret_in(&self, text: &str) -> Option<&str> {
-        let is_part = |kept: &&KeptSecret| spellings(&kept.value).iter().any(|spelling| text.contains(spelling));
+        let is_in = |secret: &str| spellings(secret).iter().any(|spelling| text.contains(spelling));
+        let is_part =
+            |kept: &&KeptSecret| is_in(&kept.value) || self.call.changed(&kept.value).any(|changed| is_in(&changed));
         self.call.kept_secrets.iter().find(is_part).map(|kept| kept.secret.name.as_str())
     }
 }

@@ -171,7 +171,7 @@ pub(crate) fn drive(
     let output = last_run(state.results.0.iter().flatten().map(Arc::as_ref)).map(|last| last.output.as_slice());
     let mut files = output.filter(|_| is_asked_for).map(|output| named_in(output, plan)).unwrap_or_default();
     if !files.is_empty() {
-        let secrets = Masker::of(plan);
+        let secrets = Masker::with(plan, &state.results);
         files.values_mut().flatten().for_each(|bytes| *bytes = secrets.mask(std::mem::take(bytes)));
     }
     warnings.extend(clean(plan, driver, session, began, &state.results));
@@ -233,13 +233,9 @@ impl<'a> State<'a> {
                 Some(Err(error)) => {
                     let mut report = StepReport::new(&step.name, Status::Failed);
                     report.exit_code = 1;
-                    report.refusal = Some(
-                        Refusal::new(
-                            error.code(),
-                            format!("the condition of `{}` cannot be decided: {error}", step.name),
-                        )
-                        .place(&step.name),
-                    );
+                    let why = format!("the condition of `{}` cannot be decided: {error}", step.name);
+                    let refusal = Refusal::new(error.code(), why).place(&step.name);
+                    report.refusal = Some(Masker::with(self.plan, &self.results).mask_refusal(refusal));
                     self.ended(index, report, &path(step), emit);
                 }
             }

@@ -40,6 +40,7 @@ impl Worker<'_> {
             Ok(call) => call,
             Err(refusal) => return Attempt::refused(refusal),
         };
+        report.keep_secret(&call.secrets);
         let secrets = Secrets::new(call.secrets.iter().map(String::as_str));
         self.answered(&secrets, |follow| self.function(handler, &call, follow), report, emit)
     }

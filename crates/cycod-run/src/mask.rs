@@ -1,9 +1,12 @@
 use std::borrow::Cow;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use cycod_call::Steps;
 use cycod_diagnostic::Refusal;
 use cycod_plan::{Plan, spellings};
 use serde_json::Value;
+
+use crate::results::Results;
 
 /// What stands in the place of a secret.
 const MASK: &[u8] = b"****";
@@ -35,13 +38,31 @@ impl Secrets {
         Self::new(plan.call.secrets().iter().map(String::as_str))
     }
 
-    /// Masks every text in a value.
+    /// The secrets of a call and of the steps that have ended.
+    pub(crate) fn with(plan: &Plan, results: &Results) -> Self {
+        let (own, of_steps) = (plan.call.secrets(), results.secrets());
+        Self::new(own.iter().chain(&of_steps).map(String::as_str))
+    }
+
+    /// Masks every text in a value, names of fields and numbers included.
     pub(crate) fn mask_json(&self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.mask_text(text),
+            Value::Number(number) => {
+                let text = number.to_string();
+                let shown = self.mask_text(&text);
+                if shown != text {
+                    *value = Value::String(shown);
+                }
+            }
             Value::Array(items) => items.iter_mut().for_each(|item| self.mask_json(item)),
-            Value::Object(entries) => entries.values_mut().for_each(|value| self.mask_json(value)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::Object(entries) => {
+                entries.values_mut().for_each(|value| self.mask_json(value));
+                if entries.keys().any(|name| self.mask_text(name) != *name) {
+                    *entries = std::mem::take(entries).into_iter().map(|(k, v)| (self.mask_text(&k), v)).collect();
+                }
+            }
+            Value::Null | Value::Bool(_) => {}
         }
     }
 

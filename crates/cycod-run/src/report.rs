@@ -76,6 +76,8 @@ pub struct StepReport {
     pub(crate) raw_output: Vec<u8>,
     /// The same for standard error.
     pub(crate) raw_error: Vec<u8>,
+    /// What it may have said that must never be shown.
+    pub(crate) secrets: Vec<String>,
     /// Warnings to carry into the run's.
     pub(crate) warnings: Vec<String>,
 }
@@ -130,6 +132,7 @@ impl StepReport {
             steps: Vec::new(),
             raw_output: Vec::new(),
             raw_error: Vec::new(),
+            secrets: Vec::new(),
             warnings: Vec::new(),
         }
     }

@@ -18,6 +18,10 @@ impl Steps for Results {
             _ => StepValue::Missing,
         }
     }
+
+    fn secrets(&self) -> Vec<String> {
+        self.0.iter().flatten().flat_map(|report| report.secrets.iter().cloned()).collect()
+    }
 }
 
 fn attribute_of(report: &StepReport, attribute: StepAttribute) -> StepValue {

@@ -129,6 +129,7 @@ impl Worker<'_> {
             Ok(prepared) => prepared,
             Err(refusal) => return Attempt::refused(refusal),
         };
+        report.keep_secret(&prepared.secrets);
         let secrets = Secrets::new(prepared.secrets.iter().map(String::as_str));
         let shown = secrets.mask_text(&prepared.shown);
         if report.commands.last() != Some(&shown) {
@@ -406,6 +407,7 @@ impl Worker<'_> {
             platform: &platform,
             unplanned: self.plan.unplanned.as_ref(),
         };
+        report.keep_secret(&prepared.secrets);
         let secrets = Secrets::new(prepared.secrets.iter().map(String::as_str));
         self.answered(&secrets, |follow| built_ins.call(&call, &mut |line| follow("info", line)), report, emit)
     }
@@ -483,6 +485,9 @@ impl Worker<'_> {
         let driver = Driver { keep: self.keep(), ..self.driver };
         let ended = drive(&plan, &driver, self.session, Some(&self.path), self.began, deadline, emit);
         report.duration = started.elapsed();
+        // What it made of a secret may be in what it says, which others read.
+        report.keep_secret(&plan.call.secrets());
+        ended.steps.iter().for_each(|step| report.keep_secret(&step.secrets));
         let last = last_run(ended.steps.iter());
         report.raw_output = last.map(|step| step.raw_output.clone()).unwrap_or_default();
         report.raw_error = last.map(|step| step.raw_error.clone()).unwrap_or_default();
@@ -504,7 +509,16 @@ impl StepReport {
     fn record(&mut self, attempt: Attempt, plan: &Plan) {
         self.exit_code = attempt.exit_code;
         self.status = attempt.status;
-        self.refusal = attempt.refusal.map(|refusal| Secrets::of(plan).mask_refusal(refusal));
+        let secrets = plan.call.secrets();
+        let secrets = Secrets::new(secrets.iter().chain(&self.secrets).map(String::as_str));
+        self.refusal = attempt.refusal.map(|refusal| secrets.mask_refusal(refusal));
+    }
+
+    /// Remembers what must not be shown of what the step said, wherever that goes.
+    pub(crate) fn keep_secret(&mut self, secrets: &[String]) {
+        self.secrets.extend_from_slice(secrets);
+        self.secrets.sort_unstable();
+        self.secrets.dedup();
     }
 }
 
@@ -703,7 +717,10 @@ pub(crate) const CLEANUP_LIMIT: Duration = Duration::from_secs(10);
 pub(crate) fn clean_up(worker: &Worker<'_>, command: &CommandText, stop: &Stop) -> Option<String> {
     let prepared = match worker.plan.prepare(worker.step, command, &worker.results) {
         Ok(prepared) => prepared,
-        Err(refusal) => return Some(format!("a cleanup command was skipped: {}", refusal.why)),
+        Err(refusal) => {
+            let why = Secrets::with(worker.plan, &worker.results).mask_text(&refusal.why);
+            return Some(format!("a cleanup command was skipped: {why}"));
+        }
     };
     let secrets = Secrets::new(prepared.secrets.iter().map(String::as_str));
     let shown = secrets.mask_text(&prepared.shown);

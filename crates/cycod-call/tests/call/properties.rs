@@ -1,5 +1,5 @@
 use cycod_call::{Given, NoSteps, OwnedPiece, OwnedWords, json};
-use cycod_definition::{Platform, Value};
+use cycod_definition::{NamedTransform, Platform, Value};
 use proptest::{collection::vec, prelude::*};
 
 use crate::{
@@ -37,6 +37,18 @@ fn hostile_text() -> impl Strategy<Value = String> {
         Just("{N} {S:uppercase} \\{S}".to_owned()),
         Just("$(touch x); `y` 'z' \"q\"".to_owned()),
     ]
+}
+
+/// A text that transforms change, and that some of them fit only by chance.
+fn secret() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[a-zA-Z0-9]{4,12}",
+        "[ a-zA-Zéß'\"\\\\$`%+/=&<>\n\t-]{4,12}",
+        "[A-Za-z0-9+/]{8}",
+        "(%[0-9A-F]{2}|[a-z]){4,8}",
+        any::<String>().prop_filter("no command can carry it", |text| !text.contains('\0')),
+    ]
+    .prop_filter("shorter ones are not masked", |text| text.trim().chars().count() > 3)
 }
 
 const PARAMETERS: &str = "
@@ -108,7 +120,57 @@ O: {type: object, description: d}
                 OwnedWords::List { items, delimiter } => items.join(&delimiter),
             },
         }).collect();
-        prop_assert_eq!(joined, call.text(&template(&tool, words), &NoSteps).expect("resolves"));
+        let text = call.text(&template(&tool, words), &NoSteps).expect("resolves");
+        prop_assert_eq!(&*cycod_call::delivered(&joined), text.as_bytes());
+    }
+
+    /// Whatever transforms make of a secret is secret.
+    #[test]
+    fn what_transforms_make_of_a_secret_is_masked(
+        secret in secret(),
+        chain in vec(prop::sample::select(NamedTransform::NAMES.map(|(name, _)| name).to_vec()), 1..4),
+        own in prop::sample::select(NamedTransform::NAMES.map(|(name, _)| name).to_vec()),
+        number in "[1-9][0-9]{3,9}",
+    ) {
+        let chain = chain.join(":");
+        let holes = ["S", "T", "L", "O", "D", "N", "API_TOKEN"].map(|name| format!("{{{name}:{chain}}}"));
+        let more = ["{N:format(#,##0)}", "{N:format(00000000000000)}", "{T}", "{D}"].map(str::to_owned);
+        let words: Vec<String> = holes.into_iter().chain(more).collect();
+        let tool = command_tool(&words.join(" "), &format!("
+S: {{type: string, description: d, sensitive: true, format: '{{value:{own}}}'}}
+T: {{type: string, description: d, sensitive: true, transform: {own}}}
+L: {{type: array, description: d, sensitive: true}}
+O: {{type: object, description: d, sensitive: true}}
+D: {{type: string, description: d, default: 'x{{API_TOKEN}}x', transform: uppercase}}
+N: {{type: number, description: d, sensitive: true, format: '0.000'}}
+"));
+        let text = || Value::Text(secret.clone());
+        let arguments = vec![
+            ("S".to_owned(), Given::Value(text())),
+            ("T".to_owned(), Given::Value(text())),
+            ("L".to_owned(), Given::Value(Value::List(vec![text(), Value::Text(secret.chars().rev().collect())]))),
+            ("O".to_owned(), Given::Value(Value::Object(vec![("k".to_owned(), text())]))),
+            ("N".to_owned(), Given::Value(Value::Number(number))),
+        ];
+        // A value that the parameter's own transform does not fit is no call.
+        let Ok(call) = cycod_call::bind(&tool, arguments, &host(Platform::Linux), &run_context(), &TestScripts) else { return Ok(()) };
+        let secrets = call.secrets();
+        for word in words.iter().map(String::as_str).chain(["{S}", "{N}"]) {
+            let Ok(pieces) = call.pieces(&template(&tool, word), &NoSteps) else { continue };
+            for piece in pieces {
+                let OwnedPiece::Value(value) = piece else { continue };
+                let texts = match value.words {
+                    OwnedWords::One(text) => vec![text],
+                    OwnedWords::List { items, .. } => items,
+                };
+                for text in texts.into_iter().filter(|text| text.chars().count() >= 4) {
+                    // Several are joined by what is no secret.
+                    let shown = secrets.iter().fold(text.clone(), |shown, secret| shown.replace(secret, ""));
+                    let left = shown.chars().filter(|c| c.is_alphanumeric()).count();
+                    prop_assert!(left < 4, "{word}: {text:?} shows {shown:?}");
+                }
+            }
+        }
     }
 
     #[test]

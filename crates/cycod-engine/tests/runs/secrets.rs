@@ -141,3 +141,173 @@ fn a_tool_sees_a_placeholder_of_a_secret_for_a_host() {
     assert!(prepared.secrets.iter().any(|secret| secret == "octocat-pass"));
     assert!(!format!("{plan:?}").contains("octocat-pass"), "{plan:?}");
 }
+
+const SECRET: &str = "Hunter-two pässword/+";
+
+/// Everything that a run shows anywhere, nested steps, previews and the history included.
+fn everything_shown(place: &Place) -> String {
+    let mut engine = place.engine();
+    let home = place.project().join("../home/.cycod");
+    engine.keep_history(Arc::new(cycod_store::History::at(&home)));
+    engine.keep_secrets(Arc::new(Kept(&[("KEPT", SECRET)])));
+    let tool = engine.tool("t").expect("a tool");
+    let given = |name: &str| tool.parameter(name).is_some();
+    let arguments = ["S", "N"].into_iter().filter(|name| given(name));
+    let value =
+        |name: &str| Given::Value(Value::Text(if name == "N" { "73570042".to_owned() } else { SECRET.to_owned() }));
+    let plan =
+        engine.plan(&tool, arguments.map(|name| (name.to_owned(), value(name))).collect(), None).expect("a plan");
+    let preview = format!("{:?}", engine.preview(&plan));
+    let request = format!("{:?}", plan.warnings);
+    let approved = engine.approve(plan, Surface::Person, &Nobody).expect("a person may");
+    let mut events = crate::support::Collected::default();
+    let report = engine.run(approved, &engine.control().expect("descriptors"), &mut events);
+    let json = cycod_engine::result_json(&report).to_string();
+    let mut shown = format!("{preview}\n{request}\n{json}\n");
+    shown.push_str(&format!("{}\n", String::from_utf8_lossy(&report.transcript)));
+    for event in &events.0 {
+        match event {
+            cycod_engine::Event::Output { bytes, .. } => shown.push_str(&String::from_utf8_lossy(bytes)),
+            other => shown.push_str(&format!("{other:?}\n")),
+        }
+    }
+    let mut directories = vec![home];
+    while let Some(directory) = directories.pop() {
+        for path in std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                directories.push(path);
+            } else {
+                shown.push_str(&String::from_utf8_lossy(&std::fs::read(path).expect("a file")));
+            }
+        }
+    }
+    shown
+}
+
+#[track_caller]
+fn keeps_to_itself(place: &Place, secrets: &[&str]) {
+    let shown = everything_shown(place);
+    for secret in secrets {
+        assert!(!shown.contains(secret), "{secret:?} is in\n{shown}");
+    }
+    assert!(shown.contains("****"), "{shown}");
+}
+
+/// What the transforms make of the secret, by their chains.
+const CHANGED: [(&str, &str); 9] = [
+    ("uppercase", "HUNTER-TWO PÄSSWORD/+"),
+    ("lowercase", "hunter-two pässword/+"),
+    ("trim", "Hunter-two pässword/+"),
+    ("urlencode", "Hunter-two%20p%C3%A4ssword%2F%2B"),
+    ("base64encode", "SHVudGVyLXR3byBww6Rzc3dvcmQvKw=="),
+    ("jsonescaped", "Hunter-two pässword/+"),
+    ("shellescaped", "Hunter-two pässword/+"),
+    ("uppercase:base64encode", "SFVOVEVSLVRXTyBQw4RTU1dPUkQvKw=="),
+    ("base64encode:lowercase:urlencode", "shvudgvylxr3bybww6rzc3dvcmqvkw%3D%3D"),
+];
+
+#[test]
+fn a_secret_stays_masked_whatever_is_made_of_it() {
+    const DECLARED: &str = "parameters: {S: {description: s, sensitive: true}}\n";
+    for (chain, changed) in CHANGED {
+        let spellings = [SECRET, changed];
+        let of_parameter = [
+            format!("bash: echo \"{{S:{chain}}}\"; echo \"{{S:{chain}}}\" >&2; exit 3\n"),
+            format!("run: printf %s {{S:{chain}}}\n"),
+            format!("bash: cat\ninput: '{{S:{chain}}}'\n"),
+            format!("bash: echo $A\nenvironment: {{variables: {{A: '<{{S:{chain}}}>'}}}}\n"),
+            format!("bash: ls\nworking-directory: '/nowhere/{{S:{chain}}}'\n"),
+            format!(
+                "steps:\n- {{name: a, bash: 'echo \"{{S}}\"'}}\n- {{name: b, bash: 'echo \"{{a.output:{chain}}}\"'}}\n"
+            ),
+            "steps:\n- {name: a, use-tool: inner, with: {X: '{S}'}}\n- {name: b, bash: 'echo \"{a.output}\"; echo {a.output}'}\n"
+                .to_owned(),
+            format!(
+                "steps:\n- {{name: a, bash: 'echo x >> \"/nowhere/{{S:{chain}}}\"', error-handling: {{retry: {{attempts: 1, delay: 1}}, fallback: 'echo \"{{S:{chain}}}\"'}}}}\n"
+            ),
+            format!(
+                "bash: 'true'\nresources: {{cleanup: [{{final-command: 'echo \"{{S:{chain}}}\" >&2; exit 1'}}]}}\n"
+            ),
+            format!(
+                "steps:\n- {{name: a, bash: 'echo \"$T\"', environment: {{T_TOKEN: '{{S:{chain}}}', T: '{{S:{chain}}}'}}}}\n- {{name: b, bash: 'echo \"{{a.output}}\"'}}\n"
+            ),
+            format!(
+                "bash: echo {{S}}\ninput: ''\nparameters: {{S: {{description: s, sensitive: true, format: '-p \"{{value:{chain}}}\"'}}}}\n"
+            ),
+        ];
+        for tool in of_parameter {
+            let declared = if tool.contains("parameters:") { "" } else { DECLARED };
+            let place = Place::new(&format!("description: d\n{tool}{declared}")).tool(
+                "inner",
+                &format!("description: d\nbash: echo \"{{X:{chain}}}\"\nparameters: {{X: {{description: x}}}}\n"),
+            );
+            keeps_to_itself(&place, &spellings);
+        }
+        let of_variable = format!("description: d\nbash: echo \"{{MY_TOKEN:{chain}}}\"\n");
+        keeps_to_itself(&Place::new(&of_variable).variable("MY_TOKEN", SECRET), &spellings);
+        let of_default = format!(
+            "description: d\nbash: echo \"{{S2}}\"\nparameters: {{S2: {{description: s, default: '{{MY_TOKEN}}', transform: {}}}}}\n",
+            chain.split(':').next().expect("a transform")
+        );
+        let first = CHANGED.iter().find(|(known, _)| chain.split(':').next() == Some(known)).expect("it is there").1;
+        keeps_to_itself(&Place::new(&of_default).variable("MY_TOKEN", SECRET), &[SECRET, first]);
+        let of_kept = format!("description: d\nbash: echo \"{{KEPT:{chain}}}\"\nenvironment: {{secrets: [KEPT]}}\n");
+        keeps_to_itself(&Place::new(&of_kept), &spellings);
+    }
+}
+
+#[test]
+fn a_kept_secret_is_no_argument_whatever_is_made_of_it() {
+    for (chain, _) in CHANGED {
+        let tool = format!("description: d\nrun: 'echo {{KEPT:{chain}}}'\nenvironment: {{secrets: [KEPT]}}\n");
+        let place = Place::new(&tool);
+        let mut engine = place.engine();
+        engine.keep_secrets(Arc::new(Kept(&[("KEPT", SECRET)])));
+        let plan = engine.plan(&engine.tool("t").expect("a tool"), Vec::new(), None).expect("a plan");
+        let approved = engine.approve(plan, Surface::Person, &Nobody).expect("a person may");
+        let report = engine.run(approved, &engine.control().expect("descriptors"), &mut Ignore);
+        assert_eq!(report.refusal.map(|refusal| refusal.code), Some("secret-in-argument"), "{chain}");
+    }
+}
+
+#[test]
+fn a_secret_stays_masked_behind_javascript_and_formats() {
+    let backwards: String = SECRET.chars().rev().collect();
+    let script = "transform: \"value.split('').reverse().join('')\"";
+    let own = format!(
+        "description: d\nbash: echo \"{{S}}\"; exit 1\nparameters: {{S: {{description: s, sensitive: true, {script}}}}}\n"
+    );
+    keeps_to_itself(&Place::new(&own), &[SECRET, &backwards]);
+    let inner = format!("description: d\nbash: echo \"{{X}}\"\nparameters: {{X: {{description: x, {script}}}}}\n");
+    let passed = "description: d\nsteps:\n- {name: a, use-tool: inner, with: {X: '{S}'}}\n- {name: b, bash: 'echo \"{a.output}\"'}\nparameters: {S: {description: s, sensitive: true}}\n";
+    keeps_to_itself(&Place::new(passed).tool("inner", &inner), &[SECRET, &backwards]);
+    let of_default = format!(
+        "description: d\nbash: echo \"{{D}}\"\nparameters: {{D: {{description: d, default: '{{MY_TOKEN}}', {script}}}}}\n"
+    );
+    keeps_to_itself(&Place::new(&of_default).variable("MY_TOKEN", SECRET), &[SECRET, &backwards]);
+    for number in ["{N:format(#,##0)}", "{N:format(0.00)}", "{N:format(X)}", "{N}"] {
+        let tool = format!(
+            "description: d\nbash: echo \"{number}\"; exit 1\nparameters: {{N: {{type: number, description: n, sensitive: true, format: '0000000000'}}}}\n"
+        );
+        keeps_to_itself(&Place::new(&tool), &["73570042", "73,570,042", "462975A", "462971A"]);
+    }
+}
+
+#[test]
+fn what_goes_wrong_with_a_secret_does_not_tell_it() {
+    const DECLARED: &str = "parameters: {S: {description: s, sensitive: true}}\n";
+    for tool in [
+        "bash: echo \"{S:format(0)}\"\n",
+        "bash: echo \"{S:base64decode}\"\n",
+        "steps:\n- {name: a, bash: 'echo \"{S}\"'}\n- {name: b, bash: 'true', run-condition: '{a.output} > 3'}\n",
+        "steps:\n- {name: a, bash: 'echo \"{S}\"'}\n- {name: b, bash: 'echo {a.output:format(0)}'}\n",
+        "steps:\n- {name: a, bash: 'echo \"{S}\"'}\n- {name: b, use-tool: inner, with: {X: '{a.output}'}}\n",
+        "steps:\n- {name: a, bash: 'echo \"{S}\"'}\n- {name: b, bash: 'ls', working-directory: '/nowhere/{a.output}'}\n",
+        "steps:\n- {name: a, bash: 'echo \"{S}\"'}\nresources: {cleanup: [{final-command: 'echo {a.output:format(0)}'}]}\n",
+    ] {
+        let place = Place::new(&format!("description: d\n{tool}{DECLARED}"))
+            .tool("inner", "description: d\nbash: echo {X}\nparameters: {X: {type: number, description: x}}\n");
+        let shown = everything_shown(&place);
+        assert!(!shown.contains(SECRET), "{tool}: {shown}");
+    }
+}
