@@ -8,10 +8,11 @@ use cycod_diagnostic::closest;
 use cycod_syntax::template::Reference;
 
 use crate::{
-    ArgumentProblem, Bound, Call, Change, NoSteps, Origin, ResolveError, RunContext,
+    ArgumentProblem, Bound, Call, Change, Instead, NoSteps, Origin, ResolveError, RunContext,
     call::{collect_texts, normalize_path},
     problem::code,
     resolve::Scope,
+    sample::sample,
     transform,
 };
 
@@ -42,7 +43,7 @@ impl Given {
     }
 }
 
-/// Binds arguments to a tool's parameters, or tells everything that is wrong with them.
+/// Binds arguments to a tool's parameters, or tells everything that is wrong with them, and what would do instead.
 ///
 /// A null is the same as no argument.
 pub fn bind(
@@ -52,38 +53,12 @@ pub fn bind(
     run: &RunContext,
     scripts: &dyn Scripts,
 ) -> Result<Call, Vec<ArgumentProblem>> {
-    let mut binder = Binder {
-        tool,
-        host,
-        run,
-        scripts,
-        values: tool
-            .parameters
-            .iter()
-            .map(|parameter| Bound {
-                name: parameter.name.clone(),
-                value: None,
-                untransformed: None,
-                origin: Origin::Absent,
-                sensitive: parameter.sensitive || tool.environment.is_secret(&parameter.name),
-            })
-            .collect(),
-        progress: vec![Progress::Waiting; tool.parameters.len()],
-        nulls: HashSet::new(),
-        more: Vec::new(),
-        problems: Vec::new(),
-        warnings: Vec::new(),
-        secrets: Vec::new(),
-    };
-    binder.take_arguments(arguments);
-    for index in 0..tool.parameters.len() {
-        binder.settle(index, 0);
-    }
-    binder.check_whole();
-    let Binder { mut values, more, problems, warnings, secrets, .. } = binder;
-    values.extend(more);
-    if problems.is_empty() {
-        Ok(Call {
+    let mut binder = Binder::of(tool, host, run, scripts);
+    binder.bind(arguments);
+    if binder.problems.is_empty() {
+        let Binder { mut values, more, warnings, secrets, .. } = binder;
+        values.extend(more);
+        return Ok(Call {
             tool: tool.clone(),
             host: host.clone(),
             run: run.clone(),
@@ -92,10 +67,21 @@ pub fn bind(
             more_secrets: secrets,
             kept_secrets: Vec::new(),
             changes: Change::all_of(tool),
-        })
-    } else {
-        Err(problems)
+        });
     }
+    let instead = binder.instead().filter(|instead| {
+        let own = instead.arguments.iter().map(|(name, value)| (name.clone(), Given::Value(value.clone())));
+        let answers = instead.answers.iter();
+        let answers = answers.map(|(name, value)| (name.clone(), Given::Answer(Box::new(Given::Value(value.clone())))));
+        let mut again = Binder::of(tool, host, run, scripts);
+        again.bind(own.chain(answers).collect());
+        again.problems.is_empty()
+    });
+    let mut problems = binder.problems;
+    if let Some(first) = problems.first_mut() {
+        first.instead = instead.map(Arc::new);
+    }
+    Err(problems)
 }
 
 /// How far a parameter is.
@@ -124,9 +110,115 @@ struct Binder<'a> {
     warnings: Vec<String>,
     /// Sensitive values that a transform is about to change.
     secrets: Vec<String>,
+    /// The parameters that something was given for.
+    given: HashSet<usize>,
+    /// What was given under names that the tool does not have.
+    strangers: Vec<(String, Given)>,
+    /// What was probably meant by values that are none of those to choose from.
+    meant: Vec<(usize, Value)>,
 }
 
 impl<'a> Binder<'a> {
+    fn of(tool: &'a Tool, host: &'a Host, run: &'a RunContext, scripts: &'a dyn Scripts) -> Self {
+        let unbound = |parameter: &Parameter| Bound {
+            name: parameter.name.clone(),
+            value: None,
+            untransformed: None,
+            origin: Origin::Absent,
+            sensitive: parameter.sensitive || tool.environment.is_secret(&parameter.name),
+        };
+        Self {
+            tool,
+            host,
+            run,
+            scripts,
+            values: tool.parameters.iter().map(unbound).collect(),
+            progress: vec![Progress::Waiting; tool.parameters.len()],
+            nulls: HashSet::new(),
+            more: Vec::new(),
+            problems: Vec::new(),
+            warnings: Vec::new(),
+            secrets: Vec::new(),
+            given: HashSet::new(),
+            strangers: Vec::new(),
+            meant: Vec::new(),
+        }
+    }
+
+    fn bind(&mut self, arguments: Vec<(String, Given)>) {
+        self.take_arguments(arguments);
+        for index in 0..self.tool.parameters.len() {
+            self.settle(index, 0);
+        }
+        self.check_whole();
+    }
+
+    /// Arguments that would do: what was right as it is, what was meant by a misspelt name under the right one, and for the
+    /// rest values that the parameters take.
+    fn instead(&self) -> Option<Instead> {
+        let mut instead = Instead {
+            arguments: Vec::new(),
+            answers: Vec::new(),
+            changed: Vec::new(),
+            dropped: Vec::new(),
+            has_secret: false,
+        };
+        let whole_is_wrong =
+            |name: &str| self.problems.iter().any(|problem| problem.parameter.as_deref() == Some(name));
+        for (index, parameter) in self.tool.parameters.iter().enumerate() {
+            let bound = &self.values[index];
+            let is_right = self.progress[index] == Progress::Settled
+                && bound.origin == Origin::Given
+                && !whole_is_wrong(&parameter.name);
+            let was_given = self.given.contains(&index);
+            let value = if is_right {
+                instead.has_secret |= bound.sensitive;
+                bound.untransformed.clone().or_else(|| bound.value.clone())
+            } else {
+                let misspelt = || {
+                    let known = self.tool.given_parameters().map(|parameter| parameter.name.as_str());
+                    let known: Vec<&str> = known.collect();
+                    let meant = |name: &str| closest(name, known.iter().copied()) == Some(parameter.name.as_str());
+                    let (_, given) =
+                        self.strangers.iter().find(|(name, _)| !parameter.asked && !was_given && meant(name))?;
+                    let value = match given {
+                        Given::Text(text) => Value::Text(text.clone()),
+                        Given::Value(value) => value.clone(),
+                        Given::Answer(_) => return None,
+                    };
+                    parameter.accept(value, Disclosure::Masked).ok()
+                };
+                let is_needed = parameter.is_needed();
+                let is_wrong = self.progress[index] == Progress::Failed || whole_is_wrong(&parameter.name);
+                let value = misspelt().inspect(|_| instead.has_secret |= bound.sensitive);
+                let meant = || self.meant.iter().find(|(of, _)| *of == index).map(|(_, value)| value.clone());
+                let meant = || meant().and_then(|value| parameter.accept(value, Disclosure::Masked).ok());
+                let value = value.or_else(meant);
+                let value = value.or_else(|| (is_needed || is_wrong).then(|| sample(parameter)).flatten());
+                if value.is_none() && is_needed {
+                    return None;
+                }
+                match &value {
+                    Some(_) => instead.changed.push(parameter.name.clone()),
+                    None if was_given && is_wrong => instead.dropped.push(parameter.name.clone()),
+                    None => {}
+                }
+                value
+            };
+            let Some(value) = value else { continue };
+            let into = if parameter.asked { &mut instead.answers } else { &mut instead.arguments };
+            into.push((parameter.name.clone(), value));
+        }
+        let more = self.more.iter().filter(|bound| !whole_is_wrong(&bound.name));
+        instead.arguments.extend(more.filter_map(|bound| Some((bound.name.clone(), bound.value.clone()?))));
+        instead.dropped.extend(self.strangers.iter().map(|(name, _)| shown(name)));
+        // What only the answer to a question can be is left out of a call.
+        let is_asked = |problem: &&ArgumentProblem| problem.code == code::ASKED;
+        instead.dropped.extend(self.problems.iter().filter(is_asked).filter_map(|problem| problem.parameter.clone()));
+        instead.answers.retain(|(name, _)| !instead.dropped.contains(name));
+        Some(instead)
+    }
+
     /// Sorts the arguments by parameter, and reads those that are there.
     fn take_arguments(&mut self, arguments: Vec<(String, Given)>) {
         let mut given: Vec<Vec<Given>> = Vec::new();
@@ -139,9 +231,15 @@ impl<'a> Binder<'a> {
                     let message = format!("`{name}` is the answer to a question, not given by the caller");
                     self.fail(index, ArgumentProblem::new(name, code::ASKED, message).help("leave it out"));
                 }
-                Some(index) => given[index].push(argument.into_inner()),
+                Some(index) => {
+                    self.given.insert(index);
+                    given[index].push(argument.into_inner());
+                }
                 None if self.tool.takes_more() => self.take_more(name, argument),
-                None if unknown.insert(name.clone()) => self.report_unknown(&name),
+                None if unknown.insert(name.clone()) => {
+                    self.report_unknown(&name);
+                    self.strangers.push((name, argument));
+                }
                 None => {}
             }
         }
@@ -204,7 +302,13 @@ impl<'a> Binder<'a> {
         match judged {
             Err(problem) => {
                 let message = format!("the schema of `{}` cannot be applied: {problem}", self.tool.name);
-                self.problems.push(ArgumentProblem { parameter: None, code: code::INVALID, message, help: None });
+                self.problems.push(ArgumentProblem {
+                    parameter: None,
+                    code: code::INVALID,
+                    message,
+                    help: None,
+                    instead: None,
+                });
             }
             Ok((given, violations)) => {
                 let problems: Vec<_> =
@@ -244,7 +348,7 @@ impl<'a> Binder<'a> {
             None => String::new(),
         };
         let message = format!("{subject}{}", visible_or_hidden(&violation.message, disclosure));
-        ArgumentProblem { parameter: name, code: code::INVALID, message, help: None }
+        ArgumentProblem { parameter: name, code: code::INVALID, message, help: None, instead: None }
     }
 
     fn report_unknown(&mut self, name: &str) {
@@ -440,8 +544,10 @@ impl<'a> Binder<'a> {
             let path = shown(&violation.path.to_string());
             let message = format!("`{name}{path}`{default}: {}", violation.message);
             let near = violation.choice.and_then(|choice| closest(&choice.given, choice.texts()));
+            self.meant.extend(near.map(|near| (index, Value::Text(near.to_owned()))));
             let help = violation.help.or_else(|| near.map(|near| format!("did you mean `{}`?", shown(near))));
-            self.problems.push(ArgumentProblem { parameter: Some(name.clone()), code, message, help });
+            let parameter = Some(name.clone());
+            self.problems.push(ArgumentProblem { parameter, code, message, help, instead: None });
         }
         if rejection.more > 0 {
             let message = format!("`{name}`{default}: and {} more of the kind", rejection.more);

@@ -14,6 +14,7 @@ mod piece;
 mod predefined;
 mod problem;
 mod resolve;
+mod sample;
 mod steps;
 mod transform;
 
@@ -25,6 +26,7 @@ pub use call::{Bound, Call, KeptSecret, Origin, RunContext, normalize_path, spea
 pub use change::Change;
 pub use piece::{OwnedPiece, OwnedValue, OwnedWords};
 pub use predefined::timestamp;
-pub use problem::{ArgumentProblem, code};
+pub use problem::{ArgumentProblem, Instead, code};
 pub use resolve::ResolveError;
+pub use sample::sample;
 pub use steps::{NoSteps, StepValue, Steps};

@@ -1,3 +1,10 @@
+use std::sync::Arc;
+
+use cycod_definition::{Value, json};
+
+/// How long a call may be that is written out to be made again.
+const LONGEST: usize = 2000;
+
 /// The ways in which arguments can be wrong, each with a page `docs/errors/<slug>.md`.
 pub mod code {
     /// The tool has no parameter of this name.
@@ -32,8 +39,58 @@ pub mod code {
     pub const NO_RESULT: &str = "missing-step-result";
 }
 
+/// Arguments that a tool takes, in the place of those that it did not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instead {
+    /// All of them, in the order of the parameters.
+    pub arguments: Vec<(String, Value)>,
+    /// The answers to the tool's questions, which only a person gives.
+    pub answers: Vec<(String, Value)>,
+    /// Those among both that the caller did not give, or gave otherwise.
+    pub changed: Vec<String>,
+    /// What the caller gave that is to be left out.
+    pub dropped: Vec<String>,
+    /// Whether the caller gave something secret, so that not all of them may be shown.
+    pub has_secret: bool,
+}
+
+impl Instead {
+    /// What to call again with, for whoever gives arguments as one JSON object; nothing where a person has to answer first.
+    pub fn as_json(&self) -> Option<String> {
+        if self.answers.iter().any(|(name, _)| self.changed.contains(name)) {
+            return None;
+        }
+        let object = |arguments: &mut dyn Iterator<Item = &(String, Value)>| {
+            let mut text = String::new();
+            json::write_object(arguments.map(|(name, value)| (name.as_str(), value)), &mut text);
+            text
+        };
+        let whole = object(&mut self.arguments.iter());
+        if !self.has_secret && whole.len() <= LONGEST {
+            return Some(format!("call again with {whole}"));
+        }
+        let changes = object(&mut self.changes());
+        let without = self.without();
+        Some(match self.changed.is_empty() {
+            true => format!("call again with the same arguments{without}"),
+            false => format!("call again with the same arguments and {changes}{without}"),
+        })
+    }
+
+    /// What is to be left out, as the end of a sentence.
+    pub fn without(&self) -> String {
+        let names: Vec<String> = self.dropped.iter().map(|name| format!("`{name}`")).collect();
+        if names.is_empty() { String::new() } else { format!(", without {}", names.join(" and ")) }
+    }
+
+    /// Those that are given otherwise.
+    pub fn changes(&self) -> impl Iterator<Item = &(String, Value)> {
+        self.arguments.iter().chain(&self.answers).filter(|(name, _)| self.changed.contains(name))
+    }
+}
+
 /// One thing that is wrong with the arguments of a call.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct ArgumentProblem {
     /// The parameter it is about, or the name as given when there is no such parameter.
@@ -44,11 +101,13 @@ pub struct ArgumentProblem {
     pub message: String,
     /// How to mend it.
     pub help: Option<String>,
+    /// Arguments that would do, where some are known; with the first problem of a call.
+    pub instead: Option<Arc<Instead>>,
 }
 
 impl ArgumentProblem {
     pub(crate) fn new(parameter: &str, code: &'static str, message: impl Into<String>) -> Self {
-        Self { parameter: Some(parameter.to_owned()), code, message: message.into(), help: None }
+        Self { parameter: Some(parameter.to_owned()), code, message: message.into(), help: None, instead: None }
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {

@@ -53,7 +53,7 @@ fn object<'a>(parameters: impl Iterator<Item = &'a Parameter>, settings: &Functi
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for parameter in parameters {
         properties.insert(parameter.name.clone(), Json::Object(property(parameter, settings)));
-        if parameter.required && parameter.default.is_none() {
+        if parameter.is_needed() {
             required.push(parameter.name.as_str());
         }
     }

@@ -42,6 +42,13 @@ pub struct Parameter {
     pub schema: Option<JsonSchema>,
 }
 
+impl Parameter {
+    /// Whether there is nothing to work with unless it is given.
+    pub fn is_needed(&self) -> bool {
+        self.required && self.default.is_none()
+    }
+}
+
 /// What a parameter accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names of the schema")]

@@ -347,7 +347,7 @@ fn check_size(
 
 impl Validation {
     /// What is said about the property `name`.
-    pub(crate) fn property(&self, name: &str) -> Option<&Shape> {
+    pub fn property(&self, name: &str) -> Option<&Shape> {
         self.properties.iter().find(|(known, _)| known == name).map(|(_, shape)| shape)
     }
 }

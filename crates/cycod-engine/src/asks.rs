@@ -217,7 +217,7 @@ pub(crate) fn with_answers(
 
 fn is_required(definition: &Tool, ask: &Ask) -> bool {
     let fields = ask.fields.iter().filter_map(|field| definition.parameter(field));
-    fields.into_iter().any(|field| field.required && field.default.is_none())
+    fields.into_iter().any(|field| field.is_needed())
 }
 
 fn declined(ask: &Ask) -> Refusal {

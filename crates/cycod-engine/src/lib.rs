@@ -63,7 +63,7 @@ pub use registry::{Kept, Registered, Registry, Turn, TurnError};
 pub use result_json::{refusal_json, result_json, result_json_of};
 pub use testing::{Mismatch, TestOptions, TestOutcome, TestReport, TestVerdict};
 
-pub use cycod_call::{ArgumentProblem, Given, json, timestamp};
+pub use cycod_call::{ArgumentProblem, Given, Instead, json, sample, timestamp};
 pub use cycod_catalog as catalog;
 pub use cycod_definition as definition;
 pub use cycod_diagnostic as diagnostic;

@@ -43,8 +43,7 @@ fn object(value: Json) -> Map<String, Json> {
 /// Writes a tool as a prompt.
 pub(crate) fn prompt(tool: &definition::Tool) -> model::Prompt {
     let arguments = tool.parameters.iter().filter(|parameter| !parameter.asked).map(|parameter| {
-        let argument = model::PromptArgument::new(&parameter.name)
-            .with_required(parameter.required && parameter.default.is_none());
+        let argument = model::PromptArgument::new(&parameter.name).with_required(parameter.is_needed());
         if parameter.description.is_empty() { argument } else { argument.with_description(&parameter.description) }
     });
     let arguments: Vec<_> = arguments.collect();

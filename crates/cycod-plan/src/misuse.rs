@@ -174,7 +174,7 @@ impl Uses<'_> {
                 .any(|(name, literal)| *literal != Literal::Null && used.parameter_meant(name) == Some(index))
         };
         for (index, parameter) in used.parameters.iter().enumerate() {
-            if parameter.required && parameter.default.is_none() && !parameter.asked && !is_given(index) {
+            if parameter.is_needed() && !parameter.asked && !is_given(index) {
                 let why = format!("`{}` needs `{}`, which is not given", self.name, parameter.name);
                 let help = format!("give `{}` in `with`", parameter.name);
                 self.add(code::MISSING, Some(&parameter.name), why, Some(help));

@@ -477,25 +477,39 @@ pub(crate) fn resolve_directory(
 }
 
 impl PlanError {
-    /// The refusal that stands for all of it.
+    /// The refusal that stands for all of it, for whoever gives arguments as JSON.
     pub fn into_refusal(self, tool: &str) -> Refusal {
         match self {
             Self::Refused(refusal) => refusal,
             Self::Arguments(problems) => {
                 let why = Self::Arguments(problems.clone()).to_string();
-                let help: Vec<&str> = problems.iter().filter_map(|problem| problem.help.as_deref()).collect();
+                let help: Vec<String> = problems.iter().filter_map(|problem| problem.help.clone()).collect();
+                let again = problems.first().and_then(|problem| problem.instead.as_ref()?.as_json());
                 let code = problems.first().map_or("invalid-argument", |problem| problem.code);
                 let refusal = Refusal::new(code, why);
                 let refusal = match problems.first().and_then(|problem| problem.parameter.as_deref()) {
                     Some(parameter) => refusal.place(parameter),
                     None => refusal,
                 };
-                if help.is_empty() {
+                let attempt: Vec<String> = help.into_iter().chain(again).collect();
+                if attempt.is_empty() {
                     refusal.attempt(format!("cycod tool get {tool} --detail"))
                 } else {
-                    refusal.attempt(help.join("; "))
+                    refusal.attempt(attempt.join("; "))
                 }
             }
+        }
+    }
+}
+
+impl PlanError {
+    /// The refusal of a step that calls `tool`: whoever called the tool with the step cannot give other arguments.
+    pub fn in_step(self, step: &str, tool: &str) -> Refusal {
+        match self {
+            Self::Refused(refusal) => refusal,
+            error @ Self::Arguments(_) => error.into_refusal(tool).attempt(format!(
+                "correct what step `{step}` gives to `{tool}` in `with`: cycod tool get {tool} --detail"
+            )),
         }
     }
 }

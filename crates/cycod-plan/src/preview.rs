@@ -76,7 +76,7 @@ impl Plan {
                 Ok(plan) => (Ok(format!("use-tool: {}", tool_use.tool)), Some(Box::new(plan.preview(scripts)))),
                 // An argument that only a result can give may not fit its type before it is there.
                 Err(_) if refers_to_steps(tool_use) => (Ok(format!("use-tool: {}", tool_use.tool)), None),
-                Err(error) => (Err(error.into_refusal(&tool_use.tool)), None),
+                Err(error) => (Err(error.in_step(&step.name, &tool_use.tool)), None),
             },
         };
         StepPreview {

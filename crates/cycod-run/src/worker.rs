@@ -463,7 +463,7 @@ impl Worker<'_> {
         let scripts: &dyn Scripts = self.driver.scripts;
         let plan = match self.plan.nested(self.step, tool_use, &self.results, scripts) {
             Ok(plan) => plan,
-            Err(error) => return Attempt::refused(error.into_refusal(&tool_use.tool)),
+            Err(error) => return Attempt::refused(error.in_step(&self.step.name, &tool_use.tool)),
         };
         if let Some(demand) = plan.unmet.first() {
             return Attempt::refused(Refusal::new("confinement-unavailable", demand.clone()).place(&tool_use.tool));

@@ -1,4 +1,9 @@
-use cycod_engine::{ArgumentProblem, EngineError, PlanError, diagnostic::Refusal};
+use cycod_engine::{ArgumentProblem, EngineError, Instead, PlanError, diagnostic::Refusal};
+
+use crate::command_line::{pair, pair_or_place};
+
+/// How long a command line may be that is written out to be given again.
+const LONGEST: usize = 2000;
 
 /// Why a command did not do what it was asked to, for the one place that shows it.
 #[derive(Debug)]
@@ -48,7 +53,12 @@ impl CommandError {
             hints.extend(problem.help.as_ref().map(|help| format!("help: {help}")));
         }
         let message = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
-        let refusal = PlanError::Arguments(problems).into_refusal(tool);
+        let again = problems.first().and_then(|problem| problem.instead.as_ref()).map(|instead| again(tool, instead));
+        let mut refusal = PlanError::Arguments(problems).into_refusal(tool);
+        if let Some(again) = again {
+            hints.push(format!("try: {again}"));
+            refusal.attempt = Some(again);
+        }
         Self { exit: exit::USAGE, message, code: Some(refusal.code), hints, refusal: Some(Box::new(refusal)) }
     }
 
@@ -58,6 +68,21 @@ impl CommandError {
         self.hints.push(hint.into());
         self
     }
+}
+
+/// How a person calls `tool` again.
+fn again(tool: &str, instead: &Instead) -> String {
+    let whole = || {
+        let given = instead.arguments.iter().chain(&instead.answers);
+        let words: Option<Vec<String>> = given.map(|(name, value)| pair(name, value)).collect();
+        Some(format!("cycod tool run {tool} {}", words?.join(" ")).trim_end().to_owned())
+    };
+    let part = || {
+        let words: Vec<String> = instead.changes().map(|(name, value)| pair_or_place(name, value)).collect();
+        let with = if words.is_empty() { String::new() } else { format!(" with {}", words.join(" ")) };
+        format!("the same again{with}{}", instead.without())
+    };
+    whole().filter(|line| !instead.has_secret && line.len() <= LONGEST).unwrap_or_else(part)
 }
 
 impl From<Refusal> for CommandError {

@@ -4,14 +4,14 @@ use cycod_engine::{
     Engine,
     catalog::{Entry, Scope, ScopeFilter, Style},
     definition::{
-        Body, Cleanup, Hints, Interpreter, Isolation, Level, Literal, Offer, Parameter, ParameterType, PlatformKey,
-        Privilege, Produces, Runtime, Step, StepAction, TaskSupport, TestCase, Tool, Transform, Validation, Value,
-        Whom,
+        Body, Cleanup, Hints, Interpreter, Isolation, Level, Literal, Offer, Parameter, PlatformKey, Privilege,
+        Produces, Runtime, Step, StepAction, TaskSupport, TestCase, Tool, Transform, Validation, Value, Whom,
     },
 };
 use cycod_syntax::template::{Names, Template};
 
 use crate::{
+    command_line::sample_arguments,
     page::Page,
     run::duration,
     standing::{Beyond, group, notes, shown_path, tags},
@@ -146,15 +146,8 @@ impl<'a> Detail<'a> {
 
     /// A command line that runs the tool, with values that it accepts where its author gave any.
     pub(crate) fn example(&self) -> String {
-        let mut words = vec!["cycod tool run".to_owned(), self.entry.name.clone()];
-        if !self.entry.is_active() {
-            words.push(format!("--scope {}", self.entry.scope));
-        }
-        let needed = |parameter: &&Parameter| parameter.required && parameter.default.is_none();
-        for parameter in self.tool.into_iter().flat_map(Tool::given_parameters).filter(needed) {
-            words.push(format!("{}={}", parameter.name, quoted(&sample(parameter))));
-        }
-        words.join(" ")
+        let scope = if self.entry.is_active() { String::new() } else { format!(" --scope {}", self.entry.scope) };
+        format!("cycod tool run {}{scope}{}", self.entry.name, self.tool.map(sample_arguments).unwrap_or_default())
     }
 
     fn standing(&self, page: &mut Page) {
@@ -561,21 +554,6 @@ fn rules(validation: &Validation) -> Vec<String> {
     let properties: Vec<String> = properties.collect();
     rule((!properties.is_empty()).then(|| format!("have the properties {}", properties.join(", "))));
     rules
-}
-
-/// A value that a parameter most likely accepts.
-fn sample(parameter: &Parameter) -> String {
-    let given = parameter.examples.first().or_else(|| parameter.validation.allowed.as_ref()?.first());
-    if let Some(value) = given {
-        return value.to_string();
-    }
-    let least = parameter.validation.minimum.clone();
-    match parameter.kind {
-        ParameterType::Number | ParameterType::Integer => least.unwrap_or_else(|| "1".to_owned()),
-        ParameterType::Boolean => "true".to_owned(),
-        ParameterType::Object => "{}".to_owned(),
-        ParameterType::String | ParameterType::Array | ParameterType::Any => "...".to_owned(),
-    }
 }
 
 fn quoted(value: &str) -> String {

@@ -6,6 +6,7 @@ mod charset;
 mod choice;
 mod cli;
 mod command_error;
+mod command_line;
 mod commands;
 mod create;
 mod detail;

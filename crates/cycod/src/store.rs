@@ -10,7 +10,7 @@ use cycod_engine::{
 };
 
 pub(crate) use crate::standing::shown_path as shown;
-use crate::{cli::Context, command_error::CommandError};
+use crate::{cli::Context, command_error::CommandError, command_line::sample_arguments};
 
 /// Loads a text and shows everything that is wrong with it.
 pub(crate) fn look_at(context: &mut Context, source: &SourceFile, stem: Option<&str>) -> Loaded {
@@ -101,21 +101,8 @@ pub(crate) fn say_saved(context: &mut Context, verb: &str, scope: Scope, tool: &
             format!("  it comes before the {} tool of this name: {path}", other.scope)
         });
     }
-    said.push(format!("  run it: {}", example_call(tool)));
+    said.push(format!("  run it: cycod tool run {}{}", tool.name, sample_arguments(tool)));
     context.printer.say(&said.join("\n"));
-}
-
-/// A command line that runs the tool, with an example for what a call must give.
-pub(crate) fn example_call(tool: &Tool) -> String {
-    let mut line = format!("cycod tool run {}", tool.name);
-    for parameter in tool.parameters.iter().filter(|parameter| parameter.required && parameter.default.is_none()) {
-        let allowed = parameter.validation.allowed.iter().flatten();
-        let value = parameter.examples.iter().chain(allowed).next().map_or_else(|| "…".to_owned(), ToString::to_string);
-        let quoted =
-            if value == "…" { value.as_str().into() } else { shlex::try_quote(&value).unwrap_or("…".into()) };
-        line.push_str(&format!(" --param {}={quoted}", parameter.name));
-    }
-    line
 }
 
 /// The entry that a name leads to; one that is only in another scope is named.

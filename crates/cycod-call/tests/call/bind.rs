@@ -811,3 +811,51 @@ S: {description: d, sensitive: true, schema: {type: string, pattern: '^[a-z]+$'}
         "#]],
     );
 }
+
+/// What would do in the place of these arguments: for a program, and whether it does.
+fn instead(tool: &std::sync::Arc<cycod_definition::Tool>, given: &[&str]) -> String {
+    let problems = try_bind(tool, given).expect_err("they are wrong");
+    let Some(instead) = problems[0].instead.as_ref() else { return "nothing is known".to_owned() };
+    let arguments = instead.arguments.iter().chain(&instead.answers);
+    let again = arguments.map(|(name, value)| (name.clone(), Given::Value(value.clone())));
+    let bound = cycod_call::bind(tool, again.collect(), &host(Platform::Linux), &run_context(), &TestScripts);
+    let fits = if bound.is_ok() || !instead.answers.is_empty() { "" } else { " (which is wrong)" };
+    format!("{}{fits}", instead.as_json().unwrap_or_else(|| "a person has to answer".to_owned()))
+}
+
+#[test]
+fn what_would_do_instead_is_told_and_does() {
+    let tool = command_tool(
+        "true",
+        "
+E: {type: string, description: d, required: true, examples: [one, two]}
+C: {type: string, description: d, validation: {enum: [a, b]}}
+N: {type: number, description: d, validation: {minimum: 2.5, multipleOf: 0.5}}
+L: {type: array, description: d, validation: {minItems: 2, items: {type: integer}}}
+B: {type: string, description: d, transform: base64decode, examples: [YQ==]}
+S: {type: string, description: d, sensitive: true, validation: {minLength: 4}}
+",
+    );
+    for (given, expect) in [
+        (&[][..], expect![[r#"call again with {"E":"one"}"#]]),
+        (&["C=c"], expect![[r#"call again with {"E":"one","C":"a"}"#]]),
+        (&["E=x", "C=c"], expect![[r#"call again with {"E":"x","C":"a"}"#]]),
+        (&["E=x", "N=1"], expect![[r#"call again with {"E":"x","N":2.5}"#]]),
+        (&["E=x", "L=1"], expect![[r#"call again with {"E":"x","L":[1,1]}"#]]),
+        (&["E=x", "B=!"], expect![[r#"call again with {"E":"x","B":"YQ=="}"#]]),
+        (&["E=x", "Z=1"], expect![[r#"call again with {"E":"x"}"#]]),
+        (&["e=x", "EE=y", "Z=1"], expect![[r#"call again with {"E":"x"}"#]]),
+        (&["EE=y"], expect![[r#"call again with {"E":"y"}"#]]),
+        (&["E=x", "S=abc"], expect![[r#"call again with {"E":"x","S":"...."}"#]]),
+        (&["S=abcdef", "C=b"], expect![[r#"call again with the same arguments and {"E":"one"}"#]]),
+        (&["E=x", "S=abcdef", "Z=1"], expect!["call again with the same arguments, without `Z`"]),
+        (&["E=x", "E=y", "N=3"], expect![[r#"call again with {"E":"one","N":3}"#]]),
+    ] {
+        expect.assert_eq(&instead(&tool, given));
+    }
+    let unknown =
+        command_tool("true", "P: {type: string, description: d, required: true, validation: {pattern: '^[0-9]{4}$'}}");
+    assert_eq!(instead(&unknown, &[]), "nothing is known");
+    let long = format!("E={}", "x".repeat(5000));
+    expect![[r#"call again with the same arguments and {"C":"a"}"#]].assert_eq(&instead(&tool, &[&long, "C=c"]));
+}

@@ -248,7 +248,7 @@ impl Lowering<'_> {
                 None => diagnostic,
             });
         }
-        let needed = given().filter(|parameter| parameter.required && parameter.default.is_none());
+        let needed = given().filter(|parameter| parameter.is_needed());
         for parameter in needed.filter(|parameter| !names.contains(&parameter.name.as_str())) {
             let message = format!("nobody can give `{}` to a resource of this address", parameter.name);
             let diagnostic = Diagnostic::error(Code("resource-needs-value"), text.span, message);

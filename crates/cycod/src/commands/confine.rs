@@ -18,6 +18,7 @@ use super::run::{approved, arguments, with_arguments};
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
+    run::not_planned,
     scope::{entry, scope, with_scope},
 };
 
@@ -59,7 +60,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let entry = entry(&context.engine, name, filter)?;
     let opened = context.engine.open_tool(name, filter)?;
     let tool = Arc::new(opened.tool);
-    let given = arguments(matches)?;
+    let given = arguments(context, "cycod tool confine", matches)?;
     let is_call =
         ["pairs", "param", "params-json"].iter().any(|option| matches.contains_id(option)) || tool.tests.is_empty();
     let watched = if is_call { watch_call(context, &tool, given)? } else { watch_tests(context, &tool)? };
@@ -104,7 +105,7 @@ fn control(context: &Context, observation: &Arc<Observation>) -> Result<Control,
 fn watch_call(context: &mut Context, tool: &Arc<Tool>, given: Vec<(String, Given)>) -> Result<Watched, CommandError> {
     let given = context.engine.by_person(tool, given)?;
     let plan = context.engine.plan_unasked(tool, given, None::<Duration>);
-    let plan = plan.map_err(|error| CommandError::from(error.into_refusal(tool.name.as_str())))?;
+    let plan = plan.map_err(|error| not_planned(tool.name.as_str(), error))?;
     watchable(&plan)?;
     let observation = Arc::new(Observation::default());
     let control = control(context, &observation)?;

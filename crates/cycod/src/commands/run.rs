@@ -4,7 +4,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cycod_engine::{
     Approved, Control, Engine, Given, Plan, RunReport, Surface,
     catalog::ScopeFilter,
-    definition::{Tool, Value},
+    definition::{Parameter, Tool, Value},
     json, result_json, result_json_of,
 };
 use cycod_process::host_interrupts;
@@ -12,6 +12,7 @@ use cycod_process::host_interrupts;
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
+    command_line::pair,
     commands::{
         approvals::{WhoeverIsThere, asker},
         trust::settle,
@@ -81,7 +82,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let name = matches.get_one::<String>("name").expect("clap requires it");
     let filter = scope(matches)?.unwrap_or(ScopeFilter::Any);
     let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
-    let arguments = arguments(matches)?;
+    let arguments = arguments(context, "cycod tool run", matches)?;
     let rules = rules::given(matches)?;
     rules::warn_of_unknown(&rules, &context.engine, &mut context.printer);
     context.engine.add_rules(rules);
@@ -185,27 +186,61 @@ fn person<'a>(engine: &'a Engine, control: &'a Control) -> WhoeverIsThere<'a> {
     WhoeverIsThere { engine, stop: &control.stop, wait: Duration::ZERO, command: None }
 }
 
-/// Collects the arguments of the call; those given one by one are added to those given as JSON.
-pub(super) fn arguments(matches: &ArgMatches) -> Result<Vec<(String, Given)>, CommandError> {
+/// Collects the arguments of the call of `tool` by `command`; those given one by one are added to those given as JSON.
+pub(super) fn arguments(
+    context: &Context,
+    command: &str,
+    matches: &ArgMatches,
+) -> Result<Vec<(String, Given)>, CommandError> {
     let mut arguments = match matches.get_one::<String>("params-json") {
         Some(text) => json_arguments(text)?,
         None => Vec::new(),
     };
-    arguments.extend(pairs(matches)?);
+    let given = pairs(matches).map_err(|error| match with_names(context, command, matches) {
+        Some(line) => error.hint(format!("try: {line}")),
+        None => error,
+    });
+    arguments.extend(given?);
     Ok(arguments)
 }
 
 /// The arguments that are given one by one.
 pub(crate) fn pairs(matches: &ArgMatches) -> Result<Vec<(String, Given)>, CommandError> {
-    let pairs = ["pairs", "param"].into_iter().flat_map(|option| matches.get_many::<String>(option)).flatten();
-    let argument = |pair: &String| {
-        let (name, value) = pair.split_once('=').ok_or_else(|| {
-            CommandError::usage(format!("`{pair}` is not of the form NAME=VALUE"))
-                .hint("cycod tool run TOOL_NAME --param NAME=VALUE")
-        })?;
-        Ok((name.to_owned(), Given::Text(value.to_owned())))
+    let argument = |word: &String| match word.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), Given::Text(value.to_owned()))),
+        None => Err(CommandError::usage(format!("`{word}` is not of the form NAME=VALUE"))),
     };
-    pairs.map(argument).collect()
+    words(matches).map(argument).collect()
+}
+
+fn words(matches: &ArgMatches) -> impl Iterator<Item = &String> {
+    ["pairs", "param"].into_iter().flat_map(|option| matches.get_many::<String>(option)).flatten()
+}
+
+/// The command line with names before the values that have none: those of the parameters that nothing is given for, required
+/// ones first.
+fn with_names(context: &Context, command: &str, matches: &ArgMatches) -> Option<String> {
+    if matches.contains_id("params-json") {
+        return None;
+    }
+    let name = matches.get_one::<String>("name")?;
+    let tool = context.engine.open_tool(name, scope(matches).ok()?.unwrap_or(ScopeFilter::Any)).ok()?.tool;
+    let meant = |name: &str| tool.parameter_meant(name).map(|index| &tool.parameters[index]);
+    let is_free = |parameter: &&Parameter| {
+        let mut named = words(matches).filter_map(|word| meant(word.split_once('=')?.0));
+        named.all(|named| named.name != parameter.name)
+    };
+    let (needed, others): (Vec<_>, Vec<_>) =
+        tool.given_parameters().filter(is_free).partition(|parameter| parameter.is_needed());
+    let mut free = needed.into_iter().chain(others);
+    let mut line = format!("{command} {name}");
+    for word in words(matches) {
+        let (name, value) = word.split_once('=').or_else(|| Some((free.next()?.name.as_str(), word)))?;
+        let is_shown = meant(name).is_none_or(|of| !of.sensitive && !tool.environment.is_secret(&of.name));
+        let pair = pair(name, &Value::Text(value.to_owned())).filter(|_| is_shown)?;
+        line.push_str(&format!(" {pair}"));
+    }
+    Some(line)
 }
 
 fn json_arguments(text: &str) -> Result<Vec<(String, Given)>, CommandError> {

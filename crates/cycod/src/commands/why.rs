@@ -42,7 +42,7 @@ struct Answer {
 /// Says for each surface what would become of a call, and why. Nothing is run and nobody is asked.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("name").expect("clap requires it");
-    let given = arguments(matches)?;
+    let given = arguments(context, "cycod tool why", matches)?;
     let rules = rules::given(matches)?;
     rules::warn_of_unknown(&rules, &context.engine, &mut context.printer);
     context.engine.add_rules(rules);

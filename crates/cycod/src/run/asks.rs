@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use cycod_engine::{
     AnswerTo, AskedOf, Given, PlanError, Question,
-    definition::Tool,
+    definition::{Parameter, Tool, Value, Whom},
     diagnostic::{Refusal, visible},
 };
 use serde_json::{Map, Value as Json, json};
@@ -12,6 +12,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::{
     cli::Context,
     command_error::CommandError,
+    command_line::{pair, sample_pair},
     editor::{ask, prompt},
 };
 
@@ -31,7 +32,7 @@ pub(crate) fn answers(
             return Ok(answers);
         }
         for question in questions {
-            let answer = answer(context, tool, &question)?;
+            let answer = answer(context, tool, arguments, &question)?;
             answers.push((question.name, answer));
         }
     }
@@ -45,7 +46,12 @@ pub(crate) fn not_planned(tool: &str, error: PlanError) -> CommandError {
     }
 }
 
-fn answer(context: &mut Context, tool: &Tool, question: &Question) -> Result<AnswerTo, CommandError> {
+fn answer(
+    context: &mut Context,
+    tool: &Tool,
+    arguments: &[(String, Given)],
+    question: &Question,
+) -> Result<AnswerTo, CommandError> {
     let is_attended = context.is_attended();
     match &question.whom {
         AskedOf::Roots => {
@@ -58,17 +64,52 @@ fn answer(context: &mut Context, tool: &Tool, question: &Question) -> Result<Ans
             let fields = form["properties"].as_object();
             let needed = fields.into_iter().flatten().map(|(name, _)| name.as_str()).find(|name| is_needed(form, name));
             let why = format!("`{}` asks “{}”, and there is no terminal", tool.name, visible(message));
-            Err(unanswered(tool, question, needed.unwrap_or(&question.name), why))
+            Err(unanswered(tool, arguments, question, needed.unwrap_or(&question.name), why))
         }
         AskedOf::Model { prompt, .. } => {
             let why = format!("`{}` asks a model “{}”, and a host with one is needed", tool.name, visible(prompt));
-            Err(unanswered(tool, question, &question.name, why))
+            Err(unanswered(tool, arguments, question, &question.name, why))
         }
     }
 }
 
-fn unanswered(tool: &Tool, question: &Question, field: &str, why: String) -> CommandError {
-    let attempt = format!("cycod tool run {} --param {field}=VALUE", tool.name);
+/// Refuses a call whose question nobody answers, and says how to give all its answers with it.
+fn unanswered(
+    tool: &Tool,
+    arguments: &[(String, Given)],
+    question: &Question,
+    field: &str,
+    why: String,
+) -> CommandError {
+    fn given(name: &str, value: &Given) -> Option<String> {
+        match value {
+            Given::Text(text) => pair(name, &Value::Text(text.clone())),
+            Given::Value(value) => pair(name, value),
+            Given::Answer(answer) => given(name, answer),
+        }
+    }
+    let is_given = |index: usize| arguments.iter().any(|(name, _)| tool.parameter_meant(name) == Some(index));
+    let is_secret = |name: &str| {
+        tool.parameter_meant(name)
+            .map(|index| &tool.parameters[index])
+            .is_some_and(|parameter| parameter.sensitive || tool.environment.is_secret(&parameter.name))
+    };
+    // Which directories there are is known here.
+    let is_known = |name: &str| {
+        tool.asks.iter().any(|ask| matches!(ask.whom, Whom::Roots) && ask.fields.iter().any(|of| of == name))
+    };
+    let is_needed = |(index, parameter): &(usize, &Parameter)| {
+        let is_required = parameter.is_needed() && !is_known(&parameter.name);
+        parameter.asked && !is_given(*index) && (is_required || parameter.name == field)
+    };
+    let needed = tool.parameters.iter().enumerate().filter(is_needed);
+    let answers: Vec<String> = needed.map(|(_, parameter)| sample_pair(parameter)).collect();
+    // What is secret is not repeated where others can look.
+    let known = arguments.iter().map(|(name, value)| if is_secret(name) { None } else { given(name, value) });
+    let attempt = match known.collect::<Option<Vec<_>>>() {
+        Some(known) => [vec![format!("cycod tool run {}", tool.name)], known, answers].concat().join(" "),
+        None => format!("the same again with {}", answers.join(" ")),
+    };
     Refusal::new("question-unanswered", why).place(&question.name).attempt(attempt).into()
 }
 

@@ -42,7 +42,7 @@ cycod tool run weather-lookup --param 'LOCATION=New York' --show-command"#,
             curl -s 'wttr.in/New York?format=3'
             --- stderr
             Added local tool `weather-lookup`: .cycod/tools/weather-lookup.yaml
-              run it: cycod tool run weather-lookup --param LOCATION=London
+              run it: cycod tool run weather-lookup LOCATION=London
             --- tools
             weather-lookup.yaml:
             name: weather-lookup
@@ -85,7 +85,7 @@ cycod tool test count | sed 's/[0-9]* ms/N ms/'"#,
             1 passed  N ms
             --- stderr
             Added local tool `count`: .cycod/tools/count.yaml
-              run it: cycod tool run count --param TEXT='-n a b'
+              run it: cycod tool run count TEXT='-n a b'
             --- tools
             count.yaml:
             name: count

@@ -22,13 +22,13 @@ fn without_a_terminal_it_says_what_to_give() {
         --- stdout
         --- stderr
         error[question-unanswered]: `release` asks “What is it called?”, and there is no terminal
-          try: cycod tool run release --param name=VALUE
+          try: cycod tool run release name=... sure=true
           more: cycod explain question-unanswered
         exit: 1
         --- stdout
         --- stderr
         error[question-unanswered]: `release` asks “Release ash?”, and there is no terminal
-          try: cycod tool run release --param sure=VALUE
+          try: cycod tool run release name=ash sure=true
           more: cycod explain question-unanswered
         exit: 0
         --- stdout
@@ -46,6 +46,7 @@ fn without_a_terminal_it_says_what_to_give() {
         error[invalid-argument]: `name`: has 1 character, needs at least 2
           also: `sure`: expected a boolean, found `y`
           help: use `true` or `false` (also 1/0, yes/no, on/off)
+          try: cycod tool run release name=... sure=true
           more: cycod explain invalid-argument
     "#]]
     .assert_eq(&blocks);
@@ -64,7 +65,7 @@ fn a_model_is_asked_nowhere_and_roots_are_the_workspace() {
         --- stdout
         --- stderr
         error[question-unanswered]: `t` asks a model “An idea?”, and a host with one is needed
-          try: cycod tool run t --param idea=VALUE
+          try: cycod tool run t idea=...
           more: cycod explain question-unanswered
         exit: 0
         --- stdout

@@ -21,7 +21,7 @@ fn a_tool_is_made_for_a_project() {
         --- stdout
         --- stderr
         Created local tool `my-tool`: .cycod/tools/my-tool.md
-          run it: cycod tool run my-tool --param text='one two three'
+          run it: cycod tool run my-tool text='one two three'
           change it: cycod tool edit my-tool
           test it: cycod tool test my-tool
           validate it: cycod tool validate my-tool

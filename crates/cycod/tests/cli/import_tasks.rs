@@ -58,6 +58,7 @@ fn targets_of_make_become_tools() {
         Makefile
         --- stderr
         error[invalid-argument]: `NAME`: `$(shell touch pwned)` does not match the pattern `^[A-Za-z0-9_./:@%+=, -]*$`
+          try: cycod tool run hello NAME=...
           more: cycod explain invalid-argument
     "#]]
     .assert_eq(&ran.block());
@@ -178,6 +179,7 @@ fn scripts_of_npm_become_tools() {
         [ "a; 'b' | c *", '--x' ]
         --- stderr
         error[invalid-argument]: `ARGS[0]`: `$(id)` does not match the pattern `^[^$`"\\\x00-\x1f]*$`
+          try: cycod tool run show-all ARGS='["..."]'
           more: cycod explain invalid-argument
     "#]]
     .assert_eq(&ran.block());

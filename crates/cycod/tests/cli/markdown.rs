@@ -202,7 +202,7 @@ fn import_keeps_a_markdown_tool_as_it_is() {
             tags: ["read"]
             bash: echo "Hello, {who}!"
         Imported local tool `greet`: .cycod/tools/greet.md
-          run it: cycod tool run greet --param who=Ada
+          run it: cycod tool run greet who=Ada
     "#]]
     .assert_eq(&ran.block());
     assert_eq!(place.read(".cycod/tools/greet.md"), GREET);

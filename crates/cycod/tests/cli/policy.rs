@@ -498,15 +498,16 @@ fn why_says_who_may_and_what_would_change_it() {
         &place,
         &["tool", "why", "git-push", "BRNCH=x"],
         &expect![[r#"
-        exit: 2
-        --- stdout
-        --- stderr
-        error[unknown-argument]: `BRNCH` is not a parameter of `git-push`
-          help: did you mean `BRANCH`?
-          also: `BRANCH` is required
-          help: Which
-          more: cycod explain unknown-argument
-    "#]],
+            exit: 2
+            --- stdout
+            --- stderr
+            error[unknown-argument]: `BRNCH` is not a parameter of `git-push`
+              help: did you mean `BRANCH`?
+              also: `BRANCH` is required
+              help: Which
+              try: cycod tool run git-push BRANCH=x
+              more: cycod explain unknown-argument
+        "#]],
     );
     let asked = place.run(&["tool", "why", "git-push", "BRANCH=main", "--format", "json"]).stdout();
     let answer: Value = serde_json::from_str(&asked).expect("JSON");

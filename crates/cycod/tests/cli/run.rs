@@ -39,6 +39,102 @@ fn what_a_tool_requires_is_held_on_every_way_to_run_it() {
 }
 
 #[test]
+fn what_is_missing_is_told_as_a_command_that_works() {
+    let place = Place::with_tool(
+        "weather",
+        "description: Weather\ntags: [read]\nbash: echo \"{CITY} {UNIT} {DAYS} {PASS}\"\nparameters:\n  CITY: {description: The city, required: true, examples: [\"Rio d'Ouro\"]}\n  UNIT: {description: The unit, validation: {enum: [metric, imperial]}}\n  DAYS: {type: integer, description: How many, required: true, validation: {minimum: 2, maximum: 9}}\n  PASS: {description: The key, sensitive: true, validation: {minLength: 3}}\n",
+    );
+    expect_test::expect![[r#"
+        exit: 2
+        --- stdout
+        --- stderr
+        error[missing-argument]: `CITY` is required
+          help: The city
+          also: `DAYS` is required
+          help: How many
+          try: cycod tool run weather CITY="Rio d'Ouro" DAYS=2
+          more: cycod explain missing-argument
+    "#]]
+    .assert_eq(&place.run(&["tool", "run", "weather"]).block());
+    let tried = |arguments: &[&str]| {
+        let ran = place.run(&[&["tool", "run", "weather"], arguments].concat());
+        assert_eq!(ran.code(), 2, "{}", ran.block());
+        let tried = ran.stderr().lines().find_map(|line| Some(line.trim().strip_prefix("try: ")?.to_owned()));
+        let tried = tried.unwrap_or_else(|| panic!("{}", ran.block()));
+        if tried.starts_with("cycod ") {
+            let again = place.shell(&tried);
+            assert_eq!(again.code(), 0, "{tried}: {}", again.block());
+        }
+        tried
+    };
+    expect_test::expect!["cycod tool run weather CITY='Köln $(id)' DAYS=2"].assert_eq(&tried(&["CITY=Köln $(id)"]));
+    expect_test::expect!["cycod tool run weather CITY=Bonn DAYS=3"].assert_eq(&tried(&["CTY=Bonn", "DAYS=3"]));
+    expect_test::expect!["cycod tool run weather CITY=Bonn DAYS=2"].assert_eq(&tried(&["CITY=Bonn", "DAYS=many"]));
+    expect_test::expect!["cycod tool run weather CITY=Bonn UNIT=metric DAYS=3"].assert_eq(&tried(&[
+        "CITY=Bonn",
+        "DAYS=3",
+        "UNIT=metrik",
+    ]));
+    expect_test::expect!["cycod tool run weather CITY=Bonn DAYS=3"].assert_eq(&tried(&[
+        "CITY=Bonn",
+        "DAYS=3",
+        "NOPE=1",
+    ]));
+    expect_test::expect![[r#"cycod tool run weather CITY="Rio d'Ouro" DAYS=3"#]].assert_eq(&tried(&[
+        "CITY=Bonn",
+        "CITY=Ulm",
+        "DAYS=3",
+    ]));
+    expect_test::expect!["the same again with DAYS=2"].assert_eq(&tried(&["CITY=Bonn", "PASS=geheim"]));
+    let json = place.run(&["tool", "run", "weather", "--format", "json", "CITY=Bonn"]).stdout();
+    let result: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(result["refusal"]["try"], "cycod tool run weather CITY=Bonn DAYS=2");
+}
+
+#[test]
+fn what_cannot_be_shown_as_it_is_is_no_example() {
+    let place = Place::with_tool(
+        "dark",
+        "description: Dark\ntags: [read]\nbash: echo {A}\nparameters: {A: {description: a, required: true, examples: [\"\\e[31mred\"]}}\n",
+    );
+    let ran = place.run(&["tool", "run", "dark"]);
+    assert!(ran.stderr().contains("  try: the same again with A=...\n"), "{}", ran.block());
+}
+
+#[test]
+fn a_value_without_a_name_is_told_with_the_name_it_wants() {
+    let place = Place::with_tool(
+        "weather",
+        "description: Weather\ntags: [read]\nbash: echo \"{UNIT} {CITY} {DAYS}\"\nparameters: {UNIT: {description: u, default: metric}, CITY: {description: c, required: true}, DAYS: {description: d, default: '1'}, PASS: {description: p, sensitive: true}}\n",
+    );
+    let tried = |arguments: &[&str]| {
+        let ran = place.run(&[&["tool", "run", "weather"], arguments].concat());
+        assert_eq!(ran.code(), 2, "{}", ran.block());
+        ran.stderr().lines().find_map(|line| Some(line.trim().strip_prefix("try: ")?.to_owned())).unwrap_or_default()
+    };
+    let one = tried(&["Rio d'Ouro"]);
+    expect_test::expect![[r#"cycod tool run weather CITY="Rio d'Ouro""#]].assert_eq(&one);
+    assert_eq!(place.shell(&one).stdout(), "metric Rio d'Ouro 1\n");
+    expect_test::expect!["cycod tool run weather unit=x CITY=Rio DAYS=3"].assert_eq(&tried(&["unit=x", "Rio", "3"]));
+    assert_eq!(tried(&["a", "b", "c", "d", "one too many"]), "");
+    assert_eq!(tried(&["Rio", "PASS=geheim"]), "");
+    assert_eq!(tried(&["Rio", "--params-json", "{}"]), "");
+}
+
+#[test]
+fn an_answer_that_is_missing_is_told_as_a_command_that_works() {
+    let place = Place::with_tool(
+        "release",
+        "description: Release\ntags: [read]\nbash: echo \"{VERSION} {sure}\"\nparameters: {VERSION: {description: v, required: true}}\nasks: {sure: {person: Sure?}}\n",
+    );
+    let ran = place.run(&["tool", "run", "release", "VERSION=1 2"]);
+    let tried = ran.stderr().lines().find_map(|line| Some(line.trim().strip_prefix("try: ")?.to_owned()));
+    let tried = tried.unwrap_or_else(|| panic!("{}", ran.block()));
+    assert_eq!(tried, "cycod tool run release VERSION='1 2' sure=true");
+    assert_eq!(place.shell(&tried).stdout(), "1 2 true\n");
+}
+
+#[test]
 fn a_value_is_data() {
     let place = Place::with_tool(
         "greet",

@@ -92,6 +92,8 @@ fn a_run_is_run_again_where_it_was() {
     let refused = place.run(&["runs", "rerun", "last"]);
     assert_eq!(refused.code(), 2);
     assert!(refused.stderr().contains("the history does not hold `PIN` (secret)"), "{}", refused.stderr());
+    let refused = place.run(&["runs", "rerun", "last", "WHO=you two"]);
+    assert!(refused.stderr().contains(" WHO='you two' PIN=..."), "{}", refused.stderr());
     assert_eq!(
         place.run(&["runs", "rerun", "last", "PIN=swordfish"]).block(),
         "exit: 0\n--- stdout\nhello YOU\n--- stderr\n"

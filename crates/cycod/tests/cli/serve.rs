@@ -182,6 +182,31 @@ fn lists_and_calls_in_both_eras() {
 }
 
 #[test]
+fn what_a_model_is_told_of_wrong_arguments_works_word_for_word() {
+    let place = Place::with_tool(
+        "weather",
+        "description: Weather\ntags: [read]\nbash: echo \"{CITY} {UNIT} {DAYS} {TAGS}\"\nparameters:\n  CITY: {description: The city, required: true, examples: [\"Rio d'Ouro\"]}\n  UNIT: {description: The unit, validation: {enum: [metric, imperial]}}\n  DAYS: {type: integer, description: How many, default: 3, validation: {maximum: 9}}\n  TAGS: {type: array, description: Tags, required: true, validation: {items: {type: integer}}}\n",
+    );
+    let mut client = Client::legacy(&place, &[], json!({}));
+    for wrong in [
+        json!({}),
+        json!({"CITY": "Köln"}),
+        json!({"CTY": "Köln", "UNIT": "metrik"}),
+        json!({"CITY": "Köln", "DAYS": "many", "TAGS": [1]}),
+        json!({"CITY": "Köln", "DAYS": 99, "TAGS": ["x"], "NOPE": 1}),
+    ] {
+        let answer = client.call("weather", wrong.clone());
+        assert_eq!(answer["isError"], true, "{wrong}");
+        let told: Value = serde_json::from_str(answer["content"][0]["text"].as_str().expect("a text")).expect("JSON");
+        let told = told["refusal"]["try"].as_str().expect("what to try").to_owned();
+        let (_, again) = told.split_once("call again with ").unwrap_or_else(|| panic!("{told}"));
+        let again: Value = serde_json::from_str(again).unwrap_or_else(|error| panic!("{error}: {told}"));
+        let answer = client.call("weather", again.clone());
+        assert_eq!(answer["isError"], false, "{wrong}: {again}: {answer}");
+    }
+}
+
+#[test]
 fn wrong_arguments_are_told_to_the_model() {
     let place = Place::with_tool("greet", GREET);
     both(&place, |client| {

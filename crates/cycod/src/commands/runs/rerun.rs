@@ -1,7 +1,11 @@
 use std::{cell::LazyCell, sync::Arc};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use cycod_engine::{Given, catalog::ScopeFilter, definition::Host};
+use cycod_engine::{
+    Given,
+    catalog::ScopeFilter,
+    definition::{self, Host},
+};
 use cycod_store::Run;
 use serde_json::Value;
 
@@ -9,6 +13,7 @@ use super::{format_argument, history, is_json, name_argument, named};
 use crate::{
     cli::Context,
     command_error::CommandError,
+    command_line::{pair, place},
     commands::run::{call, pairs},
     servers,
 };
@@ -38,13 +43,13 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let is_given = |name: &str| given.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
     let missing: Vec<(&String, &Value)> =
         run.call["withheld"].as_object().into_iter().flatten().filter(|(name, _)| !is_given(name)).collect();
-    if let Some((first, _)) = missing.first() {
+    if !missing.is_empty() {
         let said: Vec<String> = missing
             .iter()
             .map(|(name, why)| format!("`{name}` ({})", why["why"].as_str().unwrap_or("not kept")))
             .collect();
         return Err(CommandError::usage(format!("the history does not hold {}", said.join(", ")))
-            .hint(format!("give what is missing: cycod runs rerun {} {first}=VALUE", run.id)));
+            .hint(format!("give what is missing: {}", line(&run, &given, missing.iter().map(|(name, _)| *name)))));
     }
     let kept = run.call["arguments"].as_object().into_iter().flatten().filter(|(name, _)| !is_given(name));
     let kept = kept.map(|(name, value)| (name.clone(), Given::Value(value.clone().into())));
@@ -72,6 +77,19 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 
 /// A command line that runs it again.
 pub(super) fn example(run: &Run) -> String {
-    let missing = run.call["withheld"].as_object().into_iter().flatten().map(|(name, _)| format!(" {name}=VALUE"));
-    format!("cycod runs rerun {}{}", run.id, missing.collect::<String>())
+    line(run, &[], run.call["withheld"].as_object().into_iter().flatten().map(|(name, _)| name))
+}
+
+/// A command line that runs it again with what is given, and a place for each of what is missing or not to be shown.
+fn line<'a>(run: &Run, given: &[(String, Given)], missing: impl Iterator<Item = &'a String>) -> String {
+    let is_withheld = |name: &str| {
+        run.call["withheld"].as_object().is_some_and(|all| all.keys().any(|of| of.eq_ignore_ascii_case(name)))
+    };
+    let given = given.iter().filter_map(|(name, value)| match value {
+        Given::Text(_) if is_withheld(name) => Some(place(name)),
+        Given::Text(text) => pair(name, &definition::Value::Text(text.clone())),
+        _ => None,
+    });
+    let words: String = given.chain(missing.map(|name| place(name))).map(|word| format!(" {word}")).collect();
+    format!("cycod runs rerun {}{words}", run.id)
 }
