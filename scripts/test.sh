@@ -26,6 +26,22 @@ need script bsdutils
 need tmux tmux
 need ip iproute2
 need setpriv util-linux
+# Programs whose ways of running code are tried for real.
+need ruby ruby
+need php php-cli
+need lua5.4 lua5.4
+need gawk gawk
+need mawk mawk
+need tclsh tcl
+need busybox busybox
+need ed ed
+need vim vim
+need make make
+need ssh openssh-client
+need rsync rsync
+need parallel parallel
+need xargs findutils
+need tar tar
 need unshare util-linux
 python3 -c 'import yaml' >/dev/null 2>&1 || missing="$missing python3-yaml"
 if [ -n "$missing" ]; then

@@ -117,6 +117,11 @@ impl Call {
         self.scope(steps).text(template)
     }
 
+    /// As [`Call::text`], with the values still told apart from the author's text.
+    pub fn text_pieces(&self, template: &Template, steps: &dyn Steps) -> Result<Vec<OwnedPiece>, ResolveError> {
+        self.scope(steps).text_pieces(template)
+    }
+
     /// As [`Call::text`], where any bytes may stand: what a step said is there byte for byte.
     pub fn bytes(&self, template: &Template, steps: &dyn Steps) -> Result<Vec<u8>, ResolveError> {
         self.scope(steps).bytes(template)

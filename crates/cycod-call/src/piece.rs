@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use cycod_shell::{Kind, Mode, Piece, Value, Words};
+use cycod_shell::{Kind, Mode, Piece, Value, Verdict, Words};
 
 /// One part of a resolved command: a [`Piece`] that owns its text, so that a plan can keep it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct OwnedValue {
     pub kind: Kind,
     /// Whether the value must be masked where the program is shown.
     pub sensitive: bool,
+    /// The number of its placeholder in the template, by which its verdict is found.
+    pub place: usize,
 }
 
 /// The contents of an [`OwnedValue`].
@@ -41,8 +43,8 @@ pub enum OwnedWords {
 }
 
 impl OwnedPiece {
-    /// The piece as the shells' crate takes it; nothing is copied.
-    pub fn as_piece(&self) -> Piece<'_> {
+    /// The piece as the shells' crate takes it, with what is proven about its place; nothing is copied.
+    pub fn as_piece<'a>(&'a self, verdicts: &'a [Verdict]) -> Piece<'a> {
         match self {
             Self::Text(text) => Piece::Text(text),
             Self::Value(value) => Piece::Value(Value {
@@ -54,12 +56,27 @@ impl OwnedPiece {
                 mode: value.mode,
                 kind: value.kind,
                 sensitive: value.sensitive,
+                verdict: verdicts.get(value.place).unwrap_or_else(|| Verdict::unjudged()),
             }),
         }
     }
 
     /// The pieces of a whole command as the shells' crate takes them.
-    pub fn as_pieces(pieces: &[Self]) -> Vec<Piece<'_>> {
-        pieces.iter().map(Self::as_piece).collect()
+    pub fn as_pieces<'a>(pieces: &'a [Self], verdicts: &'a [Verdict]) -> Vec<Piece<'a>> {
+        pieces.iter().map(|piece| piece.as_piece(verdicts)).collect()
+    }
+
+    /// The pieces as one text.
+    pub fn joined(pieces: &[Self]) -> String {
+        pieces
+            .iter()
+            .map(|piece| match piece {
+                Self::Text(text) => Cow::Borrowed(text.as_str()),
+                Self::Value(OwnedValue { words: OwnedWords::One(text), .. }) => Cow::Borrowed(text.as_str()),
+                Self::Value(OwnedValue { words: OwnedWords::List { items, delimiter }, .. }) => {
+                    Cow::Owned(items.join(delimiter))
+                }
+            })
+            .collect()
     }
 }

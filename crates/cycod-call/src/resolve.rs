@@ -6,7 +6,7 @@
 
 use std::{borrow::Cow, cell::Cell};
 
-use cycod_definition::{Decimal, Host, Literal, NamedTransform, Parameter, ParameterType, Tool, Value};
+use cycod_definition::{Decimal, Host, Literal, NamedTransform, Parameter, ParameterType, Tool, Value, placing_mode};
 use cycod_shell::{Kind, Mode};
 use cycod_syntax::{
     condition::{self, EvalError, Expr},
@@ -125,6 +125,8 @@ struct Operand<'a> {
     kind: Kind,
     delimiter: &'a str,
     sensitive: bool,
+    /// The number of the placeholder in its template.
+    place: usize,
     /// Whether its text carries bytes that are no text.
     is_bytes: bool,
 }
@@ -143,6 +145,13 @@ impl<'a> Scope<'a> {
         let mut pieces: Vec<OwnedPiece> = Vec::with_capacity(template.segments.len());
         self.expand(template, None, &mut pieces)?;
         Ok(pieces)
+    }
+
+    /// The pieces of a text, in which the `format` of a parameter does not count.
+    pub(crate) fn text_pieces(&self, template: &Template) -> Result<Vec<OwnedPiece>, ResolveError> {
+        let mut pieces = TextPieces(Vec::with_capacity(template.segments.len()));
+        self.expand(template, None, &mut pieces)?;
+        Ok(pieces.0)
     }
 
     pub(crate) fn text(&self, template: &Template) -> Result<String, ResolveError> {
@@ -213,22 +222,33 @@ impl<'a> Scope<'a> {
         inside: Option<&Operand<'a>>,
         sink: &mut dyn Sink,
     ) -> Result<(), ResolveError> {
+        let mut place = 0;
         for segment in &template.segments {
             match segment {
                 Segment::Text(text) => sink.author(text),
-                Segment::Hole(hole) => self.fill(hole, inside, sink)?,
+                Segment::Hole(hole) => {
+                    self.fill(hole, inside.map_or(place, |outer| outer.place), inside, sink)?;
+                    place += 1;
+                }
             }
         }
         Ok(())
     }
 
-    fn fill(&self, hole: &Hole, inside: Option<&Operand<'a>>, sink: &mut dyn Sink) -> Result<(), ResolveError> {
+    fn fill(
+        &self,
+        hole: &Hole,
+        place: usize,
+        inside: Option<&Operand<'a>>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), ResolveError> {
         match &hole.value {
             HoleValue::Reference { of, transforms, format } => {
-                let Some(operand) = self.look_up(of, inside)? else {
+                let Some(mut operand) = self.look_up(of, inside)? else {
                     sink.author(&hole.to_string());
                     return Ok(());
                 };
+                operand.place = place;
                 let is_inner = inside.is_some() && is_inner_value(of);
                 self.put(operand, is_inner, hole.raw, transforms, format.as_deref(), sink)
             }
@@ -246,7 +266,8 @@ impl<'a> Scope<'a> {
                         Ok(())
                     }
                     Branch::Reference(reference) => match self.look_up(reference, inside)? {
-                        Some(operand) => {
+                        Some(mut operand) => {
+                            operand.place = place;
                             let is_inner = inside.is_some() && is_inner_value(reference);
                             self.put(operand, is_inner, hole.raw, &[], None, sink)
                         }
@@ -281,7 +302,14 @@ impl<'a> Scope<'a> {
             && !is_inner
             && let Some(format) = operand.parameter.and_then(|parameter| parameter.format.as_ref())
         {
-            if matches!(*operand.value, Value::Null) {
+            // What is not there has nothing around it, and neither has what is empty and no word.
+            let is_nothing = match &*operand.value {
+                Value::Null => true,
+                Value::Text(text) => text.is_empty() && matches!(operand.mode, Mode::Bare | Mode::Arguments),
+                Value::List(items) => items.is_empty(),
+                _ => false,
+            };
+            if is_nothing {
                 return Ok(());
             }
             match format.template.as_text() {
@@ -398,6 +426,7 @@ impl<'a> Operand<'a> {
             delimiter: " ",
             sensitive: false,
             is_bytes: false,
+            place: 0,
         }
     }
 
@@ -410,12 +439,9 @@ impl<'a> Operand<'a> {
         let value = bound.value.as_ref().unwrap_or(NULL);
         let declared = declared_kind(parameter, value);
         let is_fragment = parameter.transform == Some(cycod_definition::Transform::Named(NamedTransform::ShellEscaped));
-        let mode = match parameter.escape_shell {
-            Some(false) => Mode::Raw,
-            _ if is_fragment => Mode::Fragment,
-            Some(true) => Mode::Word,
-            None if matches!(value, Value::Text(_)) => Mode::Arguments,
-            None => Mode::Word,
+        let mode = match placing_mode(parameter, is_fragment) {
+            Mode::Bare | Mode::Arguments if !matches!(value, Value::Text(_)) => Mode::Word,
+            mode => mode,
         };
         Self {
             name: Cow::Borrowed(&parameter.name),
@@ -425,8 +451,14 @@ impl<'a> Operand<'a> {
             mode,
             delimiter: &parameter.delimiter,
             sensitive: bound.sensitive,
+            place: 0,
             is_bytes: false,
         }
+    }
+
+    /// A path that begins as an option does, as the path it is.
+    fn as_path(text: String) -> String {
+        if text.starts_with(['-', '+', '(', ')', '!', ',']) { format!("./{text}") } else { text }
     }
 
     fn transform(&mut self, name: &str) -> Result<(), ResolveError> {
@@ -502,6 +534,23 @@ impl<'a> Operand<'a> {
     }
 }
 
+/// Pieces of a text: no `format` counts there.
+struct TextPieces(Vec<OwnedPiece>);
+
+impl Sink for TextPieces {
+    fn author(&mut self, text: &str) {
+        self.0.author(text);
+    }
+
+    fn value(&mut self, operand: Operand<'_>) -> Result<(), ResolveError> {
+        self.0.value(operand)
+    }
+
+    fn is_command(&self) -> bool {
+        false
+    }
+}
+
 impl Sink for Vec<OwnedPiece> {
     fn author(&mut self, text: &str) {
         let text = &*carried(text.as_bytes());
@@ -515,7 +564,7 @@ impl Sink for Vec<OwnedPiece> {
     fn value(&mut self, operand: Operand<'_>) -> Result<(), ResolveError> {
         let (words, mode) = match (&*operand.value, operand.mode) {
             // No value is no word where it stands alone, and nothing where it does not.
-            (Value::Null, _) => (OwnedWords::One(String::new()), Mode::Arguments),
+            (Value::Null, _) => (OwnedWords::One(String::new()), Mode::Bare),
             (Value::List(_), Mode::Raw) => (OwnedWords::One(operand.joined(operand.delimiter)), Mode::Raw),
             (Value::List(_), Mode::Fragment) => (OwnedWords::One(operand.joined(" ")), Mode::Fragment),
             (Value::List(items), mode) => {
@@ -524,14 +573,19 @@ impl Sink for Vec<OwnedPiece> {
             }
             (value, mode) => (OwnedWords::One(transform::plain_text(value)), mode),
         };
-        let carry = |text: String| match carried(text.as_bytes()) {
-            Cow::Owned(carried) if !operand.is_bytes => carried,
-            _ => text,
+        let carry = |text: String| {
+            let text =
+                if operand.parameter.is_some_and(|parameter| parameter.path) { Operand::as_path(text) } else { text };
+            match carried(text.as_bytes()) {
+                Cow::Owned(carried) if !operand.is_bytes => carried,
+                _ => text,
+            }
         };
         let words = match words {
             OwnedWords::One(text) => OwnedWords::One(carry(text)),
             OwnedWords::List { items, delimiter } => {
-                OwnedWords::List { items: items.into_iter().map(carry).collect(), delimiter: carry(delimiter) }
+                let delimiter = carried(delimiter.as_bytes()).into_owned();
+                OwnedWords::List { items: items.into_iter().map(carry).collect(), delimiter }
             }
         };
         // A number is trusted where other values are not, so it has to be one, whoever made it.
@@ -545,6 +599,7 @@ impl Sink for Vec<OwnedPiece> {
             mode,
             kind,
             sensitive: operand.sensitive,
+            place: operand.place,
         }));
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use cycod_definition::{Body, Level, Tool, document, function_schema, level, load};
-use cycod_diagnostic::{Code, Diagnostic, SourceFile, Span};
+use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
 use cycod_tokens::estimate;
 
 use crate::{
@@ -136,7 +136,8 @@ fn reading_of(text: String, path: &Path) -> Reading {
         Some(tool) => {
             // The tools it uses are looked at when the whole catalog is known.
             let own = level(tool, &|_| Some(Level::Read));
-            let summary = Summary::of(tool, own, checked.diagnostics.len());
+            let is_problem = |diagnostic: &&Diagnostic| diagnostic.severity != Severity::Hint;
+            let summary = Summary::of(tool, own, checked.diagnostics.iter().filter(is_problem).count());
             Outcome::Tool(Box::new(Summary { estimated_tokens: estimated_tokens(tool), ..summary }))
         }
         None => Outcome::Broken(

@@ -2,7 +2,7 @@
 ///
 /// A file's diagnostics also carry codes of the crates that read YAML, templates and conditions, and of the one
 /// that places values into shells.
-pub const CODES: [&str; 76] = [
+pub const CODES: [&str; 77] = [
     "alias-command",
     "alias-of-itself",
     "alias-without-base",
@@ -60,6 +60,7 @@ pub const CODES: [&str; 76] = [
     "secret-without-permission",
     "several-commands",
     "several-handlers",
+    "several-words",
     "shadows-predefined",
     "step-cycle",
     "step-reference",

@@ -1,3 +1,4 @@
+use cycod_shell::Verdict;
 use cycod_syntax::template::Template;
 
 use crate::Platform;
@@ -38,6 +39,26 @@ pub struct CommandText {
     pub template: Template,
     /// `shell-options`, such as `e` and `pipefail`.
     pub options: Vec<String>,
+    /// What is proven about its placeholders, and about those of what reaches it.
+    pub verdicts: Verdicts,
+}
+
+/// What is proven about the placeholders of a command and of everything that reaches it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdicts {
+    /// Of each placeholder of its template, in order.
+    pub command: Vec<Verdict>,
+    /// Of each placeholder of each variable that the tool or the step sets.
+    pub environment: Vec<(String, Vec<Verdict>)>,
+    /// Of each placeholder of what it reads from standard input.
+    pub input: Vec<Verdict>,
+}
+
+impl Verdicts {
+    /// Every verdict.
+    pub fn all(&self) -> impl Iterator<Item = &Verdict> {
+        self.command.iter().chain(self.environment.iter().flat_map(|(_, verdicts)| verdicts)).chain(&self.input)
+    }
 }
 
 /// Who understands a command's text.
@@ -80,6 +101,27 @@ impl Command {
                 find(PlatformKey::Exactly(platform))
                     .or_else(|| platform.is_unix().then(|| find(PlatformKey::Unix)).flatten())
                     .or(commands.default.as_ref())
+            }
+        }
+    }
+
+    /// Every text, and whether it is for certain platforms only.
+    pub(crate) fn texts_by_place(&self) -> impl Iterator<Item = (&CommandText, bool)> {
+        let variants = match self {
+            Self::One(_) => &[][..],
+            Self::ByPlatform(commands) => commands.variants.as_slice(),
+        };
+        let is_variant = move |text: &CommandText| variants.iter().any(|(_, variant)| std::ptr::eq(variant, text));
+        self.texts().map(move |text| (text, is_variant(text)))
+    }
+
+    /// Calls `visit` for every text, in the order of [`Command::texts`].
+    pub(crate) fn each_text_mut(&mut self, visit: &mut dyn FnMut(&mut CommandText)) {
+        match self {
+            Self::One(text) => visit(text),
+            Self::ByPlatform(commands) => {
+                commands.default.iter_mut().for_each(&mut *visit);
+                commands.variants.iter_mut().for_each(|(_, text)| visit(text));
             }
         }
     }

@@ -2,7 +2,7 @@ use std::fmt;
 
 use cycod_syntax::template::{Hole, Reference, Template};
 
-use crate::{Body, Tool};
+use crate::{Body, Parameter, Placing, Tool};
 
 /// How dangerous a tool is; each level includes those below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,7 +36,7 @@ impl fmt::Display for Level {
 }
 
 /// Returns the level of `tool`: the highest of its tags, of what the file declares as its risk, of the tools it
-/// uses and of placing values as program text.
+/// uses, and run where a value is placed as program text or chooses options.
 ///
 /// A tool that carries none of the three tags may do anything, except that an alias without one is as
 /// dangerous as its base. `of` tells the level of another tool; one it does not know may do anything.
@@ -53,7 +53,12 @@ pub fn level(tool: &Tool, of: &dyn Fn(&str) -> Option<Level>) -> Level {
     };
     let used = tool.uses().into_iter().map(|name| of(name).unwrap_or(Level::Run)).max();
     let raw = places_raw(tool).then_some(Level::Run);
-    [Some(own), tool.declared_risk, used, raw].into_iter().flatten().max().unwrap_or(Level::Run)
+    // Whoever gives options, or words that may be options, chooses what the program does.
+    let chooses = |parameter: &Parameter| {
+        parameter.words || parameter.options || matches!(parameter.placing, Some(Placing::Code(_)))
+    };
+    let chosen = tool.parameters.iter().any(chooses).then_some(Level::Run).filter(|_| tool.built_in().is_none());
+    [Some(own), tool.declared_risk, used, raw, chosen].into_iter().flatten().max().unwrap_or(Level::Run)
 }
 
 /// Whether a value is placed into a command as program text, by `{RAW:…}` or `escape-shell: false`.

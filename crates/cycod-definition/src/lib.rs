@@ -31,6 +31,7 @@ mod handler;
 mod host;
 mod interface;
 mod json_schema;
+mod judge;
 mod level;
 mod load;
 mod lower;
@@ -47,8 +48,9 @@ mod value;
 mod violations;
 
 pub use codes::CODES;
-pub use command::{Command, CommandText, Interpreter, PlatformCommands, PlatformKey, ProgramTemplate};
+pub use command::{Command, CommandText, Interpreter, PlatformCommands, PlatformKey, ProgramTemplate, Verdicts};
 pub use confusable::{looks_like, mixes_scripts, name_shapes};
+pub use cycod_shell::{Guard, Nature, Programs, Proof, Verdict};
 pub use cycod_syntax::decimal::Decimal;
 pub use digest::digest;
 pub use document::{document, document_json, exact_json};
@@ -59,10 +61,13 @@ pub use handler::{CommandPattern, Handler, Runtime};
 pub use host::{Host, Offered};
 pub use interface::{Ask, Hints, Offer, Produces, TaskSupport, Whom};
 pub use json_schema::{JsonSchema, SchemaViolation};
+pub use judge::{argument_verdicts, judge, placing_mode, verdicts_by_parameter, verdicts_in_cmd};
 pub use level::{Level, level};
 pub use load::{Loaded, load, load_built_in};
 pub use lower::static_value;
-pub use parameter::{Format, NamedTransform, Parameter, ParameterType, Shape, Transform, Validation};
+pub use parameter::{
+    CodeReader, Format, NamedTransform, Parameter, ParameterType, Placing, Shape, Transform, Validation,
+};
 pub use platform::Platform;
 pub use security::{Access, Demand, Isolation, Permission, Privilege, Security};
 pub use settings::{

@@ -13,6 +13,8 @@ use crate::{
 pub struct Loaded {
     /// The tool; absent when a diagnostic is an error.
     pub tool: Option<Tool>,
+    /// The tool as far as it could be read when there are errors, to be looked at and not to be run.
+    pub refused: Option<Box<Tool>>,
     /// What the tool is called, as far as the file or its name tells, whether it loaded or not.
     pub name: Option<ToolName>,
     /// Everything that was found, in source order.
@@ -37,7 +39,7 @@ pub fn load_built_in(source: &SourceFile) -> Loaded {
 fn load_as(source: &SourceFile, stem: Option<&str>, whose: Whose) -> Loaded {
     let Read { root, diagnostics } = form::read(source);
     let Some(root) = root else {
-        return Loaded { tool: None, name: stem.and_then(ToolName::new), diagnostics };
+        return Loaded { tool: None, refused: None, name: stem.and_then(ToolName::new), diagnostics };
     };
     let mut loaded = lower::lower(source, &root, stem, whose, diagnostics);
     if let Some(tool) = &mut loaded.tool {

@@ -1,7 +1,7 @@
 use cycod_schema::Pattern;
 use cycod_syntax::template::Template;
 
-use crate::{Deprecation, JsonSchema, Literal, Value};
+use crate::{Deprecation, Interpreter, JsonSchema, Literal, ProgramTemplate, Value};
 
 /// An input of a tool.
 #[derive(Clone, Debug)]
@@ -26,8 +26,14 @@ pub struct Parameter {
     pub examples: Vec<Value>,
     /// A longer description.
     pub detailed_help: Option<String>,
-    /// `security.escape-shell`; absent means that an unquoted value may hold several words.
+    /// `security.escape-shell`: exactly one word, or program text.
     pub escape_shell: Option<bool>,
+    /// Whether its value is several words, with quotes, globs and a leading `~/` as in a shell.
+    pub words: bool,
+    /// Whether its value may be an option.
+    pub options: bool,
+    /// What its author says about the places where it stands.
+    pub placing: Option<Placing>,
     /// Between the elements of a list in a quoted place.
     pub delimiter: String,
     /// Whether it is a path, subject to `file-paths.normalize`.
@@ -40,6 +46,66 @@ pub struct Parameter {
     pub asked: bool,
     /// Its part of a schema that the author, or another program, wrote out.
     pub schema: Option<JsonSchema>,
+}
+
+/// What an author says about where a parameter's value goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placing {
+    /// It is data wherever it stands: the author vouches for it.
+    Data,
+    /// It is program text for this reader; whoever calls the tool with text of their own around a value has it placed there.
+    Code(CodeReader),
+}
+
+/// Who reads a parameter that is program text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is named in `Placing::NAMES` and documented in the reference")]
+pub enum CodeReader {
+    Bash,
+    Sh,
+    Zsh,
+    PowerShell,
+    Argv,
+    Other,
+}
+
+impl CodeReader {
+    /// Who understands it.
+    pub fn interpreter(self) -> Interpreter {
+        match self {
+            Self::Bash => Interpreter::Bash,
+            Self::Sh => Interpreter::Sh,
+            Self::Zsh => Interpreter::Zsh,
+            Self::PowerShell => Interpreter::PowerShell,
+            Self::Argv => Interpreter::Argv,
+            Self::Other => Interpreter::Program(ProgramTemplate { words: vec!["the interpreter".to_owned()] }),
+        }
+    }
+}
+
+impl Placing {
+    /// Every placing with its name. A language that is not tracked is program text that takes no values, and so is the name of a
+    /// program or of a file that runs.
+    pub const NAMES: [(&'static str, Self); 18] = [
+        ("data", Self::Data),
+        ("bash", Self::Code(CodeReader::Bash)),
+        ("sh", Self::Code(CodeReader::Sh)),
+        ("zsh", Self::Code(CodeReader::Zsh)),
+        ("pwsh", Self::Code(CodeReader::PowerShell)),
+        ("argv", Self::Code(CodeReader::Argv)),
+        ("program", Self::Code(CodeReader::Other)),
+        ("r", Self::Code(CodeReader::Other)),
+        ("python", Self::Code(CodeReader::Other)),
+        ("javascript", Self::Code(CodeReader::Other)),
+        ("sql", Self::Code(CodeReader::Other)),
+        ("jq", Self::Code(CodeReader::Other)),
+        ("awk", Self::Code(CodeReader::Other)),
+        ("sed", Self::Code(CodeReader::Other)),
+        ("perl", Self::Code(CodeReader::Other)),
+        ("ruby", Self::Code(CodeReader::Other)),
+        ("lua", Self::Code(CodeReader::Other)),
+        ("php", Self::Code(CodeReader::Other)),
+    ];
 }
 
 impl Parameter {
@@ -60,6 +126,17 @@ pub enum ParameterType {
     Array,
     Object,
     Any,
+}
+
+impl Parameter {
+    /// The reader for whom its value is program text; one that is placed as text without saying so is read by nobody we know.
+    pub fn code_reader(&self) -> Option<CodeReader> {
+        match (self.placing, self.escape_shell) {
+            (Some(Placing::Code(reader)), _) => Some(reader),
+            (_, Some(false)) => Some(CodeReader::Other),
+            _ => None,
+        }
+    }
 }
 
 impl ParameterType {

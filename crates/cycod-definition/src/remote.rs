@@ -1,3 +1,5 @@
+use cycod_shell::Programs;
+
 use crate::{
     Body, Environment, FilePaths, FunctionCalling, Hints, JsonSchema, Metadata, Offer, Origin, Parameter, Produces,
     RemoteTool, Requires, Resources, Security, TaskSupport, Tool, ToolName,
@@ -37,6 +39,7 @@ impl Tool {
             interactive: None,
             resources: Resources::default(),
             requires: Requires::default(),
+            programs: Programs::default(),
             deprecated: None,
             changelog: Vec::new(),
             ignored: Vec::new(),

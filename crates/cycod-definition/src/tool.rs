@@ -1,12 +1,13 @@
 use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
 
+use cycod_shell::Programs;
 use cycod_syntax::template::{Reference, Template};
 use serde_json::Value as Json;
 
 use crate::{
-    Ask, Change, Cleanup, Command, Deprecation, Environment, FilePaths, FunctionCalling, Handler, Hints, Interactive,
-    JsonSchema, Level, Literal, Metadata, Offer, Parameter, Platform, Produces, Requires, Resources, Secret, Security,
-    Step, StepAction, TaskSupport, TestCase, ToolUse,
+    Ask, Change, Cleanup, Command, CommandText, Deprecation, Environment, FilePaths, FunctionCalling, Handler, Hints,
+    Interactive, JsonSchema, Level, Literal, Metadata, Offer, Parameter, Platform, Produces, Requires, Resources,
+    Secret, Security, Step, StepAction, TaskSupport, TestCase, ToolUse,
 };
 
 /// The name of a tool: `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`, compared without regard to case.
@@ -111,6 +112,8 @@ pub struct Tool {
     pub resources: Resources,
     /// What must be there for it to run.
     pub requires: Requires,
+    /// What it says about programs that are not known.
+    pub programs: Programs,
     /// Present when it should no longer be used.
     pub deprecated: Option<Deprecation>,
     /// Its history.
@@ -169,6 +172,17 @@ pub struct RemoteTool {
     pub server: String,
     /// What the server calls the tool.
     pub tool: String,
+}
+
+/// What reaches a command beside its own text.
+#[derive(Clone, Copy)]
+pub(crate) struct Reached<'a> {
+    /// Variables of its step.
+    pub(crate) environment: &'a [(String, Template)],
+    /// What it reads from standard input.
+    pub(crate) input: Option<&'a Template>,
+    /// It is meant for certain platforms only.
+    pub(crate) is_elsewhere: bool,
 }
 
 impl Tool {
@@ -297,6 +311,71 @@ impl Tool {
         });
         let of_tests = self.tests.iter().flat_map(|test| &test.cleanup);
         own.into_iter().chain(of_steps).chain(cleanup).chain(of_tests)
+    }
+
+    /// Every command text with what reaches it beside the tool's own variables.
+    pub(crate) fn command_texts(&self) -> Vec<(&CommandText, Reached<'_>)> {
+        let nothing = Reached { environment: &[], input: None, is_elsewhere: false };
+        let own = Reached { input: self.input.as_ref(), ..nothing };
+        let mut commands: Vec<(&Command, Reached<'_>)> = Vec::new();
+        match &self.body {
+            Body::Command(command) => commands.push((command, own)),
+            Body::Steps(steps) => {
+                for (index, step) in steps.iter().enumerate() {
+                    let input = step.input.as_ref().or(if index == 0 { own.input } else { None });
+                    let reached = Reached { environment: &step.environment.variables, input, ..nothing };
+                    let action = match &step.action {
+                        StepAction::Command(command) => Some(command),
+                        StepAction::Use(_) => None,
+                    };
+                    commands.extend(action.into_iter().chain(&step.fallback).map(|command| (command, reached)));
+                }
+            }
+            _ => {}
+        }
+        let cleanup = self.resources.cleanup.iter().filter_map(|action| match action {
+            Cleanup::Command(command) => Some(command),
+            Cleanup::DeleteTempFiles => None,
+        });
+        let of_tests = self.tests.iter().flat_map(|test| &test.cleanup);
+        commands.extend(cleanup.chain(of_tests).map(|command| (command, nothing)));
+        let texts = commands.into_iter().flat_map(|(command, reached)| {
+            command.texts_by_place().map(move |(text, is_elsewhere)| (text, Reached { is_elsewhere, ..reached }))
+        });
+        texts.collect()
+    }
+
+    /// Every command text with the variables that are set for it, in the order of its verdicts, and with what it reads.
+    pub fn surroundings(
+        &self,
+    ) -> impl Iterator<Item = (&CommandText, impl Iterator<Item = &Template>, Option<&Template>)> {
+        self.command_texts().into_iter().map(|(text, reached)| {
+            let variables = self.environment.variables.iter().chain(reached.environment).map(|(_, value)| value);
+            (text, variables, reached.input)
+        })
+    }
+
+    /// Calls `visit` for every command text, in the order of [`Tool::command_texts`].
+    pub(crate) fn each_command_text_mut(&mut self, visit: &mut dyn FnMut(&mut CommandText)) {
+        let mut command = |command: &mut Command| command.each_text_mut(visit);
+        match &mut self.body {
+            Body::Command(own) => command(own),
+            Body::Steps(steps) => {
+                for step in steps {
+                    if let StepAction::Command(own) = &mut step.action {
+                        command(own);
+                    }
+                    step.fallback.iter_mut().for_each(&mut command);
+                }
+            }
+            _ => {}
+        }
+        for action in &mut self.resources.cleanup {
+            if let Cleanup::Command(own) = action {
+                command(own);
+            }
+        }
+        self.tests.iter_mut().flat_map(|test| &mut test.cleanup).for_each(&mut command);
     }
 
     /// Every template by which the tool makes something of values, the formats of its parameters included.

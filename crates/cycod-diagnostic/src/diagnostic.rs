@@ -4,12 +4,14 @@ use crate::Span;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code(pub &'static str);
 
-/// How bad a problem is: an error stops the tool from loading, a warning does not.
+/// How bad a problem is: an error stops the tool from loading, the others do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
+    /// The tool is right, and could be better.
+    Hint,
     /// The tool loads, but says something its author probably did not mean.
     Warning,
-    /// The tool cannot be used until this is mended.
+    /// The tool cannot be used until this is fixed.
     Error,
 }
 
@@ -68,6 +70,11 @@ impl Diagnostic {
     /// Returns a warning at `span`.
     pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, span, message.into())
+    }
+
+    /// Returns a hint at `span`.
+    pub fn hint(code: Code, span: Span, message: impl Into<String>) -> Self {
+        Self::new(Severity::Hint, code, span, message.into())
     }
 
     fn new(severity: Severity, code: Code, span: Span, message: String) -> Self {

@@ -20,6 +20,7 @@ fn object(report: &Report, diagnostic: &Diagnostic, lines: &Lines<'_>) -> Value 
     let severity = match diagnostic.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
+        Severity::Hint => "hint",
     };
     let mut value = json!({
         "code": diagnostic.code.0,

@@ -70,6 +70,7 @@ fn render(renderer: &Renderer, name: &str, diagnostic: &Diagnostic, lines: &Line
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
+        Severity::Hint => Level::HELP.with_name("hint"),
     };
     let title = level.primary_title(shown(&diagnostic.message)).id(diagnostic.code.0);
     let name = shown(name);

@@ -43,6 +43,8 @@ pub(crate) struct Draft {
     /// Names with templates.
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) requires: Vec<String>,
+    /// A program of the project's own, whose arguments are its own matter.
+    pub(crate) own_program: Option<String>,
     pub(crate) platforms: Vec<&'static str>,
     /// The question to the person before it runs.
     pub(crate) confirm: Option<String>,
@@ -114,6 +116,8 @@ pub(crate) struct Parameter {
     /// Other rules, by their name in a tool file.
     pub(crate) rules: Vec<(&'static str, String)>,
     pub(crate) transform: Option<String>,
+    /// Its transform or its pattern makes any value data where the task pastes it.
+    pub(crate) is_vouched: bool,
     pub(crate) format: Option<String>,
 }
 
@@ -222,6 +226,9 @@ impl Draft {
             }
         }
         entries.text("working-directory", self.directory.as_deref());
+        if let Some(program) = &self.own_program {
+            entries.mapping("programs", vec![(program.clone(), Emit::text("text"))]);
+        }
         let declared = self.parameters.iter().map(|parameter| (parameter.name.clone(), parameter.emit(&parameters)));
         entries.mapping("parameters", declared.collect());
         if let Some(question) = &self.confirm {
@@ -266,6 +273,7 @@ impl Parameter {
         // What is given for a choice is the author's own.
         if self.choices.is_empty() && matches!(self.accepts, Accepts::Text | Accepts::Words) {
             self.pattern = Some(if words { INERT_WORDS } else { INERT }.to_owned());
+            self.is_vouched = true;
         }
     }
 
@@ -274,6 +282,7 @@ impl Parameter {
         match place.quoting(self.is_list()) {
             Some(transform) if self.pattern.is_none() => {
                 self.transform = Some(transform);
+                self.is_vouched = true;
                 true
             }
             _ => false,
@@ -407,16 +416,17 @@ impl Parameter {
             let mut items = Entries(vec![("type".to_owned(), Emit::text("string"))]);
             items.0.append(&mut one.0);
             rules.mapping("items", items.0);
+            for (rule, limit) in [("minItems", self.at_least), ("maxItems", self.at_most)] {
+                if let Some(limit) = limit {
+                    rules.add(rule, Emit::Bare(limit.to_string()));
+                }
+            }
         } else {
             rules = one;
         }
-        for (rule, limit) in [("minItems", self.at_least), ("maxItems", self.at_most)] {
-            if let Some(limit) = limit {
-                rules.add(rule, Emit::Bare(limit.to_string()));
-            }
-        }
         entries.mapping("validation", rules.0);
         entries.text("transform", self.transform.as_deref());
+        entries.text("placing", self.is_vouched.then_some("data"));
         entries.text("format", self.format.as_deref());
         if self.accepts == Accepts::Text {
             let escape = ("escape-shell".to_owned(), Emit::Bare("true".to_owned()));

@@ -71,6 +71,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
             more.hold_inert(true);
         } else {
             more.pattern = Some(QUOTABLE.to_owned());
+            more.is_vouched = true;
         }
         draft.pass("args", more);
         draft.description = described(&root, name).unwrap_or_else(|| format!("Run `{}`", command.trim()));

@@ -224,6 +224,7 @@ fn program(name: &str, entry: &Node) -> Draft {
     let mut draft = Draft::of_runner(name, entry.line, name, String::new());
     // It is a program like any other and works where it is called.
     draft.directory = None;
+    draft.own_program = Some(name.to_owned());
     draft.tags = vec!["python".to_owned()];
     let of = entry.scalar().or_else(|| entry.text_of("reference")).unwrap_or_default();
     draft.description = format!("Run the program `{name}` (`{of}`)");

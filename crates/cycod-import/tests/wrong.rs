@@ -235,67 +235,70 @@ fn names_that_tools_cannot_have() {
         "package.json",
         "{\"scripts\": {\"a:b\": \"x\", \"a/b\": \"y\", \"A-B\": \"z\"}}",
         expect![[r#"
-        1: `$`, `` ` ``, `"` and `\` in further arguments: some versions of npm would let a shell act on them
+            1: `$`, `` ` ``, `"` and `\` in further arguments: some versions of npm would let a shell act on them
 
-        === a-b from `a:b`
-        # Imported from package.json, line 1.
-        name: a-b
-        description: Run `x`
-        run: npm run --silent a:b -- {ARGS}
-        working-directory: "{WORKSPACE}"
-        parameters:
-          ARGS:
-            type: array
-            description: Further arguments of the script, each one word
-            validation:
-              items:
-                type: string
-                pattern: ^[^$`"\\\x00-\x1f]*$
-        requires:
-          commands: [npm]
-        tags: [npm, run]
-        timeout: 600000
-        --- 1: the name `a:b`: the tool is called `a-b`: names hold letters, digits, `_`, `.` and `-`, at most 64
+            === a-b from `a:b`
+            # Imported from package.json, line 1.
+            name: a-b
+            description: Run `x`
+            run: npm run --silent a:b -- {ARGS}
+            working-directory: "{WORKSPACE}"
+            parameters:
+              ARGS:
+                type: array
+                description: Further arguments of the script, each one word
+                validation:
+                  items:
+                    type: string
+                    pattern: ^[^$`"\\\x00-\x1f]*$
+                placing: data
+            requires:
+              commands: [npm]
+            tags: [npm, run]
+            timeout: 600000
+            --- 1: the name `a:b`: the tool is called `a-b`: names hold letters, digits, `_`, `.` and `-`, at most 64
 
-        === a-b-2 from `a/b`
-        # Imported from package.json, line 1.
-        name: a-b-2
-        description: Run `y`
-        run: npm run --silent a/b -- {ARGS}
-        working-directory: "{WORKSPACE}"
-        parameters:
-          ARGS:
-            type: array
-            description: Further arguments of the script, each one word
-            validation:
-              items:
-                type: string
-                pattern: ^[^$`"\\\x00-\x1f]*$
-        requires:
-          commands: [npm]
-        tags: [npm, run]
-        timeout: 600000
-        --- 1: the name `a/b`: the tool is called `a-b-2`: another has the name already
+            === a-b-2 from `a/b`
+            # Imported from package.json, line 1.
+            name: a-b-2
+            description: Run `y`
+            run: npm run --silent a/b -- {ARGS}
+            working-directory: "{WORKSPACE}"
+            parameters:
+              ARGS:
+                type: array
+                description: Further arguments of the script, each one word
+                validation:
+                  items:
+                    type: string
+                    pattern: ^[^$`"\\\x00-\x1f]*$
+                placing: data
+            requires:
+              commands: [npm]
+            tags: [npm, run]
+            timeout: 600000
+            --- 1: the name `a/b`: the tool is called `a-b-2`: another has the name already
 
-        === A-B-3 from `A-B`
-        # Imported from package.json, line 1.
-        name: A-B-3
-        description: Run `z`
-        run: npm run --silent A-B -- {ARGS}
-        working-directory: "{WORKSPACE}"
-        parameters:
-          ARGS:
-            type: array
-            description: Further arguments of the script, each one word
-            validation:
-              items:
-                type: string
-                pattern: ^[^$`"\\\x00-\x1f]*$
-        requires:
-          commands: [npm]
-        tags: [npm, run]
-        timeout: 600000
-        --- 1: the name `A-B`: the tool is called `A-B-3`: another has the name already
-    "#]],
+            === A-B-3 from `A-B`
+            # Imported from package.json, line 1.
+            name: A-B-3
+            description: Run `z`
+            run: npm run --silent A-B -- {ARGS}
+            working-directory: "{WORKSPACE}"
+            parameters:
+              ARGS:
+                type: array
+                description: Further arguments of the script, each one word
+                validation:
+                  items:
+                    type: string
+                    pattern: ^[^$`"\\\x00-\x1f]*$
+                placing: data
+            requires:
+              commands: [npm]
+            tags: [npm, run]
+            timeout: 600000
+            --- 1: the name `A-B`: the tool is called `A-B-3`: another has the name already
+        "#]],
     );
 }

@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, sync::Arc};
 
-use cycod_definition::{Body, Level, Parameter, Tool, level};
+use cycod_definition::{Body, Level, Parameter, Tool, judge, level};
 use cycod_diagnostic::Refusal;
 
 use crate::misuse::of_alias;
@@ -136,6 +136,8 @@ pub fn standing_for(alias: &Tool, mut base: Tool) -> Tool {
     base.tests.clone_from(&alias.tests);
     base.timeout = alias.timeout.or(base.timeout);
     base.uses_temp |= alias.uses_temp;
+    // Other parameters may stand where the base's stood.
+    judge(&mut base);
     base
 }
 

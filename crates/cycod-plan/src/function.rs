@@ -33,7 +33,7 @@ impl Plan {
     /// # Errors
     /// A refusal when something around it cannot be resolved.
     pub fn prepare_call(&self, step: &PlannedStep, steps: &dyn Steps) -> Result<PreparedCall, Refusal> {
-        let (environment, mut secrets) = self.environment(step, steps)?;
+        let (environment, mut secrets) = self.environment(step, None, steps)?;
         secrets.extend(self.masked_values(step, steps));
         secrets.extend(steps.secrets());
         let secrets = self.with_changes(secrets);

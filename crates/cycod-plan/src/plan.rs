@@ -4,10 +4,12 @@ use cycod_call::{
     ArgumentProblem, Call, Change, Given, NoSteps, ResolveError, RunContext, Scripts, Steps, bind, normalize_path,
 };
 use cycod_definition::{
-    Body, Cleanup, Command, CommandText, Demand, Environment, Handler, Host, Isolation, Level, Offered, Output,
-    Platform, Privilege, RemoteTool, Retry, Step, StepAction, Tool, ToolUse,
+    Body, Cleanup, CodeReader, Command, CommandText, Demand, Environment, Handler, Host, Interpreter, Isolation, Level,
+    Literal, Offered, Output, Parameter, Platform, Privilege, RemoteTool, Retry, Step, StepAction, Tool, ToolUse,
+    Value, Verdicts, argument_verdicts, verdicts_in_cmd,
 };
 use cycod_diagnostic::Refusal;
+use cycod_shell::Verdict;
 use cycod_syntax::{condition::Expr, template::Template};
 
 use crate::{Confinement, Library, confinement, effective_level};
@@ -303,8 +305,13 @@ impl Plan {
             Refusal::new("unknown-tool", format!("`{}` is not a tool", tool_use.tool)).place(&tool_use.tool)
         })?;
         let mut arguments = Vec::with_capacity(tool_use.with.len());
+        let effective = self.library.effective(tool)?;
         for (name, literal) in &tool_use.with {
-            let value = self.call.literal(literal, steps).map_err(|error| self.unresolved(&error))?;
+            let reader = effective.parameter(name).and_then(Parameter::code_reader);
+            let value = match (literal, reader) {
+                (Literal::Text(template), Some(reader)) => Value::Text(self.code(step, template, reader, steps)?),
+                _ => self.call.literal(literal, steps).map_err(|error| self.unresolved(&error))?,
+            };
             arguments.push((name.clone(), Given::Value(value)));
         }
         let mut plan = Self::new(Request {
@@ -322,6 +329,29 @@ impl Plan {
         // It has what is left of our time.
         plan.held_to.clone_from(&self.held_to);
         Ok(plan)
+    }
+}
+
+impl Plan {
+    /// Program text that a step gives to another tool, with the values in it placed for whoever reads it.
+    fn code(
+        &self,
+        step: &PlannedStep,
+        template: &Template,
+        reader: CodeReader,
+        steps: &dyn Steps,
+    ) -> Result<String, Refusal> {
+        let verdicts = Verdicts { command: argument_verdicts(self.tool(), template, reader), ..Verdicts::default() };
+        if let Some(verdict) = verdicts.all().find(|verdict| !verdict.is_placeable()) {
+            return Err(unproven(verdict).place(&step.name));
+        }
+        let text = CommandText {
+            interpreter: reader.interpreter(),
+            template: template.clone(),
+            options: Vec::new(),
+            verdicts,
+        };
+        self.placed(step, &text, steps)
     }
 }
 
@@ -444,10 +474,25 @@ fn planned_step(tool: &Tool, step: &Step, is_first: bool, platform: Platform) ->
 }
 
 pub(crate) fn text_for(command: &Command, platform: Platform, tool: &Tool) -> Result<CommandText, Refusal> {
-    command.for_platform(platform).cloned().ok_or_else(|| {
+    let mut text = command.for_platform(platform).cloned().ok_or_else(|| {
         Refusal::new("unsupported-platform", format!("`{}` has no command for {platform}", tool.name))
             .attempt("add `default` or this platform under `commands`")
-    })
+    })?;
+    if platform == Platform::Windows && text.interpreter == Interpreter::PlatformDefault {
+        text.verdicts = verdicts_in_cmd(tool, &text);
+    }
+    let refusal = text.verdicts.all().find(|verdict| !verdict.is_placeable()).map(unproven);
+    refusal.map_or(Ok(text), |refusal| Err(refusal.place(tool.name.as_str())))
+}
+
+/// Why no value is placed where nothing proves that it is data.
+fn unproven(verdict: &Verdict) -> Refusal {
+    let refusal = Refusal::new(verdict.code.unwrap_or(cycod_shell::code::UNPROVEN), verdict.reason.clone());
+    match (&verdict.rewrite, verdict.help.as_str()) {
+        (Some(rewrite), help) => refusal.attempt(format!("{help}: {rewrite}")),
+        (None, "") => refusal,
+        (None, help) => refusal.attempt(help),
+    }
 }
 
 pub(crate) fn resolve_path(call: &Call, template: &Template, steps: &dyn Steps) -> Result<String, ResolveError> {

@@ -5,11 +5,11 @@ use std::{
     path::PathBuf,
 };
 
-use cycod_call::{OwnedPiece, OwnedWords, ResolveError, Steps, speaks_of_secret};
-use cycod_definition::{CommandText, Interpreter, Platform};
+use cycod_call::{OwnedPiece, OwnedWords, ResolveError, Steps, delivered, speaks_of_secret};
+use cycod_definition::{CommandText, Interpreter, Platform, Verdicts};
 use cycod_diagnostic::Refusal;
-use cycod_shell::{Shell, place, place_argv, place_inline};
-use cycod_syntax::template::{Segment, Template};
+use cycod_shell::{Shell, Verdict, admit, place, place_argv, place_inline};
+use cycod_syntax::template::Template;
 
 use crate::{
     Masks, Plan, PlannedStep, Swap,
@@ -92,7 +92,7 @@ impl Plan {
         in_command: &dyn Steps,
         steps: &dyn Steps,
     ) -> Result<Prepared, Refusal> {
-        let (mut environment, mut secrets) = self.environment(step, steps)?;
+        let (mut environment, mut secrets) = self.environment(step, Some(&command.verdicts), steps)?;
         if matches!(command.interpreter, Interpreter::Program(_)) {
             environment.extend(self.call.environment().into_iter().map(|(name, value)| (name.into(), value.into())));
             environment
@@ -103,7 +103,7 @@ impl Plan {
         let secrets = self.with_changes(secrets);
         let pieces = self.call.pieces(&command.template, in_command).map_err(|error| self.unresolved(&error))?;
         let program = self.guarded(step, command, &pieces, &Masks::new(&secrets))?;
-        let input = step.input.as_ref().map(|input| self.call.bytes(input, steps)).transpose();
+        let input = step.input.as_ref().map(|input| self.bytes_of(step, input, &command.verdicts.input, steps));
         let working_directory = self.directory_of(step, steps)?;
         let prepared = Prepared {
             arguments: program.arguments,
@@ -111,7 +111,7 @@ impl Plan {
             files: program.files,
             environment: environment.into_iter().collect(),
             working_directory,
-            input: input.map_err(|error| self.unresolved(&error))?,
+            input: input.transpose()?,
             shown: program.shown,
             secrets,
             swaps: self.swaps(),
@@ -163,10 +163,8 @@ impl Plan {
         pieces: &[OwnedPiece],
         masks: &Masks,
     ) -> Result<Program, Refusal> {
-        let pieces = OwnedPiece::as_pieces(pieces);
-        let refused = |refusal: cycod_shell::Refusal| {
-            Refusal::new(refusal.code, refusal.message).place(&step.name).attempt(refusal.try_)
-        };
+        let pieces = OwnedPiece::as_pieces(pieces, &command.verdicts.command);
+        let refused = |refusal| refused(step, refusal);
         let windows = self.host().platform == Platform::Windows;
         let options = |command: &CommandText| {
             command
@@ -277,6 +275,7 @@ impl Plan {
     pub(crate) fn environment(
         &self,
         step: &PlannedStep,
+        verdicts: Option<&Verdicts>,
         steps: &dyn Steps,
     ) -> Result<(Environment, Vec<String>), Refusal> {
         let tool = self.tool();
@@ -295,8 +294,16 @@ impl Plan {
             let kept = self.call.kept_secrets.iter().find(|kept| kept.secret == *secret);
             variables.extend(kept.map(|kept| (secret.name.clone().into(), kept.shown_to_tool().into())));
         }
-        for (name, template) in tool.environment.variables.iter().chain(&step.environment.variables) {
-            let value = self.expanded(template, steps).map_err(|error| self.unresolved(&error))?;
+        for (index, (name, template)) in
+            tool.environment.variables.iter().chain(&step.environment.variables).enumerate()
+        {
+            let pieces = self.call.text_pieces(template, steps).map_err(|error| self.unresolved(&error))?;
+            // A function gets its values as data, and its environment is judged when it is loaded.
+            if let Some(verdicts) = verdicts {
+                let verdicts = verdicts.environment.get(index).map_or(&[][..], |(_, verdicts)| verdicts);
+                admit(&OwnedPiece::as_pieces(&pieces, verdicts)).map_err(|refusal| refused(step, refusal))?;
+            }
+            let value = self.expanded(&pieces);
             if speaks_of_secret(name) || step.environment.is_secret(name) {
                 secrets.extend(texts_in(&value));
             }
@@ -322,17 +329,49 @@ impl Plan {
             && !self.tool().requires.env.iter().any(|needed| needed == name)
     }
 
-    /// What an `environment` value holds: `${NAME}` in what the author wrote is the caller's variable.
-    fn expanded(&self, template: &Template, steps: &dyn Steps) -> Result<Vec<u8>, ResolveError> {
+    /// What a template outside of a command makes, when its values may pass.
+    fn bytes_of(
+        &self,
+        step: &PlannedStep,
+        template: &Template,
+        verdicts: &[Verdict],
+        steps: &dyn Steps,
+    ) -> Result<Vec<u8>, Refusal> {
+        let pieces = self.call.text_pieces(template, steps).map_err(|error| self.unresolved(&error))?;
+        admit(&OwnedPiece::as_pieces(&pieces, verdicts)).map_err(|refusal| refused(step, refusal))?;
+        Ok(into_delivered(OwnedPiece::joined(&pieces)))
+    }
+
+    /// Program text with its values placed, for whoever reads it besides this program.
+    pub(crate) fn placed(&self, step: &PlannedStep, text: &CommandText, steps: &dyn Steps) -> Result<String, Refusal> {
+        let pieces = self.call.pieces(&text.template, steps).map_err(|error| self.unresolved(&error))?;
+        let pieces = OwnedPiece::as_pieces(&pieces, &text.verdicts.command);
+        let shell = match text.interpreter {
+            Interpreter::Bash => Shell::Bash,
+            Interpreter::Zsh => Shell::Zsh,
+            Interpreter::PowerShell => Shell::PowerShell,
+            Interpreter::Cmd => Shell::Cmd,
+            Interpreter::Sh | Interpreter::PlatformDefault => Shell::Sh,
+            Interpreter::Argv => {
+                let words = place_argv(&pieces).map_err(|refusal| refused(step, refusal))?;
+                return Ok(words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
+            }
+            Interpreter::Program(_) => return place_inline(&pieces).map_err(|refusal| refused(step, refusal)),
+        };
+        Ok(place(shell, &pieces).map_err(|refusal| refused(step, refusal))?.text)
+    }
+
+    /// What the pieces of an `environment` value hold: `${NAME}` in what the author wrote is the caller's variable.
+    fn expanded(&self, pieces: &[OwnedPiece]) -> Vec<u8> {
         let variable = |name: &str| self.host().environment.get(OsStr::new(name)).map(OsString::as_os_str);
         let mut value = Vec::new();
-        for segment in &template.segments {
-            match segment {
-                Segment::Text(text) => expand_variables(text, variable, &mut value),
-                hole => value.extend(self.call.bytes(&Template { segments: vec![hole.clone()] }, steps)?),
+        for piece in pieces {
+            match piece {
+                OwnedPiece::Text(text) => expand_variables(text, variable, &mut value),
+                piece => value.extend(into_delivered(OwnedPiece::joined(std::slice::from_ref(piece)))),
             }
         }
-        Ok(value)
+        value
     }
 
     /// Secrets, with what templates may make of those that are not of the call itself.
@@ -357,6 +396,11 @@ impl Plan {
             None => refusal,
         }
     }
+}
+
+/// A value that cannot be placed, as the refusal of its step.
+fn refused(step: &PlannedStep, refusal: cycod_shell::Refusal) -> Refusal {
+    Refusal::new(refusal.code, refusal.message).place(&step.name).attempt(refusal.try_)
 }
 
 /// The values among the pieces of a command.
@@ -457,15 +501,15 @@ fn expand_variables<'v>(text: &str, variable: impl Fn(&str) -> Option<&'v OsStr>
     while let Some(start) = rest.find("${") {
         let Some(length) = rest[start..].find('}') else { break };
         let name = &rest[start + 2..start + length];
-        out.extend_from_slice(&rest.as_bytes()[..start]);
+        out.extend_from_slice(&delivered(&rest[..start]));
         if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             out.extend_from_slice(variable(name).map_or(b"", OsStr::as_encoded_bytes));
         } else {
-            out.extend_from_slice(&rest.as_bytes()[start..=start + length]);
+            out.extend_from_slice(&delivered(&rest[start..=start + length]));
         }
         rest = &rest[start + length + 1..];
     }
-    out.extend_from_slice(rest.as_bytes());
+    out.extend_from_slice(&delivered(rest));
 }
 
 /// Quotes a word of an argument vector for show.

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use cycod_definition::{Level, Parameter, ParameterType, Privilege, Value};
+use cycod_definition::{Level, Parameter, Privilege, Value};
 
 use crate::Surface;
 
@@ -99,10 +99,10 @@ pub enum Reading {
 impl Reading {
     /// What becomes of a parameter's texts in a command.
     pub fn of(parameter: &Parameter) -> Self {
-        match (parameter.escape_shell, parameter.kind) {
-            (Some(false), _) => Self::Code,
-            (None, ParameterType::String | ParameterType::Any) => Self::Words,
-            _ => Self::Literal,
+        match parameter.code_reader() {
+            Some(_) => Self::Code,
+            None if parameter.words => Self::Words,
+            None => Self::Literal,
         }
     }
 }

@@ -1,13 +1,18 @@
 //! Writes values into programs for cmd.exe, which has no quoting that works for everything.
 //!
 //! Inside `"…"` most characters are text; `"`, `%`, `!` and line breaks are not, and neither `^` nor doubling helps in all of
-//! the places a batch line can be read in. Such values are refused. `call` and programs that read their arguments as code see
-//! a line twice, so that only plain words may stand there.
+//! the places a batch line can be read in. Such values are refused. What `call` and `for` read twice is not followed, nor is a
+//! variable, which is pasted into a line before that is read.
 
 use crate::assemble::{assemble, joined};
+use crate::flow::value::Cut;
+use crate::hole::Hole as About;
+use crate::judge::{judge_words, misplaced, unclear};
 use crate::piece::{Kind, Mode, Piece, Value, Words};
 use crate::posix::refusal;
-use crate::refusal::{Context, Finding, Placed, Problem, Refusal, code};
+use crate::programs::Programs;
+use crate::refusal::{Placed, Problem, Refusal, code};
+use crate::verdict::{Guard, Proof, Rule, Verdict};
 use crate::words::split;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,18 +25,21 @@ enum Place {
 struct Hole {
     at: usize,
     place: Place,
-    /// The line is read more than once.
-    twice: Option<&'static str>,
+    /// Where the command around it begins.
+    command: usize,
     escaped: bool,
 }
 
-const TWICE: [&str; 13] =
-    ["call", "for", "cmd", "powershell", "pwsh", "python", "py", "node", "perl", "ruby", "php", "bash", "wsl"];
+/// Commands of the interpreter itself, which take text, files and `/` switches.
+const BUILTINS: [&str; 21] = [
+    "cd", "chdir", "cls", "copy", "del", "dir", "echo", "erase", "exist", "find", "findstr", "md", "mkdir", "more",
+    "move", "pushd", "rd", "ren", "rmdir", "title", "type",
+];
 
 fn scan(source: &str) -> Vec<Hole> {
     let mut holes = Vec::new();
     let (mut quoted, mut escaped, mut comment) = (false, false, false);
-    let mut twice = None;
+    let mut command = 0;
     let mut start = true;
     let bytes = source.as_bytes();
     for (at, &byte) in bytes.iter().enumerate() {
@@ -45,7 +53,7 @@ fn scan(source: &str) -> Vec<Hole> {
                 } else {
                     Place::Bare
                 },
-                twice,
+                command,
                 escaped,
             });
             escaped = false;
@@ -57,25 +65,21 @@ fn scan(source: &str) -> Vec<Hole> {
             continue;
         }
         match byte {
-            b'\n' => (quoted, comment, start, twice) = (false, false, true, None),
+            b'\n' => (quoted, comment, start) = (false, false, true),
             _ if comment => {}
             b'"' => quoted = !quoted,
             b'^' if !quoted => escaped = true,
             b'&' | b'|' | b'(' | b')' if !quoted => {
                 start = true;
-                if byte == b'&' {
-                    twice = None;
-                }
             }
             b' ' | b'\t' | b'@' => {}
             _ if start => {
                 start = false;
+                command = at;
                 let rest = source[at..].trim_start_matches('"').to_ascii_lowercase();
                 let word = rest.split([' ', '\t', '\n', '\r', '"', '&', '|', '\0', '/']).next().unwrap_or_default();
                 let word = word.rsplit('\\').next().unwrap_or(word);
-                let word = word.strip_suffix(".exe").unwrap_or(word);
                 comment = word == "rem" || rest.starts_with("::");
-                twice = TWICE.iter().copied().find(|program| *program == word).or(twice);
             }
             _ => {}
         }
@@ -96,22 +100,13 @@ fn unsafe_character(text: &str) -> Option<char> {
 
 fn write(source: &str, hole: &Hole, value: &Value<'_>) -> Result<String, Problem> {
     let whole = joined(value);
-    let no = |code: &'static str, message: String, help: &str| {
-        Err(Problem { code, message, help: help.to_owned(), rewrite: None })
-    };
+    let no = |code: &'static str, message: String, help: &str| Err(Problem { code, message, help: help.to_owned() });
     let name = value.name;
     if hole.escaped {
         return no(
             code::PLACE,
             format!("`{name}` stands where no value can be placed: a `^` stands directly before it"),
             "remove the `^`",
-        );
-    }
-    if let Some(program) = hole.twice.filter(|_| !is_plain(&whole) && !whole.is_empty() && value.kind == Kind::Text) {
-        return no(
-            code::SECOND_PARSE,
-            format!("`{name}` stands in a line that `{program}` reads a second time"),
-            "use `pwsh:` for this tool, or pass the value in the environment",
         );
     }
     let character = unsafe_character(&whole);
@@ -133,9 +128,9 @@ fn write(source: &str, hole: &Hole, value: &Value<'_>) -> Result<String, Problem
         Place::Quoted => Ok(whole.into_owned()),
         Place::Bare => {
             let words: Vec<String> = match (&value.words, value.mode) {
-                (Words::One(_), Mode::Arguments) if whole.is_empty() => Vec::new(),
+                (Words::One(_), Mode::Arguments | Mode::Bare) if whole.is_empty() => Vec::new(),
                 // A backslash separates directories here and escapes nothing.
-                (Words::One(_), Mode::Word | Mode::Raw | Mode::Arguments) => vec![whole.into_owned()],
+                (Words::One(_), Mode::Word | Mode::Bare | Mode::Raw | Mode::Arguments) => vec![whole.into_owned()],
                 _ => split(value).words.iter().map(|word| crate::argv::plain_text(word)).collect(),
             };
             let before = source[..hole.at].bytes().next_back();
@@ -169,7 +164,7 @@ fn write(source: &str, hole: &Hole, value: &Value<'_>) -> Result<String, Problem
 }
 
 pub(crate) fn place(pieces: &[Piece<'_>]) -> Result<Placed, Refusal> {
-    let assembled = assemble(pieces, true)?;
+    let assembled = assemble(pieces)?;
     let source = &assembled.source;
     let mut text = String::with_capacity(source.len());
     let mut at = 0;
@@ -183,23 +178,74 @@ pub(crate) fn place(pieces: &[Piece<'_>]) -> Result<Placed, Refusal> {
     Ok(Placed { text, prelude: 0..0, sensitive: assembled.sensitive })
 }
 
-pub(crate) fn inspect(pieces: &[Piece<'_>]) -> Vec<Finding> {
-    let Ok(assembled) = assemble(pieces, false) else { return Vec::new() };
-    let findings = scan(&assembled.source).into_iter().zip(&assembled.values).map(|(hole, &(value, piece))| Finding {
-        piece,
-        offset: 0,
-        context: match hole.place {
-            _ if hole.escaped => Context::Unsupported,
-            Place::Quoted => Context::DoubleQuoted,
-            Place::Bare => Context::Unquoted,
-            Place::Comment => Context::Comment,
-        },
-        problem: hole.twice.filter(|_| value.kind == Kind::Text && hole.place != Place::Comment).map(|program| Problem {
-            code: code::SECOND_PARSE,
-            message: format!("`{}` stands in a line that `{program}` reads a second time", value.name),
-            help: "only plain words can be placed here; use `pwsh:` for this tool, or pass the value in the environment".into(),
-            rewrite: None,
-        }),
-    });
-    findings.collect()
+/// Judges every hole of a program.
+pub(crate) fn judge(source: &str, about: &[&About<'_>], programs: &Programs) -> Vec<Verdict> {
+    let verdict = |(hole, about): (Hole, &&About<'_>)| {
+        if hole.escaped {
+            return misplaced(about, "a `^` stands directly before it");
+        }
+        if about.kind != Kind::Text {
+            return Verdict::free();
+        }
+        if hole.place == Place::Comment {
+            return Verdict::of(Proof::Data, "it stands in a comment");
+        }
+        in_command(source, &hole, about, programs)
+    };
+    scan(source).into_iter().zip(about).map(verdict).collect()
+}
+
+fn in_command(source: &str, hole: &Hole, about: &About<'_>, programs: &Programs) -> Verdict {
+    let end = source[hole.at..].find(['\n', '&', '|']).map_or(source.len(), |end| hole.at + end);
+    let command = &source[hole.command.min(hole.at)..end];
+    let Some(words) = words(command) else {
+        return unclear("the command around it is not understood", "close the quotes of the command");
+    };
+    let name = words.first().map(|word| word.to_ascii_lowercase()).unwrap_or_default();
+    let base = name.rsplit(['\\', '/']).next().unwrap_or_default().to_owned();
+    match base.strip_suffix(".exe").unwrap_or(&base) {
+        "echo" | "title" => Verdict::of(Proof::Data, "the shell prints it"),
+        builtin if BUILTINS.contains(&builtin) => {
+            let mut verdict = Verdict::of(Proof::Data, &format!("`{builtin}` takes it as text"));
+            // A quoted word is no switch only for some of them.
+            let rule = Rule::Prefix { prefix: "/".to_owned(), goes_on: false };
+            verdict.guards.push(Guard { rule, cut: Cut::Beginning, program: builtin.into() });
+            verdict
+        }
+        other @ ("set" | "setx" | "call" | "for" | "if" | "start" | "cmd") => {
+            let why = format!("`{other}` reads its text again, or puts it into a variable that is read again");
+            unclear(&why, "use `pwsh:` for this tool, or pass the value in the environment")
+        }
+        _ => {
+            let index = source[hole.command.min(hole.at)..hole.at].matches('\0').count();
+            judge_words(&words, index, about, programs)
+        }
+    }
+}
+
+/// The words of a command; nothing when a quote is not closed.
+fn words(command: &str) -> Option<Vec<String>> {
+    let (mut words, mut word) = (Vec::new(), String::new());
+    let (mut quoted, mut is_word) = (false, false);
+    for character in command.trim().trim_start_matches('@').chars() {
+        match character {
+            '"' => {
+                quoted = !quoted;
+                is_word = true;
+            }
+            c if c.is_whitespace() && !quoted => {
+                if std::mem::take(&mut is_word) {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            c => {
+                word.push(c);
+                is_word = true;
+            }
+        }
+    }
+    if is_word {
+        words.push(word);
+    }
+    (!quoted).then_some(words)
 }

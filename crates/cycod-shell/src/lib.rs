@@ -1,26 +1,41 @@
 //! Places values into shell commands so that they are always data.
 //!
-//! A template is the author's text with holes. This crate knows, for every hole, in which part of the shell's grammar it
-//! stands (`track`), and writes the value there so that it arrives byte for byte and is never parsed as code (`posix`,
-//! `powershell`, `cmd`). Code that a *second* program will parse, as in `bash -c "… {X}"`, is recognised and refused with a
-//! rewrite that is safe (`second`).
+//! A template is the author's text with holes. It is looked at twice.
+//!
+//! Once when the tool is loaded: [`judge`] says of every hole whether a value can only be data there. It knows, for every hole, in
+//! which part of the shell's grammar it stands (`track`, `script`), where the value goes from there (`flow`), and what the programs
+//! that get it do with their words (`programs`). What is not proven is refused.
+//!
+//! And at each run: [`place`] refuses values that the verdict's guards stop, and writes the others so that they arrive byte for
+//! byte and are never parsed as code (`posix`, `powershell`, `cmd`, `argv`).
 //!
 //! Invariant: this crate reads no file, starts no program and knows no other crate of the project.
 
 mod argv;
 mod assemble;
 mod cmd;
+mod flow;
 mod harmless;
+mod hints;
+mod hole;
+mod judge;
 mod piece;
 mod posix;
 mod powershell;
+mod programs;
 mod refusal;
-mod second;
+mod rewrite;
+mod script;
 mod track;
+mod verdict;
 mod words;
 
+pub use hole::{Branch, Format, Hole, Segment, Trust};
+pub use judge::{Judgement, Question, Reader, judge};
 pub use piece::{Kind, Mode, Piece, Shell, Value, Words};
-pub use refusal::{Context, Finding, Placed, Problem, Refusal, code};
+pub use programs::{Nature, Programs};
+pub use refusal::{Placed, Refusal, code};
+pub use verdict::{Guard, Hint, Proof, Verdict};
 pub use words::{Word, words};
 
 /// Places values into a program for `shell`.
@@ -44,13 +59,12 @@ pub fn place_inline(pieces: &[Piece<'_>]) -> Result<String, Refusal> {
     argv::place_inline(pieces)
 }
 
-/// Tells where every value of a template stands and what is wrong there, without looking at the values.
-pub fn inspect(shell: Shell, pieces: &[Piece<'_>]) -> Vec<Finding> {
-    match shell {
-        Shell::Bash | Shell::Sh | Shell::Zsh => posix::inspect(shell, pieces),
-        Shell::PowerShell => powershell::inspect(pieces),
-        Shell::Cmd => cmd::inspect(pieces),
-    }
+/// Refuses values that their verdicts do not let pass, where they are only put together to a text.
+pub fn admit(pieces: &[Piece<'_>]) -> Result<(), Refusal> {
+    pieces.iter().enumerate().try_for_each(|(index, piece)| match piece {
+        Piece::Text(_) => Ok(()),
+        Piece::Value(value) => assemble::admit(index, value),
+    })
 }
 
 /// Entry points for fuzzing.

@@ -1,5 +1,7 @@
 use std::borrow::Cow;
 
+use crate::verdict::Verdict;
+
 /// One part of a resolved command template, in the order of the template.
 #[derive(Debug, Clone)]
 pub enum Piece<'a> {
@@ -22,6 +24,8 @@ pub struct Value<'a> {
     pub kind: Kind,
     /// Whether the value must be masked where the program is shown.
     pub sensitive: bool,
+    /// What is proven about its place. No value is placed without.
+    pub verdict: &'a Verdict,
 }
 
 /// The contents of a [`Value`].
@@ -46,6 +50,8 @@ pub enum Words<'a> {
 pub enum Mode {
     /// Exactly one word in every place, also when empty.
     Word,
+    /// One word, or none when it is empty.
+    Bare,
     /// Several words with shell quoting; globs and a leading `~/` stay live, nothing else does; empty is no word.
     Arguments,
     /// Split at blanks and newlines, without globbing, as the output of a step.

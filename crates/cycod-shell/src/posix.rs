@@ -5,9 +5,8 @@
 //! with `'\''` for a quote, or `name="…"` with backslashes where a value holds many quotes. So even where the tracker were
 //! wrong, a value could be split or globbed, but not run. That the tracker is right makes it exact.
 //!
-//! A value that begins with `-` reaches a program as it is, and the program may take it for an option: that is a matter
-//! between the author and the program, who has `--` for it. In zsh a live glob that matches nothing is an error, as it is
-//! for anything typed there; in bash and sh it stays text.
+//! What a program makes of a value is not decided here: that is judged before, and a value comes with its verdict. In zsh a live
+//! glob that matches nothing is an error, as it is for anything typed there; in bash and sh it stays text.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -16,29 +15,20 @@ use crate::argv::plain_text;
 use crate::assemble::{Assembled, assemble, joined};
 use crate::harmless::{is_harmless, is_number, is_plain_word};
 use crate::piece::{Kind, Mode, Piece, Shell, Value};
-use crate::refusal::{Context, Finding, Placed, Problem, Refusal, code};
-use crate::second::{self, Danger};
+use crate::refusal::{Placed, Problem, Refusal, code};
 use crate::track::{Document, Hole, Logical, Spot, Track, decode, track};
 use crate::words::{Segment, split};
 
 pub(crate) fn place(shell: Shell, pieces: &[Piece<'_>]) -> Result<Placed, Refusal> {
-    let assembled = assemble(pieces, true)?;
+    let assembled = assemble(pieces)?;
     if assembled.values.is_empty() {
         return Ok(Placed { text: assembled.source, prelude: 0..0, sensitive: assembled.sensitive });
     }
     let found = track(shell, assembled.source.as_bytes());
-    let mut dangers = second::dangers(shell, &assembled.source, &found, &assembled.values);
-    dangers.sort_by_key(|danger| danger.hole);
-    if let Some(danger) = dangers.iter().find(|danger| !danger.allowed) {
-        let (_, piece) = assembled.values[danger.hole];
-        let problem = second::problem(danger, &assembled.source, &found, &assembled.values);
-        return Err(refusal(piece, problem));
-    }
     Placing {
         shell,
         assembled: &assembled,
         found: &found,
-        dangers: &dangers,
         variables: Vec::new(),
         edits: Vec::new(),
         rewritten: Vec::new(),
@@ -46,43 +36,11 @@ pub(crate) fn place(shell: Shell, pieces: &[Piece<'_>]) -> Result<Placed, Refusa
     .finish()
 }
 
-pub(crate) fn inspect(shell: Shell, pieces: &[Piece<'_>]) -> Vec<Finding> {
-    let assembled = match assemble(pieces, false) {
-        Ok(assembled) => assembled,
-        Err(refusal) => {
-            let problem = Problem { code: refusal.code, message: refusal.message, help: refusal.try_, rewrite: None };
-            return vec![Finding {
-                piece: refusal.piece,
-                offset: refusal.offset,
-                context: Context::Unsupported,
-                problem: Some(problem),
-            }];
-        }
-    };
-    let found = track(shell, assembled.source.as_bytes());
-    let dangers = second::dangers(shell, &assembled.source, &found, &assembled.values);
-    let mut findings = Vec::new();
-    for (index, hole) in found.holes.iter().enumerate() {
-        let (value, piece) = assembled.values[index];
-        let problem = match hole.spot {
-            Spot::Unsupported(why) => Some(unsupported(value, why)),
-            Spot::Arithmetic { .. } if value.kind != Kind::Number => Some(not_a_number(value)),
-            _ => dangers
-                .iter()
-                .find(|danger| danger.hole == index && !danger.allowed)
-                .map(|danger| second::problem(danger, &assembled.source, &found, &assembled.values)),
-        };
-        findings.push(Finding { piece, offset: 0, context: hole.context, problem });
-    }
-    findings
-}
-
 fn unsupported(value: &Value<'_>, why: &str) -> Problem {
     Problem {
         code: code::PLACE,
         message: format!("`{}` stands where no value can be placed: {why}", value.name),
         help: format!("assign it to a variable first, `value={{{}}}`, and use `\"$value\"` there", value.name),
-        rewrite: None,
     }
 }
 
@@ -91,7 +49,6 @@ pub(crate) fn not_a_number(value: &Value<'_>) -> Problem {
         code: code::ARITHMETIC,
         message: format!("`{}` stands in arithmetic, where text would be run as an expression", value.name),
         help: format!("declare `{}` with `type: integer`", value.name),
-        rewrite: None,
     }
 }
 
@@ -99,7 +56,6 @@ struct Placing<'a> {
     shell: Shell,
     assembled: &'a Assembled<'a>,
     found: &'a Track,
-    dangers: &'a [Danger],
     variables: Vec<(String, String, String)>,
     edits: Vec<(Range<usize>, String)>,
     rewritten: Vec<usize>,
@@ -110,7 +66,7 @@ impl Placing<'_> {
         let source = &self.assembled.source;
         for (index, hole) in self.found.holes.iter().enumerate() {
             let (value, piece) = self.assembled.values[index];
-            let text = self.write(index, hole, value).map_err(|problem| refusal(piece, problem))?;
+            let text = self.write(hole, value).map_err(|problem| refusal(piece, problem))?;
             self.edits.push((hole.at..hole.at + 1, text));
         }
         for &(at, layer) in &self.found.dollars {
@@ -157,7 +113,7 @@ impl Placing<'_> {
         name
     }
 
-    fn write(&mut self, index: usize, hole: &Hole, value: &Value<'_>) -> Result<String, Problem> {
+    fn write(&mut self, hole: &Hole, value: &Value<'_>) -> Result<String, Problem> {
         let whole = joined(value);
         let harmless = !hole.after_variable && is_harmless(&whole);
         let name = value.name;
@@ -203,9 +159,6 @@ impl Placing<'_> {
                     let text = texts.join(" ");
                     return Ok(self.word(name, &text, hole.bare));
                 }
-                self.word(name, &whole, hole.bare)
-            }
-            Spot::Words if self.dangers.iter().any(|danger| danger.hole == index && danger.fragment) => {
                 self.word(name, &whole, hole.bare)
             }
             Spot::Words => self.words(hole, value),
@@ -353,11 +306,7 @@ impl Placing<'_> {
 
 /// A problem with a value's place, as the refusal to make the command.
 pub(crate) fn refusal(piece: usize, problem: Problem) -> Refusal {
-    let try_ = match problem.rewrite {
-        Some(rewrite) => format!("{}: {rewrite}", problem.help),
-        None => problem.help,
-    };
-    Refusal { code: problem.code, piece, offset: 0, message: problem.message, try_ }
+    Refusal { code: problem.code, piece, offset: 0, message: problem.message, try_: problem.help }
 }
 
 fn arithmetic(shell: Shell, value: &Value<'_>, text: &str, parens: bool) -> Result<String, Problem> {
@@ -375,7 +324,6 @@ fn arithmetic(shell: Shell, value: &Value<'_>, text: &str, parens: bool) -> Resu
             code: code::ARITHMETIC,
             message: format!("`{}` is {text}, and the arithmetic of this shell knows whole numbers only", value.name),
             help: format!("declare `{}` with `type: integer`, or calculate with `awk`", value.name),
-            rewrite: None,
         });
     }
     // A leading zero would make it octal.

@@ -11,10 +11,15 @@
 //! PowerShell takes the typographic quotes `‘ ’ ‚ ‛` for `'`, and `“ ” „` for `"`.
 
 use crate::assemble::{assemble, joined};
+use crate::flow::value::Cut;
 use crate::harmless::{is_harmless, is_number};
+use crate::hole::Hole as About;
+use crate::judge::{judge_words, misplaced, unclear};
 use crate::piece::{Kind, Mode, Piece, Value};
 use crate::posix::refusal;
-use crate::refusal::{Context, Finding, Placed, Problem, Refusal, code};
+use crate::programs::Programs;
+use crate::refusal::{Placed, Problem, Refusal, code};
+use crate::verdict::{Guard, Proof, Rule, Verdict};
 use crate::words::split;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,7 +39,8 @@ struct Hole {
     at: usize,
     frame: Frame,
     trouble: Option<&'static str>,
-    program: Option<&'static str>,
+    /// Where the innermost command around it begins.
+    statement: usize,
 }
 
 fn is_single(character: char) -> bool {
@@ -45,35 +51,111 @@ fn is_double(character: char) -> bool {
     matches!(character, '"' | '\u{201c}'..='\u{201e}')
 }
 
-/// Programs that take code, with the options that announce it; none means that every argument is code.
-const INTERPRETERS: [(&str, &[&str]); 16] = [
-    ("iex", &[]),
-    ("invoke-expression", &[]),
-    ("powershell", &["-c", "-command"]),
-    ("pwsh", &["-c", "-command"]),
-    ("cmd", &["/c", "/k"]),
-    ("bash", &["-c", "-lc"]),
-    ("sh", &["-c"]),
-    ("wsl", &[]),
-    ("ssh", &[]),
-    ("python", &["-c"]),
-    ("python3", &["-c"]),
-    ("py", &["-c"]),
-    ("node", &["-e", "-p", "--eval"]),
-    ("ruby", &["-e"]),
-    ("perl", &["-e"]),
-    ("php", &["-r"]),
+/// What runs text that it is given, wherever it stands in a script: then no text in the script is followed.
+const EVALUATORS: [&str; 22] = [
+    "iex",
+    "invoke-expression",
+    "scriptblock",
+    ".invoke",
+    "invokescript",
+    "invoke-command",
+    "icm",
+    "start-process",
+    "saps",
+    "start-job",
+    "add-type",
+    "set-alias",
+    "new-alias",
+    "expandstring",
+    "encodedcommand",
+    "powershell",
+    "pwsh",
+    "cmd",
+    "register-",
+    "import-module",
+    "invoke-item",
+    "new-object",
 ];
 
-fn interpreter(statement: &str) -> Option<&'static str> {
-    let lower = statement.to_ascii_lowercase();
-    let mut words = lower.split_whitespace().skip_while(|word| matches!(*word, "&" | "."));
-    let first = words.next()?.trim_matches(['"', '\'']);
-    let first = first.rsplit(['/', '\\']).next().unwrap_or(first);
-    let first = first.strip_suffix(".exe").unwrap_or(first);
-    let (name, flags) = INTERPRETERS.iter().find(|(name, _)| *name == first)?;
-    (flags.is_empty() || words.any(|word| flags.contains(&word))).then_some(*name)
-}
+/// Commands that take text, paths and names. In a quoted word they see no parameter.
+const CMDLETS: [&str; 76] = [
+    "add-content",
+    "cat",
+    "cd",
+    "compare-object",
+    "compress-archive",
+    "convertfrom-csv",
+    "convertfrom-json",
+    "convertto-csv",
+    "convertto-json",
+    "copy-item",
+    "cp",
+    "del",
+    "dir",
+    "echo",
+    "expand-archive",
+    "export-csv",
+    "format-list",
+    "format-table",
+    "gc",
+    "gci",
+    "get-childitem",
+    "get-content",
+    "get-date",
+    "get-filehash",
+    "get-item",
+    "get-itemproperty",
+    "get-location",
+    "get-process",
+    "get-random",
+    "get-service",
+    "group-object",
+    "import-csv",
+    "invoke-restmethod",
+    "invoke-webrequest",
+    "irm",
+    "iwr",
+    "join-path",
+    "ls",
+    "measure-object",
+    "mkdir",
+    "move-item",
+    "mv",
+    "new-item",
+    "out-file",
+    "out-host",
+    "out-null",
+    "out-string",
+    "pop-location",
+    "push-location",
+    "pwd",
+    "read-host",
+    "remove-item",
+    "rename-item",
+    "resolve-dnsname",
+    "resolve-path",
+    "return",
+    "rm",
+    "select",
+    "select-object",
+    "select-string",
+    "set-content",
+    "set-location",
+    "sleep",
+    "sls",
+    "sort",
+    "sort-object",
+    "split-path",
+    "start-sleep",
+    "stop-process",
+    "tee-object",
+    "test-connection",
+    "test-path",
+    "throw",
+    "write-error",
+    "write-host",
+    "write-output",
+];
 
 fn scan(source: &str) -> Vec<Hole> {
     let mut frames = vec![Frame::Code('\0')];
@@ -86,10 +168,6 @@ fn scan(source: &str) -> Vec<Hole> {
         let frame = *frames.last().expect("the outermost frame is never popped");
         let next = characters.peek().map(|&(_, next)| next);
         if character == '\0' {
-            let program = match frame {
-                Frame::LineComment | Frame::BlockComment => None,
-                _ => statement.iter().find_map(|&start| interpreter(&source[start..at])),
-            };
             let trouble = unsure.or(match frame {
                 Frame::Code(_) if before == '`' => Some("a backtick stands directly before it"),
                 Frame::Code(_)
@@ -115,7 +193,7 @@ fn scan(source: &str) -> Vec<Hole> {
                 Frame::Double | Frame::DoubleHere if before == '$' => Some("a `$` stands directly before it"),
                 _ => None,
             });
-            holes.push(Hole { at, frame, trouble, program });
+            holes.push(Hole { at, frame, trouble, statement: statement.last().copied().unwrap_or(0) });
             before = 'x';
             continue;
         }
@@ -247,28 +325,167 @@ fn double_quotes(text: &str, out: &mut String) {
 }
 
 fn trouble(hole: &Hole, value: &Value<'_>) -> Option<Problem> {
-    if let Some(why) = hole.trouble {
-        return Some(Problem {
-            code: code::PLACE,
-            message: format!("`{}` stands where no value can be placed: {why}", value.name),
-            help: format!("assign it first, `$value = {{{}}}`, and use `\"$value\"` there", value.name),
-            rewrite: None,
-        });
-    }
-    let program = hole.program?;
-    let fine = value.mode == Mode::Raw
-        || matches!(value.kind, Kind::Boolean | Kind::Enum)
-        || value.kind == Kind::Number && is_number(&joined(value));
-    (!fine).then(|| Problem {
-        code: code::SECOND_PARSE,
-        message: format!("`{}` stands in code that `{program}` parses, where no quoting keeps it data", value.name),
-        help: format!("set `$env:{} = {{{}}}` before it, and read that variable in the code", value.name, value.name),
-        rewrite: None,
+    let why = hole.trouble?;
+    Some(Problem {
+        code: code::PLACE,
+        message: format!("`{}` stands where no value can be placed: {why}", value.name),
+        help: format!("assign it first, `$value = {{{}}}`, and use `\"$value\"` there", value.name),
     })
 }
 
+/// Judges every hole of a program.
+///
+/// Variables are not followed. So a value that is kept in one is proven only where nothing in the whole program could run it.
+pub(crate) fn judge(source: &str, about: &[&About<'_>], programs: &Programs) -> Vec<Verdict> {
+    let lower = source.to_ascii_lowercase();
+    let evaluator = EVALUATORS.iter().copied().find(|name| holds_word(&lower, name)).or_else(|| calls_variable(&lower));
+    let verdict = |(hole, about): (&Hole, &&About<'_>)| {
+        if let Some(why) = hole.trouble {
+            return misplaced(about, why);
+        }
+        if about.kind != Kind::Text {
+            return Verdict::free();
+        }
+        if matches!(hole.frame, Frame::LineComment | Frame::BlockComment) {
+            return Verdict::of(Proof::Data, "it stands in a comment");
+        }
+        if let Some(evaluator) = evaluator {
+            let why = format!("`{evaluator}` in this program may run any text of it");
+            return unclear(&why, "use a command that runs nothing, or another shell");
+        }
+        in_statement(source, hole, about, programs, &lower)
+    };
+    scan(source).iter().zip(about).map(verdict).collect()
+}
+
+/// Whether a name stands in a program by itself.
+fn holds_word(lower: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    lower.match_indices(name).any(|(at, _)| {
+        let before = lower[..at].chars().next_back();
+        let behind = lower[at + name.len()..].chars().next();
+        let open = name.ends_with('-') || !behind.is_some_and(is_part);
+        (name.starts_with('.') || !before.is_some_and(|c| is_part(c) || c == '-')) && open
+    })
+}
+
+/// `& $command` and `. $script`.
+fn calls_variable(lower: &str) -> Option<&'static str> {
+    let sign = |sign: char, name: &'static str| {
+        lower
+            .match_indices(sign)
+            .any(|(at, _)| {
+                let before = lower[..at].chars().next_back().is_none_or(is_boundary);
+                let behind = lower[at + 1..].trim_start().chars().next();
+                before
+                    && lower[at + 1..].starts_with([' ', '$', '(', '"', '\'', '\0'])
+                    && matches!(behind, Some('$' | '(' | '"' | '\'' | '\0'))
+            })
+            .then_some(name)
+    };
+    sign('&', "&").or_else(|| sign('.', "."))
+}
+
+fn in_statement(source: &str, hole: &Hole, about: &About<'_>, programs: &Programs, lower: &str) -> Verdict {
+    let end = source[hole.at..].find(['\n', ';', '|']).map_or(source.len(), |end| hole.at + end);
+    let statement = &source[hole.statement..end];
+    let before = source[hole.statement..hole.at].trim_start();
+    let first: String = before.chars().take_while(|c| !c.is_whitespace() && *c != '\0').collect();
+    let name = first.to_ascii_lowercase();
+    let has_programs = || "commands of this program may get it through a variable";
+    if first.starts_with('$') || first.starts_with('[') {
+        // An assignment or a comparison.
+        let is_assigned = before.split_once('=').is_some_and(|(left, _)| !left.contains(['-', '(']));
+        if is_assigned && !only_cmdlets(source, lower) {
+            return unclear(has_programs(), "write the placeholder in the command itself");
+        }
+        return Verdict::of(Proof::Data, "it is a text in an expression");
+    }
+    if first.is_empty()
+        || first.starts_with(['"', '\'', '(', '@', '-'])
+        || first.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        return Verdict::of(Proof::Data, "it is a text in an expression");
+    }
+    let defines = |name: &str| lower.contains(&format!("function {name}"));
+    if CMDLETS.binary_search(&name.as_str()).is_ok() && !defines(&name) {
+        let mut verdict = Verdict::of(Proof::Data, &format!("`{first}` takes it as an argument"));
+        // Paths of providers: a function that is written is run by whoever calls it.
+        for text in ["function:", "alias:", "::"] {
+            let rule = Rule::Lacks { text };
+            verdict.guards.push(Guard { rule, cut: Cut::Beginning, program: first.as_str().into() });
+        }
+        return verdict;
+    }
+    if defines(&name) {
+        return unclear("functions of this program are not followed", "write the placeholder in a command");
+    }
+    match words(statement, hole.at - hole.statement) {
+        Some((words, index)) => judge_words(&words, index, about, programs),
+        None => unclear("the command around it is not understood", "write its arguments without `$( )`"),
+    }
+}
+
+/// Whether no program runs in a script that could be given a variable.
+fn only_cmdlets(source: &str, lower: &str) -> bool {
+    source.len() == lower.len()
+        && lower.split(['\n', ';', '|', '{', '}', '(']).all(|statement| {
+            let first =
+                statement.trim_start().split(|c: char| c.is_whitespace() || c == '\0').next().unwrap_or_default();
+            first.is_empty()
+                || first.starts_with(['$', '[', '"', '\'', '-', '@', ')', '#', '.'])
+                || matches!(
+                    first,
+                    "if" | "else"
+                        | "elseif"
+                        | "foreach"
+                        | "for"
+                        | "while"
+                        | "in"
+                        | "try"
+                        | "catch"
+                        | "finally"
+                        | "param"
+                        | "function"
+                        | "exit"
+                        | "break"
+                        | "continue"
+                )
+                || CMDLETS.binary_search(&first).is_ok()
+        })
+}
+
+/// The words of a native command, with the value as a NUL; and the number of values before the one at `at`.
+fn words(statement: &str, at: usize) -> Option<(Vec<String>, usize)> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut quote = None;
+    let mut is_word = false;
+    for character in statement.trim().chars() {
+        match (quote, character) {
+            (None, c) if c.is_whitespace() => {
+                if std::mem::take(&mut is_word) {
+                    words.push(std::mem::take(&mut word));
+                }
+                continue;
+            }
+            (None, '$' | '(' | ')' | '`' | '@' | '{' | '}' | '&' | '<' | '>' | ',') => return None,
+            (Some('"'), '$' | '`') => return None,
+            (None, '"' | '\'') => quote = Some(character),
+            (Some(open), c) if c == open => quote = None,
+            (_, c) => word.push(c),
+        }
+        is_word = true;
+    }
+    if is_word {
+        words.push(word);
+    }
+    let index = statement[..at].matches('\0').count();
+    quote.is_none().then_some((words, index))
+}
+
 pub(crate) fn place(pieces: &[Piece<'_>]) -> Result<Placed, Refusal> {
-    let assembled = assemble(pieces, true)?;
+    let assembled = assemble(pieces)?;
     let source = &assembled.source;
     let mut text = String::with_capacity(source.len());
     let mut at = 0;
@@ -322,7 +539,7 @@ fn bare(value: &Value<'_>, source: &str, at: usize) -> String {
     let list = match (&value.words, value.mode) {
         (crate::Words::List { items, .. }, _) => items.iter().map(|item| quoted(item)).collect::<Vec<_>>(),
         (_, Mode::Output) => split(value).words.iter().map(|word| quoted(&crate::argv::plain_text(word))).collect(),
-        (_, Mode::Arguments)
+        (_, Mode::Arguments | Mode::Bare)
             if whole.is_empty()
                 && source[..at].ends_with(char::is_whitespace)
                 && !source[..at].trim_end().ends_with(['=', '(', ',']) =>
@@ -332,23 +549,4 @@ fn bare(value: &Value<'_>, source: &str, at: usize) -> String {
         _ => return quoted(&whole),
     };
     if list.is_empty() { "@()".into() } else { list.join(",") }
-}
-
-pub(crate) fn inspect(pieces: &[Piece<'_>]) -> Vec<Finding> {
-    let Ok(assembled) = assemble(pieces, false) else { return Vec::new() };
-    let findings = scan(&assembled.source).into_iter().zip(&assembled.values).map(|(hole, &(value, piece))| Finding {
-        piece,
-        offset: 0,
-        context: match hole.frame {
-            _ if hole.trouble.is_some() => Context::Unsupported,
-            Frame::Code(_) => Context::Unquoted,
-            Frame::Single => Context::SingleQuoted,
-            Frame::Double => Context::DoubleQuoted,
-            Frame::SingleHere => Context::QuotedHereDocument,
-            Frame::DoubleHere => Context::HereDocument,
-            Frame::LineComment | Frame::BlockComment => Context::Comment,
-        },
-        problem: trouble(&hole, value),
-    });
-    findings.collect()
 }

@@ -1,17 +1,43 @@
-/// The places and values that cannot be placed, each with a page `docs/errors/<slug>.md`.
+/// What is wrong with places and values, each with a page `docs/errors/<slug>.md`.
 pub mod code {
+    // What depends on the template: no value can be placed.
+
     /// A value stands in code that another program parses.
     pub const SECOND_PARSE: &str = "value-in-code";
-    /// A value that is not a number stands in arithmetic.
-    pub const ARITHMETIC: &str = "value-in-arithmetic";
+    /// A value becomes part of a text that the shell evaluates again.
+    pub const EVALUATED: &str = "evaluated-again";
+    /// A value is the name of the program that runs.
+    pub const CHOOSES: &str = "value-chooses-program";
+    /// Nothing is known of the program that gets the value.
+    pub const UNKNOWN: &str = "unknown-program";
+    /// Text stands around the value that the program may read as code.
+    pub const MIXED: &str = "mixed-text";
+    /// Nothing proves that the value is data, for another reason.
+    pub const UNPROVEN: &str = "unproven-place";
     /// The grammar of the place is not certain enough to put a value there.
     pub const PLACE: &str = "unsupported-place";
-    /// The shell cannot carry this value in this place.
-    pub const VALUE: &str = "unplaceable-value";
     /// An interpreter whose grammar is not tracked would have to parse the value.
     pub const INLINE: &str = "inline-value";
     /// The template of a program run without a shell is not well formed.
     pub const WORDS: &str = "malformed-words";
+
+    // What depends on the value.
+
+    /// A value begins as an option does.
+    pub const OPTION: &str = "option-like-value";
+    /// A value would become several words.
+    pub const SPLIT: &str = "split-by-shell";
+    /// A value that is not a number, or that can run a command there, reaches arithmetic.
+    pub const ARITHMETIC: &str = "value-in-arithmetic";
+    /// A value means more than itself to the program that gets it.
+    pub const MEANING: &str = "value-has-meaning";
+    /// The shell cannot carry this value in this place.
+    pub const VALUE: &str = "unplaceable-value";
+
+    // What an author may want to know.
+
+    /// A value that begins with `-` is refused, and need not be.
+    pub const COULD_BE_OPTION: &str = "could-be-option";
 }
 
 /// A program that is ready to be handed to a shell.
@@ -41,35 +67,20 @@ pub struct Refusal {
     pub try_: String,
 }
 
-/// What [`inspect`](crate::inspect) knows about one value of a template, or about the template around it.
+/// What is wrong with a value at its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// The index of the piece the finding is about.
-    pub piece: usize,
-    /// The byte within that piece; 0 for a value.
-    pub offset: usize,
-    /// Where the value stands.
-    pub context: Context,
-    /// What is wrong there; `None` when the value can be placed.
-    pub problem: Option<Problem>,
-}
-
-/// What is wrong with a place, whatever the value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub(crate) struct Problem {
     /// A slug of [`code`].
-    pub code: &'static str,
+    pub(crate) code: &'static str,
     /// A lowercase fragment without a final period.
-    pub message: String,
+    pub(crate) message: String,
     /// What to do instead, in a sentence or two.
-    pub help: String,
-    /// The command, rewritten so that the value is data; generated from the author's text.
-    pub rewrite: Option<String>,
+    pub(crate) help: String,
 }
 
 /// The place of a value in a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Context {
+pub(crate) enum Context {
     /// An unquoted word among the arguments of a command.
     Unquoted,
     /// The first word of a command.

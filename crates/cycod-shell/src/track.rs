@@ -16,6 +16,9 @@
 //!
 //! Where the grammar is ambiguous between shells, or the text is not a program, the tracker becomes *unsure* and says why.
 //! Every later hole is then unsupported. It never guesses.
+//!
+//! Placing a value needs the places alone ([`track`]). Judging a template also needs what the program says: [`parse`] runs the
+//! same pass with `TREE` set, and every construct leaves an [`Event`] behind, of which `script` makes a tree.
 
 use std::ops::Range;
 
@@ -83,58 +86,142 @@ pub(crate) struct Document {
     strip: bool,
     list: usize,
     holes: Range<usize>,
-    /// The command whose input this is.
-    command: Option<Interest>,
-    producer: bool,
+    /// Counts the documents in the order of their operators.
+    serial: usize,
 }
 
-/// One word of a simple command.
+/// A word of the command that is being read.
 #[derive(Debug, Clone)]
-pub(crate) struct Word {
-    pub(crate) span: Range<usize>,
-    pub(crate) holes: Range<usize>,
-    pub(crate) role: Role,
+struct Word {
+    span: Range<usize>,
+    is_plain: bool,
 }
 
+/// What a word is to the command it stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
+    /// The name of a command, or one of its arguments.
     Plain,
+    /// `name=value`.
     Assignment,
-    HereString,
+    /// What follows `<`, `>` and their relatives.
     Redirect,
+    /// A word of the grammar, such as `if`.
+    Reserved,
+    ForName,
+    ForWord,
+    CaseSubject,
+    CasePattern,
+    FunctionName,
 }
 
-/// A command that holes reach, kept for the second-parse check.
-#[derive(Debug, Clone)]
-pub(crate) struct Command {
-    pub(crate) words: Vec<Word>,
-    pub(crate) span: Range<usize>,
-    /// Holes that reach the command's input: from a pipe, or from a here-document.
-    pub(crate) fed: Vec<(Range<usize>, Feed)>,
-    /// Inside `[[ ]]`.
-    pub(crate) test: bool,
+/// One construct of the program, in the order of the text. What is opened is closed again, unless the text ends before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A word begins at this byte.
+    Word(usize),
+    /// The word that began is none: the number of a descriptor, or the `]]` of a test.
+    NoWord,
+    /// The word ends before this byte.
+    WordEnd(Role, usize),
+    Text(Style, String),
+    /// The hole of this number, and whether the shell would leave it one word.
+    Hole {
+        hole: usize,
+        quoted: bool,
+    },
+    /// `$name`, `$1`, `$@`.
+    Variable {
+        name: String,
+        quoted: bool,
+    },
+    Open(Open),
+    /// The name of `${name…}`, with a leading `#` or `!`.
+    ParameterName(String),
+    /// What stands behind that name: `:-`, `##`, `:`, or what else there is.
+    ParameterOperator(String),
+    /// At this byte.
+    Close(usize),
+    Operator(Operator, usize),
+    Redirect(Redirection, usize),
+    /// The operator of a here-document.
+    Document {
+        serial: usize,
+        at: usize,
+    },
+    /// `()` behind a function's name.
+    Parentheses,
 }
 
+/// How a text was written, which is how much of it the shell still reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Feed {
-    Pipe,
+pub(crate) enum Style {
+    /// Outside of quotes: braces, globs and a leading `~` act.
+    Bare,
+    /// Text as it is.
+    Quoted,
+    /// Inside `$'…'`, escapes included.
+    Ansi,
+}
+
+/// A construct that holds others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Open {
+    /// `( … )` as a command.
+    Subshell,
+    /// `$( … )` and backticks.
+    Output { quoted: bool },
+    /// `<( … )` and `>( … )`.
+    Process,
+    /// The value of `name=( … )`.
+    Array,
+    /// `[[ … ]]`.
+    Test,
+    /// `@( … )` and its relatives, which are patterns.
+    Pattern,
+    /// `${ … }`.
+    Parameter { quoted: bool },
+    /// `$(( … ))`, `$[ … ]`, subscripts.
+    Arithmetic,
+    /// `(( … ))` as a command.
+    ArithmeticCommand,
+    /// The body of the here-document with this serial number.
     Document(usize),
 }
 
-type Interest = usize;
+/// What separates commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operator {
+    /// `;`, `&`, `&&`, `||` and the end of a line.
+    Sequence,
+    Pipe,
+    /// `;;` and its relatives.
+    CaseBreak,
+    /// The `)` behind the patterns of a case.
+    CaseBody,
+}
+
+/// What a redirection does with the word that follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Redirection {
+    Input,
+    Output,
+    HereString,
+    /// `<&` and `>&` with a descriptor.
+    Duplicate,
+}
 
 /// What the pass found.
 #[derive(Debug, Default)]
 pub(crate) struct Track {
     pub(crate) holes: Vec<Hole>,
     pub(crate) documents: Vec<Document>,
-    pub(crate) commands: Vec<Command>,
     /// Bare `$` directly before a hole, which must become `\$`.
     pub(crate) dollars: Vec<(usize, usize)>,
-    /// Text that is evaluated as arithmetic, and whether it is a subscript.
-    pub(crate) arithmetic: Vec<(Range<usize>, bool)>,
     pub(crate) unsure: Option<&'static str>,
     pub(crate) balanced: bool,
+    /// The constructs; empty unless asked for.
+    pub(crate) events: Vec<Event>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,45 +258,15 @@ struct List {
     kind: Kind,
     close: Close,
     expect: Expect,
-    redirect: Option<Role>,
+    redirect: bool,
     word: usize,
-    word_hole: usize,
     words: usize,
-    started: usize,
-    first_hole: usize,
     cases: usize,
-    documents: usize,
-    pipe_documents: usize,
-    feeds: Vec<(Range<usize>, Feed)>,
-    piped: bool,
 }
 
 impl List {
-    fn new(
-        kind: Kind,
-        close: Close,
-        expect: Expect,
-        words: usize,
-        hole: usize,
-        cases: usize,
-        documents: usize,
-    ) -> Self {
-        Self {
-            kind,
-            close,
-            expect,
-            redirect: None,
-            word: NONE,
-            word_hole: hole,
-            words,
-            started: NONE,
-            first_hole: hole,
-            cases,
-            documents,
-            pipe_documents: documents,
-            feeds: Vec::new(),
-            piped: false,
-        }
+    fn new(kind: Kind, close: Close, expect: Expect, words: usize, cases: usize) -> Self {
+        Self { kind, close, expect, redirect: false, word: NONE, words, cases }
     }
 }
 
@@ -253,7 +310,6 @@ enum Frame {
     Arithmetic {
         end: ArithmeticEnd,
         depth: u32,
-        start: usize,
     },
     Here {
         document: usize,
@@ -275,26 +331,14 @@ pub(crate) enum Logical {
     Eof,
 }
 
+/// Finds the place of every hole.
 pub(crate) fn track(shell: Shell, source: &[u8]) -> Track {
-    let mut tracker = Tracker {
-        shell,
-        source,
-        at: 0,
-        frames: vec![Frame::List],
-        list: List::new(Kind::Commands, Close::End, Expect::Command, 0, 0, 0, 0),
-        lists: Vec::new(),
-        layers: Vec::new(),
-        words: Vec::new(),
-        pending: Vec::new(),
-        queue: Vec::new(),
-        after_variable: NONE,
-        after_backslash: NONE,
-        after_dollar: NONE,
-        cases: 0,
-        found: Track::default(),
-    };
-    tracker.run();
-    tracker.found
+    Tracker::<false>::pass(shell, source)
+}
+
+/// Finds the place of every hole, and every construct around them.
+pub(crate) fn parse(shell: Shell, source: &[u8]) -> Track {
+    Tracker::<true>::pass(shell, source)
 }
 
 /// Reads one byte as the shell inside `layer` backticks sees it, and where the next one begins.
@@ -320,7 +364,7 @@ pub(crate) fn decode(source: &[u8], layers: &[Layer], at: usize, layer: usize) -
     }
 }
 
-struct Tracker<'a> {
+struct Tracker<'a, const TREE: bool> {
     shell: Shell,
     source: &'a [u8],
     at: usize,
@@ -338,6 +382,7 @@ struct Tracker<'a> {
     after_dollar: usize,
     /// Open `case` commands over all lists.
     cases: usize,
+    serial: usize,
     found: Track,
 }
 
@@ -356,7 +401,30 @@ static CLASS: [u8; 256] = {
     table
 };
 
-impl Tracker<'_> {
+impl<'a, const TREE: bool> Tracker<'a, TREE> {
+    fn pass(shell: Shell, source: &'a [u8]) -> Track {
+        let mut tracker = Self {
+            shell,
+            source,
+            at: 0,
+            frames: vec![Frame::List],
+            list: List::new(Kind::Commands, Close::End, Expect::Command, 0, 0),
+            lists: Vec::new(),
+            layers: Vec::new(),
+            words: Vec::new(),
+            pending: Vec::new(),
+            queue: Vec::new(),
+            after_variable: NONE,
+            after_backslash: NONE,
+            after_dollar: NONE,
+            cases: 0,
+            serial: 0,
+            found: Track::default(),
+        };
+        tracker.run();
+        tracker.found
+    }
+
     fn run(&mut self) {
         loop {
             let alive = match *self.frames.last().expect("the outermost list is popped only at the end") {
@@ -368,7 +436,7 @@ impl Tracker<'_> {
                 Frame::Ansi | Frame::Unclear => self.ansi(),
                 Frame::Double => self.double(),
                 Frame::Parameter { outer, stage, odd } => self.parameter(outer, stage, odd),
-                Frame::Arithmetic { end, depth, .. } => self.arithmetic(end, depth),
+                Frame::Arithmetic { end, depth } => self.arithmetic(end, depth),
                 Frame::Here { document, fresh } => self.here(document, fresh),
             };
             if !alive {
@@ -395,15 +463,54 @@ impl Tracker<'_> {
         }
         self.last_word();
         self.found.balanced = self.frames.len() == 1 && self.cases == 0 && self.found.unsure.is_none();
-        while !self.lists.is_empty() {
-            self.end_word();
-            self.end_command(false);
-            self.list = self.lists.pop().expect("checked by the loop");
-        }
-        self.end_word();
-        self.end_command(false);
         let pending = std::mem::take(&mut self.pending);
         self.found.documents.extend(pending);
+    }
+
+    // Telling what was read.
+
+    #[inline]
+    fn emit(&mut self, event: impl FnOnce() -> Event) {
+        if TREE {
+            self.found.events.push(event());
+        }
+    }
+
+    /// Tells the text from `from` up to here.
+    #[inline]
+    fn text(&mut self, style: Style, from: usize) {
+        if TREE && from < self.at {
+            self.text_between(style, from);
+        }
+    }
+
+    fn text_between(&mut self, style: Style, from: usize) {
+        let mut bytes = Vec::with_capacity(self.at - from);
+        let mut at = from;
+        while at < self.at {
+            let (Logical::Byte(byte), next) = self.decode(at, self.layers.len()) else { break };
+            bytes.push(byte);
+            at = next;
+        }
+        let text =
+            String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        match self.found.events.last_mut() {
+            Some(Event::Text(before, joined)) if *before == style => joined.push_str(&text),
+            _ => self.found.events.push(Event::Text(style, text)),
+        }
+    }
+
+    /// How text is written at this place.
+    fn style(&self) -> Style {
+        match self.frames.last() {
+            None | Some(Frame::List | Frame::Parameter { outer: Outer::Unquoted | Outer::Pattern, .. }) => Style::Bare,
+            Some(Frame::Ansi | Frame::Unclear) => Style::Ansi,
+            Some(_) => Style::Quoted,
+        }
+    }
+
+    fn is_quoted(&self) -> bool {
+        self.style() != Style::Bare
     }
 
     // Reading.
@@ -474,11 +581,31 @@ impl Tracker<'_> {
 
     /// Passes over a backslash and what it escapes; a hole after it stays, and is known to be escaped.
     fn escape(&mut self) {
+        let backslash = self.at;
         self.advance();
-        if self.peek() == Some(HOLE) {
+        let Some(escaped) = self.peek() else { return };
+        if escaped == HOLE {
             self.after_backslash = self.at;
-        } else if self.peek().is_some() {
-            self.advance();
+            return;
+        }
+        let character = self.at;
+        self.advance();
+        if escaped >= 0x80 {
+            self.skip_while(|byte| (0x80..0xc0).contains(&byte));
+        }
+        if !TREE {
+            return;
+        }
+        let style = self.style();
+        let is_special = match self.frames.last() {
+            Some(Frame::Here { .. }) => matches!(escaped, b'$' | b'`' | b'\\'),
+            _ => matches!(escaped, b'$' | b'`' | b'\\' | b'"'),
+        };
+        match style {
+            Style::Ansi => self.text(style, backslash),
+            _ if escaped == b'\n' => {}
+            Style::Bare => self.text(Style::Quoted, character),
+            Style::Quoted => self.text(style, if is_special { character } else { backslash }),
         }
     }
 
@@ -518,7 +645,7 @@ impl Tracker<'_> {
             match self.frames.last() {
                 Some(Frame::List) => {
                     self.end_word();
-                    self.end_command(false);
+                    self.end_command();
                     let close = self.list.close;
                     self.drop_list();
                     if close == Close::Backtick {
@@ -547,6 +674,17 @@ impl Tracker<'_> {
 
     // The stack.
 
+    fn close_frame(&mut self) -> Option<Frame> {
+        let at = self.at;
+        self.emit(|| Event::Close(at));
+        self.frames.pop()
+    }
+
+    fn push_arithmetic(&mut self, open: Open, end: ArithmeticEnd) -> bool {
+        self.emit(|| Event::Open(open));
+        self.push(Frame::Arithmetic { end, depth: 0 })
+    }
+
     fn push(&mut self, frame: Frame) -> bool {
         if self.frames.len() >= DEEPEST {
             return self.abandon("the constructs around it are nested too deeply");
@@ -555,12 +693,12 @@ impl Tracker<'_> {
         true
     }
 
-    fn push_list(&mut self, kind: Kind, close: Close, expect: Expect) -> bool {
+    fn push_list(&mut self, open: Open, kind: Kind, close: Close, expect: Expect) -> bool {
         if !self.push(Frame::List) {
             return false;
         }
-        let list =
-            List::new(kind, close, expect, self.words.len(), self.found.holes.len(), self.cases, self.pending.len());
+        self.emit(|| Event::Open(open));
+        let list = List::new(kind, close, expect, self.words.len(), self.cases);
         self.lists.push(std::mem::replace(&mut self.list, list));
         true
     }
@@ -581,7 +719,7 @@ impl Tracker<'_> {
             self.cases = self.list.cases;
         }
         self.words.truncate(self.list.words);
-        self.frames.pop();
+        self.close_frame();
         if let Some(list) = self.lists.pop() {
             self.list = list;
         }
@@ -603,15 +741,26 @@ impl Tracker<'_> {
     fn begin_word(&mut self) {
         if self.list.word == NONE {
             self.list.word = self.at;
-            self.list.word_hole = self.found.holes.len();
-            if self.list.started == NONE {
-                self.list.started = self.at;
-            }
+            let at = self.at;
+            self.emit(|| Event::Word(at));
         }
     }
 
     fn word_text(&self) -> &[u8] {
         if self.list.word == NONE { &[] } else { &self.source[self.list.word..self.at] }
+    }
+
+    /// Forgets the word that began.
+    fn drop_word(&mut self) {
+        self.list.word = NONE;
+        self.emit(|| Event::NoWord);
+    }
+
+    fn word_ended(&mut self, role: Role, span: Range<usize>) {
+        self.emit(|| Event::WordEnd(role, span.end));
+        if matches!(role, Role::Plain | Role::Assignment | Role::Redirect) {
+            self.words.push(Word { span, is_plain: role == Role::Plain });
+        }
     }
 
     fn end_word(&mut self) {
@@ -620,55 +769,60 @@ impl Tracker<'_> {
         }
         let span = self.list.word..self.at;
         self.list.word = NONE;
-        let holes = self.list.word_hole..self.found.holes.len();
-        if let Some(role) = self.list.redirect.take() {
-            self.words.push(Word { span, holes, role });
-            return;
+        if std::mem::take(&mut self.list.redirect) {
+            return self.word_ended(Role::Redirect, span);
         }
         let text = &self.source[span.clone()];
         match self.list.expect {
-            Expect::Argument => {
-                if self.shell == Shell::Zsh && text == b"}" {
-                    self.end_command(false);
-                    self.list.expect = Expect::Command;
-                } else {
-                    self.words.push(Word { span, holes, role: Role::Plain });
-                }
+            Expect::Argument if self.shell == Shell::Zsh && text == b"}" => {
+                self.word_ended(Role::Reserved, span);
+                self.end_command();
+                self.list.expect = Expect::Command;
             }
-            Expect::Command => {
-                if self.list.kind == Kind::Commands {
-                    if is_assignment(text) {
-                        self.words.push(Word { span, holes, role: Role::Assignment });
-                        return;
-                    }
-                    if self.words.len() == self.list.words && self.reserved(span.clone()) {
-                        return;
-                    }
+            Expect::Argument => self.word_ended(Role::Plain, span),
+            Expect::Command if self.list.kind == Kind::Commands => {
+                if is_assignment(text) {
+                    return self.word_ended(Role::Assignment, span);
                 }
-                self.words.push(Word { span, holes, role: Role::Plain });
-                if self.list.kind == Kind::Commands {
-                    self.list.expect = Expect::Argument;
+                if self.words.len() == self.list.words && self.reserved(span.clone()) {
+                    return;
                 }
+                self.word_ended(Role::Plain, span);
+                self.list.expect = Expect::Argument;
             }
-            Expect::ForName => self.list.expect = Expect::ForIn,
-            Expect::ForIn => match text {
-                b"in" => self.list.expect = Expect::ForWords,
-                b"do" | b"{" => self.list.expect = Expect::Command,
-                _ => {}
-            },
-            Expect::ForWords => {}
-            Expect::CaseSubject => self.list.expect = Expect::CaseIn,
-            Expect::CaseIn => self.list.expect = Expect::CasePattern { first: true, parens: 0 },
-            Expect::CasePattern { first, parens } => {
-                if first && text == b"esac" {
-                    self.end_case();
-                } else {
-                    self.list.expect = Expect::CasePattern { first: false, parens };
+            Expect::Command => self.word_ended(Role::Plain, span),
+            Expect::ForName => {
+                self.list.expect = Expect::ForIn;
+                self.word_ended(Role::ForName, span);
+            }
+            Expect::ForIn => {
+                match text {
+                    b"in" => self.list.expect = Expect::ForWords,
+                    b"do" | b"{" => self.list.expect = Expect::Command,
+                    _ => {}
                 }
+                self.word_ended(Role::Reserved, span);
+            }
+            Expect::ForWords => self.word_ended(Role::ForWord, span),
+            Expect::CaseSubject => {
+                self.list.expect = Expect::CaseIn;
+                self.word_ended(Role::CaseSubject, span);
+            }
+            Expect::CaseIn => {
+                self.list.expect = Expect::CasePattern { first: true, parens: 0 };
+                self.word_ended(Role::Reserved, span);
+            }
+            Expect::CasePattern { first: true, .. } if text == b"esac" => {
+                self.word_ended(Role::Reserved, span);
+                self.end_case();
+            }
+            Expect::CasePattern { parens, .. } => {
+                self.list.expect = Expect::CasePattern { first: false, parens };
+                self.word_ended(Role::CasePattern, span);
             }
             Expect::FunctionName => {
                 self.list.expect = Expect::Command;
-                self.list.started = NONE;
+                self.word_ended(Role::FunctionName, span);
             }
         }
     }
@@ -678,16 +832,16 @@ impl Tracker<'_> {
             self.cases -= 1;
         }
         self.list.expect = Expect::Command;
-        self.list.started = NONE;
     }
 
     fn reserved(&mut self, span: Range<usize>) -> bool {
-        let expect = match &self.source[span] {
+        let text = &self.source[span.clone()];
+        let expect = match text {
             b"if" | b"then" | b"else" | b"elif" | b"fi" | b"while" | b"until" | b"do" | b"done" | b"{" | b"}"
-            | b"!" | b"time" | b"always" | b"coproc" => Expect::Command,
+            | b"!" | b"time" | b"always" | b"coproc" | b"[[" => Expect::Command,
             b"esac" => {
                 self.end_case();
-                return true;
+                Expect::Command
             }
             b"for" | b"select" => Expect::ForName,
             b"foreach" | b"repeat" if self.shell == Shell::Zsh => {
@@ -699,73 +853,20 @@ impl Tracker<'_> {
                 Expect::CaseSubject
             }
             b"function" if self.shell != Shell::Sh => Expect::FunctionName,
-            b"[[" => {
-                self.list.expect = Expect::Command;
-                self.push_list(Kind::Test, Close::End, Expect::Command);
-                return true;
-            }
             _ => return false,
         };
+        let is_test = text == b"[[";
         self.list.expect = expect;
-        self.list.started = NONE;
-        self.list.first_hole = self.found.holes.len();
+        self.word_ended(Role::Reserved, span);
+        if is_test {
+            self.push_list(Open::Test, Kind::Test, Close::End, Expect::Command);
+        }
         true
     }
 
-    /// Ends a simple command; `piped` when its output goes to the next one.
-    fn end_command(&mut self, piped: bool) {
-        let words = self.list.words..self.words.len();
-        let holes = self.list.first_hole..self.found.holes.len();
-        let documents = self.list.documents.min(self.pending.len())..self.pending.len();
-        if !words.is_empty() {
-            let producer = self.is_producer();
-            if !holes.is_empty()
-                || !documents.is_empty()
-                || !self.list.feeds.is_empty()
-                || self.list.piped && self.list.pipe_documents < self.pending.len()
-            {
-                let index = self.found.commands.len();
-                let span = self.list.started.min(self.at)..self.at;
-                let command = Command {
-                    words: self.words[words].to_vec(),
-                    span,
-                    fed: std::mem::take(&mut self.list.feeds),
-                    test: self.list.kind == Kind::Test,
-                };
-                self.list.feeds.clone_from(&command.fed);
-                self.found.commands.push(command);
-                for document in &mut self.pending[documents.clone()] {
-                    document.command = Some(index);
-                    document.producer = producer && piped;
-                }
-                let earlier = self.list.pipe_documents.min(documents.start)..documents.start;
-                for document in &mut self.pending[earlier] {
-                    // The nearest later command of the pipeline reads what `cat <<E` wrote.
-                    if document.producer {
-                        document.command = Some(index);
-                    }
-                }
-            }
-            if piped && producer && !holes.is_empty() {
-                self.list.feeds.push((holes, Feed::Pipe));
-            }
-        }
-        if !piped {
-            self.list.feeds.clear();
-            self.list.pipe_documents = self.pending.len();
-        }
-        self.list.piped = piped;
+    fn end_command(&mut self) {
         self.words.truncate(self.list.words);
-        self.list.started = NONE;
-        self.list.first_hole = self.found.holes.len();
-        self.list.documents = self.pending.len();
-        self.list.redirect = None;
-    }
-
-    fn is_producer(&self) -> bool {
-        self.words[self.list.words..].iter().find(|word| word.role == Role::Plain).is_some_and(|word| {
-            matches!(&self.source[word.span.clone()], b"echo" | b"printf" | b"print" | b"cat" | b"tee")
-        })
+        self.list.redirect = false;
     }
 
     /// Whether the current word may be an assignment.
@@ -774,7 +875,7 @@ impl Tracker<'_> {
             && match self.list.expect {
                 Expect::Command => true,
                 Expect::Argument => {
-                    self.words[self.list.words..].iter().find(|word| word.role == Role::Plain).is_some_and(|word| {
+                    self.words[self.list.words..].iter().find(|word| word.is_plain).is_some_and(|word| {
                         matches!(
                             &self.source[word.span.clone()],
                             b"export" | b"declare" | b"typeset" | b"local" | b"readonly" | b"integer" | b"float"
@@ -783,7 +884,23 @@ impl Tracker<'_> {
                 }
                 _ => false,
             }
-            && self.list.redirect.is_none()
+            && !self.list.redirect
+    }
+
+    /// Passes over text that means nothing to the shell.
+    #[inline]
+    fn plain(&mut self) {
+        let from = self.at;
+        self.skip_while(|byte| CLASS[byte as usize] == PLAIN);
+        self.text(Style::Bare, from);
+    }
+
+    /// Passes over one character of the current word that is text here.
+    fn character(&mut self) {
+        self.begin_word();
+        let from = self.at;
+        self.advance();
+        self.text(self.style(), from);
     }
 
     // Lists of commands.
@@ -793,7 +910,7 @@ impl Tracker<'_> {
             let Some(byte) = self.peek() else { return self.ended() };
             if CLASS[byte as usize] == PLAIN {
                 self.begin_word();
-                self.skip_while(|byte| CLASS[byte as usize] == PLAIN);
+                self.plain();
                 continue;
             }
             match byte {
@@ -811,7 +928,8 @@ impl Tracker<'_> {
                     if self.frames.len() != depth {
                         return true;
                     }
-                    self.end_command(false);
+                    self.end_command();
+                    self.sequence();
                     if matches!(
                         self.list.expect,
                         Expect::Argument | Expect::ForIn | Expect::ForWords | Expect::FunctionName
@@ -824,13 +942,12 @@ impl Tracker<'_> {
                     }
                 }
                 b'#' if self.list.word == NONE => self.comment(),
-                b'#' => self.advance(),
+                b'#' => self.character(),
                 b'[' => {
                     let name = is_name(self.word_text()) && self.may_assign();
-                    self.begin_word();
-                    self.advance();
+                    self.character();
                     if name {
-                        return self.push(Frame::Arithmetic { end: ArithmeticEnd::Bracket, depth: 0, start: self.at });
+                        return self.push_arithmetic(Open::Arithmetic, ArithmeticEnd::Bracket);
                     }
                 }
                 b'<' | b'>' => return self.redirect(byte),
@@ -847,12 +964,12 @@ impl Tracker<'_> {
                             self.list.expect = Expect::CasePattern { first: false, parens: parens - 1 };
                         } else {
                             self.list.expect = Expect::Command;
-                            self.list.started = NONE;
-                            self.list.first_hole = self.found.holes.len();
+                            let at = self.at;
+                            self.emit(|| Event::Operator(Operator::CaseBody, at));
                         }
                         continue;
                     }
-                    self.end_command(false);
+                    self.end_command();
                     if self.list.close == Close::Paren {
                         self.advance();
                         self.drop_list();
@@ -894,12 +1011,12 @@ impl Tracker<'_> {
             b'\'' => {
                 self.begin_word();
                 self.advance();
-                self.push(Frame::Single)
+                self.push_quote(Frame::Single)
             }
             b'"' => {
                 self.begin_word();
                 self.advance();
-                self.push(Frame::Double)
+                self.push_quote(Frame::Double)
             }
             b'`' => {
                 self.begin_word();
@@ -910,11 +1027,21 @@ impl Tracker<'_> {
                 self.dollar(true)
             }
             _ => {
-                self.begin_word();
-                self.advance();
+                self.character();
                 true
             }
         }
+    }
+
+    /// Opens quotes; a word that is empty but for them is a word.
+    fn push_quote(&mut self, frame: Frame) -> bool {
+        self.emit(|| Event::Text(Style::Quoted, String::new()));
+        self.push(frame)
+    }
+
+    fn sequence(&mut self) {
+        let at = self.at;
+        self.emit(|| Event::Operator(Operator::Sequence, at));
     }
 
     fn comment(&mut self) {
@@ -930,6 +1057,7 @@ impl Tracker<'_> {
 
     fn operator(&mut self, byte: u8) {
         let next = self.peek_second();
+        let at = self.at;
         match (byte, next) {
             (b'|', _) if matches!(self.list.expect, Expect::CasePattern { .. }) => {
                 self.advance();
@@ -940,26 +1068,26 @@ impl Tracker<'_> {
                 if self.peek() == Some(b'>') {
                     self.advance();
                 }
-                self.list.redirect = Some(Role::Redirect);
+                self.list.redirect = true;
+                self.emit(|| Event::Redirect(Redirection::Output, at));
                 return;
             }
             (b'|', Some(b'|')) | (b'&', Some(b'&')) => {
-                self.end_command(false);
+                self.sequence();
                 self.skip(2);
             }
             (b'|', _) => {
-                self.end_command(true);
+                self.emit(|| Event::Operator(Operator::Pipe, at));
                 self.advance();
                 if self.peek() == Some(b'&') {
                     self.advance();
                 }
             }
             (b'&', _) => {
-                self.end_command(false);
+                self.sequence();
                 self.advance();
             }
             _ => {
-                self.end_command(false);
                 self.advance();
                 if matches!(self.peek(), Some(b';' | b'&' | b'|')) {
                     self.advance();
@@ -967,13 +1095,17 @@ impl Tracker<'_> {
                         self.advance();
                     }
                     if self.cases > self.list.cases {
+                        self.end_command();
+                        self.emit(|| Event::Operator(Operator::CaseBreak, at));
                         self.list.expect = Expect::CasePattern { first: true, parens: 0 };
                         return;
                     }
                     self.unsure("a `;;` before it is outside of `case`");
                 }
+                self.sequence();
             }
         }
+        self.end_command();
         self.list.expect = Expect::Command;
     }
 
@@ -986,11 +1118,11 @@ impl Tracker<'_> {
                 if self.shell == Shell::Sh {
                     self.unsure("array literals are not part of a POSIX shell");
                 }
-                return self.push_list(Kind::Array, Close::Paren, Expect::Command);
+                return self.push_list(Open::Array, Kind::Array, Close::Paren, Expect::Command);
             }
             if self.shell == Shell::Zsh && self.word_text() == b"=" {
                 self.advance();
-                return self.push_list(Kind::Commands, Close::Paren, Expect::Command);
+                return self.push_list(Open::Process, Kind::Commands, Close::Paren, Expect::Command);
             }
         }
         if let Expect::CasePattern { first, parens } = self.list.expect {
@@ -1011,10 +1143,9 @@ impl Tracker<'_> {
             if self.nth(count) == Some(b')') && (in_word || self.list.expect != Expect::Command) {
                 self.end_word();
                 self.skip(count + 1);
+                self.emit(|| Event::Parentheses);
                 self.words.truncate(self.list.words);
                 self.list.expect = Expect::Command;
-                self.list.started = NONE;
-                self.list.first_hole = self.found.holes.len();
                 return true;
             }
         }
@@ -1023,7 +1154,7 @@ impl Tracker<'_> {
                 || self.shell == Shell::Zsh
             {
                 self.advance();
-                return self.push_list(Kind::Glob, Close::Paren, Expect::Command);
+                return self.push_list(Open::Pattern, Kind::Glob, Close::Paren, Expect::Command);
             }
             self.unsure("a `(` before it stands where no shell expects one");
             self.advance();
@@ -1038,16 +1169,16 @@ impl Tracker<'_> {
                     self.list.expect = Expect::ForIn;
                 }
                 self.skip(2);
-                self.push(Frame::Arithmetic { end: ArithmeticEnd::Parens, depth: 0, start: self.at })
+                self.push_arithmetic(Open::ArithmeticCommand, ArithmeticEnd::Parens)
             }
-            Expect::Command if self.list.redirect.is_none() => {
+            Expect::Command if !self.list.redirect => {
                 self.advance();
-                self.push_list(Kind::Commands, Close::Paren, Expect::Command)
+                self.push_list(Open::Subshell, Kind::Commands, Close::Paren, Expect::Command)
             }
             Expect::Argument if self.shell == Shell::Zsh => {
                 self.begin_word();
                 self.advance();
-                self.push_list(Kind::Glob, Close::Paren, Expect::Command)
+                self.push_list(Open::Pattern, Kind::Glob, Close::Paren, Expect::Command)
             }
             _ => {
                 self.unsure("a `(` before it stands where no shell expects one");
@@ -1065,7 +1196,7 @@ impl Tracker<'_> {
             if self.shell == Shell::Sh {
                 self.unsure("process substitution is not part of a POSIX shell");
             }
-            return self.push_list(Kind::Commands, Close::Paren, Expect::Command);
+            return self.push_list(Open::Process, Kind::Commands, Close::Paren, Expect::Command);
         }
         if self.shell == Shell::Zsh && byte == b'<' && (next == Some(b'-') || next.is_some_and(|b| b.is_ascii_digit()))
         {
@@ -1075,43 +1206,52 @@ impl Tracker<'_> {
             }
             if self.nth(count) == Some(b'>') {
                 self.begin_word();
+                let from = self.at;
                 self.skip(count + 1);
+                self.text(Style::Bare, from);
                 return true;
             }
         }
         if !self.word_text().is_empty() && self.word_text().iter().all(u8::is_ascii_digit) {
-            self.list.word = NONE;
+            self.drop_word();
         }
         let depth = self.frames.len();
         self.end_word();
         if self.frames.len() != depth {
             return true;
         }
-        if self.list.started == NONE {
-            self.list.started = self.at;
-        }
+        let start = self.at;
         if byte == b'<' && next == Some(b'<') {
             if self.nth(2) == Some(b'<') {
                 self.skip(3);
-                self.list.redirect = Some(Role::HereString);
+                self.list.redirect = true;
+                self.emit(|| Event::Redirect(Redirection::HereString, start));
                 return true;
             }
             self.skip(2);
-            return self.open_document();
+            return self.open_document(start);
         }
         self.advance();
+        let mut redirection = if byte == b'<' { Redirection::Input } else { Redirection::Output };
         while matches!(self.peek(), Some(b'>' | b'<' | b'&' | b'|'))
             || self.shell == Shell::Zsh && self.peek() == Some(b'!')
         {
+            match self.peek() {
+                Some(b'&') => redirection = Redirection::Duplicate,
+                // `<>` may write.
+                Some(b'>') => redirection = Redirection::Output,
+                _ => {}
+            }
             self.advance();
         }
-        self.list.redirect = Some(Role::Redirect);
+        self.list.redirect = true;
+        self.emit(|| Event::Redirect(redirection, start));
         true
     }
 
     // Here-documents.
 
-    fn open_document(&mut self) -> bool {
+    fn open_document(&mut self, operator: usize) -> bool {
         let strip = self.peek() == Some(b'-');
         if strip {
             self.advance();
@@ -1163,9 +1303,11 @@ impl Tracker<'_> {
             strip,
             list: self.lists.len(),
             holes: 0..0,
-            command: None,
-            producer: false,
+            serial: self.serial,
         });
+        let serial = self.serial;
+        self.emit(|| Event::Document { serial, at: operator });
+        self.serial += 1;
         true
     }
 
@@ -1175,8 +1317,6 @@ impl Tracker<'_> {
         }
         let first = self.found.documents.len();
         self.found.documents.append(&mut self.pending);
-        self.list.documents = 0;
-        self.list.pipe_documents = 0;
         self.queue.clear();
         self.queue.extend((first..self.found.documents.len()).rev());
         self.next_document()
@@ -1187,36 +1327,26 @@ impl Tracker<'_> {
         let document = &mut self.found.documents[index];
         document.body = self.at..self.at;
         document.holes = self.found.holes.len()..self.found.holes.len();
+        let serial = document.serial;
+        self.emit(|| Event::Open(Open::Document(serial)));
         self.push(Frame::Here { document: index, fresh: true })
     }
 
     fn close_document(&mut self, closer: Range<usize>) {
-        let Some(Frame::Here { document: index, .. }) = self.frames.pop() else { return };
+        let Some(Frame::Here { document: index, .. }) = self.close_frame() else { return };
         let document = &mut self.found.documents[index];
         document.body.end = closer.start;
         document.closer = closer;
         document.holes.end = self.found.holes.len();
         let holes = document.holes.clone();
-        let command = document.command;
-        let producer = document.producer;
         if !document.quoted && ends_early(&self.source[document.body.clone()], document) {
             // Inside an expansion: some shells end the document there, others do not.
             let why = "a line inside an expansion of a here-document is its delimiter";
             self.unsure(why);
-            for hole in &mut self.found.holes[holes.clone()] {
+            for hole in &mut self.found.holes[holes] {
                 (hole.context, hole.spot) = (Context::Unsupported, Spot::Unsupported(why));
             }
         }
-        if holes.is_empty() {
-            return;
-        }
-        if let Some(command) = command {
-            self.found.commands[command].fed.push((holes.clone(), Feed::Document(index)));
-        }
-        if producer && self.list.piped {
-            self.list.feeds.push((holes, Feed::Document(index)));
-        }
-        self.list.first_hole = self.found.holes.len();
     }
 
     fn here(&mut self, index: usize, fresh: bool) -> bool {
@@ -1235,15 +1365,17 @@ impl Tracker<'_> {
             }
         }
         loop {
+            let from = self.at;
             if quoted {
                 self.skip_while(|byte| byte != b'\n' && byte != HOLE);
             } else {
                 self.skip_while(|byte| !matches!(byte, b'\n' | HOLE | b'\\' | b'$' | b'`'));
             }
+            self.text(Style::Quoted, from);
             let Some(byte) = self.peek() else { return self.ended() };
             match byte {
                 b'\n' => {
-                    self.advance();
+                    self.character_of_body();
                     if let Some(Frame::Here { fresh, .. }) = self.frames.last_mut() {
                         *fresh = true;
                     }
@@ -1255,6 +1387,12 @@ impl Tracker<'_> {
                 _ => return self.backtick(),
             }
         }
+    }
+
+    fn character_of_body(&mut self) {
+        let from = self.at;
+        self.advance();
+        self.text(Style::Quoted, from);
     }
 
     /// Whether a line that ends the document begins here: where its delimiter is, where the next line begins, whether that is sure.
@@ -1302,14 +1440,11 @@ impl Tracker<'_> {
             let Some(byte) = self.peek() else { return self.ended() };
             if CLASS[byte as usize] == PLAIN {
                 self.begin_word();
-                self.skip_while(|byte| CLASS[byte as usize] == PLAIN);
+                self.plain();
                 continue;
             }
             match byte {
-                b' ' | b'\t' | b'\n' if kind == Kind::Glob => {
-                    self.begin_word();
-                    self.advance();
-                }
+                b' ' | b'\t' | b'\n' if kind == Kind::Glob => self.character(),
                 b' ' | b'\t' | b'\n' => {
                     if kind == Kind::Test && self.word_text() == b"]]" {
                         return self.close_test();
@@ -1322,21 +1457,20 @@ impl Tracker<'_> {
                 }
                 b'#' if self.list.word == NONE && kind != Kind::Glob => self.comment(),
                 b'[' if kind == Kind::Array && self.list.word == NONE => {
-                    self.begin_word();
-                    self.advance();
-                    return self.push(Frame::Arithmetic { end: ArithmeticEnd::Bracket, depth: 0, start: self.at });
+                    self.character();
+                    return self.push_arithmetic(Open::Arithmetic, ArithmeticEnd::Bracket);
                 }
                 b')' if kind != Kind::Test => {
                     self.end_word();
                     self.advance();
-                    self.end_command(false);
+                    self.end_command();
                     self.drop_list();
                     return true;
                 }
                 b'<' | b'>' if self.peek_second() == Some(b'(') => {
                     self.begin_word();
                     self.skip(2);
-                    return self.push_list(Kind::Commands, Close::Paren, Expect::Command);
+                    return self.push_list(Open::Process, Kind::Commands, Close::Paren, Expect::Command);
                 }
                 b'(' if kind != Kind::Test => {
                     if kind == Kind::Array
@@ -1347,7 +1481,7 @@ impl Tracker<'_> {
                     }
                     self.begin_word();
                     self.advance();
-                    return self.push_list(Kind::Glob, Close::Paren, Expect::Command);
+                    return self.push_list(Open::Pattern, Kind::Glob, Close::Paren, Expect::Command);
                 }
                 b'(' | b')' | b'&' | b'|' | b';' | b'<' | b'>' => {
                     if kind == Kind::Test && self.word_text() == b"]]" {
@@ -1356,8 +1490,7 @@ impl Tracker<'_> {
                     match kind {
                         Kind::Test => {
                             self.end_word();
-                            self.begin_word();
-                            self.advance();
+                            self.character();
                             self.end_word();
                         }
                         Kind::Array => {
@@ -1382,16 +1515,8 @@ impl Tracker<'_> {
 
     /// Leaves `[[ ]]`; the cursor is just after its `]]`.
     fn close_test(&mut self) -> bool {
-        let words = &self.words[self.list.words..];
-        for (index, word) in words.iter().enumerate() {
-            if is_comparison(&self.source[word.span.clone()]) {
-                let sides =
-                    [index.checked_sub(1), Some(index + 1)].into_iter().flatten().filter_map(|side| words.get(side));
-                self.found.arithmetic.extend(sides.map(|side| (side.span.clone(), false)));
-            }
-        }
-        self.list.word = NONE;
-        self.end_command(false);
+        self.drop_word();
+        self.end_command();
         self.drop_list();
         self.list.expect = Expect::Command;
         true
@@ -1401,7 +1526,9 @@ impl Tracker<'_> {
 
     fn single(&mut self) -> bool {
         loop {
+            let from = self.at;
             self.skip_while(|byte| byte != b'\'' && byte != HOLE);
+            self.text(Style::Quoted, from);
             match self.peek() {
                 Some(HOLE) => self.hole(),
                 Some(_) => {
@@ -1416,7 +1543,9 @@ impl Tracker<'_> {
 
     fn ansi(&mut self) -> bool {
         loop {
+            let from = self.at;
             self.skip_while(|byte| !matches!(byte, b'\'' | b'\\' | HOLE));
+            self.text(Style::Ansi, from);
             match self.peek() {
                 Some(HOLE) => self.hole(),
                 Some(b'\\') => {
@@ -1437,7 +1566,9 @@ impl Tracker<'_> {
 
     fn double(&mut self) -> bool {
         loop {
+            let from = self.at;
             self.skip_while(|byte| !matches!(byte, b'"' | b'\\' | b'$' | b'`' | HOLE));
+            self.text(Style::Quoted, from);
             match self.peek() {
                 Some(HOLE) => self.hole(),
                 Some(b'\\') => self.escape(),
@@ -1495,9 +1626,10 @@ impl Tracker<'_> {
                 }
             }
         }
+        let quoted = self.is_quoted();
         self.advance();
         self.layers.push(layer);
-        self.push_list(Kind::Commands, Close::Backtick, Expect::Command)
+        self.push_list(Open::Output { quoted }, Kind::Commands, Close::Backtick, Expect::Command)
     }
 
     // Expansions.
@@ -1505,15 +1637,20 @@ impl Tracker<'_> {
     fn dollar(&mut self, unquoted: bool) -> bool {
         let start = self.at;
         self.advance();
-        let Some(next) = self.peek() else { return true };
+        let Some(next) = self.peek() else {
+            self.text(Style::Quoted, start);
+            return true;
+        };
+        let quoted = self.is_quoted();
+        let name = self.at;
         match next {
             b'(' => {
                 self.advance();
                 if self.peek() == Some(b'(') {
                     self.advance();
-                    return self.push(Frame::Arithmetic { end: ArithmeticEnd::Parens, depth: 0, start: self.at });
+                    return self.push_arithmetic(Open::Arithmetic, ArithmeticEnd::Parens);
                 }
-                self.push_list(Kind::Commands, Close::Paren, Expect::Command)
+                self.push_list(Open::Output { quoted }, Kind::Commands, Close::Paren, Expect::Command)
             }
             b'{' => {
                 self.advance();
@@ -1521,6 +1658,7 @@ impl Tracker<'_> {
                     self.unsure("`${ …; }` before it is not known to every version of the shell");
                 }
                 let outer = self.outer();
+                self.emit(|| Event::Open(Open::Parameter { quoted }));
                 self.push(Frame::Parameter { outer, stage: Stage::Head, odd: false })
             }
             b'[' => {
@@ -1528,27 +1666,28 @@ impl Tracker<'_> {
                     self.unsure("`$[` before it means different things in different POSIX shells");
                 }
                 self.advance();
-                self.push(Frame::Arithmetic { end: ArithmeticEnd::Bracket, depth: 0, start: self.at })
+                self.push_arithmetic(Open::Arithmetic, ArithmeticEnd::Bracket)
             }
             b'\'' if unquoted => {
                 self.advance();
-                self.push(if self.shell == Shell::Sh { Frame::Unclear } else { Frame::Ansi })
+                self.push_quote(if self.shell == Shell::Sh { Frame::Unclear } else { Frame::Ansi })
             }
             HOLE => {
+                self.text(Style::Quoted, start);
                 self.after_dollar = self.at;
                 self.found.dollars.push((start, self.layers.len()));
                 true
             }
             b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
                 self.skip_while(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-                self.variable_end()
+                self.variable_end(name, quoted)
             }
             b'0'..=b'9' => {
                 self.advance();
                 if self.shell != Shell::Bash {
                     self.skip_while(|byte| byte.is_ascii_digit());
                 }
-                self.variable_end()
+                self.variable_end(name, quoted)
             }
             b'#' | b'+' | b'^' | b'=' | b'~' if self.shell == Shell::Zsh => {
                 if self.nth(1).is_some_and(|byte| {
@@ -1562,23 +1701,37 @@ impl Tracker<'_> {
                 } else if next == b'#' {
                     self.advance();
                 }
-                self.variable_end()
+                self.variable_end(name, quoted)
             }
             b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!' => {
                 self.advance();
-                self.variable_end()
+                self.variable_end(name, quoted)
             }
-            _ => true,
+            // `$"…"` is translated text.
+            b'"' if unquoted => true,
+            _ => {
+                self.text(Style::Quoted, start);
+                true
+            }
         }
     }
 
-    fn variable_end(&mut self) -> bool {
+    fn variable_end(&mut self, name: usize, quoted: bool) -> bool {
         self.after_variable = self.at;
+        if TREE {
+            let name = self.source_text(name);
+            self.found.events.push(Event::Variable { name, quoted });
+        }
         if self.shell == Shell::Zsh && self.peek() == Some(b'[') {
             self.advance();
-            return self.push(Frame::Arithmetic { end: ArithmeticEnd::Bracket, depth: 0, start: self.at });
+            return self.push_arithmetic(Open::Arithmetic, ArithmeticEnd::Bracket);
         }
         true
+    }
+
+    /// What was read since `from`, where nothing is escaped.
+    fn source_text(&self, from: usize) -> String {
+        String::from_utf8_lossy(&self.source[from..self.at]).into_owned()
     }
 
     fn stage(&mut self, new: Stage) {
@@ -1589,6 +1742,7 @@ impl Tracker<'_> {
 
     fn parameter(&mut self, outer: Outer, stage: Stage, odd: bool) -> bool {
         if stage == Stage::Head {
+            let name = self.at;
             if matches!(self.peek(), Some(b'#' | b'!'))
                 && !matches!(self.peek_second(), Some(b'}' | b':' | b'-' | b'+' | b'=' | b'%' | b'?' | b'/'))
             {
@@ -1601,24 +1755,27 @@ impl Tracker<'_> {
                 Some(b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!') => self.advance(),
                 Some(b'}') => {}
                 _ => {
+                    self.tell_parameter_name(name);
                     self.stage(Stage::Opaque);
                     return true;
                 }
             }
+            self.tell_parameter_name(name);
             self.stage(Stage::After);
             return true;
         }
         if stage == Stage::After {
             let Some(byte) = self.peek() else { return self.ended() };
+            let operator = self.at;
             let next = match (byte, self.peek_second()) {
                 (b'}', _) => {
                     self.advance();
-                    self.frames.pop();
+                    self.close_frame();
                     return true;
                 }
                 (b'[', _) => {
                     self.advance();
-                    return self.push(Frame::Arithmetic { end: ArithmeticEnd::Bracket, depth: 0, start: self.at });
+                    return self.push_arithmetic(Open::Arithmetic, ArithmeticEnd::Bracket);
                 }
                 (b':', Some(b'-' | b'=' | b'?' | b'+')) => {
                     self.skip(2);
@@ -1637,32 +1794,39 @@ impl Tracker<'_> {
                 }
                 (b':', _) => {
                     self.advance();
-                    let rest = &self.source[self.at..];
-                    let end = rest.iter().position(|&byte| byte == b'}').unwrap_or(rest.len());
-                    self.found.arithmetic.push((self.at..self.at + end, false));
                     Stage::Offset
                 }
                 _ => Stage::Opaque,
             };
+            if TREE {
+                let operator = match next {
+                    // What there is says `parameter`, which passes over it as over text.
+                    Stage::Opaque => char::from(byte).to_string(),
+                    _ => self.source_text(operator),
+                };
+                self.found.events.push(Event::ParameterOperator(operator));
+            }
             self.stage(next);
             return true;
         }
         loop {
+            let from = self.at;
             self.skip_while(|byte| !matches!(byte, b'}' | b'\'' | b'"' | b'\\' | b'$' | b'`' | HOLE | b'{' | b'\n'));
+            self.text(self.style(), from);
             let Some(byte) = self.peek() else { return self.ended() };
             match byte {
                 HOLE => self.hole(),
                 b'\\' => self.escape(),
                 b'}' => {
                     self.advance();
-                    self.frames.pop();
+                    self.close_frame();
                     if stage == Stage::Opaque && odd && self.shell != Shell::Bash {
                         self.unsure("quotes inside an expansion before it are read differently by different shells");
                     }
                     return true;
                 }
                 b'\n' => {
-                    self.advance();
+                    self.character_inside();
                     if !self.line_inside_document() {
                         return self.abandon("the end of a here-document before it is not clear");
                     }
@@ -1671,7 +1835,7 @@ impl Tracker<'_> {
                     if self.shell == Shell::Zsh {
                         self.unsure("a brace inside an expansion before it is not tracked");
                     }
-                    self.advance();
+                    self.character_inside();
                 }
                 b'"' => {
                     if outer == Outer::Here {
@@ -1709,6 +1873,20 @@ impl Tracker<'_> {
         }
     }
 
+    fn tell_parameter_name(&mut self, from: usize) {
+        if TREE {
+            let name = self.source_text(from);
+            self.found.events.push(Event::ParameterName(name));
+        }
+    }
+
+    /// Passes over one character of text inside an expansion or arithmetic.
+    fn character_inside(&mut self) {
+        let from = self.at;
+        self.advance();
+        self.text(self.style(), from);
+    }
+
     fn odd(&mut self) {
         if let Some(Frame::Parameter { odd, .. }) = self.frames.last_mut() {
             *odd = true;
@@ -1727,15 +1905,17 @@ impl Tracker<'_> {
             ArithmeticEnd::Bracket => (b'[', b']'),
         };
         loop {
+            let from = self.at;
             self.skip_while(|byte| {
                 byte != open && byte != close && !matches!(byte, b'\'' | b'"' | b'\\' | b'$' | b'`' | HOLE | b'\n')
             });
+            self.text(Style::Quoted, from);
             let Some(byte) = self.peek() else { return self.ended() };
             match byte {
                 HOLE => self.hole(),
                 b'\\' => self.escape(),
                 b'\n' => {
-                    self.advance();
+                    self.character_inside();
                     if !self.line_inside_document() {
                         return self.abandon("the end of a here-document before it is not clear");
                     }
@@ -1750,7 +1930,7 @@ impl Tracker<'_> {
                     self.advance();
                     return self.push(Frame::Single);
                 }
-                b'\'' => self.advance(),
+                b'\'' => self.character_inside(),
                 b'$' => {
                     self.set_depth(depth);
                     let frames = self.frames.len();
@@ -1767,11 +1947,11 @@ impl Tracker<'_> {
                 }
                 _ if byte == open => {
                     depth += 1;
-                    self.advance();
+                    self.character_inside();
                 }
                 _ if depth > 0 => {
                     depth -= 1;
-                    self.advance();
+                    self.character_inside();
                 }
                 _ => {
                     self.advance();
@@ -1782,17 +1962,7 @@ impl Tracker<'_> {
                             return self.abandon("`((` before it is not closed by `))`");
                         }
                     }
-                    if let Some(Frame::Arithmetic { start, .. }) = self.frames.pop() {
-                        self.found.arithmetic.push((start..self.at, end == ArithmeticEnd::Bracket));
-                    }
-                    if end == ArithmeticEnd::Parens
-                        && matches!(self.frames.last(), Some(Frame::List))
-                        && self.list.word == NONE
-                    {
-                        // `(( ))` as a command.
-                        self.list.started = NONE;
-                        self.list.first_hole = self.found.holes.len();
-                    }
+                    self.close_frame();
                     return true;
                 }
             }
@@ -1840,6 +2010,8 @@ impl Tracker<'_> {
             element: in_list && self.list.kind == Kind::Array && before.is_empty(),
         };
         self.found.holes.push(hole);
+        let (hole, quoted) = (self.found.holes.len() - 1, self.is_quoted());
+        self.emit(|| Event::Hole { hole, quoted });
         self.advance();
     }
 
@@ -1914,7 +2086,7 @@ impl Tracker<'_> {
             Kind::Array => return (Context::Unquoted, Spot::Words),
             Kind::Commands => {}
         }
-        if self.list.redirect.is_some() {
+        if self.list.redirect {
             return one(before.is_empty());
         }
         match self.list.expect {
@@ -1929,11 +2101,6 @@ impl Tracker<'_> {
             Expect::FunctionName => no("the name of a function cannot be a value"),
         }
     }
-}
-
-/// Whether a word of `[[ ]]` compares its sides as arithmetic.
-pub(crate) fn is_comparison(text: &[u8]) -> bool {
-    matches!(text, b"-eq" | b"-ne" | b"-lt" | b"-le" | b"-gt" | b"-ge")
 }
 
 /// Whether a line of a body is the delimiter.

@@ -52,7 +52,7 @@ pub(crate) struct Split<'a> {
 pub(crate) fn split<'v>(value: &'v Value<'_>) -> Split<'v> {
     let one = |text: &'v str| Split { words: vec![vec![Segment::Literal(text.into())]], ..Split::default() };
     match (&value.words, value.mode) {
-        (Words::List { items, .. }, Mode::Word | Mode::Arguments | Mode::Output | Mode::Raw) => Split {
+        (Words::List { items, .. }, Mode::Word | Mode::Bare | Mode::Arguments | Mode::Output | Mode::Raw) => Split {
             words: items.iter().map(|item| vec![Segment::Literal(item.as_str().into())]).collect(),
             ..Split::default()
         },
@@ -62,7 +62,8 @@ pub(crate) fn split<'v>(value: &'v Value<'_>) -> Split<'v> {
                 .map(own)
                 .unwrap_or_else(|| Split { words: vec![vec![Segment::Literal(text.into())]], ..Split::default() })
         }
-        (Words::One(text), Mode::Word | Mode::Raw) => one(text),
+        (Words::One(text), Mode::Bare) if text.is_empty() => Split::default(),
+        (Words::One(text), Mode::Word | Mode::Bare | Mode::Raw) => one(text),
         (Words::One(text), Mode::Output) => blanks(text),
         (Words::One(text), Mode::Arguments) => parse(text, true).unwrap_or_else(|| one(text)),
         (Words::One(text), Mode::Fragment) => parse(text, false).unwrap_or_else(|| one(text)),

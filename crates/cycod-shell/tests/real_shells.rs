@@ -8,11 +8,17 @@
     reason = "the test starts the real shells itself; the crate under test starts nothing"
 )]
 
+#[path = "common/template.rs"]
+mod template;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
-use cycod_shell::{Kind, Mode, Piece, Shell, Value, Words, place};
+use cycod_shell::{
+    Kind, Mode, Piece, Programs, Proof, Question, Reader, Segment, Shell, Value, Verdict, Words, judge, place,
+};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
@@ -22,6 +28,9 @@ const SHELLS: [(Shell, &str, &[&str]); 4] = [
     (Shell::Sh, "bash", &["--posix", "--noprofile", "--norc"]),
     (Shell::Zsh, "zsh", &["-f"]),
 ];
+
+/// What is proven about a place is not looked at here.
+static FREE: LazyLock<Verdict> = LazyLock::new(Verdict::free);
 
 const PAYLOADS: [&str; 44] = [
     "; touch canary;",
@@ -71,7 +80,7 @@ const PAYLOADS: [&str; 44] = [
 ];
 
 fn value<'a>(text: &'a str, mode: Mode, kind: Kind) -> Piece<'a> {
-    Piece::Value(Value { name: "V", words: Words::One(text.into()), mode, kind, sensitive: false })
+    Piece::Value(Value { name: "V", words: Words::One(text.into()), mode, kind, sensitive: false, verdict: &FREE })
 }
 
 /// Runs a program and returns what it wrote to descriptor 3; `None` when it could not be parsed.
@@ -567,24 +576,36 @@ fn arguments_act_as_words_and_globs_only() {
 fn rewrites_do_what_was_meant_with_any_value() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     fs::write(directory.path().join("in"), "a.c\nabc\n").expect("the test's own directory is writable");
-    // A template, a harmless value for which it does the right thing, and what it prints for the value `v`.
+    // A template that is refused, and what its rewrite prints for the value `v`.
     type Prints = fn(&str) -> String;
     let cases: [(&str, Prints); 9] = [
-        ("bash -c \"printf %s '\0'\"", |v| v.to_owned()),
-        ("sh -c 'printf %s \"$0 a\0b\"' name", |v| format!("name a{v}b")),
-        ("eval \"printf %s '\0'\"", |v| v.to_owned()),
-        ("find in -exec sh -c 'printf %s%s \"$1\" \"\0\"' _ x \\;", |v| format!("x{v}")),
-        ("perl -e 'print \"hi \0!\"'", |v| format!("hi {v}!")),
-        ("awk 'BEGIN { printf \"%s\", \"<\0>\" }'", |v| format!("<{v}>")),
-        ("sed 's/a.c/\0/' in | cat", |v| format!("{v}\n{v}\n")),
-        ("python3 -c \"import sys as s; s.stdout.write('x' + '\0')\"", |v| format!("x{v}")),
-        ("bash <<'EOF'\nprintf %s \"<\0>\"\nEOF", |v| format!("<{v}>")),
+        ("bash -c \"printf %s '{V}'\"", |v| v.to_owned()),
+        ("sh -c 'printf %s \"$0 a{V}b\"' name", |v| format!("name a{v}b")),
+        ("eval \"printf %s '{V}'\"", |v| v.to_owned()),
+        ("find in -exec sh -c 'printf %s%s \"$1\" \"{V}\"' _ x \\;", |v| format!("x{v}")),
+        ("perl -e 'print \"hi {V}!\"'", |v| format!("hi {v}!")),
+        ("awk 'BEGIN { printf \"%s\", \"<{V}>\" }'", |v| format!("<{v}>")),
+        ("sed 's/a.c/{V}/' in | cat", |v| format!("{v}\n{v}\n")),
+        ("python3 -c \"import sys as s; s.stdout.write('x' + '{V}')\"", |v| format!("x{v}")),
+        ("bash <<'EOF'\nprintf %s \"<{V}>\"\nEOF", |v| format!("<{v}>")),
     ];
-    for (template, expected) in cases {
-        let refusal =
-            place(Shell::Bash, &pieces(template, &value("x", Mode::Word, Kind::Text))).expect_err("a second parse");
-        let rewrite = refusal.try_.split_once("code: ").expect("a rewrite").1.replace("{V}", "\0");
-        // The tail of a pipe is not part of the rewritten command.
+    let verdicts = |command: &str| {
+        let programs = Programs::default();
+        let question = Question {
+            reader: Reader::Shell(Shell::Bash),
+            command: &template::segments(command),
+            environment: &[],
+            input: &[],
+            programs: &programs,
+        };
+        judge(&question).command
+    };
+    for (command, expected) in cases {
+        let refused = verdicts(command).remove(0);
+        assert_eq!(refused.proof, Proof::Code, "{command}");
+        let rewrite = refused.rewrite.unwrap_or_else(|| panic!("no rewrite for {command}"));
+        let script = format!("exec >\"$OUT\"\n{rewrite}\n");
+        let proven = verdicts(&script);
         for text in [
             "x",
             "it's \"$(touch canary)\" `id` \\n & /",
@@ -592,9 +613,22 @@ fn rewrites_do_what_was_meant_with_any_value() {
             "a b  c",
             "\"; system(\"touch canary\"); \"",
         ] {
-            let script = format!("exec >\"$OUT\"\n{rewrite}\n");
-            let placed =
-                place(Shell::Bash, &pieces(&script, &value(text, Mode::Word, Kind::Text))).expect("a rewrite is safe");
+            let mut places = proven.iter();
+            let pieces: Vec<Piece<'_>> = template::segments(&script)
+                .into_iter()
+                .map(|segment| match segment {
+                    Segment::Text(text) => Piece::Text(text),
+                    _ => Piece::Value(Value {
+                        name: "V",
+                        words: Words::One(text.into()),
+                        mode: Mode::Word,
+                        kind: Kind::Text,
+                        sensitive: false,
+                        verdict: places.next().expect("each place has a verdict"),
+                    }),
+                })
+                .collect();
+            let placed = place(Shell::Bash, &pieces).unwrap_or_else(|error| panic!("{command}\n{rewrite}\n{error:?}"));
             let (bytes, stderr) = run("bash", &["--norc"], &placed.text, directory.path());
             assert_eq!(String::from_utf8_lossy(&bytes), expected(text), "{}\n{stderr}", placed.text);
             assert!(!directory.path().join("canary").exists(), "{rewrite} ran {text:?}");

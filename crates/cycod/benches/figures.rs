@@ -18,7 +18,7 @@ use std::{
 };
 
 use cycod_engine::{Engine, Ignore, Nobody, Surface, host};
-use cycod_shell::{Kind, Mode, Piece, Shell, Value, Words, place};
+use cycod_shell::{Kind, Mode, Piece, Shell, Value, Verdict, Words, place};
 use cycod_syntax::template::{Names, Segment, parse};
 
 /// The program under measurement, built with the bench profile.
@@ -162,12 +162,14 @@ fn templates() {
     });
     let parsing = fastest(|| assert!(parse(&text, origin, &names).1.is_empty()));
     let (template, _) = parse(&text, origin, &names);
+    let verdict = Verdict::free();
     let value = || Value {
         name: "NAME",
         words: Words::One("it's".into()),
         mode: Mode::Word,
         kind: Kind::Text,
         sensitive: false,
+        verdict: &verdict,
     };
     let pieces: Vec<Piece<'_>> = template
         .segments

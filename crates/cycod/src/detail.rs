@@ -5,7 +5,8 @@ use cycod_engine::{
     catalog::{Entry, Scope, ScopeFilter, Style},
     definition::{
         Body, Cleanup, Hints, Interpreter, Isolation, Level, Literal, Offer, Parameter, PlatformKey, Privilege,
-        Produces, Runtime, Step, StepAction, TaskSupport, TestCase, Tool, Transform, Validation, Value, Whom,
+        Produces, Runtime, Step, StepAction, TaskSupport, TestCase, Tool, Transform, Validation, Value, Verdict, Whom,
+        verdicts_by_parameter,
     },
 };
 use cycod_syntax::template::{Names, Template};
@@ -428,7 +429,7 @@ fn asks(page: &mut Page, tool: &Tool) {
         page.paragraph(6, &ask.words().map(source).unwrap_or_default());
         if let Whom::Person { .. } = ask.whom {
             let fields: Vec<&Parameter> = ask.fields.iter().filter_map(|field| tool.parameter(field)).collect();
-            described(page, 6, fields);
+            described(page, 6, tool, fields);
         }
     }
 }
@@ -437,12 +438,13 @@ fn parameters(page: &mut Page, tool: &Tool) {
     let parameters: Vec<&Parameter> = tool.given_parameters().collect();
     if !parameters.is_empty() {
         page.section("PARAMETERS");
-        described(page, 2, parameters);
+        described(page, 2, tool, parameters);
     }
 }
 
-fn described(page: &mut Page, indent: usize, parameters: Vec<&Parameter>) {
+fn described(page: &mut Page, indent: usize, tool: &Tool, parameters: Vec<&Parameter>) {
     let deeper = indent + 4;
+    let verdicts = verdicts_by_parameter(tool);
     for parameter in parameters {
         let mut traits = vec![parameter.kind.name().to_owned()];
         match &parameter.default {
@@ -468,10 +470,12 @@ fn described(page: &mut Page, indent: usize, parameters: Vec<&Parameter>) {
         if let Some(format) = &parameter.format {
             page.labelled(deeper, "written as", &source(&format.template));
         }
-        match parameter.escape_shell {
-            Some(true) => page.paragraph(deeper, "always exactly one word"),
-            Some(false) => page.paragraph(deeper, "placed as program text: whoever chooses it chooses what runs"),
-            None => {}
+        let verdict = verdicts.iter().find(|(name, _)| *name == parameter.name).map(|(_, verdict)| verdict);
+        page.labelled(deeper, "placed as", &verdict.map(Verdict::describe).unwrap_or_default());
+        if parameter.words {
+            page.paragraph(deeper, "several words: whoever calls the tool chooses options");
+        } else if parameter.options {
+            page.paragraph(deeper, "may be an option: whoever calls the tool chooses it");
         }
         if let Some(deprecation) = &parameter.deprecated {
             let instead = deprecation.message.clone();

@@ -136,7 +136,7 @@ O: {type: object, description: d}
         let holes = ["S", "T", "L", "O", "D", "N", "API_TOKEN"].map(|name| format!("{{{name}:{chain}}}"));
         let more = ["{N:format(#,##0)}", "{N:format(00000000000000)}", "{T}", "{D}"].map(str::to_owned);
         let words: Vec<String> = holes.into_iter().chain(more).collect();
-        let tool = command_tool(&words.join(" "), &format!("
+        let tool = command_tool(&format!("echo {}", words.join(" ")), &format!("
 S: {{type: string, description: d, sensitive: true, format: '{{value:{own}}}'}}
 T: {{type: string, description: d, sensitive: true, transform: {own}}}
 L: {{type: array, description: d, sensitive: true}}

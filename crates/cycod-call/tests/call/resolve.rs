@@ -31,13 +31,13 @@ fn values_are_placed_as_their_parameter_says() {
         &["f {S} {W} {R}", "f {N} {B} {E}", "f {A} {O}", "f {T} {RAW:S} {RAW:A}", "f {unknown} ${S} {{S}} \\{S}"],
         &expect![[r#"
             f {S} {W} {R}
-                "f " <S Arguments Text: "x y"> " " <W Word Text: "x y"> " " <R Raw Text: "$(x)">
+                "f " <S Bare Text: "x y"> " " <W Word Text: "x y"> " " <R Raw Text: "$(x)">
             f {N} {B} {E}
-                "f " <N Word Number: "5.0"> " " <B Word Boolean: "true"> " " <E Arguments Enum: "a">
+                "f " <N Word Number: "5.0"> " " <B Word Boolean: "true"> " " <E Bare Enum: "a">
             f {A} {O}
                 "f " <A Word Text: ["1", "b c"] by " "> " " <O Word Text: "{\"k\":[1.0]}">
             f {T} {RAW:S} {RAW:A}
-                "f " <T Arguments Text secret: "tttt"> " " <S Raw Text: "x y"> " " <A Raw Text: "1 b c">
+                "f " <T Bare Text secret: "tttt"> " " <S Raw Text: "x y"> " " <A Raw Text: "1 b c">
             f {unknown} ${S} {{S}} \{S}
                 "f {unknown} ${S} {{S}} {S}"
         "#]],
@@ -51,13 +51,13 @@ fn absent_values_are_no_words() {
         &[],
         &["f {S} {W} {R}", "f '{N}' {B} {A} {O}", "f {S:uppercase} {N:format(000)}"],
         &expect![[r#"
-        f {S} {W} {R}
-            "f " <S Arguments Text: ""> " " <W Arguments Text: ""> " " <R Arguments Text: "">
-        f '{N}' {B} {A} {O}
-            "f '" <N Arguments Number: ""> "' " <B Arguments Boolean: ""> " " <A Arguments Text: ""> " " <O Arguments Text: "">
-        f {S:uppercase} {N:format(000)}
-            "f " <S Arguments Text: ""> " " <N Arguments Number: "">
-    "#]],
+            f {S} {W} {R}
+                "f " <S Bare Text: ""> " " <W Bare Text: ""> " " <R Bare Text: "">
+            f '{N}' {B} {A} {O}
+                "f '" <N Bare Number: ""> "' " <B Bare Boolean: ""> " " <A Bare Text: ""> " " <O Bare Text: "">
+            f {S:uppercase} {N:format(000)}
+                "f " <S Bare Text: ""> " " <N Bare Number: "">
+        "#]],
     );
 }
 
@@ -76,9 +76,9 @@ fn transforms_keep_what_is_known_of_a_value() {
             f {S:shellescaped} {S:shellescaped:uppercase} {A:shellescaped}
                 "f " <S Fragment Text: "'It'\\''s'"> " " <S Word Text: "'IT'\\''S'"> " " <A Fragment Text: "'a b' 'c'">
             f {N:trim} {N:base64encode} {N:format(#,##0)} {N:format(0.0)} {B:uppercase} {E:uppercase}
-                "f " <N Word Number: "1234.5"> " " <N Word Enum: "MTIzNC41"> " " <N Word Enum: "1,235"> " " <N Word Number: "1234.5"> " " <B Word Enum: "TRUE"> " " <E Arguments Enum: "A">
+                "f " <N Word Number: "1234.5"> " " <N Word Enum: "MTIzNC41"> " " <N Word Enum: "1,235"> " " <N Word Number: "1234.5"> " " <B Word Enum: "TRUE"> " " <E Bare Enum: "A">
             f {A:uppercase} {O:jsonescaped} {S:jsonescaped}
-                "f " <A Word Text: ["A B", "C"] by " "> " " <O Word Text: "{\\\"k\\\":1}"> " " <S Arguments Text: "It's">
+                "f " <A Word Text: ["A B", "C"] by " "> " " <O Word Text: "{\\\"k\\\":1}"> " " <S Bare Text: "It's">
             f {S:format(000)}
                 format-failed: `{S}`: `It's` cannot be written in the number format `000`
         "#]],
@@ -158,15 +158,15 @@ C: {type: boolean, description: d, format: "--constant"}
         &commands,
         &expect![[r#"
             f {S} {N} {P}
-                "f -n " <S Arguments Text: "a b"> " --count=" <N Word Enum: "005"> " " <P Word Enum: "0007">
+                "f -n " <S Bare Text: "a b"> " --count=" <N Word Enum: "005"> " " <P Word Enum: "0007">
             f {D} {V} {C}
                 "f  --verbose --constant"
             f {L} {X} {R}
                 "f --list " <L Word Text: ["1", "2"] by " "> " " <X Fragment Text: "'q'"> " " <R Raw Text: "$(r)">
             f {S:uppercase} {N:format(0.0)}
-                "f -n " <S Arguments Text: "A B"> " " <N Word Number: "5.0">
+                "f -n " <S Bare Text: "A B"> " " <N Word Number: "5.0">
             f {V ? S : N}
-                "f -n " <S Arguments Text: "a b">
+                "f -n " <S Bare Text: "a b">
         "#]],
     );
     check_pieces(
@@ -174,17 +174,17 @@ C: {type: boolean, description: d, format: "--constant"}
         &[],
         &commands,
         &expect![[r#"
-        f {S} {N} {P}
-            "f   "
-        f {D} {V} {C}
-            "f   "
-        f {L} {X} {R}
-            "f   "
-        f {S:uppercase} {N:format(0.0)}
-            "f  " <N Arguments Number: "">
-        f {V ? S : N}
-            "f "
-    "#]],
+            f {S} {N} {P}
+                "f   "
+            f {D} {V} {C}
+                "f   "
+            f {L} {X} {R}
+                "f   "
+            f {S:uppercase} {N:format(0.0)}
+                "f  " <N Bare Number: "">
+            f {V ? S : N}
+                "f "
+        "#]],
     );
 }
 
@@ -205,7 +205,7 @@ fn choices() {
             f {S ? 'yes' : 'no'} {N ? 'yes' : 'no'} {B ? 'yes' : 'no'} {A ? 'yes' : 'no'} {E ? 'yes' : 'no'}
                 "f yes no no no no"
             f {S == 'false' ? S : 'other'} {N < 1 ? N : 5} {E == '' ? 'empty' : 'not'}
-                "f " <S Arguments Text: "false"> " " <N Word Number: "0"> " empty"
+                "f " <S Bare Text: "false"> " " <N Word Number: "0"> " empty"
             f {V < 3 ? 'a' : 'b'}
                 undecidable-condition: `<` orders numbers, and `{V}` is `false`, which is not a number
             f {P < 3 ? 'a' : 'b'}
@@ -244,15 +244,16 @@ fn predefined_variables_share_one_instant() {
         &["DATE=today"],
         &["f {DATE}"],
         &expect![[r#"
-        f {DATE}
-            "f " <DATE Arguments Text: "today">
-    "#]],
+            f {DATE}
+                "f " <DATE Bare Text: "today">
+        "#]],
     );
 }
 
 const STEPS: &str = "
 name: t
 description: d
+programs: {f: text}
 parameters:
   S: {type: string, description: d, default: s}
 steps:
@@ -279,7 +280,7 @@ fn results_of_steps() {
     let tool = tool(STEPS);
     let call = bind(&tool, &[]);
     let pieces = call.pieces(command(&tool), &steps(StepValue::Missing)).expect("all results are known");
-    expect![[r#""f " <first.output Output Text: "a *\n b"> " \"" <first.output Output Text: "a *\n b"> "\" " <first.exit-code Word Number: "0"> " " <first.skipped Word Boolean: "false"> " " <first.status Word Enum: "ok"> " " <S Arguments Text: "s"> " " <first.output Raw Text: "a *\n b">"#]].assert_eq(&show_pieces(&pieces));
+    expect![[r#""f " <first.output Output Text: "a *\n b"> " \"" <first.output Output Text: "a *\n b"> "\" " <first.exit-code Word Number: "0"> " " <first.skipped Word Boolean: "false"> " " <first.status Word Enum: "ok"> " " <S Bare Text: "s"> " " <first.output Raw Text: "a *\n b">"#]].assert_eq(&show_pieces(&pieces));
     let later = TestSteps { known: Vec::new(), rest: StepValue::Later };
     let pieces = call.pieces(command(&tool), &later).expect("what comes later stays visible");
     expect![[r#""f {first.output} \"{first.output:trim}\" {first.exit-code} {first.skipped} {first.status} {first.exit-code == 0 ? S : first.error} {RAW:first.output}""#]].assert_eq(&show_pieces(&pieces));
@@ -401,6 +402,6 @@ fn what_claims_to_be_a_number_has_to_be_one() {
         cycod_call::bind(&tool, given, &host(Platform::Linux), &run_context(), &TestScripts)
     };
     let pieces = bind("X").expect("any value is taken").pieces(command(&tool), &NoSteps).expect("resolves");
-    expect![[r#""f " <X Word Text: "1;id"> " " <N Arguments Number: "">"#]].assert_eq(&show_pieces(&pieces));
+    expect![[r#""f " <X Word Text: "1;id"> " " <N Bare Number: "">"#]].assert_eq(&show_pieces(&pieces));
     assert!(bind("N").is_err());
 }

@@ -24,7 +24,9 @@ pub(crate) fn tool(yaml: &str) -> Arc<Tool> {
 pub(crate) fn command_tool(command: &str, parameters: &str) -> Arc<Tool> {
     let parameters: String = parameters.trim_matches('\n').lines().map(|line| format!("  {line}\n")).collect();
     let command = command.replace('\'', "''");
-    tool(&format!("name: t\ndescription: d\nbash: '{command}'\nparameters:\n{parameters}"))
+    tool(&format!(
+        "name: t\ndescription: d\nprograms: {{f: text, x: text}}\nbash: '{command}'\nparameters:\n{parameters}"
+    ))
 }
 
 pub(crate) fn host(platform: Platform) -> Arc<Host> {

@@ -4,7 +4,6 @@ pub(crate) mod conditions;
 pub(crate) mod confusable;
 pub(crate) mod graph;
 pub(crate) mod ignored;
-pub(crate) mod placing;
 pub(crate) mod secrets;
 pub(crate) mod transforms;
 pub(crate) mod unused;

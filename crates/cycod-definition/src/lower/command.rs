@@ -4,7 +4,7 @@ use cycod_syntax::yaml::Entry;
 use super::{Lowering, Scope, Text, View, literal::Expected};
 use crate::{
     Command, CommandText, Handler, Interpreter, Platform, PlatformCommands, PlatformKey, ProgramTemplate, ToolUse,
-    table::one_of,
+    Verdicts, table::one_of,
 };
 
 /// What a tool or a step executes, before the tool's own forms are told apart.
@@ -249,7 +249,7 @@ impl Lowering<'_> {
         self.sink.report(diagnostic);
     }
 
-    /// Reads a command and checks every place in it where a value is put.
+    /// Reads a command.
     pub(crate) fn command_text(
         &self,
         text: Text<'_>,
@@ -258,9 +258,7 @@ impl Lowering<'_> {
         scope: Scope,
     ) -> CommandText {
         let template = self.template(text, scope);
-        let command = CommandText { interpreter, template, options };
-        crate::check::placing::check(&command, text.span, self);
-        command
+        CommandText { interpreter, template, options, verdicts: Verdicts::default() }
     }
 
     /// A command for the platform's default shell.

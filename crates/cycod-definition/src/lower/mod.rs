@@ -54,7 +54,7 @@ pub(crate) fn lower(
     };
     if root.as_mapping().is_none() {
         let name = stem.and_then(crate::ToolName::new);
-        return Loaded { tool: None, name, diagnostics: sink.into_diagnostics() };
+        return Loaded { tool: None, refused: None, name, diagnostics: sink.into_diagnostics() };
     }
     let view = View { entries, section: &TOOL, span: root.span };
     let mut lowering = Lowering {
@@ -74,7 +74,8 @@ pub(crate) fn lower(
         tool.ignored = ignored(source, &diagnostics);
     }
     let broken = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
-    Loaded { tool: tool.filter(|_| !broken), name, diagnostics }
+    let (tool, refused) = if broken { (None, tool.map(Box::new)) } else { (tool, None) };
+    Loaded { tool, refused, name, diagnostics }
 }
 
 /// What a file says that has no effect, for those who are not looking for mistakes.

@@ -13,8 +13,8 @@ use super::{
     literal::{Expected, static_value, value},
 };
 use crate::{
-    Decimal, Deprecation, Disclosure, Format, Literal, NamedTransform, Parameter, ParameterType, PathPart, Rejection,
-    Shape, Transform, Validation, Value, ValuePath, shown,
+    Decimal, Deprecation, Disclosure, Format, Literal, NamedTransform, Parameter, ParameterType, PathPart, Placing,
+    Rejection, Shape, Transform, Validation, Value, ValuePath, shown,
     table::{Takes, parameter, validation},
     violations::fitted,
 };
@@ -114,7 +114,7 @@ impl Lowering<'_> {
             .and_then(|security| security.text("escape-shell"))
         {
             let message = format!("the value of `{name}` is placed as program text");
-            self.sink.report(crate::check::placing::raw_placing(text.span, &message));
+            self.sink.report(crate::judge::raw_placing(text.span, &message));
         }
         let mut parameter = Parameter {
             transform: view.text("transform").map(|text| self.transform(text)),
@@ -122,6 +122,11 @@ impl Lowering<'_> {
             examples,
             detailed_help: view.string("detailed-help"),
             escape_shell: view.object("security").and_then(|security| security.flag("escape-shell")),
+            words: view.flag("words").unwrap_or(false),
+            options: view.flag("options").unwrap_or(false),
+            placing: view
+                .choice("placing")
+                .and_then(|name| Placing::NAMES.iter().find(|(known, _)| *known == name).map(|(_, placing)| *placing)),
             delimiter: view.string("delimiter").unwrap_or_else(|| " ".to_owned()),
             path: view.flag("path").unwrap_or(false),
             sensitive: view.flag("sensitive").unwrap_or(false),
@@ -410,7 +415,7 @@ impl Lowering<'_> {
             let message = format!("{what} of `{name}{path}`: {}", violation.message);
             let mut diagnostic = match severity {
                 Severity::Error => Diagnostic::error(Code(code), part.span, message),
-                Severity::Warning => Diagnostic::warning(Code(code), part.span, message),
+                Severity::Warning | Severity::Hint => Diagnostic::warning(Code(code), part.span, message),
             };
             if let Some(help) = &violation.help {
                 diagnostic = diagnostic.help(help);
@@ -563,6 +568,9 @@ impl Parameter {
             examples: Vec::new(),
             detailed_help: None,
             escape_shell: None,
+            words: false,
+            options: false,
+            placing: None,
             delimiter: " ".to_owned(),
             path: false,
             sensitive: false,

@@ -1,6 +1,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use cycod_diagnostic::{Code, Diagnostic, Severity, Span};
+use cycod_shell::{Nature, Programs};
 use cycod_syntax::{template, yaml::Node};
 
 use super::{
@@ -360,6 +361,19 @@ impl Lowering<'_> {
             env: view.strings("env"),
             platforms: self.platforms(&view, "platforms"),
         }
+    }
+
+    pub(crate) fn programs(&self, view: &View<'_>) -> Programs {
+        let mut programs = Programs::default();
+        for entry in view.map("programs") {
+            let nature = entry.value.as_scalar().and_then(|scalar| {
+                Nature::NAMES.iter().find(|(name, _)| *name == scalar.text).map(|(_, nature)| *nature)
+            });
+            if let Some(nature) = nature {
+                programs.insert(entry.key.clone(), nature);
+            }
+        }
+        programs
     }
 
     pub(crate) fn changelog(&self, view: &View<'_>) -> Vec<Change> {

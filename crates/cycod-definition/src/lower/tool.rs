@@ -103,6 +103,7 @@ impl Lowering<'_> {
             interactive: self.interactive(view),
             resources: self.resources(view),
             requires: self.requires(view),
+            programs: self.programs(view),
             deprecated: self.tool_deprecation(view),
             changelog: self.changelog(view),
             declared_risk: declared_risk(view),
@@ -113,6 +114,9 @@ impl Lowering<'_> {
             origin: Origin::default(),
         };
         tool.uses_temp = self.uses_temp.get();
+        self.understand_words(&mut tool);
+        crate::judge::judge(&mut tool);
+        crate::judge::report(&tool, self);
         self.check_ask_cycles(&tool, view);
         crate::check::unused::check(&tool, &[written, fields, self.described(view).iter().collect()].concat(), self);
         crate::check::secrets::check(&tool, self);

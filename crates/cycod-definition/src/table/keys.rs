@@ -44,6 +44,9 @@ const TYPES: &[&str] = &[
     "logical", "list", "bool", "int",
 ];
 
+const PLACINGS: &[&str] = &["data", "program", "bash", "sh", "zsh", "pwsh", "argv", "r", "python", "javascript", "sql", "jq", "awk", "sed", "perl", "ruby", "lua", "php"];
+const NATURES: &[&str] = &["text", "plain", "command", "code"];
+
 /// A whole file.
 pub(crate) static TOOL: Section = Section {
     noun: "a tool",
@@ -79,6 +82,7 @@ pub(crate) static TOOL: Section = Section {
         key("asks", Map("QUESTION", &Object(&ASK)), "What is asked of others before it runs. The answers are parameters that no caller gives.").restricts(),
         key("reports", Bool, "Whether its processes find in `CYCOD_REPORT` a file to write progress and log messages to, one JSON object a line.").or("false"),
         key("task", Choice(&["never", "offered", "required"]), "Whether hosts that know tasks may, or must, run it as one.").or("never"),
+        key("programs", Map("PROGRAM", &Choice(NATURES)), "What programs do with their arguments that cycod does not know: `text` (text and files), `plain` (plain words, such as names of tasks), `command` (a command that they run), `code`.").chapter("Parameter Security"),
         key("type", Choice(&["alias"]), "`alias` makes the tool another name of `base-tool`.").chapter("Tool Aliasing"),
         key("base-tool", Text, "The tool behind an alias.").chapter("Tool Aliasing"),
         key("default-parameters", Map("PARAMETER", &Any), "Defaults that replace the base's; they stay overridable.").chapter("Tool Aliasing"),
@@ -245,6 +249,9 @@ static PARAMETER_OWN: &[Key] = {
         key("examples", List(&Any), "Sample values for people and models.").chapter("Parameter Definition"),
         key("detailed-help", Text, "A longer description."),
         key("security", Object(&PARAMETER_SECURITY), "How it is placed into commands.").chapter("Parameter Security").restricts(),
+        key("words", Bool, "Whether its value is several words, with quotes, globs and a leading `~/` as in a shell. Raises the tool to level run.").or("false").chapter("Parameter Security").restricts(),
+        key("options", Bool, "Whether its value may begin with `-`, and so be an option. Raises the tool to level run.").or("false").chapter("Parameter Security").restricts(),
+        key("placing", Choice(PLACINGS), "`data`: the author vouches that it is data wherever it stands, also where that cannot be proven. `program`: it names the program or the file that runs, on purpose. A language: it is code in it. All but `data` raise the tool to level run.").chapter("Parameter Security").restricts(),
         key("delimiter", Text, "Stands between the elements of a list in a quoted place.").or("a space"),
         key("path", Bool, "Whether it is a path, subject to `file-paths.normalize`.").or("false").restricts(),
         key("sensitive", Bool, "Whether its value is masked everywhere.").or("false").restricts(),
@@ -259,7 +266,7 @@ static PARAMETER_SECURITY: Section = Section {
     doc: "How a value is placed into commands.",
     strict: true,
     keys: &[
-        key("escape-shell", Bool, "`true`: exactly one word everywhere. `false`: program text as written, which raises the tool to level run. Absent: one word in quotes, several words outside; never code.").chapter("Parameter Security").restricts(),
+        key("escape-shell", Bool, "`true`: exactly one word everywhere, also when it is empty. `false`: program text as written, which raises the tool to level run. Absent: one word; an empty one outside of quotes is none.").chapter("Parameter Security").restricts(),
     ],
 };
 

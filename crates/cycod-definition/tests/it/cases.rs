@@ -406,7 +406,7 @@ mod keys {
     #[test]
     fn unknown_key_in_parameter_security() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, security: {escape: true}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, security: {escape: true}}}\n",
             expect![[r#"
             4:45-4:51 error[unknown-key]: a parameter's `security` has no key `escape`
         "#]],
@@ -611,7 +611,7 @@ mod types {
     #[test]
     fn one_example() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, examples: x}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, examples: x}}\n",
             expect![[r#"
             4:44-4:45 error[wrong-type]: `examples` takes a list
               fix: make it a list of one
@@ -1009,10 +1009,10 @@ mod parameters {
     #[test]
     fn used_in_the_wrong_case() {
         check(
-            "name: a\ndescription: b\nbash: ls {my-file}\nparameters: {MY_FILE: {description: p}}\n",
+            "name: a\ndescription: b\nbash: ls -- {my-file}\nparameters: {MY_FILE: {description: p}}\n",
             expect![[r#"
                 4:14-4:21 warning[unused-parameter]: parameter `MY_FILE` is never used
-                  also 3:11: `{my-file}` is text
+                  also 3:14: `{my-file}` is text
                   help: write `{MY_FILE}`
                   fix: write `{MY_FILE}`
             "#]],
@@ -1055,7 +1055,7 @@ mod parameters {
     #[test]
     fn no_parameter_description() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: string}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {type: string}}\n",
             expect![[r#"
             4:14-4:15 warning[no-description]: parameter `P` has no description
               help: say what it is for; people and models choose its value by that
@@ -1066,7 +1066,7 @@ mod parameters {
     #[test]
     fn bare_parameter() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: }\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: }\n",
             expect![[r#"
             4:14-4:15 warning[no-description]: parameter `P` has no description
               help: say what it is for; people and models choose its value by that
@@ -1077,7 +1077,7 @@ mod parameters {
     #[test]
     fn misspelt_type() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: sting, description: p}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {type: sting, description: p}}\n",
             expect![[r#"
             4:24-4:29 error[unknown-choice]: `type` cannot be `sting`
               help: did you mean `string`?
@@ -1102,7 +1102,7 @@ mod parameters {
     #[test]
     fn shadowing() {
         check(
-            "name: a\ndescription: b\nbash: ls {OS}\nparameters: {OS: {description: p}}\n",
+            "name: a\ndescription: b\nbash: ls -- {OS}\nparameters: {OS: {description: p}}\n",
             expect![[r#"
             4:14-4:16 warning[shadows-predefined]: parameter `OS` hides the predefined variable of that name
               help: give it another name if the predefined value is ever needed
@@ -1113,7 +1113,7 @@ mod parameters {
     #[test]
     fn required_with_default() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, required: true, default: x}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, required: true, default: x}}\n",
             expect![[r#"
             4:34-4:42 warning[required-with-default]: parameter `P` is required but has a default
               also 4:50: the default satisfies it
@@ -1125,7 +1125,7 @@ mod parameters {
     #[test]
     fn default_too_short() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: é, validation: {minLength: 2}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, default: é, validation: {minLength: 2}}}\n",
             expect![[r#"
                 4:43-4:44 error[invalid-default]: the default of `P`: has 1 character, needs at least 2
             "#]],
@@ -1135,7 +1135,7 @@ mod parameters {
     #[test]
     fn default_breaks_pattern() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: A1, validation: {pattern: '^[a-z]+$', maxLength: 1}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, default: A1, validation: {pattern: '^[a-z]+$', maxLength: 1}}}\n",
             expect![[r#"
                 4:43-4:45 error[invalid-default]: the default of `P`: has 2 characters, may have at most 1
                 4:43-4:45 error[invalid-default]: the default of `P`: `A1` does not match the pattern `^[a-z]+$`
@@ -1146,7 +1146,7 @@ mod parameters {
     #[test]
     fn dynamic_default_is_not_checked() {
         check(
-            "name: a\ndescription: b\nbash: ls {P} {Q}\nparameters: {P: {description: p, default: 'x{Q}', validation: {maxLength: 1}}, Q: {description: q}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P} {Q}\nparameters: {P: {description: p, default: 'x{Q}', validation: {maxLength: 1}}, Q: {description: q}}\n",
             expect![[r#""#]],
         );
     }
@@ -1154,7 +1154,7 @@ mod parameters {
     #[test]
     fn default_not_in_enum() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: GETT, validation: {enum: [GET, POST]}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, default: GETT, validation: {enum: [GET, POST]}}}\n",
             expect![[r#"
                 4:43-4:47 error[invalid-default]: the default of `P`: `GETT` is not one of `GET`, `POST`
                   help: did you mean `GET`?
@@ -1166,7 +1166,7 @@ mod parameters {
     #[test]
     fn numbers_in_a_text_enum() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: 1, validation: {enum: [1, 2]}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, default: 1, validation: {enum: [1, 2]}}}\n",
             expect![[r#""#]],
         );
     }
@@ -1174,7 +1174,7 @@ mod parameters {
     #[test]
     fn text_default_for_number() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, default: five}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {type: number, description: p, default: five}}\n",
             expect![[r#"
                 4:57-4:61 error[invalid-default]: the default of `P`: expected a number, found `five`
                   help: write it as in JSON: `42`, `-0.5`, `1e3`
@@ -1185,7 +1185,7 @@ mod parameters {
     #[test]
     fn fraction_default_for_integer() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: integer, description: p, default: 1.5}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {type: integer, description: p, default: 1.5}}\n",
             expect![[r#"
                 4:58-4:61 error[invalid-default]: the default of `P`: expected an integer, found `1.5`
                   help: write it in digits, such as `42`
@@ -1196,7 +1196,7 @@ mod parameters {
     #[test]
     fn default_below_minimum() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, default: 0, validation: {minimum: 1, multipleOf: 0.1}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {type: number, description: p, default: 0, validation: {minimum: 1, multipleOf: 0.1}}}\n",
             expect![[r#"
                 4:57-4:58 error[invalid-default]: the default of `P`: `0` is less than the minimum 1
             "#]],
@@ -1206,7 +1206,7 @@ mod parameters {
     #[test]
     fn scalar_default_for_array() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: array, description: p, default: x}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {type: array, description: p, default: x}}\n",
             expect![[r#"
                 4:56-4:57 error[invalid-default]: the default of `P`: expected an array, found `x`
                   help: give JSON such as `["a", "b"]`; a comma in a text separates nothing
@@ -1217,7 +1217,7 @@ mod parameters {
     #[test]
     fn array_rules() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: array, description: p, default: [1, 1, x], validation: {uniqueItems: true, maxItems: 2, items: {type: number}}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {type: array, description: p, default: [1, 1, x], validation: {uniqueItems: true, maxItems: 2, items: {type: number}}}}\n",
             expect![[r#"
                 4:63-4:64 error[invalid-default]: the default of `P[2]`: expected a number, found `x`
                   help: write it as in JSON: `42`, `-0.5`, `1e3`
@@ -1228,7 +1228,7 @@ mod parameters {
     #[test]
     fn array_size_and_repetition() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: array, description: p, default: [1, 1.0, '-2'], validation: {uniqueItems: true, maxItems: 2, items: {type: number, minimum: 0}}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {type: array, description: p, default: [1, 1.0, '-2'], validation: {uniqueItems: true, maxItems: 2, items: {type: number, minimum: 0}}}}\n",
             expect![[r#"
                 4:56-4:70 error[invalid-default]: the default of `P`: has 3 elements, may have at most 2
                 4:56-4:70 error[invalid-default]: the default of `P`: holds `1.0` more than once
@@ -1240,7 +1240,7 @@ mod parameters {
     #[test]
     fn numbers_are_judged_exactly() {
         check(
-            "name: a\ndescription: b\nbash: ls {P} {Q} {R}\nparameters:\n  P: {type: integer, description: p, default: 9007199254740993, validation: {maximum: 9007199254740992}}\n  Q: {type: number, description: q, default: 0.30000000000000001, validation: {multipleOf: 0.1}}\n  R: {type: number, description: r, validation: {minimum: 9007199254740993, maximum: 9007199254740992}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P} {Q} {R}\nparameters:\n  P: {type: integer, description: p, default: 9007199254740993, validation: {maximum: 9007199254740992}}\n  Q: {type: number, description: q, default: 0.30000000000000001, validation: {multipleOf: 0.1}}\n  R: {type: number, description: r, validation: {minimum: 9007199254740993, maximum: 9007199254740992}}\n",
             expect![[r#"
                 5:47-5:63 error[invalid-default]: the default of `P`: `9007199254740993` is more than the maximum 9007199254740992
                 6:46-6:65 error[invalid-default]: the default of `Q`: `0.30000000000000001` is not a multiple of 0.1
@@ -1253,7 +1253,7 @@ mod parameters {
     #[test]
     fn at_most_ten_parts_of_a_value_are_told() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: array, description: p, default: [a, b, c, d, e, f, g, h, i, j, k, l], validation: {items: {type: boolean}}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {type: array, description: p, default: [a, b, c, d, e, f, g, h, i, j, k, l], validation: {items: {type: boolean}}}}\n",
             expect![[r#"
                 4:57-4:58 error[invalid-default]: the default of `P[0]`: expected a boolean, found `a`
                   help: use `true` or `false` (also 1/0, yes/no, on/off)
@@ -1282,9 +1282,9 @@ mod parameters {
     #[test]
     fn a_secret_default_is_not_repeated() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: hunter2, sensitive: true, validation: {enum: [hunter3]}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, default: hunter2, sensitive: true, validation: {enum: [hunter3]}}}\n",
             expect![[r#"
-                3:10-3:13 warning[secret-in-argument]: `P` is secret, and stands among the arguments of `ls`
+                3:13-3:16 warning[secret-in-argument]: `P` is secret, and stands among the arguments of `ls`
                   help: let `ls` read it from its environment or its standard input
                 4:43-4:50 error[invalid-default]: the default of `P`: `****` is not one of `hunter3`
             "#]],
@@ -1295,7 +1295,7 @@ mod parameters {
     #[test]
     fn defaults_are_read_as_calls_are() {
         check(
-            "name: a\ndescription: b\nbash: ls {I} {N} {B} {A} '{O}' {E}\nparameters:\n  I: {type: integer, description: i, default: ' 5.0 ', examples: ['1e3', +5, 0x10]}\n  N: {type: number, description: n, default: .5, validation: {minimum: +.5}}\n  B: {type: boolean, description: b, default: 'YES'}\n  A: {type: array, description: a, default: '[1, \"2\"]', validation: {items: {type: integer, enum: ['1', 2.0]}}}\n  O: {type: object, description: o, default: '{\"k\": 1}'}\n  E: {type: array, description: e, default: ['007'], validation: {items: {type: string}, enum: [[007]]}}\ntests: [{name: t, parameters: {I: '7', B: off, A: ~}}]\n",
+            "name: a\ndescription: b\nbash: ls -- {I} {N} {B} {A} '{O}' {E}\nparameters:\n  I: {type: integer, description: i, default: ' 5.0 ', examples: ['1e3', +5, 0x10]}\n  N: {type: number, description: n, default: .5, validation: {minimum: +.5}}\n  B: {type: boolean, description: b, default: 'YES'}\n  A: {type: array, description: a, default: '[1, \"2\"]', validation: {items: {type: integer, enum: ['1', 2.0]}}}\n  O: {type: object, description: o, default: '{\"k\": 1}'}\n  E: {type: array, description: e, default: ['007'], validation: {items: {type: string}, enum: [[007]]}}\ntests: [{name: t, parameters: {I: '7', B: off, A: ~}}]\n",
             expect![[r#""#]],
         );
     }
@@ -1305,6 +1305,9 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls '{P}'\nparameters: {P: {type: object, description: p, default: {a: 1}, validation: {required: [b], properties: {a: {type: string}}}}}\n",
             expect![[r#"
+                3:11-3:14 hint[could-be-option]: a value of `P` that begins with `-` is refused: `ls` would read it as an option
+                  help: write `-- {P}`; then any value passes
+                  fix: write `-- {P}`; then any value passes
                 4:57-4:63 error[invalid-default]: the default of `P`: lacks the property `b`
             "#]],
         );
@@ -1313,7 +1316,7 @@ mod parameters {
     #[test]
     fn bad_pattern() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, validation: {pattern: '[a-'}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, validation: {pattern: '[a-'}}}\n",
             expect![[r#"
             4:56-4:61 error[invalid-pattern]: `[a-` is not a pattern we can use
         "#]],
@@ -1323,7 +1326,7 @@ mod parameters {
     #[test]
     fn lookaround() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, validation: {pattern: '^(?!x)'}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, validation: {pattern: '^(?!x)'}}}\n",
             expect![[r#"
             4:56-4:64 error[invalid-pattern]: `^(?!x)` is not a pattern we can use
               help: patterns run in linear time, without lookaround and backreferences
@@ -1334,7 +1337,7 @@ mod parameters {
     #[test]
     fn huge_pattern() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, validation: {pattern: '(\\w{1000}){1000}'}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, validation: {pattern: '(\\w{1000}){1000}'}}}\n",
             expect![[r#"
             4:56-4:74 error[invalid-pattern]: `(\w{1000}){1000}` is not a pattern we can use
         "#]],
@@ -1344,7 +1347,7 @@ mod parameters {
     #[test]
     fn rules_beside_the_type() {
         check(
-            "name: a\ndescription: b\nbash: ls {P} {Q}\nparameters:\n  P: {description: p, minLength: 2, pattern: '^a', default: b}\n  Q: {type: array, description: q, items: {type: string, maxLength: 1}, minItems: 1, default: [ab]}\n",
+            "name: a\ndescription: b\nbash: ls -- {P} {Q}\nparameters:\n  P: {description: p, minLength: 2, pattern: '^a', default: b}\n  Q: {type: array, description: q, items: {type: string, maxLength: 1}, minItems: 1, default: [ab]}\n",
             expect![[r#"
                 5:61-5:62 error[invalid-default]: the default of `P`: has 1 character, needs at least 2
                 5:61-5:62 error[invalid-default]: the default of `P`: `b` does not match the pattern `^a`
@@ -1356,7 +1359,7 @@ mod parameters {
     #[test]
     fn a_rule_twice() {
         check(
-            "name: a\ndescription: b\nbash: ls {P} {Q} {R}\nparameters:\n  P: {description: p, pattern: a, validation: {pattern: b, minLength: 2}}\n  Q: {description: q, schema: {type: string}, enum: [a]}\n  R: {type: array, description: r, items: {type: string, minLength: 1, validation: {minLength: 2}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P} {Q} {R}\nparameters:\n  P: {description: p, pattern: a, validation: {pattern: b, minLength: 2}}\n  Q: {description: q, schema: {type: string}, enum: [a]}\n  R: {type: array, description: r, items: {type: string, minLength: 1, validation: {minLength: 2}}}\n",
             expect![[r#"
                 5:23-5:30 error[two-schemas]: `pattern` and `pattern` say the same thing twice
                   also 5:48: here as well
@@ -1374,7 +1377,7 @@ mod parameters {
     #[test]
     fn rules_below_and_beside_hold_together() {
         check(
-            "name: a\ndescription: b\nbash: ls {P} {R}\nparameters:\n  P: {description: p, maxLength: 3, validation: {pattern: '^a'}, default: abcd}\n  R: {type: array, description: r, items: {type: string, maxLength: 1, validation: {pattern: a}}, default: [ab, b]}\n",
+            "name: a\ndescription: b\nbash: ls -- {P} {R}\nparameters:\n  P: {description: p, maxLength: 3, validation: {pattern: '^a'}, default: abcd}\n  R: {type: array, description: r, items: {type: string, maxLength: 1, validation: {pattern: a}}, default: [ab, b]}\n",
             expect![[r#"
                 5:75-5:79 error[invalid-default]: the default of `P`: has 4 characters, may have at most 3
                 6:109-6:111 error[invalid-default]: the default of `R[0]`: has 2 characters, may have at most 1
@@ -1386,7 +1389,7 @@ mod parameters {
     #[test]
     fn rules_that_only_a_schema_can_say() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, const: x, validation: {anyOf: []}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, const: x, validation: {anyOf: []}}}\n",
             expect![[r#"
                 4:34-4:39 error[unknown-key]: a parameter has no key `const`
                   help: write the whole rule as a JSON Schema, under the parameter's `schema`
@@ -1399,7 +1402,7 @@ mod parameters {
     #[test]
     fn misspelt_rules_of_a_schema() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\ninput-schema:\n  type: object\n  propertis: {}\n  properties:\n    P: {type: string, patern: ^a, x-pattern: b, note: c, pattern: a}\n    patern: {type: array, items: {enumm: [a]}}\nreturns: {typ: string}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\ninput-schema:\n  type: object\n  propertis: {}\n  properties:\n    P: {type: string, patern: ^a, x-pattern: b, note: c, pattern: a}\n    patern: {type: array, items: {enumm: [a]}}\nreturns: {typ: string}\n",
             expect![[r#"
                 6:3-6:12 error[unknown-key]: a schema has no rule `propertis`
                   help: did you mean `properties`?
@@ -1420,7 +1423,7 @@ mod parameters {
     #[test]
     fn guards_in_the_wrong_place() {
         check(
-            "name: a\ndescription: b\nisolation: container\nsecrets: [A]\nenv: {A: b}\nsteps: [{name: x, bash: 'ls {P}', security: {isolation: container}, sensitive: true, run-conditon: 'false', environment: {inherti: false}}]\nparameters: {P: {description: p, escape-shell: true, secrets: x}}\n",
+            "name: a\ndescription: b\nisolation: container\nsecrets: [A]\nenv: {A: b}\nsteps: [{name: x, bash: 'ls -- {P}', security: {isolation: container}, sensitive: true, run-conditon: 'false', environment: {inherti: false}}]\nparameters: {P: {description: p, escape-shell: true, secrets: x}}\n",
             expect![[r#"
                 3:1-3:10 error[unknown-key]: a tool has no key `isolation`
                   help: `isolation` has its place at `security.isolation`
@@ -1428,14 +1431,14 @@ mod parameters {
                   help: `secrets` has its place at `environment.secrets`
                 5:1-5:4 error[unknown-key]: a tool has no key `env`
                   help: variables have their place at `environment.variables`
-                6:35-6:43 error[unknown-key]: a step has no key `security`
+                6:38-6:46 error[unknown-key]: a step has no key `security`
                   help: `security` has its place at the top of the file
-                6:69-6:78 error[unknown-key]: a step has no key `sensitive`
+                6:72-6:81 error[unknown-key]: a step has no key `sensitive`
                   help: `sensitive` has its place at `parameters.NAME.sensitive`
-                6:86-6:98 error[unknown-key]: a step has no key `run-conditon`
+                6:89-6:101 error[unknown-key]: a step has no key `run-conditon`
                   help: did you mean `run-condition`?
                   fix: write `run-condition`
-                6:123-6:130 error[unknown-key]: `environment` has no key `inherti`
+                6:126-6:133 error[unknown-key]: `environment` has no key `inherti`
                   help: did you mean `inherit`?
                   fix: write `inherit`
                 7:34-7:46 error[unknown-key]: a parameter has no key `escape-shell`
@@ -1473,7 +1476,7 @@ mod parameters {
     #[test]
     fn length_of_a_number() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, validation: {minLength: 2}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {type: number, description: p, validation: {minLength: 2}}}\n",
             expect![[r#"
                 4:61-4:70 error[unused-key]: `minLength` has no effect on parameter `P`, which is of type number
             "#]],
@@ -1483,7 +1486,7 @@ mod parameters {
     #[test]
     fn contradicting_rules() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, validation: {minLength: 5, maxLength: 2}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, validation: {minLength: 5, maxLength: 2}}}\n",
             expect![[r#"
             4:47-4:56 error[empty-range]: no value can satisfy `minLength` and `maxLength`
               also 4:61: smaller
@@ -1494,7 +1497,7 @@ mod parameters {
     #[test]
     fn empty_enum() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, validation: {enum: []}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, validation: {enum: []}}}\n",
             expect![[r#"
             4:47-4:51 error[empty-range]: `enum` allows no value at all
         "#]],
@@ -1504,7 +1507,7 @@ mod parameters {
     #[test]
     fn bad_example() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, examples: [1, two]}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {type: number, description: p, examples: [1, two]}}\n",
             expect![[r#"
                 4:62-4:65 warning[invalid-example]: an example of `P`: expected a number, found `two`
                   help: write it as in JSON: `42`, `-0.5`, `1e3`
@@ -1515,7 +1518,7 @@ mod parameters {
     #[test]
     fn unknown_transform() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, transform: lowercas}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, transform: lowercas}}\n",
             expect![[r#"
             4:45-4:53 error[unknown-transform]: there is no transform `lowercas`
               help: did you mean `lowercase`?
@@ -1527,7 +1530,7 @@ mod parameters {
     #[test]
     fn script_transform() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, transform: value.trim()}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, transform: value.trim()}}\n",
             expect![[r#""#]],
         );
     }
@@ -1535,60 +1538,60 @@ mod parameters {
     #[test]
     fn unknown_inline_transform() {
         check(
-            "name: a\ndescription: b\nbash: ls {P:upcase}\nparameters: {P: {description: p}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P:upcase}\nparameters: {P: {description: p}}\n",
             expect![[r#"
-            3:10-3:20 error[unknown-transform]: there is no transform `upcase`
-        "#]],
+                3:13-3:23 error[unknown-transform]: there is no transform `upcase`
+            "#]],
         );
     }
 
     #[test]
     fn near_inline_transform() {
         check(
-            "name: a\ndescription: b\nbash: ls {P:trim:upercase}\nparameters: {P: {description: p}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P:trim:upercase}\nparameters: {P: {description: p}}\n",
             expect![[r#"
-            3:10-3:27 error[unknown-transform]: there is no transform `upercase`
-              help: did you mean `uppercase`?
-              fix: write `uppercase`
-        "#]],
+                3:13-3:30 error[unknown-transform]: there is no transform `upercase`
+                  help: did you mean `uppercase`?
+                  fix: write `uppercase`
+            "#]],
         );
     }
 
     #[test]
     fn bad_number_format() {
         check(
-            "name: a\ndescription: b\nbash: ls {P:format(abc)}\nparameters: {P: {type: number, description: p}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P:format(abc)}\nparameters: {P: {type: number, description: p}}\n",
             expect![[r#"
-            3:10-3:25 error[number-format]: `abc` is not a number format
-        "#]],
+                3:13-3:28 error[number-format]: `abc` is not a number format
+            "#]],
         );
     }
 
     #[test]
     fn number_format_of_a_list() {
         check(
-            "name: a\ndescription: b\nbash: ls {P:format(00)}\nparameters: {P: {type: array, description: p}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P:format(00)}\nparameters: {P: {type: array, description: p}}\n",
             expect![[r#"
-            3:10-3:24 error[number-format]: `format(00)` needs a number, but `P` is of type array
-        "#]],
+                3:13-3:27 error[number-format]: `format(00)` needs a number, but `P` is of type array
+            "#]],
         );
     }
 
     #[test]
     fn format_without_value() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, format: --verbose}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, format: --verbose}}\n",
             expect![[r#"
-            4:42-4:51 warning[format-without-value]: `format` does not use `{value}`
-              help: write `{value}` where the value belongs, or use a number format such as `0000`
-        "#]],
+                4:42-4:51 warning[format-without-value]: `format` does not use `{value}`
+                  help: write `{value}` where the value belongs, or use a number format such as `0000`
+            "#]],
         );
     }
 
     #[test]
     fn number_as_format() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {type: number, description: p, format: '0000'}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {type: number, description: p, format: '0000'}}\n",
             expect![[r#""#]],
         );
     }
@@ -1596,7 +1599,7 @@ mod parameters {
     #[test]
     fn format_uses_another() {
         check(
-            "name: a\ndescription: b\nbash: ls {P} {Q}\nparameters: {P: {description: p, format: '{Q}={value}'}, Q: {description: q}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P} {Q}\nparameters: {P: {description: p, format: '{Q}={value}'}, Q: {description: q}}\n",
             expect![[r#"
             4:43-4:46 error[format-reference]: `format` cannot use parameter `Q`
         "#]],
@@ -1606,7 +1609,7 @@ mod parameters {
     #[test]
     fn defaults_in_a_circle() {
         check(
-            "name: a\ndescription: b\nbash: ls {P} {Q} {R}\nparameters: {P: {description: p, default: '{Q}'}, Q: {description: q, default: '{R}'}, R: {description: r, default: '{P}'}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P} {Q} {R}\nparameters: {P: {description: p, default: '{Q}'}, Q: {description: q, default: '{R}'}, R: {description: r, default: '{P}'}}\n",
             expect![[r#"
             4:43-4:48 error[default-cycle]: defaults depend on each other: `P` → `Q` → `R` → `P`
               help: give one of them a default of its own, or none
@@ -1617,7 +1620,7 @@ mod parameters {
     #[test]
     fn default_of_itself() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, default: 'x{P}'}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, default: 'x{P}'}}\n",
             expect![[r#"
             4:43-4:49 error[default-cycle]: defaults depend on each other: `P` → `P`
               help: give one of them a default of its own, or none
@@ -1628,7 +1631,7 @@ mod parameters {
     #[test]
     fn unknown_alternative() {
         check(
-            "name: a\ndescription: b\nbash: ls {P} {NEW}\nparameters: {P: {deprecated-alternative: NWE}, NEW: {description: n}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P} {NEW}\nparameters: {P: {deprecated-alternative: NWE}, NEW: {description: n}}\n",
             expect![[r#"
             4:14-4:15 warning[no-description]: parameter `P` has no description
               help: say what it is for; people and models choose its value by that
@@ -1642,7 +1645,7 @@ mod parameters {
     #[test]
     fn raw_parameter() {
         check(
-            "name: a\ndescription: b\nbash: ls {P}\nparameters: {P: {description: p, security: {escape-shell: false}}}\n",
+            "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, security: {escape-shell: false}}}\n",
             expect![[r#"
             4:59-4:64 warning[raw-placing]: the value of `P` is placed as program text
         "#]],
@@ -1652,9 +1655,9 @@ mod parameters {
     #[test]
     fn misspelt_placeholder() {
         check(
-            "name: a\ndescription: b\nbash: ls {LOCATOIN}\nparameters: {LOCATION: {description: p}}\n",
+            "name: a\ndescription: b\nbash: ls -- {LOCATOIN}\nparameters: {LOCATION: {description: p}}\n",
             expect![[r#"
-                3:11-3:19 warning[misspelt-placeholder]: `LOCATOIN` is no parameter; its value is taken from the environment
+                3:14-3:22 warning[misspelt-placeholder]: `LOCATOIN` is no parameter; its value is taken from the environment
                   help: did you mean `LOCATION`?
                 4:14-4:22 warning[unused-parameter]: parameter `LOCATION` is never used
                   help: write `{LOCATION}` where its value belongs, or remove it
@@ -1820,7 +1823,7 @@ mod steps {
     #[test]
     fn step_in_default() {
         check(
-            "name: a\ndescription: b\nsteps: [{name: x, bash: 'ls {P}'}]\nparameters: {P: {description: p, default: '{x.output}'}}\n",
+            "name: a\ndescription: b\nsteps: [{name: x, bash: 'ls -- {P}'}]\nparameters: {P: {description: p, default: '{x.output}'}}\n",
             expect![[r#"
             4:44-4:54 error[step-reference]: the result of step `x` is not known here
         "#]],
@@ -1972,7 +1975,7 @@ mod settings {
     #[test]
     fn permissions() {
         check(
-            "name: a\ndescription: b\nbash: ls {D}\nparameters: {D: {description: d}}\nsecurity:\n  required-permissions:\n    - filesystem:write:{D}\n    - network:external:api.example.com:443\n    - network:loopback:*\n    - network:external:[::1]:80\n",
+            "name: a\ndescription: b\nbash: ls -- {D}\nparameters: {D: {description: d}}\nsecurity:\n  required-permissions:\n    - filesystem:write:{D}\n    - network:external:api.example.com:443\n    - network:loopback:*\n    - network:external:[::1]:80\n",
             expect![[r#""#]],
         );
     }
@@ -2086,7 +2089,7 @@ mod settings {
     #[test]
     fn unknown_argument() {
         check(
-            "name: a\ndescription: b\nbash: ls {FILE}\nparameters: {FILE: {description: f}}\ntests: [{name: t, parameters: {FIEL: x}}]\n",
+            "name: a\ndescription: b\nbash: ls -- {FILE}\nparameters: {FILE: {description: f}}\ntests: [{name: t, parameters: {FIEL: x}}]\n",
             expect![[r#"
             5:32-5:36 error[unknown-parameter]: the tool has no parameter `FIEL`
               help: did you mean `FILE`?
@@ -2098,7 +2101,7 @@ mod settings {
     #[test]
     fn wrong_argument() {
         check(
-            "name: a\ndescription: b\nbash: ls {N}\nparameters: {N: {type: number, description: n}}\ntests: [{name: t, parameters: {N: x}}, {name: u, parameters: {N: x}, expected: {exit-code: 2}}]\n",
+            "name: a\ndescription: b\nbash: ls -- {N}\nparameters: {N: {type: number, description: n}}\ntests: [{name: t, parameters: {N: x}}, {name: u, parameters: {N: x}, expected: {exit-code: 2}}]\n",
             expect![[r#"
                 5:35-5:36 warning[invalid-argument]: the value of `N`: expected a number, found `x`
                   help: write it as in JSON: `42`, `-0.5`, `1e3`
@@ -2266,9 +2269,9 @@ mod placing {
     #[test]
     fn raw_hole() {
         check(
-            "name: a\ndescription: b\nbash: ls {RAW:P}\nparameters: {P: {description: p}}\n",
+            "name: a\ndescription: b\nbash: ls -- {RAW:P}\nparameters: {P: {description: p}}\n",
             expect![[r#"
-                3:10-3:17 warning[raw-placing]
+                3:13-3:20 warning[raw-placing]
             "#]],
         );
     }
@@ -2304,7 +2307,7 @@ mod placing {
         check(
             "name: a\ndescription: b\npython: print('{P}', {N})\nparameters: {P: {description: p}, N: {type: number, description: n}}\n",
             expect![[r#"
-                3:16-3:19 warning[inline-value]
+                3:16-3:19 error[inline-value]
             "#]],
         );
     }
@@ -2448,7 +2451,7 @@ returns:
         check(
             r#"name: a
 description: b
-bash: ls {A}
+bash: ls -- {A}
 parameters: {A: {description: c}}
 input-schema: {type: object}
 "#,
@@ -2465,7 +2468,7 @@ input-schema: {type: object}
         check(
             r#"name: a
 description: b
-bash: ls {A} {B}
+bash: ls -- {A} {B}
 input-schema: {type: object, properties: {A: {type: integer, default: many}, B: {default: 1}}}
 "#,
             expect![[r#"
@@ -2494,7 +2497,7 @@ input-schema: {type: object, properties: {A: {type: integer}}}
         check(
             r#"name: a
 description: b
-bash: ls {A}
+bash: ls -- {A}
 parameters: {A: {description: c, type: string, validation: {minLength: 1}, schema: {type: string}}}
 "#,
             expect![[r#"
@@ -2513,7 +2516,7 @@ parameters: {A: {description: c, type: string, validation: {minLength: 1}, schem
         check(
             r##"name: a
 description: b
-bash: ls {A}
+bash: ls -- {A}
 parameters: {A: {description: c, schema: {$ref: "#/$defs/a", $defs: {a: {type: string}}}}}
 "##,
             expect![[r#"
@@ -2527,7 +2530,7 @@ parameters: {A: {description: c, schema: {$ref: "#/$defs/a", $defs: {a: {type: s
         check(
             r#"name: a
 description: b
-bash: ls {A}
+bash: ls -- {A}
 parameters: {A: {description: c, default: [1, x], schema: {type: array, items: {type: integer}}}}
 "#,
             expect![[r#"
@@ -2619,7 +2622,7 @@ parameters: {A: {description: c, default: [1, x], schema: {type: array, items: {
         check(
             r#"name: a
 description: b
-bash: ls {A}
+bash: ls -- {A}
 parameters: {A: {description: c}}
 offer: {resource: "notes:{+A}"}
 "#,
@@ -2635,7 +2638,7 @@ offer: {resource: "notes:{+A}"}
         check(
             r#"name: a
 description: b
-bash: ls {A}
+bash: ls -- {A}
 parameters: {A: {description: c}}
 offer: {resource: "notes:{A"}
 "#,
@@ -2651,7 +2654,7 @@ offer: {resource: "notes:{A"}
         check(
             r#"name: a
 description: b
-bash: ls {DAY}
+bash: ls -- {DAY}
 parameters: {DAY: {description: c}}
 offer: {resource: "notes:{DAYS}"}
 "#,
@@ -2667,7 +2670,7 @@ offer: {resource: "notes:{DAYS}"}
         check(
             r#"name: a
 description: b
-bash: ls {A} {B} {C}
+bash: ls -- {A} {B} {C}
 parameters:
   A: {description: c, required: true}
   B: {description: c, required: true}
@@ -2740,7 +2743,7 @@ asks:
         check(
             r#"name: a
 description: b
-bash: ls {x} {y}
+bash: ls -- {x} {y}
 parameters: {x: {description: c}}
 asks:
   x: {model: A?}
@@ -2761,7 +2764,7 @@ asks:
         check(
             r#"name: a
 description: b
-bash: ls {x}
+bash: ls -- {x}
 input-schema: {type: object, properties: {x: {}}}
 asks:
   x: {model: A?}
@@ -2778,7 +2781,7 @@ asks:
         check(
             r#"name: a
 description: b
-bash: ls {o} {l} {a} {c}
+bash: ls -- {o} {l} {a} {c}
 asks:
   q:
     person: B?
@@ -2804,7 +2807,7 @@ asks:
         check(
             r#"name: a
 description: b
-bash: ls {x} {y}
+bash: ls -- {x} {y}
 asks:
   x: {model: "A {y}?"}
   q: {person: B?, fields: {y: {default: "{z}"}, z: {default: "{x}"}}}
@@ -2836,7 +2839,7 @@ asks:
     #[test]
     fn misspelt_answers_in_words() {
         check(
-            "name: a\ndescription: b\nbash: ls {x}\nasks:\n  x: {model: \"A {Y}?\"}\n",
+            "name: a\ndescription: b\nbash: ls -- {x}\nasks:\n  x: {model: \"A {Y}?\"}\n",
             expect![[r#"
             5:18-5:19 warning[misspelt-placeholder]: `Y` is no parameter; its value is taken from the environment
               help: did you mean `x`?

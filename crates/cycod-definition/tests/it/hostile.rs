@@ -147,13 +147,15 @@ fn large_files_do_not_keep_anybody_waiting() {
     survives(&format!("description: d\nsteps:\n{}", many(&|i| format!("- {{name: s{i}, bash: x}}\n"), 1000)));
     let distinct = many(&|i| format!("{i},"), 100_000);
     let rules = format!("default: [{distinct}], validation: {{uniqueItems: true}}");
-    survives(&format!("description: d\nbash: x {{P}}\nparameters: {{P: {{type: array, description: p, {rules}}}}}\n"));
+    survives(&format!(
+        "description: d\nbash: echo {{P}}\nparameters: {{P: {{type: array, description: p, {rules}}}}}\n"
+    ));
     let rules = format!(
         "examples: [{}], validation: {{enum: [{}]}}",
         many(&|i| format!("x{i},"), 50_000),
         many(&|i| format!("y{i},"), 50_000)
     );
-    survives(&format!("description: d\nbash: x {{P}}\nparameters: {{P: {{description: p, {rules}}}}}\n"));
+    survives(&format!("description: d\nbash: echo {{P}}\nparameters: {{P: {{description: p, {rules}}}}}\n"));
     let secrets = format!(
         "{{variables: {{{}}}, secrets: [{}]}}",
         many(&|i| format!("a{i}: 1,"), 30_000),

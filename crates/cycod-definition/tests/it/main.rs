@@ -32,6 +32,7 @@ fn report_of(source: &SourceFile, stem: Option<&str>) -> (Loaded, String) {
         let severity = match diagnostic.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Hint => "hint",
         };
         let place = diagnostic.span().map_or_else(
             || "whole file".to_owned(),

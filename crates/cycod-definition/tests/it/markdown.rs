@@ -513,9 +513,9 @@ fn commands_are_checked_as_everywhere() {
         expect![[r#"
             4:35-4:41 warning[unused-parameter]: parameter `UNUSED` is never used
               help: write `{UNUSED}` where its value belongs, or remove it
-            8:15-8:18 warning[value-in-code]: `X` stands in code that `bash` parses, where no quoting keeps it data
+            8:15-8:18 error[value-in-code]: `X` stands in code that `bash` parses: no quoting keeps it data there
               help: pass the value beside the code
-                    bash -c 'echo "$1"' _ {X}
+                    bash -c 'echo "$1"' _ "{X}"
             9:6-9:15 error[unknown-transform]: there is no transform `upper`
             9:7-9:8 warning[misspelt-placeholder]: `Y` is no parameter; its value is taken from the environment
               help: did you mean `X`?

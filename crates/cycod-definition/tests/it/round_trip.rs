@@ -37,7 +37,9 @@ fn read(yaml: &str, name: &str) -> String {
 fn json_reads_back_as_the_same_tool() {
     let everything = ("everything".to_owned(), include_str!("../everything.yaml").to_owned());
     let handler = ("handler".to_owned(), include_str!("../handler.yaml").to_owned());
-    for (name, text) in examples().into_iter().chain([everything, handler]) {
+    // The commands of the others are stand-ins.
+    let loads = |(name, text): &(String, String)| load(&SourceFile::new(&**name, &**text), None).tool.is_some();
+    for (name, text) in examples().into_iter().filter(loads).chain([everything, handler]) {
         let json = document_json(&SourceFile::new(&*name, &*text)).expect("a document");
         for written in [json.to_string(), serde_json::to_string_pretty(&json).expect("JSON writes")] {
             assert_eq!(read(&text, &name), read(&written, &name), "{name}");

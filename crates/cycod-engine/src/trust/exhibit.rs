@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fmt::Write as _, path::Path};
 
 use cycod_catalog::{Scope, State};
-use cycod_definition::{Body, Host, Level, Tool, looks_like, mixes_scripts};
+use cycod_definition::{Body, Host, Level, Proof, Tool, looks_like, mixes_scripts, verdicts_by_parameter};
 use cycod_diagnostic::visible;
 use cycod_plan::{Library, effective_level};
 use cycod_policy::Standing;
@@ -138,6 +138,11 @@ impl Engine {
         };
         let reach = if tool.security.permissions.is_empty() { ", with all your rights" } else { "" };
         let _ = writeln!(text, "{how}{} (level {}{reach}){place}", line(tool.name.as_str()), self.level(tool));
+        for (name, verdict) in verdicts_by_parameter(tool) {
+            if verdict.proof != Proof::Free {
+                let _ = writeln!(text, "value of {}: {}", line(name), line(&verdict.describe()));
+            }
+        }
         let Json::Object(document) = &*tool.origin.document else { return };
         let rank = |key: &str| match RUNS.iter().position(|one| *one == key) {
             Some(place) => 2 + place,

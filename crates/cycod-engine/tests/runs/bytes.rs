@@ -191,8 +191,6 @@ fn what_only_text_can_be_is_refused() {
         .assert_eq(&told(b"a\0b", "    bash: pwd\n    working-directory: \"{a.output}\"\n"));
     expect!["not-text: `{a.output}` is not UTF-8 text, and only text can stand here"]
         .assert_eq(&told(bytes, "    bash: pwd\n    working-directory: \"{a.output}\"\n"));
-    expect!["inline-value: the value of `a.output` would be read as code by this interpreter"]
-        .assert_eq(&told(bytes, "    python: print('{a.output}')\n"));
     expect!["unplaceable-value: the value of `a.output` holds a NUL byte, which no program can be given"]
         .assert_eq(&told(b"a\0b", "    bash: printf %s \"{a.output}\"\n"));
     expect!["unplaceable-value: the value of `a.output` holds a NUL byte, which no program can be given"]

@@ -66,7 +66,7 @@ fn no_secret_is_anywhere_in_it() {
 description: d
 parameters:
   PASS: {type: string, description: d, sensitive: true}
-  NOTE: {type: string, description: d}
+  NOTE: {type: string, description: d, placing: program}
   LIST: {type: array, items: {type: string}, description: d}
   WHERE: {type: string, description: d, default: .}
 environment: {secrets: [API_KEY, FILE_TOKEN]}

@@ -215,7 +215,7 @@ fn a_secret_stays_masked_whatever_is_made_of_it() {
             format!("bash: echo \"{{S:{chain}}}\"; echo \"{{S:{chain}}}\" >&2; exit 3\n"),
             format!("run: printf %s {{S:{chain}}}\n"),
             format!("bash: cat\ninput: '{{S:{chain}}}'\n"),
-            format!("bash: echo $A\nenvironment: {{variables: {{A: '<{{S:{chain}}}>'}}}}\n"),
+            format!("bash: echo \"$A\"\nenvironment: {{variables: {{A: '<{{S:{chain}}}>'}}}}\n"),
             format!("bash: ls\nworking-directory: '/nowhere/{{S:{chain}}}'\n"),
             format!(
                 "steps:\n- {{name: a, bash: 'echo \"{{S}}\"'}}\n- {{name: b, bash: 'echo \"{{a.output:{chain}}}\"'}}\n"

@@ -6,7 +6,7 @@ use super::*;
 
 fn graph(steps: &str) -> Graph {
     let text = format!(
-        "description: A test\nparameters:\n  P: {{type: string, description: Any, default: x}}\nsteps:\n{steps}"
+        "description: A test\nprograms: {{four: text, x: text}}\nparameters:\n  P: {{type: string, description: Any, default: x}}\nsteps:\n{steps}"
     );
     let loaded = load(&SourceFile::new("t.yaml", text), Some("t"));
     let tool = loaded.tool.unwrap_or_else(|| panic!("{:?}", loaded.diagnostics));

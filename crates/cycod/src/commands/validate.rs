@@ -140,6 +140,8 @@ struct Checked {
     report: Report,
     /// The tool, when it has no errors of its own.
     tool: Option<Tool>,
+    /// The tool with or without errors, when enough of it could be read.
+    looked_at: Option<Tool>,
     /// Why it cannot run on this machine.
     unavailable: Vec<String>,
     /// What was mended.
@@ -177,6 +179,7 @@ fn check(engine: &Engine, subject: &Subject, strict: bool, names: &Names) -> Che
         },
     };
     let source = SourceFile { name: shown, ..source };
+    let looked_at = tool.clone().or_else(|| load(&source, stem).refused.map(|tool| *tool));
     if let Some(tool) = &tool {
         diagnostics.extend(check_code(tool, &source));
         diagnostics.extend(neighbours::check(engine, tool, &source, names));
@@ -194,7 +197,7 @@ fn check(engine: &Engine, subject: &Subject, strict: bool, names: &Names) -> Che
     {
         unavailable.extend(reasons.iter().map(ToString::to_string));
     }
-    Checked { name, report: Report { source, diagnostics }, tool, unavailable, fixed: Vec::new() }
+    Checked { name, report: Report { source, diagnostics }, tool, looked_at, unavailable, fixed: Vec::new() }
 }
 
 /// What a key that is not known is reported as.
@@ -214,14 +217,18 @@ fn fix(
 ) -> Result<Checked, CommandError> {
     let stem = subject.path().file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
     let original = found.report.source.clone();
-    let errors = |diagnostics: &[Diagnostic]| diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
+    // A fix is applied when it leaves less to be said: fewer errors, or as many and fewer warnings, and so on.
+    let weight = |diagnostics: &[Diagnostic]| {
+        [Severity::Error, Severity::Warning, Severity::Hint]
+            .map(|severity| diagnostics.iter().filter(|one| one.severity == severity).count())
+    };
     let (mut source, mut diagnostics) = (original.clone(), found.report.diagnostics.clone());
     let mut fixed = Vec::new();
     for _ in 0..ROUNDS {
         let better = |of: &[Diagnostic]| {
             let next = SourceFile::new(source.name.clone(), apply_fixes(&source, of));
             let left = load(&next, stem.as_deref()).diagnostics;
-            (next.text != source.text && errors(&left) <= errors(&diagnostics)).then_some((next, left))
+            (weight(&left) < weight(&diagnostics)).then_some((next, left))
         };
         // All at once; when that makes something worse, one by one, so that a bad fix does not keep back the good ones.
         let one_by_one = || diagnostics.iter().find_map(|diagnostic| better(std::slice::from_ref(diagnostic)));
@@ -315,8 +322,11 @@ impl Checked {
     /// What was looked at, for someone who wants to know that it was.
     fn details(&self) -> String {
         let mut text = format!("{} ({})\n", self.name, self.report.source.name);
-        let Some(tool) = &self.tool else {
-            text.push_str("  cannot be used until its errors are mended\n\n");
+        if self.tool.is_none() {
+            text.push_str("  cannot be used until its errors are fixed\n");
+        }
+        let Some(tool) = &self.looked_at else {
+            text.push('\n');
             return text;
         };
         let numbers = [(tool.parameters.len(), "parameter"), (steps(tool), "step"), (tool.tests.len(), "test")];
@@ -324,8 +334,9 @@ impl Checked {
         if !numbers.is_empty() {
             text.push_str(&format!("  checked: {}\n", numbers.join(", ")));
         }
-        for place in places(tool, &self.report) {
-            text.push_str(&format!("  {}:{}  {}  {}\n", place.line, place.column, place.token, place.verdict));
+        for place in places(tool, &self.report.source) {
+            let what = place.verdict.describe();
+            text.push_str(&format!("  {}:{}  {}  {what}\n", place.line, place.column, place.token));
         }
         text.push('\n');
         text
@@ -341,9 +352,17 @@ impl Checked {
             "unavailable-reasons": self.unavailable,
             "fixed": self.fixed,
         });
-        if let (true, Some(tool)) = (is_detailed, &self.tool) {
-            let places = places(tool, &self.report).into_iter().map(|place| {
-                json!({ "line": place.line, "column": place.column, "placeholder": place.token, "verdict": place.verdict })
+        if let (true, Some(tool)) = (is_detailed, &self.looked_at) {
+            let places = places(tool, &self.report.source);
+            let places = places.iter().map(|place| {
+                json!({
+                    "line": place.line,
+                    "column": place.column,
+                    "placeholder": place.token,
+                    "verdict": place.verdict.proof.name(),
+                    "reason": place.verdict.reason,
+                    "guards": place.verdict.conditions(),
+                })
             });
             object["placeholders"] = places.collect();
             object["parameters"] = tool.parameters.len().into();
@@ -369,6 +388,7 @@ fn as_json(checked: &[Checked], is_detailed: bool) -> Value {
         "valid": !checked.iter().any(|found| found.report.has_errors()),
         "errors": of(Severity::Error),
         "warnings": of(Severity::Warning),
+        "hints": of(Severity::Hint),
         "tools": checked.iter().map(|found| found.json(is_detailed)).collect::<Vec<_>>(),
     })
 }
@@ -384,7 +404,7 @@ fn summary(checked: &[Checked], was_fixed: bool, colour: bool) -> String {
     let style = match all.iter().map(|diagnostic| diagnostic.severity).max() {
         Some(Severity::Error) => ERROR,
         Some(Severity::Warning) => WARNING,
-        None => anstyle::AnsiColor::Green.on_default().bold(),
+        Some(Severity::Hint) | None => anstyle::AnsiColor::Green.on_default().bold(),
     };
     let mut text = format!("{what}: {}", paint(colour, style, &count(&all)));
     let broken = checked.iter().filter(|found| found.report.has_errors()).count();

@@ -7,4 +7,4 @@ printf '%s\n' "{line}" >> "$file" || exit 1
 lines=$(wc -l < "$file" | tr -d " ")
 if [ "$lines" -eq 1 ]; then noun=line; else noun=lines; fi
 echo "$file: $lines $noun"
-tail -n {show} "$file"
+tail -n {show} -- "$file"

@@ -1,4 +1,8 @@
-use cycod_engine::{HeldTo, Plan, Preview, StepPreview, refusal_json};
+use cycod_engine::{
+    HeldTo, Plan, Preview, StepPreview,
+    definition::{Proof, Verdict, verdicts_by_parameter},
+    refusal_json,
+};
 use serde_json::{Value, json};
 
 /// Writes a whole plan for a person.
@@ -24,8 +28,18 @@ pub(crate) fn preview_text(plan: &Plan, preview: &Preview) -> String {
     if plan.confinement.is_confined() || reaches.len() > 1 {
         reaches.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
     }
+    for (name, verdict) in placed(plan) {
+        text.push_str(&format!("  {name}: {}\n", verdict.describe()));
+    }
     write_steps(&mut text, preview, 1);
     text
+}
+
+/// The parameters whose values could be anything, with what is proven about their places.
+fn placed(plan: &Plan) -> Vec<(&str, Verdict)> {
+    let mut verdicts = verdicts_by_parameter(plan.tool());
+    verdicts.retain(|(_, verdict)| verdict.proof != Proof::Free);
+    verdicts
 }
 
 /// Who shortened the time of a run, and from what.
@@ -95,6 +109,15 @@ pub(crate) fn preview_json(plan: &Plan, preview: &Preview) -> Value {
         fields.insert("warnings".into(), json!(plan.warnings));
         fields.insert("unmet".into(), json!(plan.unmet));
         fields.insert("reach".into(), json!(preview.reaches()));
+        let placed = placed(plan).into_iter().map(|(name, verdict)| {
+            json!({
+                "parameter": name,
+                "verdict": verdict.proof.name(),
+                "reason": verdict.reason,
+                "guards": verdict.conditions(),
+            })
+        });
+        fields.insert("placing".into(), placed.collect());
     }
     json
 }

@@ -211,7 +211,7 @@ fn no_tool_approves() {
     let id = waits(&place);
     place.tool(
         "approve",
-        "description: Approves\nbash: (setsid cycod approvals approve {ID} --without-terminal; echo $?) 2>&1\ntags: [run]\nparameters:\n  ID: {type: string, description: Which, required: true}\n",
+        "description: Approves\nbash: (setsid cycod approvals approve {ID} --without-terminal; echo $?) 2>&1\nprograms: {cycod: text}\ntags: [run]\nparameters:\n  ID: {type: string, description: Which, required: true}\n",
     );
     let ran = place.shell(&format!("cycod tool run approve ID={id} --auto-approve approve"));
     assert!(ran.stdout().contains("error[approval-by-a-tool]") && ran.stdout().contains("\n3\n"), "{}", ran.block());

@@ -85,6 +85,8 @@ fn a_dry_run_asks_nobody() {
         --- stdout
         release (level read, timeout 60000 ms, in [PLACE]/project)
           would be refused: `sure` is the answer to a question that nobody has answered
+          name: data: `echo` takes it as text
+          notes: data: `echo` takes it as text
 
           release
             $ echo "ash beta [] "
@@ -129,9 +131,12 @@ fn what_is_asked_is_told_beforehand() {
               name  string, required
                   The name
                   must: have at least 2 characters
+                  placed as: data: `echo` takes it as text
               channel  string, default beta
                   must: be one of stable, beta
+                  placed as: free: its values are numbers, booleans or texts of the author
               notes  string, optional
+                  placed as: data: `echo` takes it as text
           sure  the person
               Release {name}?"#]]
     .assert_eq(page[from..].split("\n\n").next().unwrap_or_default());

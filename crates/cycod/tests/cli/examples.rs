@@ -329,22 +329,24 @@ enum Fate {
     Tested,
     /// Nothing, for a reason.
     Validated(&'static str),
+    /// It is refused: nothing is known of the stand-ins that are its commands.
+    Refused,
 }
 
-use Fate::{Tested, Validated};
+use Fate::{Refused, Tested, Validated};
 
 const OF_THE_SPECIFICATION: &[(&str, Fate)] = &[
     ("clone-my-repo", Validated("an alias of github-repo-clone, which needs the network")),
-    ("complex-workflow", Validated("its commands are stand-ins")),
+    ("complex-workflow", Refused),
     ("find-files", Tested),
     ("github-commit-stats", Validated("needs the network")),
     ("github-repo-clone", Validated("needs the network")),
     ("http-request", Validated("no tests; takes any address")),
-    ("multi-step-tool", Validated("its commands are stand-ins")),
+    ("multi-step-tool", Refused),
     ("repo-clone", Validated("its base, git-clone, is in no document")),
     ("search-code", Tested),
     ("setup-project", Validated("needs the network, and npm")),
-    ("simple-tool", Validated("its command is a stand-in")),
+    ("simple-tool", Refused),
     ("translate-text", Validated("needs the network")),
     ("weather-lookup", Validated("needs the network")),
     ("weather-lookup-2", Validated("needs the network")),
@@ -360,10 +362,10 @@ fn the_specifications_examples_load_and_run() {
         let text = fs::read_to_string(directory.join(format!("{name}.yaml"))).expect("an example");
         place.tool(name, &text);
         let ran = place.run(&["tool", "validate", &format!(".cycod/tools/{name}.yaml")]);
-        assert_eq!(ran.code(), 0, "{}", ran.block());
+        assert_eq!(ran.code() != 0, matches!(fate, Refused), "{}", ran.block());
         let remarks: Vec<String> = format!("{}{}", ran.stdout(), ran.stderr())
             .lines()
-            .filter(|line| line.starts_with("warning"))
+            .filter(|line| line.starts_with("warning") || line.starts_with("error"))
             .map(str::to_owned)
             .collect();
         let _ = match fate {
@@ -374,6 +376,7 @@ fn the_specifications_examples_load_and_run() {
                 assert_eq!(ran.code(), 0, "{}", ran.block());
                 writeln!(said, "{name}: tested")
             }
+            Refused => writeln!(said, "{name}: refused"),
             Validated(why) => writeln!(said, "{name}: only validated, because: {why}"),
         };
         for remark in remarks {
@@ -383,23 +386,28 @@ fn the_specifications_examples_load_and_run() {
     expect![[r#"
         clone-my-repo: only validated, because: an alias of github-repo-clone, which needs the network
           warning[unknown-tool]: no tool is called `github-repo-clone`
-        complex-workflow: only validated, because: its commands are stand-ins
+        complex-workflow: refused
+          error[unknown-program]: nothing is known of `command1`, so nothing says what it does with `PARAM1`
+          error[unknown-program]: nothing is known of `command2`, so nothing says what it does with `PARAM2`
         find-files: tested
-          warning[value-in-code]: `DIRECTORY` stands in a line that `powershell` reads a second time
-          warning[value-in-code]: `PATTERN` stands in a line that `powershell` reads a second time
+          warning[value-in-code]: `DIRECTORY` stands in code that `powershell` parses: no quoting keeps it data there
+          warning[value-in-code]: `PATTERN` stands in code that `powershell` parses: no quoting keeps it data there
           warning[invalid-example]: an example of `DIRECTORY`: `C:\Projects` does not match the pattern `^[^<>:"|?*]+$`
         github-commit-stats: only validated, because: needs the network
           warning[unquoted-command]: the value of `bash` must be quoted, because `: ` in it would start another value
           warning[unquoted-command]: the value of `bash` must be quoted, because `: ` in it would start another value
         github-repo-clone: only validated, because: needs the network
         http-request: only validated, because: no tests; takes any address
-        multi-step-tool: only validated, because: its commands are stand-ins
+          warning[several-words]: `HEADERS` is given several words, -H 'Content-Type: application/json', so its value is taken as words
+        multi-step-tool: refused
+          error[unknown-program]: nothing is known of `command1`, so nothing says what it does with `PARAM`
         repo-clone: only validated, because: its base, git-clone, is in no document
           warning[unknown-tool]: no tool is called `git-clone`
         search-code: tested
         setup-project: only validated, because: needs the network, and npm
           warning[unknown-tool]: no tool is called `github-repo-clone`
-        simple-tool: only validated, because: its command is a stand-in
+        simple-tool: refused
+          error[value-chooses-program]: the value of `PARAM` would be the program that runs
         translate-text: only validated, because: needs the network
         weather-lookup: only validated, because: needs the network
         weather-lookup-2: only validated, because: needs the network

@@ -124,6 +124,7 @@ fn everything_about_a_command() {
                   City or airport code
                   must: have 2 to 40 characters; match ^[A-Z]
                   examples: New York, SFO
+                  placed as: data: `curl` takes it as an url
                   A city, or the code
                   of an airport.
               DAYS  integer, required
@@ -132,9 +133,10 @@ fn everything_about_a_command() {
               FORMAT  string, default 3
                   Output format
                   must: be one of 1, 2, 3
+                  placed as: free: its values are numbers, booleans or texts of the author
               TOKEN  string, optional, masked
                   A key
-                  always exactly one word
+                  placed as: data: it is the value of a variable
 
             COMMAND
               bash: curl -s "wttr.in/{LOCATION}?format={FORMAT}"
@@ -160,42 +162,43 @@ fn everything_about_a_workflow() {
         &place,
         &["flow", "--detail"],
         expect![[r#"
-        exit: 0
-        --- stdout
-        flow
-          Fetch and count
+            exit: 0
+            --- stdout
+            flow
+              Fetch and count
 
-          file           .cycod/tools/flow.yaml
-          scope          local
-          state          can be called
-          level          run (because of what it uses: lines)
-          tags           read
-          timeout        1 min 00 s
+              file           .cycod/tools/flow.yaml
+              scope          local
+              state          can be called
+              level          run (because of what it uses: lines)
+              tags           read
+              timeout        1 min 00 s
 
-        PARAMETERS
-          URL  string, required
-              The page
+            PARAMETERS
+              URL  string, required
+                  The page
+                  placed as: data: `curl` takes it as an url; not beginning with `-`, which `curl` would read as an option; not beginning with `file:`, which means something to `curl`
 
-        STEPS
-          fetch  starts at once
-            bash: curl -sf "{URL}"
-            tried again 3 times, first after 1.0 s
-            if all tries fail:
-              bash: cat cache
-            each try may take 5.0 s
-          note  starts at once
-            bash: echo a
-              echo b
-            may fail: the rest goes on
-          count  after fetch, note
-            use-tool: lines
-              TEXT: {fetch.output}
-            only if {fetch.exit-code} == 0
+            STEPS
+              fetch  starts at once
+                bash: curl -sf "{URL}"
+                tried again 3 times, first after 1.0 s
+                if all tries fail:
+                  bash: cat cache
+                each try may take 5.0 s
+              note  starts at once
+                bash: echo a
+                  echo b
+                may fail: the rest goes on
+              count  after fetch, note
+                use-tool: lines
+                  TEXT: {fetch.output}
+                only if {fetch.exit-code} == 0
 
-        RUN IT
-          cycod tool run flow URL=...
-        --- stderr
-    "#]],
+            RUN IT
+              cycod tool run flow URL=...
+            --- stderr
+        "#]],
     );
 }
 
@@ -233,7 +236,6 @@ fn everything_about_an_alias() {
                   must: be one of 1, 2, 3
               TOKEN  string, optional, masked
                   A key
-                  always exactly one word
 
             ALIAS
               base-tool: weather

@@ -110,6 +110,7 @@ fn json_becomes_yaml() {
         tags: [read, x]
         --- stderr
         t (level read, with all your rights)
+        value of B: data: `echo` takes it as text
             description: Say: it
             parameters:
                 A:
@@ -133,6 +134,7 @@ fn json_becomes_yaml() {
         > name: t
         --- stderr
         t (level read, with all your rights)
+        value of B: data: `echo` takes it as text
             name: t
             description: Say: it
             parameters:

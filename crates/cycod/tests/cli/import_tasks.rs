@@ -24,6 +24,7 @@ fn targets_of_make_become_tools() {
         What was left out is imported by its name: --only hello.txt
         sub/Makefile:3: not carried over: other values of `NAME` (task `hello`): only letters, digits, blanks and `_./:@%+=,-` are accepted, because make expands and pastes them into the text of a shell
         hello (level run, with all your rights)
+        value of NAME: data: `make` takes it as a plain word
             name: hello
             description: Say hello
             working-directory: {WORKSPACE}/sub
@@ -33,6 +34,7 @@ fn targets_of_make_become_tools() {
                     description: The variable `NAME` of the makefile; otherwise `world`
                     validation:
                         pattern: ^[A-Za-z0-9_./:@%+=, -]*$
+                    placing: data
                     format: NAME={value}
                     security:
                         escape-shell: true
@@ -153,6 +155,7 @@ fn scripts_of_npm_become_tools() {
         What was left out is imported by its name: --only prepare
         package.json:1: not carried over: the name `show:all` (task `show:all`): the tool is called `show-all`: names hold letters, digits, `_`, `.` and `-`, at most 64
         show-all (level run, with all your rights)
+        value of ARGS: data: `npm run` takes it as a plain word
             name: show-all
             description: Run `node -e "console.log(process.argv.slice(1))" --`
             working-directory: {WORKSPACE}
@@ -164,6 +167,7 @@ fn scripts_of_npm_become_tools() {
                         items:
                             type: string
                             pattern: ^[^$`"\\\x00-\x1f]*$
+                    placing: data
             requires:
                 commands: ["npm"]
             tags: ["npm","run"]

@@ -91,6 +91,7 @@ fn info_says_what_somebody_wants_to_know() {
           who  string, required
               Whom
               examples: Ada
+              placed as: data: `echo` takes it as text
 
         PERMISSIONS
           declares none: it runs with your rights
@@ -179,6 +180,7 @@ fn import_keeps_a_markdown_tool_as_it_is() {
         --- stdout
         --- stderr
         greet (level read, with all your rights)
+        value of who: data: `echo` takes it as text
             name: greet
             title: Greeter
             description: Greet somebody

@@ -171,9 +171,10 @@ fn a_dry_run_shows_every_step_and_runs_none() {
         exit: 0
         --- stdout
         flow (level read, timeout 60000 ms, in [PLACE]/project)
+          WHO: data: `echo` takes it as text
 
           one
-            $ touch ran; echo a b
+            $ touch ran; echo 'a b'
 
           two  after one  if {one.exit-code} == 0
             $ echo "{one.output}"

@@ -143,22 +143,30 @@ fn fixing_keeps_comments() {
         &place,
         &["x", "--fix"],
         expect![[r#"
-        exit: 0
-        --- stdout
-        fixed .cycod/tools/x.yaml: line 3: quote the command
-        fixed .cycod/tools/x.yaml: line 4: write `timeout`
-        warning[unknown-key]: a parameter has no key `descripton`
-         --> .cycod/tools/x.yaml:6:21
-          |
-        6 |   F: {type: string, descripton: f, description: f}
-          |                     ^^^^^^^^^^ ignored
-          |
-          = help: did you mean `description`?
-          = help: write `description`
+            exit: 0
+            --- stdout
+            fixed .cycod/tools/x.yaml: line 3: quote the command
+            fixed .cycod/tools/x.yaml: line 4: write `timeout`
+            hint[could-be-option]: a value of `F` that begins with `-` is refused: `jq` would read it as an option
+             --> .cycod/tools/x.yaml:3:28
+              |
+            3 | bash: 'jq ''map({a: .b})'' {F}'  # here
+              |                            ^^^
+              |
+              = help: `jq` has no end of options; a path can begin with `./` (`path: true`)
 
-        x: 1 warning
-        --- stderr
-    "#]],
+            warning[unknown-key]: a parameter has no key `descripton`
+             --> .cycod/tools/x.yaml:6:21
+              |
+            6 |   F: {type: string, descripton: f, description: f}
+              |                     ^^^^^^^^^^ ignored
+              |
+              = help: did you mean `description`?
+              = help: write `description`
+
+            x: 1 warning, 1 hint
+            --- stderr
+        "#]],
     );
     expect![[r#"
         # Mine.
@@ -233,28 +241,28 @@ fn details_name_every_place_of_a_value() {
         &place,
         &["x", "--detailed"],
         expect![[r#"
-        exit: 0
-        --- stdout
-        warning[raw-placing]: the value is placed as program text
-         --> .cycod/tools/x.yaml:4:26
-          |
-        4 |     bash: echo "{A}" {B} {RAW:C} {HOME}
-          |                          ^^^^^^^ whoever chooses the value chooses what runs
-          |
-          = note: this raises the tool to level run
+            exit: 0
+            --- stdout
+            warning[raw-placing]: the value is placed as program text
+             --> .cycod/tools/x.yaml:4:26
+              |
+            4 |     bash: echo "{A}" {B} {RAW:C} {HOME}
+              |                          ^^^^^^^ who chooses the value chooses what runs
+              |
+              = note: this raises the tool to level run
 
-        x (.cycod/tools/x.yaml)
-          checked: 4 parameters, 3 steps, 1 test
-          4:17  {A}  data: never parsed as code
-          4:22  {B}  data: always one word
-          4:26  {RAW:C}  warning[raw-placing]
-          4:34  {HOME}  data: never parsed as code
-          6:15  {one.output}  data: part of one word, no shell
-          8:20  {N}  data: a value that cannot be misread
+            x (.cycod/tools/x.yaml)
+              checked: 4 parameters, 3 steps, 1 test
+              4:17  {A}  data: `echo` takes it as text
+              4:22  {B}  data: `echo` takes it as text
+              4:26  {RAW:C}  program text: it is program text, because its author says so
+              4:34  {HOME}  data: `echo` takes it as text
+              6:15  {one.output}  data: `echo` takes it as text
+              8:20  {N}  free: its values are numbers, booleans or texts of the author
 
-        x: 1 warning
-        --- stderr
-    "#]],
+            x: 1 warning
+            --- stderr
+        "#]],
     );
 }
 
@@ -483,94 +491,98 @@ fn for_programs() {
         &place,
         &["x", "--format", "json", "--detailed"],
         expect![[r#"
-        exit: 0
-        --- stdout
-        {
-          "valid": true,
-          "errors": 0,
-          "warnings": 1,
-          "tools": [
+            exit: 0
+            --- stdout
             {
-              "name": "x",
-              "file": ".cycod/tools/x.yaml",
               "valid": true,
-              "diagnostics": [
+              "errors": 0,
+              "warnings": 1,
+              "hints": 0,
+              "tools": [
                 {
-                  "code": "unknown-key",
-                  "severity": "warning",
-                  "message": "a tool has no key `timout`",
+                  "name": "x",
                   "file": ".cycod/tools/x.yaml",
-                  "line": 3,
-                  "column": 1,
-                  "end-line": 3,
-                  "end-column": 7,
-                  "labels": [
+                  "valid": true,
+                  "diagnostics": [
                     {
+                      "code": "unknown-key",
+                      "severity": "warning",
+                      "message": "a tool has no key `timout`",
+                      "file": ".cycod/tools/x.yaml",
                       "line": 3,
                       "column": 1,
                       "end-line": 3,
                       "end-column": 7,
-                      "text": "ignored"
+                      "labels": [
+                        {
+                          "line": 3,
+                          "column": 1,
+                          "end-line": 3,
+                          "end-column": 7,
+                          "text": "ignored"
+                        }
+                      ],
+                      "notes": [],
+                      "help": "did you mean `timeout`?",
+                      "fix": {
+                        "title": "write `timeout`",
+                        "edits": [
+                          {
+                            "start": 30,
+                            "end": 36,
+                            "replacement": "timeout"
+                          }
+                        ]
+                      }
                     }
                   ],
-                  "notes": [],
-                  "help": "did you mean `timeout`?",
-                  "fix": {
-                    "title": "write `timeout`",
-                    "edits": [
-                      {
-                        "start": 30,
-                        "end": 36,
-                        "replacement": "timeout"
-                      }
-                    ]
-                  }
+                  "unavailable-reasons": [],
+                  "fixed": [],
+                  "placeholders": [
+                    {
+                      "line": 2,
+                      "column": 12,
+                      "placeholder": "{A}",
+                      "verdict": "data",
+                      "reason": "`echo` takes it as text",
+                      "guards": []
+                    }
+                  ],
+                  "parameters": 1,
+                  "steps": 0,
+                  "tests": 0
                 }
-              ],
-              "unavailable-reasons": [],
-              "fixed": [],
-              "placeholders": [
-                {
-                  "line": 2,
-                  "column": 12,
-                  "placeholder": "{A}",
-                  "verdict": "data: never parsed as code"
-                }
-              ],
-              "parameters": 1,
-              "steps": 0,
-              "tests": 0
+              ]
             }
-          ]
-        }
-        --- stderr
-    "#]],
+            --- stderr
+        "#]],
     );
     check(
         &place,
         &["x", "--format", "json", "--fix"],
         expect![[r#"
-        exit: 0
-        --- stdout
-        {
-          "valid": true,
-          "errors": 0,
-          "warnings": 0,
-          "tools": [
+            exit: 0
+            --- stdout
             {
-              "name": "x",
-              "file": ".cycod/tools/x.yaml",
               "valid": true,
-              "diagnostics": [],
-              "unavailable-reasons": [],
-              "fixed": [
-                "line 3: write `timeout`"
+              "errors": 0,
+              "warnings": 0,
+              "hints": 0,
+              "tools": [
+                {
+                  "name": "x",
+                  "file": ".cycod/tools/x.yaml",
+                  "valid": true,
+                  "diagnostics": [],
+                  "unavailable-reasons": [],
+                  "fixed": [
+                    "line 3: write `timeout`"
+                  ]
+                }
               ]
             }
-          ]
-        }
-        --- stderr
-    "#]],
+            --- stderr
+        "#]],
     );
 }
 

@@ -1,0 +1,558 @@
+//! Compiles what is known about programs, `programs/*.toml`, into one table that the crate carries.
+//!
+//! `programs/README.md` describes the format of the files. Whatever is not understood in them is an error that names the file and
+//! the program.
+
+#[path = "src/programs/entry.rs"]
+mod entry;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    env, fs,
+    path::Path,
+    process::ExitCode,
+};
+
+use entry::{Entry, Input, Number, Operand, Options, Place, PlaceKind, Syntax, Takes, Unlisted};
+use serde::Serialize;
+use toml_edit::{DocumentMut, Item, Table, TableLike};
+
+/// Nouns for what is plain data to a program.
+const NOUNS: [&str; 18] = [
+    "text",
+    "file",
+    "directory",
+    "name",
+    "url",
+    "host",
+    "ref",
+    "number",
+    "json",
+    "variable",
+    "pattern",
+    "time",
+    "size",
+    "date",
+    "key",
+    "address",
+    "user",
+    "list",
+];
+
+type Error = Box<dyn std::error::Error>;
+
+#[expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "this is how a build script is told where, and how it tells what is wrong"
+)]
+fn main() -> Result<ExitCode, Error> {
+    println!("cargo::rerun-if-changed=programs");
+    let directory = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("programs");
+    let mut files: Vec<_> =
+        fs::read_dir(&directory)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    let mut compiler = Compiler::default();
+    for path in files {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match fs::read_to_string(&path)?.parse::<DocumentMut>() {
+            Ok(document) => compiler.file(&name, document.as_table()),
+            Err(error) => compiler.problems.push(format!("{name}: {error}")),
+        }
+    }
+    if !compiler.problems.is_empty() {
+        eprintln!("{}", compiler.problems.join("\n"));
+        return Ok(ExitCode::FAILURE);
+    }
+    compiler.write(Path::new(&env::var("OUT_DIR")?))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Texts live as long as the script does.
+fn kept(text: &str) -> &'static str {
+    text.to_owned().leak()
+}
+
+#[derive(Default)]
+struct Compiler {
+    problems: Vec<String>,
+    /// Everything that has a number, which is where it begins.
+    table: Vec<u8>,
+    /// Numbers of what is in the table: many subcommands are one another's equals.
+    numbers: HashMap<Vec<u8>, Number>,
+    /// By name: the options that entries of the program that is being compiled share.
+    shared: BTreeMap<String, (Number, Vec<&'static str>)>,
+    /// Entries that hand text to a shell.
+    shells: Vec<Number>,
+    names: BTreeMap<String, Vec<Number>>,
+    /// What counts for a name that nothing else describes.
+    fallback: Vec<(String, Number)>,
+    variables: Vec<String>,
+    place: String,
+}
+
+impl Compiler {
+    /// Writes `programs.table`, and `programs.names`, which finds in it the numbers of the entries of a name.
+    fn write(mut self, out: &Path) -> Result<(), Error> {
+        for (name, number) in std::mem::take(&mut self.fallback) {
+            self.names.entry(name).or_insert_with(|| vec![number]);
+        }
+        let mut numbers = BTreeMap::new();
+        for (name, entries) in std::mem::take(&mut self.names) {
+            numbers.insert(name, u64::from(self.add(&entries)?));
+        }
+        let (patterns, variables): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.variables).into_iter().partition(|name| name.contains('*'));
+        // No program has such names.
+        numbers.insert(String::new(), u64::from(self.add(&patterns)?));
+        numbers.extend(variables.into_iter().map(|name| (format!("${name}"), 0)));
+        fs::write(out.join("programs.table"), &self.table)?;
+        fs::write(out.join("programs.names"), fst::Map::from_iter(numbers)?.as_fst().as_bytes())?;
+        Ok(())
+    }
+
+    fn add(&mut self, value: &impl Serialize) -> Result<Number, Error> {
+        let bytes = postcard::to_allocvec(value)?;
+        if let Some(number) = self.numbers.get(&bytes) {
+            return Ok(*number);
+        }
+        let number = Number::try_from(self.table.len())?;
+        self.table.extend(&bytes);
+        self.numbers.insert(bytes, number);
+        Ok(number)
+    }
+
+    fn add_or_complain(&mut self, value: &impl Serialize) -> Number {
+        self.add(value).unwrap_or_else(|error| {
+            self.problem(error);
+            0
+        })
+    }
+
+    fn problem(&mut self, what: impl std::fmt::Display) {
+        self.problems.push(format!("{}: {what}", self.place));
+    }
+
+    fn file(&mut self, file: &str, table: &Table) {
+        self.place = file.to_owned();
+        if let Some(variables) = table.get("variables") {
+            let words = self.words(variables);
+            self.variables.extend(words);
+        }
+        match table.get("program") {
+            Some(Item::ArrayOfTables(programs)) => {
+                for program in programs {
+                    self.program(file, program);
+                }
+            }
+            _ if table.contains_key("names") => self.program(file, table),
+            _ if table.contains_key("variables") => {}
+            _ => self.problem("neither `names` nor `[[program]]`"),
+        }
+    }
+
+    fn program(&mut self, file: &str, table: &Table) {
+        let names = table.get("names").map(|names| self.words(names)).unwrap_or_default();
+        self.place = format!("{file}, {}", names.first().map_or("a program", String::as_str));
+        if names.is_empty() {
+            self.problem("`names` is missing");
+        }
+        if table.get("source").and_then(Item::as_str).is_none_or(str::is_empty) {
+            self.problem("`source` is missing: the manual and the version that were read");
+        }
+        self.shared.clear();
+        let number = self.entry(table, None);
+        if self.flag(table, "fallback", false) {
+            self.fallback.extend(names.into_iter().map(|name| (name, number)));
+            return;
+        }
+        for name in names {
+            self.names.entry(name).or_default().push(number);
+        }
+    }
+
+    /// A list of words: an array, or a text with blanks.
+    fn words(&mut self, item: &Item) -> Vec<String> {
+        if let Some(text) = item.as_str() {
+            return text.split_whitespace().map(str::to_owned).collect();
+        }
+        let words = item
+            .as_array()
+            .map(|array| array.iter().map(|value| value.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>());
+        match words {
+            Some(Some(words)) => words,
+            _ => {
+                self.problem(format!("a text or a list of texts is wanted, not {}", item.type_name()));
+                Vec::new()
+            }
+        }
+    }
+
+    fn text<'t>(&mut self, table: &'t dyn TableLike, key: &str) -> Option<&'t str> {
+        let item = table.get(key)?;
+        let text = item.as_str();
+        if text.is_none() {
+            self.problem(format!("`{key}` is not a text"));
+        }
+        text
+    }
+
+    fn flag(&mut self, table: &dyn TableLike, key: &str, default: bool) -> bool {
+        match table.get(key).map(|item| item.as_bool()) {
+            None => default,
+            Some(Some(value)) => value,
+            Some(None) => {
+                self.problem(format!("`{key}` is not true or false"));
+                default
+            }
+        }
+    }
+
+    /// Compiles one entry and what is below it; returns its number. What it does not say, `above` does.
+    fn entry(&mut self, table: &dyn TableLike, above: Option<&str>) -> Number {
+        const KEYS: [&str; 22] = [
+            "names",
+            "source",
+            "aliases",
+            "shared",
+            "also",
+            "syntax",
+            "abbreviate",
+            "plus",
+            "first-cluster",
+            "end",
+            "unlisted",
+            "operands",
+            "after-end",
+            "when",
+            "stdin",
+            "inherit",
+            "last-options",
+            "options",
+            "sub",
+            "default",
+            "note",
+            "fallback",
+        ];
+        for (key, _) in table.iter() {
+            if !KEYS.contains(&key) {
+                self.problem(format!("`{key}` is not a key of a program"));
+            }
+        }
+        let syntax_name = self.text(table, "syntax").or(above).unwrap_or("").to_owned();
+        let syntax = match syntax_name.as_str() {
+            "gnu" => Syntax::Gnu,
+            "posix" => Syntax::Posix,
+            "long" => Syntax::Long,
+            "long-first" => Syntax::LongFirst,
+            "expression" => Syntax::Expression,
+            "none" => Syntax::None,
+            "opaque" => Syntax::Opaque,
+            other => {
+                self.problem(format!(
+                    "`syntax` is {other:?}, not gnu, posix, long, long-first, expression, none or opaque"
+                ));
+                Syntax::Opaque
+            }
+        };
+        let unlisted = match self.text(table, "unlisted").unwrap_or("strict") {
+            "strict" => Unlisted::Strict,
+            "flag" => Unlisted::Flag,
+            "text" => Unlisted::Text,
+            "ambiguous" => Unlisted::Ambiguous,
+            other => {
+                self.problem(format!("`unlisted` is {other:?}, not strict, flag, text or ambiguous"));
+                Unlisted::Strict
+            }
+        };
+        let options = self.options(table.get("options"));
+        let mut runs_shell_code = runs_shell(options.kinds.iter().flatten());
+        let mut known: Vec<&str> = options.named.iter().map(|(name, ..)| *name).collect();
+        if let Some(groups) = table.get("shared").and_then(Item::as_table_like) {
+            for (name, item) in groups.iter() {
+                let options = self.options(Some(item));
+                let number = self.add_or_complain(&options);
+                if runs_shell(options.kinds.iter().flatten()) {
+                    self.shells.push(number);
+                }
+                self.shared.insert(name.to_owned(), (number, options.named.iter().map(|(name, ..)| *name).collect()));
+            }
+        }
+        let mut also = Vec::new();
+        for name in table.get("also").map(|item| self.words(item)).unwrap_or_default() {
+            match self.shared.get(&name) {
+                Some((number, names)) => {
+                    also.push(*number);
+                    known.extend(names);
+                }
+                None => self.problem(format!("`{name}` is not among the shared options of the program")),
+            }
+        }
+        let mut watched = Vec::new();
+        let operands = self.operands(table.get("operands"), &mut watched, &known);
+        let after_end = table.get("after-end").map(|item| self.operands(Some(item), &mut watched, &known));
+        let when = self.when(table, &mut watched, &known);
+        let last = table.get("last-options").map(|item| self.words(item)).unwrap_or_default();
+        let last_options = self.bits(&last, &mut watched, &known);
+        let input = self.input(table, syntax, &mut watched, &known);
+        let abbreviates = self.flag(table, "abbreviate", syntax == Syntax::Gnu);
+        let (plus, first_cluster, inherits) = (
+            self.flag(table, "plus", false),
+            self.flag(table, "first-cluster", false),
+            self.flag(table, "inherit", false),
+        );
+        let end = match table.get("end") {
+            None if matches!(syntax, Syntax::Gnu | Syntax::Posix) => "--",
+            None => "",
+            Some(_) => kept(self.text(table, "end").unwrap_or_default()),
+        };
+        let place = self.place.clone();
+        let mut subcommands = Vec::new();
+        if let Some(subs) = table.get("sub").and_then(Item::as_table_like) {
+            for (name, item) in subs.iter() {
+                self.place = format!("{place} {name}");
+                let Some(sub) = item.as_table_like() else {
+                    self.problem("a subcommand is a table");
+                    continue;
+                };
+                let mut names = vec![kept(name)];
+                if let Some(aliases) = sub.get("aliases") {
+                    names.extend(self.words(aliases).iter().map(|name| kept(name)));
+                }
+                subcommands.push((names, self.entry(sub, Some(&syntax_name))));
+            }
+        }
+        self.place = format!("{place}, default");
+        let otherwise =
+            table.get("default").and_then(Item::as_table_like).map(|item| self.entry(item, Some(&syntax_name)));
+        self.place = place;
+        let all =
+            operands.iter().chain(after_end.iter().flatten()).chain(when.iter().flat_map(|(_, operands)| operands));
+        runs_shell_code |= runs_shell(all.map(|operand| &operand.place));
+        runs_shell_code |= matches!(input, Input::Code { language, .. } if is_shell(language));
+        runs_shell_code |= subcommands
+            .iter()
+            .map(|(_, number)| number)
+            .chain(&otherwise)
+            .chain(&also)
+            .any(|number| self.shells.contains(number));
+        let entry = Entry {
+            syntax,
+            abbreviates,
+            plus,
+            first_cluster,
+            end,
+            unlisted,
+            operands,
+            after_end,
+            when,
+            watched,
+            last_options,
+            input,
+            runs_shell_code,
+            options,
+            also,
+            inherits,
+            subcommands,
+            otherwise,
+        };
+        let number = self.add_or_complain(&entry);
+        if runs_shell_code {
+            self.shells.push(number);
+        }
+        number
+    }
+
+    fn options(&mut self, item: Option<&Item>) -> Options<'static> {
+        let Some(item) = item else { return Options::default() };
+        let Some(by_kind) = item.as_table_like() else {
+            self.problem("`options` is a table of kinds");
+            return Options::default();
+        };
+        let mut kinds: Vec<Vec<Place<'static>>> = Vec::new();
+        let mut named = BTreeMap::new();
+        for (names, item) in by_kind.iter() {
+            let places: Vec<_> = match names {
+                "flag" => Vec::new(),
+                names => names.split(' ').map(|kind| self.place_of(kind)).collect(),
+            };
+            for word in self.words(item) {
+                // `-?` is an option, too, and so is `-`.
+                let name = word.trim_end_matches('?');
+                let name = if name == "-" && word != "-" { "-?" } else { name };
+                let (takes, marks) = match word.len() - name.len() {
+                    0 => (Takes::Next, ""),
+                    1 => (Takes::Attached, "?"),
+                    _ => (Takes::Either, "??"),
+                };
+                if word != format!("{name}{marks}")
+                    || !(name.starts_with(['-', '+']) || matches!(name, "(" | ")" | "!" | ","))
+                {
+                    self.problem(format!("`{word}` is no option"));
+                }
+                // An argument that is only ever attached, of a flag: text.
+                let is_text = takes != Takes::Next && places.is_empty();
+                let arguments = if is_text { vec![Place::new(PlaceKind::Data("text"))] } else { places.clone() };
+                let kind = kinds.iter().position(|known| *known == arguments).unwrap_or_else(|| {
+                    kinds.push(arguments);
+                    kinds.len() - 1
+                });
+                let kind = u8::try_from(kind).unwrap_or_else(|_| {
+                    self.problem("options of more than 256 kinds");
+                    0
+                });
+                if named.insert(kept(name), (takes, kind)).is_some() {
+                    self.problem(format!("option `{name}` is listed twice"));
+                }
+            }
+        }
+        Options { kinds, named: named.into_iter().map(|(name, (takes, kind))| (name, takes, kind)).collect() }
+    }
+
+    fn place_of(&mut self, kind: &str) -> Place<'static> {
+        let (kind, word_behind) = kind.split_once('@').filter(|(kind, _)| *kind == "arguments").unwrap_or((kind, ""));
+        let mut parts = kind.split('^');
+        let kind = parts.next().unwrap_or_default();
+        let text_behind = parts.map(kept).collect();
+        let (kind, without) = kind.split_once('~').unwrap_or((kind, ""));
+        let mut parts = kind.split('!');
+        let kind = parts.next().unwrap_or_default();
+        let prefixes = parts.map(kept).collect();
+        let kind = match kind {
+            "plain" => PlaceKind::Plain,
+            "format" => PlaceKind::Format,
+            "unknown" => PlaceKind::Unknown,
+            "program" => PlaceKind::Program,
+            "arguments" => PlaceKind::Arguments,
+            "environment" => PlaceKind::Environment,
+            "command" => PlaceKind::Command,
+            "command;" => PlaceKind::CommandUntil,
+            "module" => PlaceKind::Module,
+            noun if NOUNS.contains(&noun) => PlaceKind::Data(kept(noun)),
+            other => match other.strip_prefix("code:").filter(|language| !language.is_empty()) {
+                Some(language) => PlaceKind::CodeIn(kept(language)),
+                None => {
+                    self.problem(format!("`{other}` is no kind of argument"));
+                    PlaceKind::Unknown
+                }
+            },
+        };
+        Place { kind, prefixes, without: kept(without), text_behind, word_behind: kept(word_behind) }
+    }
+
+    fn operands(
+        &mut self,
+        item: Option<&Item>,
+        watched: &mut Vec<&'static str>,
+        known: &[&'static str],
+    ) -> Vec<Operand<'static>> {
+        let Some(item) = item else { return Vec::new() };
+        let Some(array) = item.as_array() else {
+            self.problem("operands are a list of texts");
+            return Vec::new();
+        };
+        array.iter().filter_map(|value| value.as_str()).map(|text| self.operand(text, watched, known)).collect()
+    }
+
+    fn operand(&mut self, text: &str, watched: &mut Vec<&'static str>, known: &[&'static str]) -> Operand<'static> {
+        let (kind, unless) = match text.split_once(" unless ") {
+            Some((kind, options)) => {
+                let options: Vec<String> = options.split_whitespace().map(str::to_owned).collect();
+                (kind, self.bits(&options, watched, known))
+            }
+            None => (text, 0),
+        };
+        let (kind, many) = kind.strip_suffix('*').map_or((kind, false), |kind| (kind, true));
+        Operand { place: self.place_of(kind), many, unless }
+    }
+
+    /// The bits of some options, which are watched from now on.
+    fn bits(&mut self, options: &[String], watched: &mut Vec<&'static str>, known: &[&'static str]) -> u32 {
+        let mut bits = 0;
+        for option in options {
+            let Some(name) = known.iter().find(|name| *name == option) else {
+                self.problem(format!("`{option}` is not among its options"));
+                continue;
+            };
+            let at = watched.iter().position(|known| known == name).unwrap_or_else(|| {
+                watched.push(name);
+                watched.len() - 1
+            });
+            if at >= 32 {
+                self.problem("more than 32 options decide about operands");
+                continue;
+            }
+            bits |= 1 << at;
+        }
+        bits
+    }
+
+    fn when(
+        &mut self,
+        table: &dyn TableLike,
+        watched: &mut Vec<&'static str>,
+        known: &[&'static str],
+    ) -> Vec<(u8, Vec<Operand<'static>>)> {
+        let Some(item) = table.get("when") else { return Vec::new() };
+        let Some(cases) = item.as_table_like() else {
+            self.problem("`when` is a table of options");
+            return Vec::new();
+        };
+        let mut when = Vec::new();
+        for (options, item) in cases.iter() {
+            for option in options.split_whitespace() {
+                let bit = self.bits(&[option.to_owned()], watched, known).trailing_zeros();
+                when.push((u8::try_from(bit).unwrap_or(0), self.operands(Some(item), watched, known)));
+            }
+        }
+        when
+    }
+
+    fn input(
+        &mut self,
+        table: &dyn TableLike,
+        syntax: Syntax,
+        watched: &mut Vec<&'static str>,
+        known: &[&'static str],
+    ) -> Input<'static> {
+        let text = match table.get("stdin") {
+            None if syntax == Syntax::Opaque => "code:code".to_owned(),
+            None => "text".to_owned(),
+            Some(_) => self.text(table, "stdin").unwrap_or("text").to_owned(),
+        };
+        let mut words = text.split_whitespace();
+        let kind = words.next().unwrap_or_default();
+        let language = match kind {
+            "text" => return Input::Text,
+            "arguments" => return Input::Arguments,
+            "unknown" => return Input::Unknown,
+            _ => kind.strip_prefix("code:").unwrap_or_else(|| {
+                self.problem(format!("`stdin` is {kind:?}, not text, arguments, unknown or code:LANGUAGE"));
+                "code"
+            }),
+        };
+        let (mut unless_operand, mut with_operand, mut mode) = (false, false, "");
+        let (mut unless, mut always) = (Vec::new(), Vec::new());
+        for word in words {
+            match (word, mode) {
+                ("unless" | "always" | "with", _) => mode = word,
+                ("operand", "unless") => unless_operand = true,
+                ("operand", "with") => with_operand = true,
+                (option, "unless") => unless.push(option.to_owned()),
+                (option, "always") => always.push(option.to_owned()),
+                (other, _) => self.problem(format!("`stdin` does not know `{other}`")),
+            }
+        }
+        let (unless, always) = (self.bits(&unless, watched, known), self.bits(&always, watched, known));
+        Input::Code { language: kept(language), unless_operand, with_operand, unless, always }
+    }
+}
+
+fn runs_shell<'p>(places: impl IntoIterator<Item = &'p Place<'static>>) -> bool {
+    places.into_iter().any(|place| matches!(place.kind, PlaceKind::CodeIn(language) if is_shell(language)))
+}
+
+fn is_shell(language: &str) -> bool {
+    language.starts_with("sh")
+}

@@ -1,0 +1,506 @@
+//! Builtins that change what the shell knows: variables, arguments, code that is evaluated.
+//!
+//! What each of their words is stands in the tables, like that of every program. Here is what they do with it.
+
+use super::value::{Atom, Cut, Field, Text, holes_among, holes_of, literal, push};
+use super::{Flow, Input, Reason};
+use crate::piece::Shell;
+use crate::script::{Part, Word};
+use crate::verdict::{Guard, Rule};
+
+impl Flow<'_> {
+    /// Runs a function or a builtin; nothing when `name` is neither, or when the tables say all there is to say.
+    pub(super) fn builtin(
+        &mut self,
+        name: &str,
+        rest: &[Field],
+        words: &[Word],
+        input: &Input,
+        splits_otherwise: bool,
+    ) -> Option<Input> {
+        if !self.is_shell {
+            return None;
+        }
+        if self.functions.contains_key(name) {
+            return self.call(name, rest.to_vec(), input);
+        }
+        self.shell_builtin(name, rest, words, input, splits_otherwise)
+    }
+
+    fn shell_builtin(
+        &mut self,
+        name: &str,
+        rest: &[Field],
+        words: &[Word],
+        input: &Input,
+        splits_otherwise: bool,
+    ) -> Option<Input> {
+        match name {
+            "command" | "builtin" | "exec" | "noglob" | "nocorrect" => {
+                self.without_prefix(name, rest, words, input, splits_otherwise)
+            }
+            "eval" => {
+                let text = in_one(rest);
+                match text {
+                    Some(text) => self.evaluate(&text, &"eval".into(), Vec::new(), input),
+                    None => self.find_code(holes_among(rest), &"eval".into(), "sh"),
+                }
+                let holes = holes_among(rest);
+                Some(if holes.is_empty() { Input::Clean } else { Input::From(holes) })
+            }
+            "trap" => {
+                let words = rest.iter().skip_while(|field| word_is(field, |text| matches!(text, "--" | "-p" | "-l")));
+                match words.clone().next() {
+                    Some(Field::Word(code)) => self.evaluate(code, &"trap".into(), Vec::new(), &Input::Clean),
+                    Some(field) => self.find_code(holes_among(std::slice::from_ref(field)), &"trap".into(), "sh"),
+                    None => {}
+                }
+                let signals: Vec<Field> = words.skip(1).cloned().collect();
+                self.find_all(holes_among(&signals), &Reason::Shell("the name of a signal"));
+                Some(Input::Clean)
+            }
+            "export" | "declare" | "typeset" | "local" | "readonly" | "integer" | "float" => {
+                self.declarations(name, words);
+                Some(Input::Clean)
+            }
+            "set" => {
+                self.set(words);
+                Some(Input::Clean)
+            }
+            "shift" => {
+                if let Some(arguments) = self.arguments.last_mut() {
+                    self.has_grown |= !arguments.shifted && self.depth == 0;
+                    arguments.shifted = true;
+                }
+                None
+            }
+            "read" => {
+                self.read(rest, input, splits_otherwise);
+                None
+            }
+            "mapfile" | "readarray" => {
+                let name = rest.iter().rev().find_map(word_literal).filter(|name| !name.starts_with('-'));
+                let name = name.unwrap_or("MAPFILE").to_owned();
+                let lines = self.pieces_of_input(input, false).into_iter().map(|text| vec![Field::Word(text)]);
+                let lines: Vec<Vec<Field>> = lines.collect();
+                self.assign_fields(&name, vec![Field::Many(lines.into())]);
+                None
+            }
+            "getopts" => {
+                let arguments = self.all_arguments();
+                let holes = holes_among(&arguments);
+                if !holes.is_empty() {
+                    self.assign("OPTARG", vec![Atom::Derived(holes.into())]);
+                }
+                if let Some(name) = rest.get(1).and_then(word_literal) {
+                    self.assign(name, vec![Atom::Unknown(super::Tag::Somewhere)]);
+                }
+                None
+            }
+            "let" => {
+                for field in rest {
+                    let mut texts = Vec::new();
+                    field.each(&mut |text| texts.push(text.clone()));
+                    for text in texts {
+                        self.guard_arithmetic(&holes_of(&text));
+                        self.names_in(&text);
+                    }
+                }
+                None
+            }
+            "test" | "[" => {
+                self.tests(rest);
+                None
+            }
+            "echo" | "print" => {
+                self.places(name, rest, input);
+                Some(printed_by_echo(rest))
+            }
+            "printf" => {
+                self.places(name, rest, input);
+                Some(self.printf(rest))
+            }
+            "cat" => {
+                self.places(name, rest, input);
+                let holes = holes_among(rest);
+                let only_input = rest.iter().all(|field| word_is(field, |text| text.starts_with('-')));
+                Some(if only_input { input.clone() } else { input.clone().and(from(holes)) })
+            }
+            "tee" => {
+                self.places(name, rest, input);
+                let holes = input.holes();
+                if !holes.is_empty() {
+                    let mut files = Vec::new();
+                    rest.iter().for_each(|field| field.each(&mut |text| files.push(text.clone())));
+                    files.into_iter().for_each(|file| self.note_written(file, &holes));
+                }
+                Some(input.clone().and(from(holes_among(rest))))
+            }
+            "basename" | "dirname" => {
+                // What is left of a path begins behind a `/`, or where the path begins.
+                let path = rest.iter().find_map(|field| match field {
+                    Field::Word(text) if !super::beginning(text).starts_with('-') => Some(text),
+                    _ => None,
+                });
+                let cut = if name == "basename" { Cut::Behind('/') } else { Cut::Beginning };
+                let text = path.and_then(|text| super::expand::cut_text(text, cut))?;
+                self.places(name, rest, input);
+                Some(Input::Texts(vec![text]))
+            }
+            _ => None,
+        }
+    }
+
+    /// Notes what the words of a builtin are, as the tables say.
+    fn places(&mut self, name: &str, rest: &[Field], input: &Input) {
+        let mut fields = vec![Field::Word(vec![Atom::text(name)])];
+        fields.extend(rest.iter().cloned());
+        self.programs_of(&fields, input);
+    }
+
+    fn without_prefix(
+        &mut self,
+        name: &str,
+        rest: &[Field],
+        words: &[Word],
+        input: &Input,
+        splits_otherwise: bool,
+    ) -> Option<Input> {
+        let mut at = 0;
+        while let Some(option) = rest.get(at).and_then(word_literal).filter(|text| text.starts_with('-')) {
+            at += 1;
+            match (name, option) {
+                ("command", "-v" | "-V" | "-pv" | "-pV") => {
+                    self.places("type", &rest[at..], input);
+                    return Some(Input::Clean);
+                }
+                ("exec", "-a" | "-la" | "-ca" | "-cla") => at += 1,
+                _ => {}
+            }
+        }
+        let rest = &rest[at..];
+        if rest.is_empty() {
+            return Some(Input::Clean);
+        }
+        let mut printed = Input::Clean;
+        for fields in super::heads(rest.to_vec()) {
+            let inner = fields.first().and_then(word_literal);
+            let inner = inner.filter(|_| name != "exec");
+            let one = inner.and_then(|inner| {
+                let from = words.iter().position(|word| word.literal() == Some(inner)).unwrap_or(0);
+                self.shell_builtin(inner, &fields[1..], &words[from..], input, splits_otherwise)
+            });
+            let one = one.unwrap_or_else(|| self.programs_of(&fields, input));
+            printed = printed.and(one);
+        }
+        Some(printed)
+    }
+
+    /// `declare`, `local` and their relatives, which take assignments as arguments.
+    fn declarations(&mut self, by: &str, words: &[Word]) {
+        let mut options = match by {
+            "integer" => "i".to_owned(),
+            "export" => "x".to_owned(),
+            _ => String::new(),
+        };
+        for word in words.iter().skip(1) {
+            let head = match word.parts.first() {
+                Some(Part::Text { text, .. }) => &**text,
+                _ => "",
+            };
+            if word.literal().is_some_and(|text| text.starts_with(['-', '+'])) {
+                options.push_str(head);
+                continue;
+            }
+            let name = head.split(['=', '[', '+']).next().unwrap_or_default().to_owned();
+            let is_assignment = head.contains('=') || head.contains('[') && word.parts.len() > 1;
+            if is_name(&name) && (is_assignment || word.literal().is_some()) {
+                self.declare(&name, &options);
+                if options.contains('n') && is_assignment {
+                    let texts = self.single(word);
+                    let holes: Vec<usize> = texts.iter().flat_map(|text| holes_of(text)).collect();
+                    self.find_all(holes, &Reason::Name { by: by.into() });
+                    return self.lose("a variable in it is a reference to another");
+                }
+                if is_assignment {
+                    self.assignment(word, false);
+                }
+                continue;
+            }
+            // The name itself comes from elsewhere.
+            for field in self.fields(word) {
+                let mut texts = Vec::new();
+                field.each(&mut |text| texts.push(text.clone()));
+                for text in texts {
+                    for hole in holes_of(&text) {
+                        if self.is_text(hole) {
+                            self.find(hole, Reason::Name { by: by.into() });
+                        } else {
+                            self.find(hole, Reason::Shell("the name of a variable"));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// `set -- …`, which gives the script new arguments.
+    fn set(&mut self, words: &[Word]) {
+        let mut at = 1;
+        let mut is_ended = false;
+        while let Some(option) = words.get(at).and_then(Word::literal) {
+            match option {
+                "--" | "-" => {
+                    at += 1;
+                    is_ended = true;
+                    break;
+                }
+                "-o" | "+o" => {
+                    self.exports_all |= words.get(at + 1).and_then(Word::literal) == Some("allexport");
+                    at += 2;
+                }
+                _ if option.starts_with(['-', '+']) => {
+                    self.exports_all |= option.starts_with('-') && option.contains('a');
+                    at += 1;
+                }
+                _ => break,
+            }
+        }
+        let Some(new) = words.get(at..).filter(|new| is_ended || !new.is_empty()) else { return };
+        let is_all = |word: &Word| matches!(word.parts.as_slice(), [Part::Expansion(own)] if own.name == "@" && own.operator.is_empty());
+        let appends = new.first().is_some_and(is_all);
+        let mut fields: Vec<Field> = Vec::new();
+        for word in &new[usize::from(appends)..] {
+            // In the middle, they stand for any number of words.
+            if is_all(word) {
+                let mut all = Vec::new();
+                self.all_arguments()
+                    .iter()
+                    .for_each(|field| field.each(&mut |text| all.push(vec![Field::Word(text.clone())])));
+                fields.push(Field::Many(all.into()));
+            } else {
+                fields.extend(self.fields(word));
+            }
+        }
+        self.find_all(holes_among(&fields), &Reason::Shell("an argument of the script"));
+        if !is_ended {
+            // The first word may be read as an option.
+            if let Some(field) = fields.first() {
+                let mut firsts = Vec::new();
+                field.each(&mut |text| firsts.push(text.clone()));
+                for text in firsts {
+                    if let Some(Atom::Value { hole, cut }) = text.first()
+                        && self.is_text(*hole)
+                    {
+                        let guard = Guard { rule: Rule::Option { signs: "-+" }, cut: *cut, program: "set".into() };
+                        self.find_guarded(*hole, Reason::Shell("an argument of the script"), Some(guard));
+                    }
+                }
+            }
+        }
+        let is_outermost = self.depth == 0;
+        let Some(arguments) = self.arguments.last_mut() else { return };
+        let lists = if appends { &mut arguments.appended } else { &mut arguments.lists };
+        if lists.contains(&fields) {
+            return;
+        }
+        if lists.len() > 64 {
+            return self.lose("the arguments in it are set in too many ways");
+        }
+        lists.push(fields);
+        self.has_grown |= is_outermost;
+    }
+
+    fn read(&mut self, rest: &[Field], input: &Input, splits_otherwise: bool) {
+        let mut names = Vec::new();
+        let mut array = None;
+        let mut at = 0;
+        while let Some(field) = rest.get(at) {
+            at += 1;
+            let Some(text) = word_literal(field) else { continue };
+            if let Some(options) = text.strip_prefix('-') {
+                // The last letter may take the next word.
+                match options.chars().last() {
+                    Some('a') => {
+                        array = rest.get(at).and_then(word_literal);
+                        at += 1;
+                    }
+                    Some('d' | 'i' | 'n' | 'N' | 'p' | 't' | 'u') => at += 1,
+                    _ => {}
+                }
+            } else {
+                names.push(text);
+            }
+        }
+        let pieces = self.pieces_of_input(input, splits_otherwise || self.splits_otherwise);
+        if let Some(array) = array {
+            let words: Vec<Vec<Field>> = pieces.iter().map(|text| vec![Field::Word(text.clone())]).collect();
+            self.assign_fields(array, vec![Field::Many(words.into())]);
+        }
+        if names.is_empty() {
+            names.push("REPLY");
+        }
+        for name in names {
+            for text in &pieces {
+                self.assign(name, text.clone());
+            }
+        }
+    }
+
+    /// A line or a word of what is read.
+    pub(super) fn pieces_of_input(&mut self, input: &Input, splits_otherwise: bool) -> Vec<Text> {
+        let holes = input.holes();
+        if holes.is_empty() {
+            return vec![vec![Atom::Unknown(super::Tag::Somewhere)]];
+        }
+        if let Input::Texts(texts) = input
+            && !splits_otherwise
+        {
+            let pieces: Option<Vec<Text>> = texts
+                .iter()
+                .map(|text| match text.as_slice() {
+                    [Atom::Value { hole, cut: Cut::Beginning | Cut::Word }]
+                    | [Atom::Value { hole, cut: Cut::Beginning | Cut::Word }, Atom::Text(_)] => {
+                        Some(vec![Atom::Value { hole: *hole, cut: Cut::Word }])
+                    }
+                    _ => None,
+                })
+                .collect();
+            if let Some(mut pieces) = pieces {
+                // What the author wrote behind the value may be a line of its own.
+                pieces.push(vec![Atom::Unknown(super::Tag::Somewhere)]);
+                return pieces;
+            }
+        }
+        // What a program printed is not a value, nor is a piece of it.
+        let is_output = match input {
+            Input::Texts(texts) => {
+                texts.iter().flatten().all(|atom| !matches!(atom, Atom::Value { .. } | Atom::Derived(_)))
+            }
+            _ => true,
+        };
+        vec![vec![if is_output { Atom::Output(holes.into()) } else { Atom::Derived(holes.into()) }]]
+    }
+
+    /// `[ … ]`, in which a value may become an operator when another follows it.
+    fn tests(&mut self, rest: &[Field]) {
+        let texts_of = |field: &Field| {
+            let mut texts: Vec<Text> = Vec::new();
+            field.each(&mut |text| texts.push(text.clone()));
+            texts
+        };
+        let has_value = |text: &Text| text.iter().any(|atom| !atom.holes().is_empty());
+        let may_be_operator = |text: &Text| matches!(text.first(), Some(Atom::Value { .. } | Atom::Derived(_)));
+        // What may be no word lets its neighbours meet.
+        let follow = rest.iter().enumerate().flat_map(|(at, first)| {
+            let behind = &rest[at + 1..];
+            let count = behind.iter().take_while(|field| field.may_be_none()).count() + 1;
+            behind.iter().take(count).map(move |second| (first, second))
+        });
+        let within = rest.iter().filter(|field| field.may_be_several()).map(|field| (field, field));
+        for (first, second) in follow.chain(within) {
+            let (first, second) = (texts_of(first), texts_of(second));
+            let is_name = first.iter().any(|text| matches!(literal(text), Some("-v" | "-R")));
+            let is_operator = first.iter().any(may_be_operator);
+            for text in &second {
+                if is_name {
+                    self.find_all(self.texts_among(text), &Reason::Name { by: "[ -v".into() });
+                }
+                if is_operator && has_value(text) {
+                    self.guard_arithmetic(&holes_of(text));
+                }
+            }
+        }
+        let texts: Vec<Text> = rest.iter().flat_map(texts_of).collect();
+        let compares = |text: &Text| matches!(literal(text), Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge"));
+        // zsh calculates where bash wants a number.
+        if self.shell == Shell::Zsh && texts.iter().any(compares) {
+            for text in &texts {
+                self.guard_arithmetic(&holes_of(text));
+                self.names_in(text);
+            }
+        }
+    }
+
+    /// The holes of a text whose values can be anything.
+    fn texts_among(&self, text: &Text) -> Vec<usize> {
+        holes_of(text).into_iter().filter(|hole| self.is_text(*hole)).collect()
+    }
+
+    fn printf(&mut self, rest: &[Field]) -> Input {
+        let holes = holes_among(rest);
+        let (into, rest) = match rest {
+            [Field::Word(option), Field::Word(name), rest @ ..] if literal(option) == Some("-v") => {
+                (literal(name), rest)
+            }
+            _ => (None, rest),
+        };
+        let rest = match rest {
+            [Field::Word(dashes), rest @ ..] if literal(dashes) == Some("--") => rest,
+            rest => rest,
+        };
+        let text = match rest {
+            [Field::Word(format), Field::Word(text)] => {
+                literal(format).filter(|format| matches!(*format, "%s" | "%s\\n")).map(|_| text.clone())
+            }
+            _ => None,
+        };
+        match into {
+            Some(name) => {
+                let text = text.unwrap_or_else(|| match holes.as_slice() {
+                    [] => vec![Atom::Unknown(super::Tag::Somewhere)],
+                    holes => vec![Atom::Derived(holes.into())],
+                });
+                self.assign(name, text);
+                Input::Clean
+            }
+            None => text.map_or_else(|| from(holes), |text| Input::Texts(vec![text])),
+        }
+    }
+}
+
+fn from(holes: Vec<usize>) -> Input {
+    if holes.is_empty() { Input::Clean } else { Input::From(holes) }
+}
+
+fn printed_by_echo(rest: &[Field]) -> Input {
+    let mut rest = rest;
+    while let Some((first, others)) = rest.split_first() {
+        match word_literal(first) {
+            Some("-n") => rest = others,
+            // Escapes act, so that the values are no longer themselves.
+            Some("-e" | "-ne" | "-en") => return from(holes_among(others)),
+            _ => break,
+        }
+    }
+    in_one(rest).map_or_else(|| from(holes_among(rest)), |text| Input::Texts(vec![text]))
+}
+
+/// Words joined by blanks, when it is known which there are.
+fn in_one(fields: &[Field]) -> Option<Text> {
+    let mut text = Text::new();
+    for (index, field) in fields.iter().enumerate() {
+        let Field::Word(word) = field else { return None };
+        if index > 0 {
+            push(&mut text, Atom::text(" "));
+        }
+        word.iter().for_each(|atom| push(&mut text, atom.clone()));
+    }
+    Some(text)
+}
+
+fn word_literal(field: &Field) -> Option<&str> {
+    match field {
+        Field::Word(text) => literal(text),
+        _ => None,
+    }
+}
+
+fn word_is(field: &Field, is: impl Fn(&str) -> bool) -> bool {
+    word_literal(field).is_some_and(is)
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}

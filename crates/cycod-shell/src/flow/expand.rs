@@ -1,0 +1,1052 @@
+//! What a word becomes: the texts that its variables may hold, the words they fall apart into.
+
+use std::sync::Arc;
+
+use super::value::{Atom, Cut, Field, Tag, Text, holes_among, holes_of, literal, push};
+use super::{Flow, Input, Reason, Variable};
+use crate::argv::{Item, split_template};
+use crate::hole::{Format, Hole, Trust};
+use crate::piece::{Kind, Mode, Shell};
+use crate::script::{Expansion, Part, Word};
+use crate::track::HOLE;
+use crate::verdict::{Guard, Rule};
+
+/// How many texts a word or a variable may have before they are taken together.
+const MOST_TEXTS: usize = 32;
+/// How many pieces a text may have before it is only known whose values are in it.
+const MOST_ATOMS: usize = 12;
+
+/// A piece of a word that may fall apart.
+#[derive(Debug, Clone, PartialEq)]
+enum Piece {
+    Atom(Atom),
+    /// One word ends, the next begins.
+    Break,
+    /// The word is there even when it is empty.
+    Mark,
+    /// Any number of such words.
+    Several(Atom),
+    /// These words.
+    Fields(Arc<[Field]>),
+}
+
+type Pieces = Vec<Piece>;
+
+impl Flow<'_> {
+    /// The words that a word of a command becomes.
+    pub(super) fn fields(&mut self, word: &Word) -> Vec<Field> {
+        if let [Part::Text { text, quoted }] = word.parts.as_slice()
+            && (*quoted || !text.contains('{'))
+        {
+            let word = if text.is_empty() { Text::new() } else { vec![Atom::Text(Arc::clone(text))] };
+            return vec![Field::Word(word)];
+        }
+        let mut alternatives = Vec::new();
+        for parts in self.braces(&word.parts) {
+            let pieces = self.pieces(&parts, true).into_iter().flat_map(unglued);
+            alternatives.push(Field::choice(pieces.map(|pieces| words_of(&pieces)).collect()));
+        }
+        alternatives.into_iter().flatten().collect()
+    }
+
+    /// What a word becomes where it stays one.
+    pub(super) fn single(&mut self, word: &Word) -> Vec<Text> {
+        if let [Part::Text { text, .. }] = word.parts.as_slice() {
+            return vec![if text.is_empty() { Text::new() } else { vec![Atom::Text(Arc::clone(text))] }];
+        }
+        let mut texts: Vec<Text> = Vec::new();
+        for pieces in self.pieces(&word.parts, false) {
+            let text = joined(&pieces);
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        texts
+    }
+
+    /// Brace expansion, which bash and zsh do before anything else.
+    fn braces(&self, parts: &[Part]) -> Vec<Vec<Part>> {
+        let may = |part: &Part| matches!(part, Part::Text { text, quoted: false } if text.contains('{'));
+        if self.shell == Shell::Sh || !parts.iter().any(may) {
+            return vec![parts.to_vec()];
+        }
+        let mut done = Vec::new();
+        let mut queue = vec![parts.to_vec()];
+        while let Some(parts) = queue.pop() {
+            match brace(&parts).filter(|_| done.len() + queue.len() < MOST_TEXTS) {
+                Some(alternatives) => queue.extend(alternatives.into_iter().rev()),
+                None => done.push(parts),
+            }
+        }
+        done
+    }
+
+    fn pieces(&mut self, parts: &[Part], splits: bool) -> Vec<Pieces> {
+        let mut all: Vec<Pieces> = vec![Vec::new()];
+        for part in parts {
+            let mut alternatives = self.part(part, splits);
+            if alternatives.len() == 1 {
+                let only = alternatives.remove(0);
+                if let Some((last, others)) = all.split_last_mut() {
+                    others.iter_mut().for_each(|pieces| pieces.extend(only.iter().cloned()));
+                    last.extend(only);
+                }
+                continue;
+            }
+            if all.len() * alternatives.len() > MOST_TEXTS {
+                // What stands before it stays known: it may be what makes the word data.
+                let holes: Vec<usize> = alternatives.iter().flat_map(holes_in).collect();
+                let wide = several(made_of(&holes), splits);
+                all.iter_mut().for_each(|pieces| pieces.extend(wide.iter().cloned()));
+                continue;
+            }
+            all = all
+                .iter()
+                .flat_map(|before| alternatives.iter().map(move |after| before.iter().chain(after).cloned().collect()))
+                .collect();
+        }
+        all
+    }
+
+    fn part(&mut self, part: &Part, splits: bool) -> Vec<Pieces> {
+        match part {
+            Part::Text { text, quoted } => {
+                let mut pieces = vec![Piece::Atom(Atom::Text(Arc::clone(text)))];
+                if *quoted {
+                    pieces.push(Piece::Mark);
+                }
+                vec![pieces]
+            }
+            Part::Hole { hole, quoted } => self.hole(*hole, splits && !quoted),
+            Part::Expansion(expansion) => self.expansion(expansion, splits && !expansion.quoted),
+            Part::Output { script, quoted } => {
+                self.outputs += 1;
+                let tag = Tag::Output(self.outputs);
+                let outer = self.arguments.last().cloned();
+                let printed = self.script(script, &Input::Clean);
+                // A subshell cannot change the arguments of the script.
+                if let (Some(outer), Some(arguments)) = (outer, self.arguments.last_mut()) {
+                    *arguments = outer;
+                }
+                let is_open = splits && !quoted;
+                match printed {
+                    Input::Texts(texts) => {
+                        texts.into_iter().map(|text| self.inserted(text, is_open, "the output")).collect()
+                    }
+                    Input::From(holes) if !holes.is_empty() => {
+                        vec![several(Atom::Output(holes.into()), is_open)]
+                    }
+                    _ => vec![several(Atom::Unknown(tag), is_open)],
+                }
+            }
+            Part::Process(script) => {
+                // It reads what is written to it, or what it prints is read.
+                let printed = self.script(script, &Input::Clean).holes();
+                vec![vec![Piece::Mark, Piece::Atom(Atom::Output(printed.into()))]]
+            }
+            Part::Array(words) | Part::Pattern(words) => {
+                let mut holes = Vec::new();
+                for word in words {
+                    for text in self.single(word) {
+                        self.find_all(holes_of(&text), &Reason::Shell("a pattern"));
+                        holes.extend(holes_of(&text));
+                    }
+                }
+                vec![vec![Piece::Mark, Piece::Atom(made_of(&holes))]]
+            }
+            Part::Arithmetic(parts) => {
+                self.arithmetic(parts);
+                vec![vec![Piece::Mark, Piece::Atom(Atom::Unknown(Tag::Somewhere))]]
+            }
+        }
+    }
+
+    fn hole(&mut self, hole: usize, is_bare: bool) -> Vec<Pieces> {
+        let Some(about) = self.holes.get(hole) else { return vec![vec![Piece::Atom(Atom::value(hole))]] };
+        if about.mode == Mode::Raw {
+            return vec![several(Atom::Unknown(Tag::Somewhere), is_bare)];
+        }
+        let value = Piece::Atom(Atom::value(hole));
+        if !about.format.is_empty() {
+            let formatted = formatted(hole, about, is_bare);
+            return if about.vanishes { vec![Vec::new(), formatted] } else { vec![formatted] };
+        }
+        if !about.texts.is_empty() {
+            let texts: Vec<Pieces> = about.texts.iter().map(|text| author(about, text, is_bare)).collect();
+            return if texts.len() > MOST_TEXTS { vec![vec![value, Piece::Mark]] } else { texts };
+        }
+        if !is_bare {
+            return vec![vec![value, Piece::Mark]];
+        }
+        let many = |count: usize| {
+            let mut pieces = Vec::new();
+            for index in 0..count {
+                if index > 0 {
+                    pieces.push(Piece::Break);
+                }
+                pieces.extend([value.clone(), Piece::Mark]);
+            }
+            pieces
+        };
+        match about.mode {
+            _ if about.is_list => vec![vec![Piece::Several(Atom::value(hole))]],
+            Mode::Arguments | Mode::Output => vec![vec![Piece::Several(Atom::value(hole))]],
+            Mode::Bare if about.vanishes => vec![vec![], many(1)],
+            Mode::Bare | Mode::Word | Mode::Fragment | Mode::Raw => vec![many(1)],
+        }
+    }
+
+    /// What the plain value of a variable becomes.
+    fn inserted(&mut self, text: Text, is_open: bool, name: &str) -> Pieces {
+        let mut pieces = Vec::new();
+        if !is_open {
+            pieces.push(Piece::Mark);
+            pieces.extend(text.into_iter().map(Piece::Atom));
+            return pieces;
+        }
+        let splits = self.shell != Shell::Zsh;
+        for atom in text {
+            match &atom {
+                Atom::Text(text) if splits => pieces.extend(split(text)),
+                Atom::Value { hole, .. } if splits => {
+                    self.split_guard(*hole, name);
+                    pieces.push(Piece::Atom(atom));
+                }
+                Atom::Derived(holes) if splits => {
+                    for &hole in holes.iter() {
+                        self.split_guard(hole, name);
+                    }
+                    pieces.push(Piece::Atom(atom));
+                }
+                Atom::Output(_) | Atom::Unknown(_) if splits => pieces.push(Piece::Several(atom)),
+                _ => pieces.push(Piece::Atom(atom)),
+            }
+        }
+        pieces
+    }
+
+    /// A value in an expansion without quotes must not fall apart.
+    fn split_guard(&mut self, hole: usize, name: &str) {
+        if !self.is_text(hole) {
+            return;
+        }
+        if self.splits_otherwise {
+            return self
+                .find(hole, Reason::Unclear("`IFS` is changed, and an expansion without quotes splits it".into()));
+        }
+        let guard = Guard { rule: Rule::Split, cut: Cut::Beginning, program: name.into() };
+        self.find_guarded(hole, Reason::Shell("an expansion without quotes"), Some(guard));
+    }
+
+    fn expansion(&mut self, expansion: &Expansion, is_open: bool) -> Vec<Pieces> {
+        let name = expansion.name.as_str();
+        if let Some(subscript) = &expansion.subscript {
+            self.subscript(name.trim_start_matches(['#', '!']), subscript);
+        }
+        let whole = expansion.subscript.as_deref().and_then(all_of).or(match name {
+            "@" => Some('@'),
+            "*" => Some('*'),
+            _ => None,
+        });
+        if name.starts_with('#') && name.len() > 1 || matches!(name, "#" | "?" | "$" | "!" | "-") {
+            return vec![vec![Piece::Mark, Piece::Atom(Atom::Unknown(Tag::Somewhere))]];
+        }
+        if let Some(indirect) = name.strip_prefix('!') {
+            return self.indirect(indirect, &expansion.operator, whole.is_some());
+        }
+        if let Some(sign) = whole {
+            return vec![self.list(name, sign, &expansion.operator, is_open)];
+        }
+        let values = match &expansion.subscript {
+            Some(subscript) => self.element(name, subscript),
+            None => self.values(name),
+        };
+        if is_open
+            && expansion.operator.is_empty()
+            && expansion.subscript.is_none()
+            && let Some(pieces) = self.list_in_text(name)
+        {
+            return pieces;
+        }
+        let texts = self.operated(name, values, expansion);
+        let shown = format!("${name}");
+        texts.into_iter().map(|text| self.inserted(text, is_open, &shown)).collect()
+    }
+
+    /// A variable that collects words as text, `options="$options --name $name"`, where the shell splits it again.
+    fn list_in_text(&mut self, name: &str) -> Option<Vec<Pieces>> {
+        let variable = self.variables.get(name)?;
+        let begins_word =
+            |text: &Text| matches!(text.first(), Some(Atom::Text(text)) if text.starts_with([' ', '\t', '\n']));
+        if variable.appended.is_empty() || !variable.appended.iter().all(begins_word) || self.shell == Shell::Zsh {
+            return None;
+        }
+        let (appended, mut texts) = (variable.appended.clone(), variable.texts.clone());
+        if texts.is_empty() {
+            texts.push(Text::new());
+        }
+        let shown = format!("${name}");
+        let added: Vec<Vec<Field>> = appended
+            .into_iter()
+            .flat_map(|text| unglued(self.inserted(text, true, &shown)))
+            .map(|pieces| words_of(&pieces))
+            .collect();
+        let added = Piece::Fields(vec![Field::Many(added.into())].into());
+        let whole = texts.into_iter().map(|text| {
+            let mut pieces = self.inserted(text, true, &shown);
+            pieces.extend([Piece::Break, added.clone(), Piece::Break]);
+            pieces
+        });
+        Some(whole.collect())
+    }
+
+    /// A subscript is arithmetic, unless the array's keys are text.
+    fn subscript(&mut self, name: &str, subscript: &[Part]) {
+        let is_associative = self.variables.get(name).is_some_and(|variable| variable.is_associative);
+        if all_of(subscript).is_some() {
+            return;
+        }
+        if is_associative {
+            let texts = self.single(&Word { parts: subscript.to_vec(), span: 0..0 });
+            for text in &texts {
+                self.find_all(holes_of(text), &Reason::Shell("a key"));
+            }
+        } else {
+            self.arithmetic(subscript);
+        }
+    }
+
+    /// `${!name}`: the value names a variable.
+    fn indirect(&mut self, name: &str, operator: &str, is_list: bool) -> Vec<Pieces> {
+        if is_list || matches!(operator, "*" | "@") {
+            return vec![vec![Piece::Mark, Piece::Atom(Atom::Unknown(Tag::Somewhere))]];
+        }
+        let mut all = Vec::new();
+        for text in self.values(name) {
+            match literal(&text) {
+                Some(target) => {
+                    all.extend(self.values(target).into_iter().map(|text| joined_pieces(&text)));
+                }
+                None => {
+                    self.guard_arithmetic(&holes_of(&text));
+                    let names: Vec<Arc<str>> = self.variables.keys().cloned().collect();
+                    let holes: Vec<usize> = names.iter().flat_map(|name| self.holes_of_variable(name)).collect();
+                    all.push(vec![Piece::Mark, Piece::Atom(made_of(&holes))]);
+                }
+            }
+        }
+        all
+    }
+
+    /// Every text that a variable, or an argument, may hold.
+    pub(super) fn values(&mut self, name: &str) -> Vec<Text> {
+        if name.bytes().all(|byte| byte.is_ascii_digit()) && !name.is_empty() {
+            return self.argument(name.parse().unwrap_or(usize::MAX));
+        }
+        if name == "_" {
+            let names: Vec<Arc<str>> = self.variables.keys().cloned().collect();
+            let holes: Vec<usize> = names.iter().flat_map(|name| self.holes_of_variable(name)).collect();
+            return vec![vec![made_of(&holes)]];
+        }
+        let Some(variable) = self.variables.get(name) else {
+            return vec![vec![Atom::Unknown(Tag::Variable(name.into()))]];
+        };
+        let mut texts = variable.texts.clone();
+        // The name of an array alone is its first element.
+        for list in variable.lists.iter().chain(&variable.elements) {
+            for field in list {
+                field.each(&mut |text| texts.push(text.clone()));
+            }
+        }
+        if !variable.appended.is_empty() {
+            let mut holes: Vec<usize> =
+                texts.iter().chain(&variable.appended).flat_map(|text| holes_of(text)).collect();
+            holes.sort_unstable();
+            holes.dedup();
+            if holes.is_empty() {
+                texts.push(vec![Atom::Unknown(Tag::Somewhere)]);
+            } else {
+                // Once appended, and any number of times.
+                let once: Vec<Text> = texts
+                    .iter()
+                    .flat_map(|text| variable.appended.iter().map(move |more| (text, more)))
+                    .take(MOST_TEXTS)
+                    .map(|(text, more)| {
+                        let mut text = text.clone();
+                        more.iter().for_each(|atom| push(&mut text, atom.clone()));
+                        text
+                    })
+                    .collect();
+                texts.extend(once);
+                // Begun by the author's text, it goes on with anything.
+                let begun: Vec<Text> = texts
+                    .iter()
+                    .map(|text| {
+                        let mut text: Text = text.iter().take(1).cloned().collect();
+                        text.extend([Atom::text(" "), Atom::Derived(holes.clone().into())]);
+                        text
+                    })
+                    .collect();
+                texts.extend(begun);
+            }
+        }
+        if texts.is_empty() {
+            texts.push(Text::new());
+        }
+        dedup(&mut texts);
+        if texts.len() > MOST_TEXTS {
+            let holes: Vec<usize> = texts.iter().flat_map(|text| holes_of(text)).collect();
+            return vec![vec![made_of(&holes)]];
+        }
+        texts
+    }
+
+    /// `$1` and its siblings.
+    fn argument(&mut self, number: usize) -> Vec<Text> {
+        if number == 0 {
+            return vec![vec![Atom::Unknown(Tag::Variable("0".into()))]];
+        }
+        let arguments = self.arguments.last().cloned().unwrap_or_default();
+        if arguments.is_unknown {
+            return vec![vec![Atom::Unknown(Tag::Somewhere)]];
+        }
+        let mut texts = Vec::new();
+        let is_plain = arguments.appended.is_empty() && !arguments.shifted;
+        for list in &arguments.lists {
+            let is_simple = list.iter().take(number).all(|field| matches!(field, Field::Word(_)));
+            match list.get(number - 1) {
+                Some(Field::Word(text)) if is_plain && is_simple => texts.push(text.clone()),
+                None if is_plain && is_simple && list.iter().all(|field| matches!(field, Field::Word(_))) => {
+                    texts.push(Text::new());
+                }
+                _ => list.iter().for_each(|field| field.each(&mut |text| texts.push(text.clone()))),
+            }
+        }
+        for list in &arguments.appended {
+            list.iter().for_each(|field| field.each(&mut |text| texts.push(text.clone())));
+        }
+        if texts.is_empty() {
+            texts.push(Text::new());
+        }
+        dedup(&mut texts);
+        if texts.len() > MOST_TEXTS {
+            let holes: Vec<usize> = texts.iter().flat_map(|text| holes_of(text)).collect();
+            return vec![vec![made_of(&holes)]];
+        }
+        texts
+    }
+
+    /// The arguments of the script or function, as words.
+    pub(super) fn all_arguments(&self) -> Vec<Field> {
+        let Some(arguments) = self.arguments.last() else { return Vec::new() };
+        if arguments.is_unknown {
+            return vec![Field::Many(vec![vec![Field::Word(vec![Atom::Unknown(Tag::Somewhere)])]].into())];
+        }
+        list_fields(&arguments.lists, &arguments.appended, arguments.shifted)
+    }
+
+    /// The elements of `name[@]`, or the arguments.
+    fn list(&mut self, name: &str, sign: char, operator: &str, is_open: bool) -> Pieces {
+        let fields = match (name, self.variables.get(name)) {
+            ("@" | "*", _) => self.all_arguments(),
+            (_, Some(variable)) => {
+                let mut lists = variable.lists.clone();
+                lists.extend(variable.texts.iter().map(|text| vec![Field::Word(text.clone())]));
+                list_fields(&lists, &variable.elements, false)
+            }
+            (_, None) => vec![Field::Many(vec![vec![Field::Word(vec![Atom::Unknown(Tag::Somewhere)])]].into())],
+        };
+        let holes = holes_among(&fields);
+        if is_open && self.shell != Shell::Zsh {
+            let shown = format!("${{{name}[@]}}");
+            for &hole in &holes {
+                self.split_guard(hole, &shown);
+            }
+        }
+        if sign == '*' && !is_open {
+            return vec![Piece::Mark, Piece::Atom(made_of(&holes))];
+        }
+        match operator {
+            "" => vec![Piece::Fields(fields.into())],
+            // A part of the list, or what a default gives: its words in any order.
+            ":" | ":-" | "-" | ":+" | "+" => {
+                let mut words = Vec::new();
+                fields.iter().for_each(|field| field.each(&mut |text| words.push(vec![Field::Word(text.clone())])));
+                vec![Piece::Fields(vec![Field::Many(words.into())].into())]
+            }
+            _ => vec![Piece::Several(made_of(&holes))],
+        }
+    }
+
+    /// `${name[n]}`.
+    fn element(&mut self, name: &str, _subscript: &[Part]) -> Vec<Text> {
+        self.values(name)
+    }
+
+    /// What `${name…}` makes of the values.
+    fn operated(&mut self, name: &str, values: Vec<Text>, expansion: &Expansion) -> Vec<Text> {
+        let operator = expansion.operator.as_str();
+        if operator.is_empty() {
+            return values;
+        }
+        let word = Word { parts: expansion.word.clone(), span: 0..0 };
+        let holes: Vec<usize> = values.iter().flat_map(|text| holes_of(text)).collect();
+        let cut = |how: Option<Cut>| -> Vec<Text> {
+            values
+                .iter()
+                .map(|text| how.and_then(|how| cut_text(text, how)).unwrap_or_else(|| vec![part_of(text)]))
+                .collect()
+        };
+        match operator {
+            ":-" | "-" | ":=" | "=" | ":+" | "+" | ":?" | "?" => {
+                let others = self.single(&word);
+                for text in &others {
+                    self.find_all(holes_of(text), &Reason::Shell("the word of an expansion"));
+                }
+                if operator.ends_with('=') {
+                    others.iter().for_each(|text| self.assign(name, text.clone()));
+                }
+                let mut texts = match operator {
+                    ":?" | "?" => values,
+                    ":+" | "+" => {
+                        let mut others = others;
+                        others.push(Text::new());
+                        others
+                    }
+                    _ => values.into_iter().chain(others).collect(),
+                };
+                dedup(&mut texts);
+                texts
+            }
+            "#" | "##" | "%" | "%%" => {
+                let patterns = self.single(&word);
+                for text in &patterns {
+                    self.find_all(holes_of(text), &Reason::Shell("the pattern of an expansion"));
+                }
+                if operator.starts_with('%') {
+                    return cut(Some(Cut::Beginning));
+                }
+                // `${file##*/}` begins behind a `/`, or is the whole.
+                let behind = match patterns.as_slice() {
+                    [pattern] => literal(pattern).and_then(|pattern| {
+                        let mut characters = pattern.strip_prefix('*')?.chars();
+                        let only = characters.next()?;
+                        (characters.next().is_none() && !"*?[\\".contains(only)).then_some(Cut::Behind(only))
+                    }),
+                    _ => None,
+                };
+                cut(behind)
+            }
+            ":" => {
+                self.arithmetic(&expansion.word);
+                let from_start = word.literal().is_some_and(|text| text.trim().starts_with("0:"));
+                cut(from_start.then_some(Cut::Beginning))
+            }
+            "^" | "," | "~" => cut(Some(Cut::Beginning)),
+            "@" => match word.literal() {
+                Some("@U" | "@u" | "@L" | "U" | "u" | "L") => cut(Some(Cut::Beginning)),
+                Some("@P" | "P") => {
+                    let by: Arc<str> = format!("${{{name}@P}}").into();
+                    self.find_all(holes, &Reason::Evaluated { by });
+                    cut(None)
+                }
+                _ => cut(None),
+            },
+            _ => {
+                let mut all = holes;
+                for text in self.single(&word) {
+                    self.find_all(holes_of(&text), &Reason::Shell("the word of an expansion"));
+                    all.extend(holes_of(&text));
+                }
+                vec![vec![made_of(&all)]]
+            }
+        }
+    }
+
+    // Assignments.
+
+    /// `name=value`, `name+=value`, `name[…]=value`, `name=( … )`, alone or for the environment of one command.
+    pub(super) fn assignment(&mut self, word: &Word, is_exported: bool) {
+        let Some(Part::Text { text: head, .. }) = word.parts.first() else { return };
+        let (name, rest): (String, Vec<Part>) = match head.split_once('=') {
+            Some((name, value)) if !name.contains('[') => {
+                let mut rest = vec![Part::Text { text: value.into(), quoted: false }];
+                rest.extend(word.parts[1..].iter().cloned());
+                (name.to_owned(), rest)
+            }
+            _ => {
+                // A subscript: what is in it, then the value.
+                let Some((name, _)) = head.split_once('[') else { return };
+                if let Some(Part::Arithmetic(subscript)) = word.parts.get(1) {
+                    self.subscript(name, subscript);
+                }
+                let mut rest: Vec<Part> = word.parts.get(2..).unwrap_or_default().to_vec();
+                if let Some(Part::Text { text, .. }) = rest.first_mut() {
+                    *text = text.trim_start_matches('+').trim_start_matches('=').into();
+                }
+                let name = name.to_owned();
+                let texts = self.single(&Word { parts: rest, span: 0..0 });
+                for text in texts {
+                    self.note_assigned(&name, &text, is_exported);
+                    let element = vec![Field::Word(text)];
+                    self.add(&name, |variable| &mut variable.elements, element);
+                }
+                return;
+            }
+        };
+        let appends = name.ends_with('+');
+        let name = name.trim_end_matches('+').to_owned();
+        if let Some(words) =
+            rest.iter().find_map(|part| if let Part::Array(words) = part { Some(words.clone()) } else { None })
+        {
+            return self.assign_list(&name, &words, appends);
+        }
+        // `list="$list more"` appends.
+        let starts_with_itself = matches!(rest.as_slice(), [Part::Text { text, .. }, Part::Expansion(own), ..]
+            if text.is_empty() && own.name == name && own.operator.is_empty() && own.subscript.is_none());
+        let value = if starts_with_itself { rest[2..].to_vec() } else { rest };
+        let texts = self.single(&Word { parts: value, span: 0..0 });
+        for text in texts {
+            self.note_assigned(&name, &text, is_exported);
+            if appends || starts_with_itself {
+                if !text.is_empty() {
+                    self.add_text(&name, text, true);
+                }
+            } else {
+                self.assign(&name, text);
+            }
+        }
+    }
+
+    fn note_assigned(&mut self, name: &str, text: &Text, is_exported: bool) {
+        self.variable_of_environment(name, &holes_of(text), is_exported);
+        if self.variables.get(name).is_some_and(|variable| variable.is_integer) {
+            self.guard_arithmetic(&holes_of(text));
+            self.names_in(text);
+        }
+    }
+
+    fn assign_list(&mut self, name: &str, words: &[Word], appends: bool) {
+        let mut fields = Vec::new();
+        let mut appends = appends;
+        for (index, word) in words.iter().enumerate() {
+            let is_itself = matches!(word.parts.as_slice(), [Part::Expansion(own)]
+                if own.name == name && own.operator.is_empty() && own.subscript.as_deref().and_then(all_of).is_some());
+            if is_itself && index == 0 {
+                appends = true;
+                continue;
+            }
+            // `[key]=value`
+            if let [Part::Text { text, .. }, Part::Arithmetic(subscript), rest @ ..] = word.parts.as_slice()
+                && &**text == "["
+            {
+                self.subscript(name, subscript);
+                let mut rest = rest.to_vec();
+                if let Some(Part::Text { text, .. }) = rest.first_mut() {
+                    *text = text.trim_start_matches('+').trim_start_matches('=').into();
+                }
+                let texts = self.single(&Word { parts: rest, span: 0..0 });
+                fields.extend(Field::choice(texts.into_iter().map(|text| vec![Field::Word(text)]).collect()));
+                continue;
+            }
+            fields.extend(self.fields(word));
+        }
+        let holes = holes_among(&fields);
+        self.variable_of_environment(name, &holes, false);
+        if appends {
+            self.add(name, |variable| &mut variable.elements, fields);
+        } else {
+            self.add(name, |variable| &mut variable.lists, fields);
+        }
+    }
+
+    pub(super) fn assign(&mut self, name: &str, text: Text) {
+        if name == "IFS" && literal(&text).is_none_or(|text| !text.is_empty() && text != " \t\n" && text != "\n") {
+            self.splits_otherwise = true;
+        }
+        self.add_text(name, text, false);
+    }
+
+    /// Adds a text that a variable may hold, or that is appended to it. When there are many, or when they grow out of each other, it
+    /// is only known whose values are in them.
+    fn add_text(&mut self, name: &str, mut text: Text, is_appended: bool) {
+        if text.len() > MOST_ATOMS || self.widens && !self.knows_text(name, &text) {
+            text = vec![part_of(&text)];
+        }
+        let variable = match self.variables.get_mut(name) {
+            Some(variable) => variable,
+            None => self.variables.entry(name.into()).or_default(),
+        };
+        let known = if is_appended { &mut variable.appended } else { &mut variable.texts };
+        if known.contains(&text) {
+            return;
+        }
+        if known.len() < MOST_TEXTS {
+            known.push(text);
+            self.has_grown = true;
+            return;
+        }
+        let mut holes: Vec<usize> = known.iter().flat_map(|text| holes_of(text)).collect();
+        holes.extend(holes_of(&text));
+        let wide = vec![made_of(&holes)];
+        if !known.contains(&wide) {
+            known.push(wide);
+            self.has_grown = true;
+        }
+    }
+
+    fn knows_text(&self, name: &str, text: &Text) -> bool {
+        self.variables
+            .get(name)
+            .is_some_and(|variable| variable.texts.contains(text) || variable.appended.contains(text))
+    }
+
+    fn add<T: PartialEq>(&mut self, name: &str, of: impl Fn(&mut Variable) -> &mut Vec<T>, new: T) {
+        let variable = match self.variables.get_mut(name) {
+            Some(variable) => variable,
+            None => self.variables.entry(name.into()).or_default(),
+        };
+        let known = of(variable);
+        if known.contains(&new) {
+            return;
+        }
+        if known.len() >= MOST_TEXTS * 4 {
+            return self.lose("a variable in it is assigned in too many ways");
+        }
+        known.push(new);
+        self.has_grown = true;
+    }
+
+    /// Assigns a list that is made outside of an assignment, as `mapfile` does.
+    pub(super) fn assign_fields(&mut self, name: &str, fields: Vec<Field>) {
+        self.add(name, |variable| &mut variable.lists, fields);
+    }
+
+    /// Notes what `declare` says about a variable.
+    pub(super) fn declare(&mut self, name: &str, options: &str) {
+        let variable = self.variables.entry(name.into()).or_default();
+        let is = |variable: &Variable| {
+            (variable.is_integer, variable.is_reference, variable.is_associative, variable.is_exported)
+        };
+        let before = is(variable);
+        variable.is_integer |= options.contains('i');
+        variable.is_reference |= options.contains('n');
+        variable.is_associative |= options.contains('A');
+        variable.is_exported |= options.contains('x');
+        self.has_grown |= before != is(variable);
+    }
+}
+
+/// A value with the words that its author puts around it.
+fn formatted(hole: usize, about: &Hole<'_>, is_bare: bool) -> Pieces {
+    let text: String = about
+        .format
+        .iter()
+        .map(|part| match part {
+            Format::Text(text) => text.to_string(),
+            Format::Value => char::from(HOLE).to_string(),
+        })
+        .collect();
+    let value = [Piece::Mark, Piece::Atom(Atom::value(hole))];
+    let mut pieces = Vec::new();
+    if !is_bare {
+        for (index, text) in text.split(char::from(HOLE)).enumerate() {
+            if index > 0 {
+                pieces.extend(value.clone());
+            }
+            pieces.push(Piece::Atom(Atom::text(text)));
+        }
+        return pieces;
+    }
+    if text.starts_with([' ', '\t', '\n']) {
+        pieces.push(Piece::Break);
+    }
+    // The form was looked at before: it splits.
+    for (index, (items, _)) in split_template(&text).unwrap_or_default().into_iter().enumerate() {
+        if index > 0 {
+            pieces.push(Piece::Break);
+        }
+        let mut word = String::new();
+        for item in items {
+            match item {
+                Item::Character(character) => word.push(character),
+                Item::Alone(_) | Item::Hole(_) => {
+                    pieces.push(Piece::Atom(Atom::text(&std::mem::take(&mut word))));
+                    pieces.extend(value.clone());
+                }
+            }
+        }
+        pieces.extend([Piece::Atom(Atom::text(&word)), Piece::Mark]);
+    }
+    if text.ends_with([' ', '\t', '\n']) {
+        pieces.push(Piece::Break);
+    }
+    pieces
+}
+
+fn author(about: &Hole<'_>, text: &str, is_bare: bool) -> Pieces {
+    if is_bare && about.kind == Kind::Enum && about.trust == Trust::Author {
+        return split(text);
+    }
+    if is_bare && text.is_empty() && about.vanishes {
+        return Vec::new();
+    }
+    vec![Piece::Atom(Atom::text(text)), Piece::Mark]
+}
+
+/// Where a text falls apart at blanks.
+fn split(text: &str) -> Pieces {
+    let mut pieces = Vec::new();
+    let blank = |c: char| matches!(c, ' ' | '\t' | '\n');
+    if text.starts_with(blank) {
+        pieces.push(Piece::Break);
+    }
+    for (index, word) in text.split(blank).filter(|word| !word.is_empty()).enumerate() {
+        if index > 0 {
+            pieces.push(Piece::Break);
+        }
+        pieces.push(Piece::Atom(Atom::text(word)));
+    }
+    if text.ends_with(blank) && !text.trim_matches(blank).is_empty() {
+        pieces.push(Piece::Break);
+    }
+    pieces
+}
+
+fn several(atom: Atom, is_open: bool) -> Pieces {
+    if is_open { vec![Piece::Several(atom)] } else { vec![Piece::Mark, Piece::Atom(atom)] }
+}
+
+/// Some part of a text. A part of what a program printed is no value either.
+fn part_of(text: &[Atom]) -> Atom {
+    match made_of(&holes_of(text)) {
+        Atom::Derived(holes) if !text.iter().any(|atom| matches!(atom, Atom::Value { .. } | Atom::Derived(_))) => {
+            Atom::Output(holes)
+        }
+        atom => atom,
+    }
+}
+
+fn made_of(holes: &[usize]) -> Atom {
+    if holes.is_empty() {
+        return Atom::Unknown(Tag::Somewhere);
+    }
+    let mut holes = holes.to_vec();
+    holes.sort_unstable();
+    holes.dedup();
+    Atom::Derived(holes.into())
+}
+
+fn holes_in(pieces: &Pieces) -> Vec<usize> {
+    pieces
+        .iter()
+        .flat_map(|piece| match piece {
+            Piece::Atom(atom) | Piece::Several(atom) => atom.holes().to_vec(),
+            Piece::Fields(fields) => holes_among(fields),
+            Piece::Break | Piece::Mark => Vec::new(),
+        })
+        .collect()
+}
+
+fn joined_pieces(text: &Text) -> Pieces {
+    let mut pieces = vec![Piece::Mark];
+    pieces.extend(text.iter().cloned().map(Piece::Atom));
+    pieces
+}
+
+/// Spells out words of any number that are glued to other text: the first joins what stands before, the last what follows.
+fn unglued(pieces: Pieces) -> Vec<Pieces> {
+    let is_edge = |piece: Option<&Piece>| piece.is_none_or(|piece| matches!(piece, Piece::Break));
+    let glued = pieces.iter().enumerate().position(|(index, piece)| {
+        let before = index.checked_sub(1).and_then(|before| pieces.get(before));
+        matches!(piece, Piece::Several(_)) && !(is_edge(before) && is_edge(pieces.get(index + 1)))
+    });
+    let Some(at) = glued else { return vec![pieces] };
+    if pieces.iter().filter(|piece| matches!(piece, Piece::Several(_))).count() > 2 {
+        // Too many ways to fall apart: any number of words of which it is only known whose values are in them.
+        return vec![vec![Piece::Several(made_of(&holes_in(&pieces)))]];
+    }
+    let Piece::Several(atom) = &pieces[at] else { return vec![pieces] };
+    let spelt = |count: usize| {
+        let mut some: Pieces = pieces[..at].to_vec();
+        for index in 0..count {
+            if index > 0 {
+                some.push(Piece::Break);
+            }
+            some.push(Piece::Atom(atom.clone()));
+        }
+        some.extend(pieces[at + 1..].iter().cloned());
+        some
+    };
+    // Three words are like two with one that stands alone, and so are more.
+    (0..=3).flat_map(|count| unglued(spelt(count))).collect()
+}
+
+/// The words that pieces make.
+fn words_of(pieces: &Pieces) -> Vec<Field> {
+    let mut fields = Vec::new();
+    let mut word = Text::new();
+    let mut is_there = false;
+    let end = |word: &mut Text, is_there: &mut bool, fields: &mut Vec<Field>| {
+        if *is_there || !word.is_empty() {
+            fields.push(Field::Word(std::mem::take(word)));
+        }
+        *is_there = false;
+    };
+    for (index, piece) in pieces.iter().enumerate() {
+        match piece {
+            Piece::Atom(atom) => push(&mut word, atom.clone()),
+            Piece::Mark => is_there = true,
+            Piece::Break => end(&mut word, &mut is_there, &mut fields),
+            Piece::Several(atom) => {
+                end(&mut word, &mut is_there, &mut fields);
+                fields.push(Field::Many(vec![vec![Field::Word(vec![atom.clone()])]].into()));
+            }
+            Piece::Fields(list) => {
+                is_there = false;
+                if word.is_empty()
+                    && pieces.get(index + 1).is_none_or(|next| matches!(next, Piece::Break | Piece::Mark))
+                {
+                    fields.extend(list.iter().cloned());
+                } else {
+                    push(&mut word, made_of(&holes_among(list)));
+                }
+            }
+        }
+    }
+    end(&mut word, &mut is_there, &mut fields);
+    fields
+}
+
+/// The one word that pieces make where nothing falls apart.
+fn joined(pieces: &Pieces) -> Text {
+    let mut text = Text::new();
+    for piece in pieces {
+        match piece {
+            Piece::Atom(atom) | Piece::Several(atom) => push(&mut text, atom.clone()),
+            Piece::Break => push(&mut text, Atom::text(" ")),
+            Piece::Mark => {}
+            Piece::Fields(fields) => push(&mut text, made_of(&holes_among(fields))),
+        }
+    }
+    text
+}
+
+/// What is left of a text that is cut, when it can be told.
+pub(super) fn cut_text(text: &Text, how: Cut) -> Option<Text> {
+    match text.as_slice() {
+        [] => Some(Text::new()),
+        [Atom::Value { hole, cut: Cut::Beginning }] => Some(vec![Atom::Value { hole: *hole, cut: how }]),
+        [Atom::Value { hole, cut }] if how == Cut::Beginning => Some(vec![Atom::Value { hole: *hole, cut: *cut }]),
+        [Atom::Output(holes)] => Some(vec![Atom::Output(holes.clone())]),
+        [Atom::Unknown(_)] | [Atom::Text(_)] => Some(vec![Atom::Unknown(Tag::Somewhere)]),
+        _ => None,
+    }
+}
+
+/// Lists that are assigned, followed by what is appended.
+fn list_fields(lists: &[Vec<Field>], appended: &[Vec<Field>], shifted: bool) -> Vec<Field> {
+    if shifted {
+        let mut words = Vec::new();
+        for list in lists.iter().chain(appended) {
+            list.iter().for_each(|field| field.each(&mut |text| words.push(vec![Field::Word(text.clone())])));
+        }
+        // Every end of each list keeps its order; in a loop over the arguments any word may come next.
+        let mut ends: Vec<Vec<Field>> = Vec::new();
+        for list in lists {
+            ends.extend((0..=list.len()).map(|from| list[from..].to_vec()));
+        }
+        if appended.is_empty() && ends.len() <= MOST_TEXTS {
+            return Field::choice(ends);
+        }
+        return vec![Field::Many(words.into())];
+    }
+    let mut fields = Field::choice(if lists.is_empty() { vec![Vec::new()] } else { lists.to_vec() });
+    if !appended.is_empty() {
+        fields.push(Field::Many(appended.to_vec().into()));
+    }
+    fields
+}
+
+/// Whether a subscript stands for all elements.
+fn all_of(subscript: &[Part]) -> Option<char> {
+    match subscript {
+        [Part::Text { text, .. }] if &**text == "@" => Some('@'),
+        [Part::Text { text, .. }] if &**text == "*" => Some('*'),
+        _ => None,
+    }
+}
+
+fn dedup(texts: &mut Vec<Text>) {
+    let mut seen: Vec<Text> = Vec::with_capacity(texts.len());
+    texts.retain(|text| {
+        let is_new = !seen.contains(text);
+        if is_new {
+            seen.push(text.clone());
+        }
+        is_new
+    });
+}
+
+/// Expands the first pair of braces that holds a comma, if there is one.
+fn brace(parts: &[Part]) -> Option<Vec<Vec<Part>>> {
+    /// The part and the byte in it.
+    type At = (usize, usize);
+    // The unquoted `{` that are open, each with the `,` behind it.
+    let mut open: Vec<(At, Vec<At>)> = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let Part::Text { text, quoted: false } = part else { continue };
+        for (at, byte) in text.bytes().enumerate() {
+            match byte {
+                b'{' => open.push(((index, at), Vec::new())),
+                b',' => {
+                    if let Some((_, commas)) = open.last_mut() {
+                        commas.push((index, at));
+                    }
+                }
+                b'}' => {
+                    // Pairs inside of others follow when these have been expanded.
+                    let Some((start, commas)) = open.pop() else { continue };
+                    if commas.is_empty() || !open.is_empty() {
+                        continue;
+                    }
+                    let end = (index, at);
+                    let mut cuts = vec![start];
+                    cuts.extend(commas);
+                    cuts.push(end);
+                    let before = between(parts, (0, 0), start);
+                    let after = between(parts, (end.0, end.1 + 1), (parts.len(), 0));
+                    let alternatives = cuts.windows(2).map(|pair| {
+                        let middle = between(parts, (pair[0].0, pair[0].1 + 1), pair[1]);
+                        before.iter().chain(&middle).chain(&after).cloned().collect()
+                    });
+                    return Some(alternatives.collect());
+                }
+                _ => {}
+            }
+        }
+    }
+    None
+}
+
+/// The parts from one position to another.
+fn between(parts: &[Part], from: (usize, usize), to: (usize, usize)) -> Vec<Part> {
+    let mut out = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        if index < from.0 || index > to.0 {
+            continue;
+        }
+        match part {
+            Part::Text { text, quoted } if index == from.0 || index == to.0 => {
+                let start = if index == from.0 { from.1 } else { 0 };
+                let end = if index == to.0 { to.1 } else { text.len() };
+                if start < end {
+                    out.push(Part::Text { text: text[start..end].into(), quoted: *quoted });
+                }
+            }
+            _ if index == to.0 => {}
+            part => out.push(part.clone()),
+        }
+    }
+    out
+}

@@ -1,0 +1,1307 @@
+//! Follows values through a script: from the place where they stand, through variables, functions, loops and pipes, to every
+//! program that gets them.
+//!
+//! The walk runs the script without running it. It keeps, for each variable, every text that is assigned to it anywhere; the order
+//! of assignments and what conditions decide do not count. So the walk is repeated until no variable gains a text, and what the
+//! last pass saw is everything that can happen. Functions are followed into their bodies at each call. Code that is evaluated
+//! again is parsed when it is the author's text, and followed like the rest.
+//!
+//! ```text
+//! ref="{REF}"; show() { git log "$1"; }; show "$ref"       {REF}: an operand of `git log`, where options are read
+//! ```
+//!
+//! A hole that the walk never met is not proven. What it cannot follow it says, and then nothing in reach is proven either.
+
+mod builtin;
+mod expand;
+mod graph;
+pub(crate) mod value;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use self::graph::Graph;
+use self::value::{Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal};
+use crate::hole::Hole;
+use crate::piece::{Kind, Mode, Shell};
+use crate::programs::{self, Input as Reads, Known, Place, PlaceKind, Programs, Seen, State};
+use crate::script::{Command, Form, Part, Redirect, Script, Target, Word};
+use crate::track::{HOLE, Redirection, Spot, parse};
+use crate::verdict::{Guard, Rule};
+
+/// How many commands a walk may visit, calls of functions included.
+const MOST_VISITS: usize = 20_000;
+/// How many readings of one command's words are tried.
+const MOST_READINGS: usize = 20_000;
+/// How often the script is walked until no variable gains a text.
+const MOST_PASSES: usize = 12;
+/// The pass from which on a new text of a variable is only known by whose values are in it.
+const WIDENS_AFTER: usize = 3;
+/// How deep functions may call each other, and code may be evaluated in code.
+const DEEPEST: usize = 16;
+
+/// Something that the walk saw about a hole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Finding {
+    pub(crate) hole: usize,
+    pub(crate) reason: Reason,
+    pub(crate) guard: Option<Guard>,
+}
+
+/// What became of a value at one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// A program gets it as an operand, or as the argument of an option.
+    Argument { program: Arc<str>, noun: &'static str, option: &'static str },
+    /// The shell itself takes it as one word.
+    Shell(&'static str),
+    /// A program reads it as text.
+    Input { program: Arc<str> },
+    /// It is code to a program.
+    Code { program: Arc<str>, language: &'static str },
+    /// It is put together with other text, which is evaluated.
+    Evaluated { by: Arc<str> },
+    /// A builtin takes it for a name, and evaluates a subscript in it.
+    Name { by: Arc<str> },
+    /// It is evaluated as arithmetic.
+    Arithmetic,
+    /// It is the value of a variable that programs run or load from.
+    Environment { name: Arc<str> },
+    /// It is the name of the program that runs.
+    Chooses,
+    /// It stands in a file that the script then runs.
+    Written,
+    /// Nothing is known of the program.
+    UnknownProgram { program: Arc<str> },
+    /// Text other than names stands around it, and no table says that this is text.
+    Mixed { program: Arc<str> },
+    /// It is part of an option.
+    PartOfOption { program: Arc<str> },
+    /// It is the name of a subcommand.
+    Subcommand { program: Arc<str> },
+    /// What the shell made of it may begin with a `-`.
+    Changed { program: Arc<str> },
+    /// Another reason for which nothing is proven.
+    Unclear(Arc<str>),
+}
+
+/// What a command may read from its standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// Nothing that values reach.
+    Clean,
+    /// One of these texts.
+    Texts(Vec<Text>),
+    /// Something in which the values of these holes have a part.
+    From(Vec<usize>),
+}
+
+impl Input {
+    fn holes(&self) -> Vec<usize> {
+        match self {
+            Self::Clean => Vec::new(),
+            Self::Texts(texts) => {
+                let mut holes: Vec<usize> = texts.iter().flat_map(|text| holes_of(text)).collect();
+                holes.sort_unstable();
+                holes.dedup();
+                holes
+            }
+            Self::From(holes) => holes.clone(),
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Clean, other) | (other, Self::Clean) => other,
+            (left, right) => {
+                let mut holes = left.holes();
+                holes.extend(right.holes());
+                holes.sort_unstable();
+                holes.dedup();
+                Self::From(holes)
+            }
+        }
+    }
+}
+
+/// A variable of the script.
+#[derive(Debug, Clone, Default)]
+struct Variable {
+    /// Every text that is assigned to it.
+    texts: Vec<Text>,
+    /// Every text that is appended to it.
+    appended: Vec<Text>,
+    /// Every list that is assigned to it.
+    lists: Vec<Vec<Field>>,
+    /// Every list that is appended to it.
+    elements: Vec<Vec<Field>>,
+    is_integer: bool,
+    is_reference: bool,
+    is_associative: bool,
+    /// The commands of the script have it in their environment, as far as the script says.
+    is_exported: bool,
+}
+
+/// The arguments of the script or of a function.
+#[derive(Debug, Clone, Default)]
+struct Arguments {
+    lists: Vec<Vec<Field>>,
+    appended: Vec<Vec<Field>>,
+    /// Words may have been taken from the front.
+    shifted: bool,
+    /// They come from outside.
+    is_unknown: bool,
+}
+
+pub(crate) struct Flow<'a> {
+    shell: Shell,
+    /// There are builtins and functions.
+    is_shell: bool,
+    holes: &'a [Hole<'a>],
+    programs: &'a Programs,
+    documents: HashMap<usize, Vec<Part>>,
+    variables: HashMap<Arc<str>, Variable>,
+    functions: HashMap<Arc<str>, Arc<Command>>,
+    called: HashSet<Arc<str>>,
+    /// One for each function that is being walked, the script's own first.
+    arguments: Vec<Arguments>,
+    /// Targets of output in which values have a part.
+    written: Vec<(Text, Vec<usize>)>,
+    /// A value reaches arithmetic, where the name of any variable is evaluated in turn.
+    calculates: bool,
+    /// `IFS` is not what it is at the start.
+    splits_otherwise: bool,
+    /// `set -a`: every variable is exported.
+    exports_all: bool,
+    has_grown: bool,
+    /// New texts of variables are only known by whose values are in them.
+    widens: bool,
+    /// This pass tells what it sees; that counts when it finds nothing new.
+    tells: bool,
+    visits: usize,
+    depth: usize,
+    outputs: usize,
+    lost: Option<&'static str>,
+    findings: Vec<Finding>,
+}
+
+/// Follows the values of a script.
+///
+/// Without a shell, the tree is one command that is started as it is. `environment` is what the author sets before it starts; `input` is what it reads. The error says why nothing in it is proven.
+pub(crate) fn follow<'a>(
+    shell: Option<Shell>,
+    tree: &crate::script::Tree,
+    holes: &'a [Hole<'a>],
+    programs: &'a Programs,
+    environment: &[(&str, Text)],
+    input: &Input,
+) -> Result<Vec<Finding>, &'static str> {
+    let mut flow = Flow {
+        shell: shell.unwrap_or(Shell::Sh),
+        is_shell: shell.is_some(),
+        holes,
+        programs,
+        documents: tree.documents.clone(),
+        variables: HashMap::new(),
+        functions: HashMap::new(),
+        called: HashSet::new(),
+        arguments: vec![Arguments::default()],
+        written: Vec::new(),
+        calculates: false,
+        splits_otherwise: false,
+        exports_all: false,
+        has_grown: true,
+        widens: false,
+        tells: false,
+        visits: 0,
+        depth: 0,
+        outputs: 0,
+        lost: None,
+        findings: Vec::new(),
+    };
+    for (name, text) in environment {
+        flow.variables.entry((*name).into()).or_default().texts.push(text.clone());
+    }
+    // In the first pass the variables are not known yet, and programs need not be asked what they do with their words.
+    for pass in 0..MOST_PASSES {
+        if flow.tells && !flow.has_grown || flow.lost.is_some() {
+            break;
+        }
+        flow.tells = pass > 0;
+        // What still grows then grows out of itself.
+        flow.widens = pass >= WIDENS_AFTER;
+        flow.begin_pass();
+        flow.script(&tree.script, input);
+        flow.uncalled();
+    }
+    if let Some(why) = flow.lost {
+        return Err(why);
+    }
+    if flow.has_grown {
+        return Err("its variables are built from each other in too many ways");
+    }
+    flow.spread_arithmetic();
+    Ok(flow.findings)
+}
+
+impl Flow<'_> {
+    fn begin_pass(&mut self) {
+        self.has_grown = false;
+        self.visits = 0;
+        self.outputs = 0;
+        self.findings.clear();
+        self.called.clear();
+        self.arguments.truncate(1);
+    }
+
+    fn lose(&mut self, why: &'static str) {
+        self.lost.get_or_insert(why);
+    }
+
+    fn find(&mut self, hole: usize, reason: Reason) {
+        self.find_guarded(hole, reason, None);
+    }
+
+    fn find_guarded(&mut self, hole: usize, reason: Reason, guard: Option<Guard>) {
+        if !self.tells {
+            return;
+        }
+        let finding = Finding { hole, reason, guard };
+        // What is read in several ways tells the same again and again.
+        if !self.findings.iter().rev().take(8).any(|known| *known == finding) {
+            self.findings.push(finding);
+        }
+    }
+
+    fn find_all(&mut self, holes: impl IntoIterator<Item = usize>, reason: &Reason) {
+        for hole in holes {
+            self.find(hole, reason.clone());
+        }
+    }
+
+    /// Whether the value of a hole can be any text.
+    fn is_text(&self, hole: usize) -> bool {
+        self.holes.get(hole).is_none_or(|hole| hole.kind == Kind::Text)
+    }
+
+    /// Functions that nothing calls by name: a trap may, or another program.
+    fn uncalled(&mut self) {
+        loop {
+            let next = self.functions.iter().find(|(name, _)| !self.called.contains(*name));
+            let Some((name, body)) = next.map(|(name, body)| (Arc::clone(name), Arc::clone(body))) else { return };
+            self.called.insert(name);
+            self.arguments.push(Arguments { is_unknown: true, ..Arguments::default() });
+            self.command(&body, &Input::Clean);
+            self.arguments.pop();
+        }
+    }
+
+    /// A text in arithmetic is the name of a variable whose value is evaluated in turn, so every value in a variable counts.
+    fn spread_arithmetic(&mut self) {
+        if !self.calculates {
+            return;
+        }
+        let mut holes = Vec::new();
+        for variable in self.variables.values() {
+            holes.extend(variable.texts.iter().chain(&variable.appended).flat_map(|text| holes_of(text)));
+            holes.extend(variable.lists.iter().chain(&variable.elements).flat_map(|fields| holes_among(fields)));
+        }
+        holes.sort_unstable();
+        holes.dedup();
+        self.guard_arithmetic(&holes);
+    }
+
+    fn guard_arithmetic(&mut self, holes: &[usize]) {
+        for &hole in holes {
+            if self.is_text(hole) {
+                self.has_grown |= !self.calculates;
+                self.calculates = true;
+                let guard = Guard { rule: Rule::Arithmetic, cut: Cut::Beginning, program: "arithmetic".into() };
+                self.find_guarded(hole, Reason::Shell("a variable that is calculated with"), Some(guard));
+            }
+        }
+    }
+
+    // Scripts.
+
+    /// Walks a script, and tells what it may print.
+    fn script(&mut self, script: &Script, input: &Input) -> Input {
+        let mut printed = Input::Clean;
+        for pipeline in &script.pipelines {
+            printed = printed.and(self.pipeline(pipeline, input));
+            if self.lost.is_some() {
+                break;
+            }
+        }
+        printed
+    }
+
+    fn pipeline(&mut self, stages: &[Command], input: &Input) -> Input {
+        let mut input = input.clone();
+        for stage in stages {
+            input = self.command(stage, &input);
+        }
+        input
+    }
+
+    fn command(&mut self, command: &Command, input: &Input) -> Input {
+        self.visits += 1;
+        if self.visits > MOST_VISITS {
+            self.lose("it has too many commands to be followed");
+        }
+        if self.lost.is_some() {
+            return Input::Clean;
+        }
+        let mut input = input.clone();
+        let mut outputs = Vec::new();
+        for redirect in &command.redirects {
+            self.redirect(redirect, &mut input, &mut outputs);
+        }
+        let printed = match &command.form {
+            Form::Simple { assignments, words } => self.simple(assignments, words, &input),
+            Form::Test(words) => {
+                self.test(words);
+                Input::Clean
+            }
+            Form::Arithmetic(parts) => {
+                self.arithmetic(parts);
+                Input::Clean
+            }
+            Form::Group(scripts) => {
+                let printed = scripts.iter().map(|script| self.script(script, &input)).collect::<Vec<_>>();
+                printed.into_iter().fold(Input::Clean, Input::and)
+            }
+            Form::For { name, words, body } => {
+                self.loop_over(name, words.as_deref());
+                self.script(body, &input)
+            }
+            Form::Case { subject, arms } => {
+                self.place_in_shell(subject, "the subject of `case`");
+                let mut printed = Input::Clean;
+                for (patterns, body) in arms {
+                    patterns.iter().for_each(|pattern| self.place_in_shell(pattern, "a pattern of `case`"));
+                    printed = printed.and(self.script(body, &input));
+                }
+                printed
+            }
+            Form::Function { name, body } => {
+                match name.literal() {
+                    Some(name) => {
+                        if self.functions.get(name).is_none_or(|known| **known != **body) {
+                            if self.functions.insert(name.into(), Arc::new((**body).clone())).is_some() {
+                                self.lose("a function in it is defined twice");
+                            }
+                            self.has_grown = true;
+                        }
+                    }
+                    None => self.lose("the name of a function in it is not plain"),
+                }
+                Input::Clean
+            }
+        };
+        let holes = printed.holes();
+        if !holes.is_empty() {
+            for target in outputs {
+                self.note_written(target, &holes);
+            }
+        }
+        printed
+    }
+
+    fn note_written(&mut self, target: Text, holes: &[usize]) {
+        if !self.written.iter().any(|(known, of)| *known == target && of == holes) {
+            self.has_grown = true;
+            self.written.push((target, holes.to_vec()));
+        }
+    }
+
+    /// Values in a file that the script wrote, when this is its name.
+    fn holes_in_file(&self, name: &Text) -> Vec<usize> {
+        fn plain(text: &Text) -> Option<&str> {
+            literal(text).map(|text| text.trim_start_matches("./"))
+        }
+        let same = |other: &Text| {
+            let is_known = !name.contains(&Atom::Unknown(Tag::Somewhere));
+            is_known && (other == name || plain(other).is_some_and(|other| plain(name) == Some(other)))
+        };
+        self.written.iter().filter(|(target, _)| same(target)).flat_map(|(_, holes)| holes.iter().copied()).collect()
+    }
+
+    fn redirect(&mut self, redirect: &Redirect, input: &mut Input, outputs: &mut Vec<Text>) {
+        match (&redirect.target, redirect.kind) {
+            (Target::Document(serial), _) => {
+                let parts = self.documents.get(serial).cloned().unwrap_or_default();
+                let texts = self.single(&Word { parts, span: 0..0 });
+                self.note_shell(&texts, "a here-document");
+                *input = Input::Texts(texts);
+            }
+            (Target::Word(word), Redirection::HereString) => {
+                let texts = self.single(word);
+                self.note_shell(&texts, "a here-string");
+                *input = Input::Texts(texts);
+            }
+            (Target::Word(word), kind) => {
+                let texts = self.single(word);
+                self.note_shell(&texts, "the target of a redirection");
+                match kind {
+                    Redirection::Input => {
+                        let mut holes: Vec<usize> = texts.iter().flat_map(|text| self.holes_in_file(text)).collect();
+                        let is_process = matches!(word.parts.as_slice(), [Part::Process(_)]);
+                        if is_process {
+                            holes.extend(texts.iter().flat_map(|text| holes_of(text)));
+                        }
+                        *input = if holes.is_empty() { Input::Clean } else { Input::From(holes) };
+                    }
+                    Redirection::Output => outputs.extend(texts),
+                    Redirection::Duplicate | Redirection::HereString => {}
+                }
+            }
+        }
+    }
+
+    fn note_shell(&mut self, texts: &[Text], noun: &'static str) {
+        for text in texts {
+            self.find_all(holes_of(text), &Reason::Shell(noun));
+        }
+    }
+
+    fn place_in_shell(&mut self, word: &Word, noun: &'static str) {
+        let texts = self.single(word);
+        self.note_shell(&texts, noun);
+    }
+
+    fn loop_over(&mut self, name: &Word, words: Option<&[Word]>) {
+        let fields = match words {
+            Some(words) => words.iter().flat_map(|word| self.fields(word)).collect(),
+            None => self.all_arguments(),
+        };
+        let mut texts = Vec::new();
+        for field in &fields {
+            field.each(&mut |text| texts.push(text.clone()));
+        }
+        self.note_shell(&texts, "a word that a loop goes over");
+        match name.literal() {
+            Some(name) => texts.into_iter().for_each(|text| self.assign(name, text)),
+            None => self.lose("the name of a loop variable in it is not plain"),
+        }
+    }
+
+    /// `[[ … ]]`.
+    fn test(&mut self, words: &[Word]) {
+        let texts: Vec<Vec<Text>> = words.iter().map(|word| self.single(word)).collect();
+        for texts in &texts {
+            self.note_shell(texts, "a word of `[[ ]]`");
+        }
+        for (index, word) in words.iter().enumerate() {
+            match word.literal() {
+                Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") => {
+                    for side in [index.checked_sub(1), Some(index + 1)].into_iter().flatten() {
+                        if let (Some(word), Some(texts)) = (words.get(side), texts.get(side)) {
+                            self.calculated_word(word, texts);
+                        }
+                    }
+                }
+                Some("-v" | "-R") => {
+                    if let (Some(word), Some(texts)) = (words.get(index + 1), texts.get(index + 1)) {
+                        self.named_word(word, texts, "[[ -v");
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A word whose text is evaluated as arithmetic.
+    fn calculated_word(&mut self, word: &Word, texts: &[Text]) {
+        for part in &word.parts {
+            if let Part::Hole { hole, .. } = part
+                && self.is_text(*hole)
+            {
+                self.find(*hole, Reason::Arithmetic);
+            }
+        }
+        for text in texts {
+            self.guard_arithmetic(&holes_of(text));
+            self.names_in(text);
+        }
+    }
+
+    /// A word that is taken for the name of a variable.
+    fn named_word(&mut self, word: &Word, texts: &[Text], by: &str) {
+        for part in &word.parts {
+            if let Part::Hole { hole, .. } = part
+                && self.is_text(*hole)
+            {
+                self.find(*hole, Reason::Name { by: by.into() });
+            }
+        }
+        for text in texts {
+            self.guard_arithmetic(&holes_of(text));
+        }
+    }
+
+    /// Variables whose names stand in text that is calculated.
+    fn names_in(&mut self, text: &Text) {
+        for atom in text {
+            let Atom::Text(text) = atom else { continue };
+            let names: Vec<String> = text
+                .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+                .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
+                .map(str::to_owned)
+                .collect();
+            for name in names {
+                let holes = self.holes_of_variable(&name);
+                self.guard_arithmetic(&holes);
+            }
+        }
+    }
+
+    fn holes_of_variable(&self, name: &str) -> Vec<usize> {
+        let Some(variable) = self.variables.get(name) else { return Vec::new() };
+        let mut holes: Vec<usize> =
+            variable.texts.iter().chain(&variable.appended).flat_map(|text| holes_of(text)).collect();
+        holes.extend(variable.lists.iter().chain(&variable.elements).flat_map(|fields| holes_among(fields)));
+        holes.sort_unstable();
+        holes.dedup();
+        holes
+    }
+
+    /// Walks arithmetic: what is inserted there, and what is named there.
+    fn arithmetic(&mut self, parts: &[Part]) {
+        for part in parts {
+            match part {
+                Part::Hole { hole, .. } if self.is_text(*hole) => self.find(*hole, Reason::Arithmetic),
+                Part::Hole { hole, .. } => self.find(*hole, Reason::Shell("arithmetic")),
+                Part::Text { text, .. } => self.names_in(&vec![Atom::text(text)]),
+                part => {
+                    let texts = self.single(&Word { parts: vec![part.clone()], span: 0..0 });
+                    for text in texts {
+                        self.guard_arithmetic(&holes_of(&text));
+                    }
+                }
+            }
+        }
+    }
+
+    // Simple commands.
+
+    fn simple(&mut self, assignments: &[Word], words: &[Word], input: &Input) -> Input {
+        for word in assignments {
+            // Before a command it counts for that command alone, and `read` is told of it.
+            if words.is_empty() || !is_other_ifs(word) {
+                self.assignment(word, !words.is_empty());
+            }
+        }
+        let fields: Vec<Field> = words.iter().flat_map(|word| self.fields(word)).collect();
+        if words.is_empty() {
+            return Input::Clean;
+        }
+        let splits_otherwise = assignments.iter().any(is_other_ifs);
+        self.run(fields, words, input, splits_otherwise)
+    }
+
+    /// Runs a command for each name that it may have.
+    fn run(&mut self, fields: Vec<Field>, words: &[Word], input: &Input, splits_otherwise: bool) -> Input {
+        let mut printed = Input::Clean;
+        for fields in heads(fields) {
+            let name = match fields.first() {
+                Some(Field::Word(text)) => literal(text).map(str::to_owned),
+                _ => None,
+            };
+            let one = match name.as_deref() {
+                Some(name) => self.builtin(name, &fields[1..], words, input, splits_otherwise),
+                None => None,
+            };
+            let one = one.unwrap_or_else(|| self.programs_of(&fields, input));
+            printed = printed.and(one);
+        }
+        printed
+    }
+
+    /// Calls a function of the script.
+    fn call(&mut self, name: &str, arguments: Vec<Field>, input: &Input) -> Option<Input> {
+        let (name, body) =
+            self.functions.get_key_value(name).map(|(name, body)| (Arc::clone(name), Arc::clone(body)))?;
+        if self.depth >= DEEPEST {
+            self.lose("its functions call each other too deeply");
+            return Some(Input::Clean);
+        }
+        self.called.insert(name);
+        self.depth += 1;
+        let mut printed = Input::Clean;
+        self.arguments.push(Arguments { lists: vec![arguments], ..Arguments::default() });
+        // The body may change its own arguments.
+        for _ in 0..MOST_PASSES {
+            let before = self.arguments.last().cloned();
+            printed = printed.and(self.command(&body, input));
+            let after = self.arguments.last();
+            let is_same = before.as_ref().zip(after).is_none_or(|(before, after)| {
+                (before.lists.len(), before.appended.len(), before.shifted)
+                    == (after.lists.len(), after.appended.len(), after.shifted)
+            });
+            if is_same {
+                break;
+            }
+        }
+        self.arguments.pop();
+        self.depth -= 1;
+        Some(printed)
+    }
+
+    /// Reads the words of a command as its program does; tells what it may print.
+    fn programs_of(&mut self, fields: &[Field], input: &Input) -> Input {
+        let mut holes = holes_among(fields);
+        holes.extend(input.holes());
+        holes.sort_unstable();
+        holes.dedup();
+        if self.concerns_values(fields, &holes) && self.read_words(fields, input) {
+            // What it reads becomes arguments of the command that it starts.
+            for fields in self.with_arguments(fields, input) {
+                self.read_words(&fields, &Input::Clean);
+            }
+        }
+        if holes.is_empty() { Input::Clean } else { Input::From(holes) }
+    }
+
+    /// Whether reading a command can tell anything: values reach it, or it may run code or a file that has to be followed.
+    fn concerns_values(&self, fields: &[Field], holes: &[usize]) -> bool {
+        let mut may_run = !self.written.is_empty() || self.tells && !holes.is_empty();
+        for field in fields {
+            field.each(&mut |text| may_run |= literal(text).is_some_and(programs::runs_shell_code));
+        }
+        may_run
+    }
+
+    /// The words of a command to which `xargs` adds what it reads: at the end, and where what may be the author's mark stands.
+    fn with_arguments(&mut self, fields: &[Field], input: &Input) -> Vec<Vec<Field>> {
+        let pieces = match input {
+            Input::Texts(_) => self.pieces_of_input(input, false),
+            _ => vec![vec![Atom::Output(input.holes().into())]],
+        };
+        let mut mark = None;
+        let mut words = fields.iter().filter_map(|field| match field {
+            Field::Word(text) => literal(text),
+            _ => None,
+        });
+        while let Some(word) = words.next() {
+            if word == "-i" || word == "--replace" {
+                mark = Some("{}");
+            } else if let Some(rest) = word.strip_prefix("--replace=") {
+                mark = Some(rest);
+            } else if let Some((_, rest)) =
+                word.split_once(['I', 'J']).filter(|_| word.starts_with('-') && !word.starts_with("--"))
+            {
+                mark = if rest.is_empty() { words.next() } else { Some(rest) };
+            }
+        }
+        let added: Vec<Vec<Field>> = pieces.iter().map(|piece| vec![Field::Word(piece.clone())]).collect();
+        let added: Vec<Field> = fields.iter().cloned().chain([Field::Many(added.into())]).collect();
+        let Some(mark) = mark.filter(|mark| !mark.is_empty()) else { return vec![added] };
+        let replaced = |text: &Text, piece: &Text| {
+            let mut out = Text::new();
+            for atom in text {
+                let Atom::Text(own) = atom else {
+                    value::push(&mut out, atom.clone());
+                    continue;
+                };
+                for (at, part) in own.split(mark).enumerate() {
+                    if at > 0 {
+                        piece.iter().for_each(|atom| value::push(&mut out, atom.clone()));
+                    }
+                    value::push(&mut out, Atom::text(part));
+                }
+            }
+            out
+        };
+        let of_field = |field: &Field| match field {
+            Field::Word(text) if text.iter().any(|atom| matches!(atom, Atom::Text(own) if own.contains(mark))) => {
+                Field::choice(pieces.iter().map(|piece| vec![Field::Word(replaced(text, piece))]).collect())
+            }
+            field => vec![field.clone()],
+        };
+        vec![added, fields.iter().flat_map(of_field).collect()]
+    }
+
+    /// Tells what the words of a command are to its programs; and whether one makes arguments of what it reads, for another.
+    fn read_words(&mut self, fields: &[Field], input: &Input) -> bool {
+        let mut makes_arguments = false;
+        let graph = Graph::of(fields);
+        let mut queue: Vec<(usize, Arc<Reading>)> = vec![(Graph::START, Arc::new(Reading::Name(None)))];
+        // For each node, which of the queue stand there.
+        let mut seen: Vec<Vec<usize>> = vec![Vec::new(); graph.len()];
+        let mut at = 0;
+        while let Some((node, reading)) = queue.get(at).map(|(node, reading)| (*node, Arc::clone(reading))) {
+            at += 1;
+            if at > MOST_READINGS {
+                self.lose("a command in it can be read in too many ways");
+                break;
+            }
+            let (next, is_end) = graph.next(node);
+            if is_end && let Reading::Words(state) = &*reading {
+                self.input_of(state, input);
+            }
+            for (word, to) in next {
+                let follow: Vec<(usize, Reading)> = match &*reading {
+                    Reading::Name(outer) => self
+                        .name(word, outer.as_ref(), false)
+                        .into_iter()
+                        .map(|state| (to, Reading::Words(state)))
+                        .collect(),
+                    Reading::Module => {
+                        self.name(word, None, true).into_iter().map(|state| (to, Reading::Words(state))).collect()
+                    }
+                    Reading::Words(state) => {
+                        let mut parts = Vec::new();
+                        let step = state.step(word, &mut |seen| parts.extend(Owned::of(&seen)));
+                        for part in parts {
+                            self.part_of(state, part, &graph, to, input);
+                        }
+                        makes_arguments |= step.command.is_some() && state.entry().input == Reads::Arguments;
+                        let mut follow: Vec<_> =
+                            step.next.into_iter().map(|state| (to, Reading::Words(state))).collect();
+                        follow.extend(step.command.map(|outer| (node, Reading::Name(outer))));
+                        follow.extend(step.module.then_some((node, Reading::Module)));
+                        follow
+                    }
+                };
+                for (node, reading) in follow {
+                    if !seen[node].iter().any(|&known| *queue[known].1 == reading) {
+                        seen[node].push(queue.len());
+                        queue.push((node, Arc::new(reading)));
+                    }
+                }
+            }
+        }
+        makes_arguments && !input.holes().is_empty()
+    }
+
+    /// Finds what runs by the name of a command.
+    fn name(&mut self, word: &Text, outer: Option<&Arc<State>>, is_module: bool) -> Vec<State> {
+        let written = self.holes_in_file(word);
+        self.find_all(written, &Reason::Written);
+        let start = |entries: Vec<Known>, label: &str| {
+            entries.into_iter().map(|entry| State::new(entry, label, outer.cloned())).collect()
+        };
+        if let Some(name) = literal(word) {
+            if is_module {
+                return start(programs::find_module(name, self.programs), name);
+            }
+            let base = name.rsplit('/').next().unwrap_or(name);
+            return start(programs::find(name, self.programs), base);
+        }
+        let holes = holes_of(word);
+        for &hole in &holes {
+            if self.is_text(hole) {
+                self.find(hole, Reason::Chooses);
+            } else {
+                self.find(hole, Reason::Shell("the name of a command"));
+            }
+        }
+        // `"$DIR/git"` is a git.
+        if let Some(Atom::Text(end)) = word.last()
+            && let Some((_, base)) = end.rsplit_once('/')
+            && !base.is_empty()
+        {
+            return start(programs::find(&format!("./{base}"), self.programs), base);
+        }
+        let is_interpreter = matches!(word.as_slice(), [Atom::Unknown(Tag::Variable(name))]
+            if matches!(&**name, "SHELL" | "BASH" | "EDITOR" | "VISUAL" | "PAGER" | "BROWSER"));
+        let label = match word.as_slice() {
+            [Atom::Unknown(Tag::Variable(name))] => format!("${name}"),
+            _ => "the program".to_owned(),
+        };
+        start(vec![programs::unnamed(is_interpreter)], &label)
+    }
+
+    /// What a program does with its standard input.
+    fn input_of(&mut self, state: &State, input: &Input) {
+        let holes = input.holes();
+        let program = state.label();
+        match state.entry().input {
+            Reads::Code { language, unless_operand, with_operand, unless, always } => {
+                // A command that was joined from its words has read the input.
+                let is_unread = if state.has_operand() { unless_operand } else { with_operand };
+                let is_code =
+                    state.seen() & always != 0 || !(state.is_done() || is_unread) && state.seen() & unless == 0;
+                if !is_code {
+                    self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
+                } else if let (true, Input::Texts(texts)) = (is_shell(language), input) {
+                    for text in texts {
+                        self.evaluate(text, program, Vec::new(), &Input::Clean);
+                    }
+                } else {
+                    self.find_code(holes, program, language);
+                }
+            }
+            Reads::Unknown if state.is_of_unknown_program() => {
+                for hole in holes {
+                    if self.is_text(hole) {
+                        self.find(hole, Reason::UnknownProgram { program: Arc::clone(program) });
+                    }
+                }
+            }
+            Reads::Text | Reads::Arguments | Reads::Unknown => {
+                self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
+            }
+        }
+    }
+
+    fn find_code(&mut self, holes: impl IntoIterator<Item = usize>, program: &Arc<str>, language: &'static str) {
+        for hole in holes {
+            let reason = if self.is_text(hole) {
+                Reason::Code { program: Arc::clone(program), language }
+            } else {
+                Reason::Shell("code, where it can do no harm")
+            };
+            self.find(hole, reason);
+        }
+    }
+
+    fn find_unclear(&mut self, holes: impl IntoIterator<Item = usize>, why: &str) {
+        let why: Arc<str> = why.into();
+        for hole in holes {
+            if self.is_text(hole) {
+                self.find(hole, Reason::Unclear(Arc::clone(&why)));
+            } else {
+                self.find(hole, Reason::Shell("an argument"));
+            }
+        }
+    }
+
+    /// Judges what a word, or a part of it, is to its program.
+    fn part_of(&mut self, state: &State, part: Owned, graph: &Graph<'_>, to: usize, input: &Input) {
+        let program = Arc::clone(state.label());
+        match part {
+            Owned::Place { place, text, is_option_read, option } => {
+                let place = place.behind(beginning(&text));
+                let is_unknown = state.is_of_unknown_program();
+                if let PlaceKind::CodeIn(language) = place.kind
+                    && is_shell(language)
+                {
+                    let rest = graph.rest(to);
+                    return self.shell_code(&text, language, &program, rest, input);
+                }
+                if state.is_inside() {
+                    self.replaced_by_names(&text, &program);
+                }
+                let options = is_option_read.then(|| state.entry().signs());
+                self.place(place, &text, options, option, &program, is_unknown);
+            }
+            Owned::Option { text } => {
+                for hole in holes_of(&text) {
+                    if self.is_text(hole) {
+                        self.find(hole, Reason::PartOfOption { program: Arc::clone(&program) });
+                    } else {
+                        self.find(hole, Reason::Shell("part of an option"));
+                    }
+                }
+            }
+            Owned::Subcommand { text } => {
+                for hole in holes_of(&text) {
+                    if self.is_text(hole) {
+                        self.find(hole, Reason::Subcommand { program: Arc::clone(&program) });
+                    } else {
+                        self.find(hole, Reason::Shell("the name of a subcommand"));
+                    }
+                }
+            }
+            Owned::Lost { text, why } => self.find_unclear(holes_of(&text), &why),
+        }
+    }
+
+    /// A value, or what was made of it, stands at a place.
+    fn place(
+        &mut self,
+        place: &'static Place<'static>,
+        text: &Text,
+        options: Option<&'static str>,
+        option: &'static str,
+        program: &Arc<str>,
+        is_unknown: bool,
+    ) {
+        let holes = holes_of(text);
+        let runs_a_file = matches!(place.kind, PlaceKind::CodeIn(_) | PlaceKind::Program);
+        if (runs_a_file || is_unknown) && !self.written.is_empty() {
+            let argument = literal(text).and_then(|text| text.split_once('=')).map(|(_, file)| vec![Atom::text(file)]);
+            let files = [Some(text), argument.as_ref()];
+            for hole in files.into_iter().flatten().flat_map(|file| self.holes_in_file(file)).collect::<Vec<_>>() {
+                self.find(
+                    hole,
+                    if runs_a_file { Reason::Written } else { Reason::UnknownProgram { program: Arc::clone(program) } },
+                );
+            }
+        }
+        if holes.is_empty() {
+            return;
+        }
+        let noun = match place.kind {
+            PlaceKind::CodeIn(language) => return self.find_code(holes, program, language),
+            PlaceKind::Program => return self.find_code(holes, program, "program"),
+            PlaceKind::Arguments if !place.word_behind.is_empty() => {
+                return self.words_in_arguments(place, text, program);
+            }
+            PlaceKind::Arguments => return self.find_code(holes, program, "arguments"),
+            PlaceKind::Environment => return self.environment(text, program),
+            PlaceKind::Command | PlaceKind::CommandUntil | PlaceKind::Module => return,
+            PlaceKind::Data(noun) => noun,
+            PlaceKind::Plain => "plain word",
+            PlaceKind::Format => "format",
+            PlaceKind::Unknown => "argument",
+        };
+        let is_mixed = !is_name_like(text);
+        for hole in holes {
+            if !self.is_text(hole) {
+                self.find(hole, Reason::Argument { program: Arc::clone(program), noun, option });
+            } else if is_unknown {
+                self.find(hole, Reason::UnknownProgram { program: Arc::clone(program) });
+            } else if is_mixed && matches!(place.kind, PlaceKind::Plain | PlaceKind::Unknown) {
+                self.find(hole, Reason::Mixed { program: Arc::clone(program) });
+            } else {
+                self.find(hole, Reason::Argument { program: Arc::clone(program), noun, option });
+            }
+        }
+        self.guards(place, text, options, program);
+    }
+
+    /// A text of several arguments, in one of which a value may be a word: `-s -w -X main.version={VERSION}`.
+    fn words_in_arguments(&mut self, place: &Place<'_>, text: &Text, program: &Arc<str>) {
+        let mut before = String::new();
+        for atom in text {
+            match atom {
+                Atom::Text(text) => before.push_str(text),
+                Atom::Unknown(_) | Atom::Output(_) => before.push('?'),
+                Atom::Value { hole, cut } => {
+                    let mut words = before.split_ascii_whitespace().rev();
+                    let is_word = words.next().is_some_and(|word| word.contains('='))
+                        && words.next() == Some(place.word_behind)
+                        && !before.ends_with(|c: char| c.is_ascii_whitespace());
+                    if is_word && self.is_text(*hole) {
+                        let guard = Guard { rule: Rule::Plain, cut: *cut, program: Arc::clone(program) };
+                        let noun = Reason::Argument { program: Arc::clone(program), noun: "plain word", option: "" };
+                        self.find_guarded(*hole, noun, Some(guard));
+                    } else {
+                        self.find_code([*hole], program, "arguments");
+                    }
+                    before.push('?');
+                }
+                Atom::Derived(holes) => {
+                    self.find_code(holes.iter().copied(), program, "arguments");
+                    before.push('?');
+                }
+            }
+        }
+    }
+
+    /// `find` puts the name of a file for each `{}` in the words of its command.
+    fn replaced_by_names(&mut self, text: &Text, program: &Arc<str>) {
+        for hole in holes_of(text).into_iter().filter(|hole| self.is_text(*hole)).collect::<Vec<_>>() {
+            let rule = Rule::Lacks { text: "{}" };
+            let guard = Guard { rule, cut: Cut::Beginning, program: Arc::clone(program) };
+            let reason = Reason::Argument { program: Arc::clone(program), noun: "argument", option: "" };
+            self.find_guarded(hole, reason, Some(guard));
+        }
+    }
+
+    /// What the values of a word must not look like.
+    fn guards(
+        &mut self,
+        place: &'static Place<'static>,
+        text: &Text,
+        options: Option<&'static str>,
+        program: &Arc<str>,
+    ) {
+        let mut before = String::new();
+        for (index, atom) in text.iter().enumerate() {
+            let is_first = before.is_empty();
+            match atom {
+                Atom::Text(text) => before.push_str(text),
+                Atom::Unknown(_) | Atom::Output(_) => before.push('?'),
+                Atom::Value { hole, cut } => {
+                    let is_text = self.is_text(*hole);
+                    let mut rules = Vec::new();
+                    let is_number = place.kind == PlaceKind::Data("number");
+                    if let Some(signs) = options.filter(|_| is_first && (is_text || !is_number)) {
+                        let is_allowed = self.holes.get(*hole).is_some_and(|hole| hole.options);
+                        if !is_allowed {
+                            rules.push(Rule::Option { signs });
+                        }
+                    }
+                    if is_text {
+                        for prefix in &place.prefixes {
+                            if let Some(rest) = prefix.strip_prefix('=') {
+                                if before.ends_with('=') && before.matches('=').count() == 1 {
+                                    rules.push(Rule::Prefix {
+                                        prefix: rest.to_owned(),
+                                        goes_on: index + 1 < text.len(),
+                                    });
+                                } else if !before.contains('=') {
+                                    rules.push(Rule::Lacks { text: prefix });
+                                }
+                                continue;
+                            }
+                            if let Some(rest) = prefix.strip_prefix(before.as_str()).filter(|rest| !rest.is_empty()) {
+                                let goes_on = index + 1 < text.len();
+                                rules.push(Rule::Prefix { prefix: rest.to_owned(), goes_on });
+                            }
+                        }
+                        rules.extend(content_rules(place));
+                    }
+                    let noun = Reason::Argument { program: Arc::clone(program), noun: "argument", option: "" };
+                    for rule in rules {
+                        let guard = Guard { rule, cut: *cut, program: Arc::clone(program) };
+                        self.find_guarded(*hole, noun.clone(), Some(guard));
+                    }
+                    // The value may be empty, and then what follows begins the word.
+                }
+                Atom::Derived(holes) => {
+                    let is_open = is_first && (options.is_some() || !place.prefixes.is_empty());
+                    for &hole in holes.iter() {
+                        if !self.is_text(hole) {
+                            continue;
+                        }
+                        if is_open {
+                            self.find(hole, Reason::Changed { program: Arc::clone(program) });
+                        }
+                        for rule in content_rules(place) {
+                            let guard = Guard { rule, cut: Cut::Beginning, program: Arc::clone(program) };
+                            let noun = Reason::Argument { program: Arc::clone(program), noun: "argument", option: "" };
+                            self.find_guarded(hole, noun, Some(guard));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// `NAME=value` for the environment of a command.
+    fn environment(&mut self, text: &Text, program: &Arc<str>) {
+        match beginning(text).split_once('=') {
+            Some((name, _)) => {
+                let name = name.to_owned();
+                self.variable_of_environment(&name, &holes_of(text), true);
+            }
+            None => self.find_code(holes_of(text), program, "environment"),
+        }
+    }
+
+    /// A variable gets its value from holes: some variables are run, or loaded from.
+    fn variable_of_environment(&mut self, name: &str, holes: &[usize], is_exported: bool) {
+        if holes.is_empty() {
+            return;
+        }
+        let is_exported =
+            is_exported || self.exports_all || self.variables.get(name).is_some_and(|variable| variable.is_exported);
+        let runs = programs::runs_variable(name, is_exported);
+        for &hole in holes {
+            let reason = if runs && self.is_text(hole) {
+                Reason::Environment { name: name.into() }
+            } else {
+                Reason::Shell("a variable")
+            };
+            self.find(hole, reason);
+        }
+    }
+
+    // Code in code.
+
+    /// Text that a program hands to a shell. `rest` are the words behind it, which the shell gets as arguments.
+    fn shell_code(&mut self, text: &Text, language: &'static str, program: &Arc<str>, rest: Vec<Field>, input: &Input) {
+        if language == "sh-joined" {
+            // The program joins its words with blanks.
+            let mut whole = text.clone();
+            for field in rest {
+                let Field::Word(next) = field else {
+                    let holes = holes_among(&[field]);
+                    self.find_code(holes, program, "sh");
+                    continue;
+                };
+                value::push(&mut whole, Atom::text(" "));
+                next.into_iter().for_each(|atom| value::push(&mut whole, atom));
+            }
+            return self.evaluate(&whole, program, Vec::new(), input);
+        }
+        self.evaluate(text, program, rest, input);
+    }
+
+    /// Follows text that is evaluated as a script; the values in it are code, unless they are quoted for that.
+    fn evaluate(&mut self, text: &Text, by: &Arc<str>, rest: Vec<Field>, input: &Input) {
+        if text.iter().all(|atom| matches!(atom, Atom::Unknown(_))) {
+            return;
+        }
+        if self.depth >= DEEPEST {
+            return self.lose("code in it is evaluated in code too deeply");
+        }
+        let mut source = String::new();
+        let mut holes = Vec::new();
+        for atom in text {
+            match atom {
+                Atom::Text(text) => source.push_str(text),
+                Atom::Unknown(_) => source.push_str("cycod_unknown"),
+                Atom::Value { hole, cut: Cut::Beginning } if self.is_fragment(*hole) => {
+                    holes.push(*hole);
+                    source.push(HOLE as char);
+                }
+                Atom::Value { hole, .. } if !self.is_text(*hole) => {
+                    self.find(*hole, Reason::Shell("code, where it can do no harm"));
+                    source.push('1');
+                }
+                atom => {
+                    let evaluated = Reason::Evaluated { by: Arc::clone(by) };
+                    for &hole in atom.holes() {
+                        let reason = if self.is_text(hole) { evaluated.clone() } else { Reason::Shell("code") };
+                        self.find(hole, reason);
+                    }
+                    source.push_str("cycod_unknown");
+                }
+            }
+        }
+        let shell = match (&**by, self.shell) {
+            ("zsh", _) => Shell::Zsh,
+            ("eval" | "trap", shell) => shell,
+            _ => Shell::Bash,
+        };
+        let mut found = parse(shell, source.as_bytes());
+        for (hole, place) in holes.iter().zip(&found.holes) {
+            if !matches!(place.spot, Spot::Words | Spot::One { .. }) {
+                self.find(*hole, Reason::Evaluated { by: Arc::clone(by) });
+            }
+        }
+        let first = self.documents.keys().max().map_or(0, |last| last + 1);
+        match crate::script::build(&mut found, &holes, first) {
+            Ok(tree) => {
+                self.documents.extend(tree.documents);
+                self.depth += 1;
+                let outer = std::mem::replace(&mut self.shell, shell);
+                let is_here = matches!(&**by, "eval" | "trap");
+                let functions = if is_here { None } else { Some(std::mem::take(&mut self.functions)) };
+                if !is_here {
+                    // The word behind the code is `$0`.
+                    let arguments = rest.into_iter().skip(1).collect();
+                    self.arguments.push(Arguments { lists: vec![arguments], ..Arguments::default() });
+                }
+                self.script(&tree.script, input);
+                if let Some(functions) = functions {
+                    self.functions = functions;
+                    self.arguments.pop();
+                }
+                self.shell = outer;
+                self.depth -= 1;
+            }
+            Err(_) => {
+                // Not a program for a shell that is known; what its variables hold may be run.
+                let holes = self.variables.keys().cloned().collect::<Vec<_>>();
+                let holes: Vec<usize> = holes.iter().flat_map(|name| self.holes_of_variable(name)).collect();
+                self.find_unclear(holes, &format!("the code that `{by}` evaluates is not understood"));
+            }
+        }
+    }
+
+    fn is_fragment(&self, hole: usize) -> bool {
+        self.holes.get(hole).is_some_and(|hole| hole.mode == Mode::Fragment)
+    }
+}
+
+/// How far a command has been read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Reading {
+    /// The name of a command comes next.
+    Name(Option<Arc<State>>),
+    /// The name of a module comes next.
+    Module,
+    Words(State),
+}
+
+/// A [`Seen`] that owns its text.
+enum Owned {
+    Place { place: &'static Place<'static>, text: Text, is_option_read: bool, option: &'static str },
+    Option { text: Text },
+    Subcommand { text: Text },
+    Lost { text: Text, why: String },
+}
+
+impl Owned {
+    /// Takes over what concerns values, and code.
+    fn of(seen: &Seen<'_>) -> Option<Self> {
+        let has_values = |text: &[Atom]| text.iter().any(|atom| !atom.holes().is_empty());
+        Some(match *seen {
+            Seen::Place { place, text, is_option_read, option }
+                if has_values(text)
+                    || matches!(place.kind, PlaceKind::CodeIn(_) | PlaceKind::Program | PlaceKind::Unknown) =>
+            {
+                Self::Place { place, text: text.to_vec(), is_option_read, option }
+            }
+            Seen::Option { text } if has_values(text) => Self::Option { text: text.to_vec() },
+            Seen::Subcommand { text } if has_values(text) => Self::Subcommand { text: text.to_vec() },
+            Seen::Lost { text, why } if has_values(text) => Self::Lost { text: text.to_vec(), why: why.to_owned() },
+            _ => return None,
+        })
+    }
+}
+
+/// Every command that some words may be, each with a word at its front.
+fn heads(fields: Vec<Field>) -> Vec<Vec<Field>> {
+    const MOST: usize = 64;
+    let mut queue = vec![fields];
+    let mut heads: Vec<Vec<Field>> = Vec::new();
+    let mut tried = 0;
+    while let Some(fields) = queue.pop() {
+        tried += 1;
+        if tried > MOST {
+            // The graph reads them all the same; only functions and builtins would be missed, and these are few.
+            heads.push(fields);
+            continue;
+        }
+        match fields.first() {
+            None => {}
+            Some(Field::Word(_)) => heads.push(fields),
+            Some(Field::Choice(alternatives)) => {
+                for alternative in alternatives.iter() {
+                    queue.push(alternative.iter().chain(&fields[1..]).cloned().collect());
+                }
+            }
+            Some(Field::Many(alternatives)) => {
+                queue.push(fields[1..].to_vec());
+                for alternative in alternatives.iter().filter(|alternative| !alternative.is_empty()) {
+                    queue.push(alternative.iter().chain(&fields).cloned().collect());
+                }
+            }
+        }
+    }
+    heads.dedup();
+    heads
+}
+
+fn is_shell(language: &str) -> bool {
+    matches!(language, "sh" | "sh-joined")
+}
+
+/// Whether all that stands around the values are characters that names are made of.
+fn is_name_like(text: &Text) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_./:@%+=,~^#?&*[]-".contains(c);
+    let holds = |atom: &Atom| match atom {
+        Atom::Text(text) => text.chars().all(is_name),
+        Atom::Value { .. } | Atom::Unknown(_) | Atom::Output(_) | Atom::Derived(_) => true,
+    };
+    text.iter().all(holds)
+}
+
+fn content_rules(place: &'static Place<'static>) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    match place.kind {
+        PlaceKind::Plain => rules.push(Rule::Plain),
+        PlaceKind::Format => rules.push(Rule::Without { characters: "%\\" }),
+        _ => {}
+    }
+    if !place.without.is_empty() {
+        rules.push(Rule::Without { characters: place.without });
+    }
+    rules
+}
+
+/// Whether a word sets `IFS` to something of the author's own.
+fn is_other_ifs(word: &Word) -> bool {
+    let is_ifs = matches!(word.parts.first(), Some(Part::Text { text, .. }) if text.starts_with("IFS="));
+    is_ifs
+        && word.literal() != Some("IFS=")
+        && !matches!(word.parts.as_slice(), [_, Part::Text { text, .. }] if text.is_empty())
+}

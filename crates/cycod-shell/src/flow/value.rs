@@ -1,0 +1,169 @@
+//! What is known of a word before it runs: the author's text, values, and what came of values.
+
+use std::sync::Arc;
+
+/// Holes, in order.
+pub(crate) type Holes = Arc<[usize]>;
+
+/// A piece of a word.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Atom {
+    /// The author's text.
+    Text(Arc<str>),
+    /// A value, or what the shell cut from it.
+    Value { hole: usize, cut: Cut },
+    /// Made of values in a way that is not followed.
+    Derived(Holes),
+    /// What a command printed that had values among its words or in its input.
+    Output(Holes),
+    /// Text that no value reaches and that is known only when the program runs. The tag tells when two are the same.
+    Unknown(Tag),
+}
+
+/// What is left of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Cut {
+    /// All of it, or a beginning: what it begins with, the value begins with.
+    Beginning,
+    /// What follows one of these characters in it, or all of it.
+    Behind(char),
+    /// A word of it, as blanks separate them.
+    Word,
+}
+
+/// Where an unknown text comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Tag {
+    /// A variable of the environment.
+    Variable(Arc<str>),
+    /// The output of the command substitution of this number.
+    Output(usize),
+    /// Somewhere; it equals nothing, not even itself.
+    Somewhere,
+}
+
+/// One word of a command, expanded.
+pub(crate) type Text = Vec<Atom>;
+
+impl Atom {
+    pub(crate) fn text(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+
+    pub(crate) fn value(hole: usize) -> Self {
+        Self::Value { hole, cut: Cut::Beginning }
+    }
+
+    /// The holes whose values this is made of.
+    pub(crate) fn holes(&self) -> &[usize] {
+        match self {
+            Self::Text(_) | Self::Unknown(_) => &[],
+            Self::Value { hole, .. } => std::slice::from_ref(hole),
+            Self::Derived(holes) | Self::Output(holes) => holes,
+        }
+    }
+}
+
+/// All holes whose values reach a text.
+pub(crate) fn holes_of(text: &[Atom]) -> Vec<usize> {
+    let mut holes: Vec<usize> = text.iter().flat_map(|atom| atom.holes().iter().copied()).collect();
+    holes.sort_unstable();
+    holes.dedup();
+    holes
+}
+
+/// The text, when it is the author's alone.
+pub(crate) fn literal(text: &[Atom]) -> Option<&str> {
+    // Texts that lie side by side are one.
+    match text {
+        [] => Some(""),
+        [Atom::Text(text)] => Some(text),
+        _ => None,
+    }
+}
+
+/// The author's text that it begins with.
+pub(crate) fn beginning(text: &[Atom]) -> &str {
+    match text.first() {
+        Some(Atom::Text(text)) => text,
+        _ => "",
+    }
+}
+
+/// Joins what lies side by side, so that equal texts are equal values.
+pub(crate) fn push(text: &mut Text, atom: Atom) {
+    match (text.last_mut(), atom) {
+        (_, Atom::Text(new)) if new.is_empty() => {}
+        (Some(Atom::Text(before)), Atom::Text(new)) => *before = format!("{before}{new}").into(),
+        (_, atom) => text.push(atom),
+    }
+}
+
+/// The words of a command, or of a list, as far as they are known.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Field {
+    Word(Text),
+    /// One of these.
+    Choice(Arc<[Vec<Field>]>),
+    /// Any of these, any number of times.
+    Many(Arc<[Vec<Field>]>),
+}
+
+impl Field {
+    /// Whether it may become more than one word.
+    pub(crate) fn may_be_several(&self) -> bool {
+        match self {
+            Self::Word(_) => false,
+            Self::Choice(alternatives) => {
+                alternatives.iter().any(|fields| fields.len() > 1 || fields.iter().any(Self::may_be_several))
+            }
+            Self::Many(_) => true,
+        }
+    }
+
+    /// Whether it may become no word at all.
+    pub(crate) fn may_be_none(&self) -> bool {
+        match self {
+            Self::Word(_) => false,
+            Self::Choice(alternatives) => alternatives.iter().any(|fields| fields.iter().all(Self::may_be_none)),
+            Self::Many(_) => true,
+        }
+    }
+
+    pub(crate) fn choice(mut alternatives: Vec<Vec<Field>>) -> Vec<Self> {
+        let mut seen: Vec<Vec<Self>> = Vec::new();
+        alternatives.retain(|alternative| {
+            let is_new = !seen.contains(alternative);
+            if is_new {
+                seen.push(alternative.clone());
+            }
+            is_new
+        });
+        match alternatives.len() {
+            0 => Vec::new(),
+            1 => alternatives.remove(0),
+            _ => vec![Self::Choice(alternatives.into())],
+        }
+    }
+
+    /// Calls `visit` for every word that may stand here.
+    pub(crate) fn each<'a>(&'a self, visit: &mut dyn FnMut(&'a Text)) {
+        match self {
+            Self::Word(text) => visit(text),
+            Self::Choice(alternatives) | Self::Many(alternatives) => {
+                alternatives.iter().flatten().for_each(|field| field.each(visit));
+            }
+        }
+    }
+}
+
+/// All holes whose values reach some words.
+pub(crate) fn holes_among(fields: &[Field]) -> Vec<usize> {
+    let mut holes = Vec::new();
+    for field in fields {
+        field.each(&mut |text| holes.extend(holes_of(text)));
+    }
+    holes.sort_unstable();
+    holes.dedup();
+    holes
+}

@@ -1,0 +1,172 @@
+//! What a program does with its words. The build script compiles `programs/*.toml` into these types, and `table` reads them back.
+
+use serde::{Deserialize, Serialize};
+
+/// Where an entry, or a list of options, stands in the compiled table.
+pub(crate) type Number = u32;
+
+/// What one program, or one of its subcommands, does with its words.
+#[derive(Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Entry<'a> {
+    pub(crate) syntax: Syntax,
+    /// GNU: a long option may be shortened as long as it is unique.
+    pub(crate) abbreviates: bool,
+    /// `+x` is an option, too.
+    pub(crate) plus: bool,
+    /// The first word is a cluster of options even without a `-`: `tar xzf`.
+    pub(crate) first_cluster: bool,
+    /// The word that ends the options, to be recommended; `--` does, too, unless it is empty.
+    pub(crate) end: &'a str,
+    pub(crate) unlisted: Unlisted,
+    /// What operands are, in order.
+    #[serde(borrow)]
+    pub(crate) operands: Vec<Operand<'a>>,
+    /// What they are after `--`, where that differs.
+    pub(crate) after_end: Option<Vec<Operand<'a>>>,
+    /// What they are when an option was given, by number of the option in `watched`.
+    pub(crate) when: Vec<(u8, Vec<Operand<'a>>)>,
+    /// Options that decide about operands or input.
+    pub(crate) watched: Vec<&'a str>,
+    /// Options after whose argument no option is read any more, by bit of `watched`.
+    pub(crate) last_options: u32,
+    pub(crate) input: Input<'a>,
+    /// It, or one of its subcommands, hands text to a shell.
+    pub(crate) runs_shell_code: bool,
+    pub(crate) options: Options<'a>,
+    /// Lists of further options that several entries share.
+    pub(crate) also: Vec<Number>,
+    /// Whether options of the program are understood behind its subcommands.
+    pub(crate) inherits: bool,
+    pub(crate) subcommands: Vec<(Vec<&'a str>, Number)>,
+    /// What a subcommand does that is not among them.
+    pub(crate) otherwise: Option<Number>,
+}
+
+/// How a program tells options from operands.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum Syntax {
+    /// Options anywhere, clusters, `--name=value`.
+    Gnu,
+    /// The same, but the first operand ends the options.
+    Posix,
+    /// `-name value`, no clusters; anywhere.
+    Long,
+    /// The same, but the first operand ends the options.
+    LongFirst,
+    /// `find`: from the first word that begins with `-`, `(` or `!`, every word is part of an expression.
+    Expression,
+    /// No options at all.
+    None,
+    /// Not described: whatever a value becomes here, it may be code.
+    #[default]
+    Opaque,
+}
+
+/// What to make of an option that no table lists.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum Unlisted {
+    /// Nothing behind it is proven.
+    #[default]
+    Strict,
+    /// It takes no argument of its own.
+    Flag,
+    /// It takes a text.
+    Text,
+    /// Either: the next word is judged as its argument and as an operand.
+    Ambiguous,
+    /// As an operand of a program of which only the form of its words is known.
+    Loose,
+}
+
+/// Options by name.
+#[derive(Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Options<'a> {
+    /// What the arguments of an option may be; none for a flag.
+    #[serde(borrow)]
+    pub(crate) kinds: Vec<Vec<Place<'a>>>,
+    /// Each with the number of its kind, sorted by name.
+    pub(crate) named: Vec<(&'a str, Takes, u8)>,
+}
+
+/// Where the argument of an option stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum Takes {
+    /// Attached, or in the next word.
+    Next,
+    /// Attached, or it is absent.
+    Attached,
+    /// Attached, or in the next word, or it is absent.
+    Either,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Operand<'a> {
+    #[serde(borrow)]
+    pub(crate) place: Place<'a>,
+    /// It and all that follow.
+    pub(crate) many: bool,
+    /// Options, by bit of `watched`, that take its place.
+    pub(crate) unless: u32,
+}
+
+/// What a word is to its program.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Place<'a> {
+    #[serde(borrow)]
+    pub(crate) kind: PlaceKind<'a>,
+    /// Beginnings that mean something else to the program; `=x` is a beginning behind the first `=`.
+    pub(crate) prefixes: Vec<&'a str>,
+    /// Characters that mean something else to the program.
+    pub(crate) without: &'a str,
+    /// What the author writes before a value that is only text then: `user.name=` of a setting; `*=` is any name.
+    pub(crate) text_behind: Vec<&'a str>,
+    /// An argument within a text of several, behind whose `name=` a value is only a word: `-X main.version=` for the linker of Go.
+    pub(crate) word_behind: &'a str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum PlaceKind<'a> {
+    /// Text, a file, a name: the noun says which.
+    Data(&'a str),
+    /// A word that must be plain: the name of a task, or what a recipe pastes.
+    Plain,
+    /// A format, in which `%` and `\` act.
+    Format,
+    /// An argument of a program of which nothing is known.
+    Unknown,
+    /// Code in this language.
+    CodeIn(&'a str),
+    /// A file or a program that runs.
+    Program,
+    /// Text that becomes several arguments.
+    Arguments,
+    /// `NAME=value` for the environment of a command.
+    Environment,
+    /// The name of a command, whose arguments follow.
+    Command,
+    /// The same, up to `;` or `+`.
+    CommandUntil,
+    /// The name of a module that runs as a command does: `python -m pytest`.
+    Module,
+}
+
+/// What a program does with its standard input.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum Input<'a> {
+    /// It reads text, or nothing.
+    #[default]
+    Text,
+    /// It runs it, unless it was given an operand (`-` does not count) or one of the options of `unless`; with one of
+    /// those of `always` even then. A pager reads its commands there only when it was given an operand.
+    Code { language: &'a str, unless_operand: bool, with_operand: bool, unless: u32, always: u32 },
+    /// Its words become arguments.
+    Arguments,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl<'a> Place<'a> {
+    pub(crate) const fn new(kind: PlaceKind<'a>) -> Self {
+        Self { kind, prefixes: Vec::new(), without: "", text_behind: Vec::new(), word_behind: "" }
+    }
+}

@@ -1,0 +1,246 @@
+//! What is known about programs: how they read their words, and what each word is to them.
+//!
+//! The knowledge is data. One file below `programs/` describes a program or a family; the build script compiles them into one table
+//! of entries (`entry`, `table`), which one interpreter of option syntax (`walk`) reads. A table never lists options that are
+//! dangerous: no value can become an option. It says what the argument of the *author's own* option is.
+//!
+//! A program that no table describes proves nothing about its arguments, until somebody who knows says what it is
+//! ([`Programs`]).
+
+mod entry;
+mod table;
+mod walk;
+
+use std::sync::LazyLock;
+
+pub(crate) use entry::{Entry, Input, Place, PlaceKind};
+use entry::{Number, Operand, Options, Syntax, Takes, Unlisted};
+pub(crate) use walk::{Seen, State};
+
+/// The tables live as long as the process.
+pub(crate) type Known = &'static Entry<'static>;
+
+/// What the author of a tool, or a project, says about programs that no table describes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Programs {
+    known: Vec<(String, Nature)>,
+}
+
+/// What somebody says a program does with its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Nature {
+    /// They are text and files.
+    Text,
+    /// They are words that must be plain, such as the names of tasks.
+    Plain,
+    /// They are a command that it runs.
+    Command,
+    /// They are code.
+    Code,
+}
+
+impl Nature {
+    /// Every nature with the name it has in a file.
+    pub const NAMES: [(&'static str, Self); 4] =
+        [("text", Self::Text), ("plain", Self::Plain), ("command", Self::Command), ("code", Self::Code)];
+}
+
+impl Programs {
+    /// Adds what is known about a program, over what was known before.
+    pub fn insert(&mut self, name: impl Into<String>, nature: Nature) {
+        let name = name.into();
+        self.known.retain(|(known, _)| *known != name);
+        self.known.push((name, nature));
+    }
+
+    /// Every program with its nature.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Nature)> {
+        self.known.iter().map(|(name, nature)| (name.as_str(), *nature))
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    fn nature(&self, name: &str) -> Option<Nature> {
+        self.known.iter().find(|(known, _)| known == name).map(|(_, nature)| *nature)
+    }
+}
+
+/// Finds what a program does, by the name it is called by. One name may stand for several programs.
+pub(crate) fn find(name: &str, programs: &Programs) -> Vec<Known> {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    let base = base.strip_suffix(".exe").unwrap_or(base);
+    match programs.nature(name).or_else(|| programs.nature(base)) {
+        Some(Nature::Text) => return vec![&TEXT],
+        Some(Nature::Plain) => return vec![&PLAIN],
+        Some(Nature::Command) => return vec![&COMMAND],
+        Some(Nature::Code) => return vec![&OPAQUE],
+        None => {}
+    }
+    let known = in_table(base).or_else(|| in_table(package(name)?));
+    // `@scope/name` is a package, and none of the project's files.
+    let other = || if name.contains('/') && !name.starts_with('@') { &*OF_PROJECT } else { &*UNKNOWN };
+    known.map_or_else(|| vec![other()], <[_]>::to_vec)
+}
+
+/// Finds what a module does that an interpreter runs by its name; one that no table knows is the project's.
+pub(crate) fn find_module(name: &str, programs: &Programs) -> Vec<Known> {
+    if programs.nature(name).is_some() {
+        return find(name, programs);
+    }
+    in_table(&format!("-m {name}")).or_else(|| in_table(name)).map_or_else(|| vec![&*OF_PROJECT], <[_]>::to_vec)
+}
+
+/// What is known of a program whose name only the run decides: an interpreter, or one of the project's.
+pub(crate) fn unnamed(is_interpreter: bool) -> Known {
+    if is_interpreter { &OPAQUE } else { &OF_PROJECT }
+}
+
+/// The package of `npx name@version`; those of a scope keep it.
+fn package(name: &str) -> Option<&str> {
+    let at = name.rfind('@').filter(|at| *at > 0).unwrap_or(name.len());
+    (at < name.len() || name.starts_with('@')).then_some(&name[..at])
+}
+
+/// The word that ends the options of a program, or of its subcommand, by the name people know it by.
+pub(crate) fn end_of_options(label: &str) -> Option<&'static str> {
+    let mut names = label.split(' ');
+    let mut entry = *in_table(names.next()?)?.first()?;
+    for name in names {
+        entry = entry.subcommand(name)?;
+    }
+    (!entry.end.is_empty() && entry.syntax != Syntax::None).then_some(entry.end)
+}
+
+/// Whether a program that is called so may hand its words, or its input, to a shell.
+pub(crate) fn runs_shell_code(name: &str) -> bool {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    in_table(base).is_some_and(|entries| entries.iter().any(|entry| entry.runs_shell_code))
+}
+
+/// Whether programs run, or load from, what this variable of their environment says. One that a script does not export may still
+/// be known to its commands, when the script got it; names that are only of a form, as `MY_COMMAND` is, are then the script's own.
+pub(crate) fn runs_variable(name: &str, is_exported: bool) -> bool {
+    table::is_variable(name, is_exported)
+}
+
+/// Looks a name up, also with the version that some carry: `python3.11`, `gcc-12`. A digit alone may be another program's name.
+fn in_table(base: &str) -> Option<&'static [Known]> {
+    table::named(base).or_else(|| {
+        let stem = base.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let is_version = stem.len() < base.len() && (stem.ends_with('-') || base[stem.len()..].contains('.'));
+        is_version.then(|| table::named(stem.trim_end_matches('-'))).flatten()
+    })
+}
+
+/// What the arguments of an option of the author's are, where nothing is known but what they are for a program of any kind.
+static TEXT_PLACE: Place<'static> = Place::new(PlaceKind::Data("text"));
+static UNKNOWN_PLACE: Place<'static> = Place::new(PlaceKind::Unknown);
+static CODE_PLACE: Place<'static> = Place::new(PlaceKind::CodeIn("code"));
+static PROGRAM_PLACE: Place<'static> = Place::new(PlaceKind::Program);
+
+fn all(kind: PlaceKind<'static>, syntax: Syntax, unlisted: Unlisted) -> Entry<'static> {
+    let operands = vec![Operand { place: Place::new(kind), many: true, unless: 0 }];
+    Entry { syntax, end: "--", unlisted, operands, ..Entry::default() }
+}
+
+/// A program of which only the form of its words is known; some options announce code in programs of every kind.
+fn loose() -> Entry<'static> {
+    const CODE: [&str; 12] = [
+        "--code",
+        "--command",
+        "--eval",
+        "--exec",
+        "--execute",
+        "--expression",
+        "--query",
+        "--script",
+        "--sql",
+        "-E",
+        "-c",
+        "-e",
+    ];
+    let named = CODE.into_iter().map(|name| (name, Takes::Next, 0)).collect();
+    let options = Options { kinds: vec![vec![Place::new(PlaceKind::CodeIn("code"))]], named };
+    Entry { options, ..all(PlaceKind::Unknown, Syntax::Long, Unlisted::Loose) }
+}
+
+static TEXT: LazyLock<Entry<'static>> = LazyLock::new(|| all(PlaceKind::Data("text"), Syntax::Gnu, Unlisted::Text));
+static PLAIN: LazyLock<Entry<'static>> = LazyLock::new(|| all(PlaceKind::Plain, Syntax::Gnu, Unlisted::Strict));
+static COMMAND: LazyLock<Entry<'static>> =
+    LazyLock::new(|| all(PlaceKind::Command, Syntax::Posix, Unlisted::Ambiguous));
+static OPAQUE: LazyLock<Entry<'static>> = LazyLock::new(|| {
+    let input = Input::Code { language: "code", unless_operand: false, with_operand: false, unless: 0, always: 0 };
+    Entry { syntax: Syntax::Opaque, input, end: "--", ..Entry::default() }
+});
+static OF_PROJECT: LazyLock<Entry<'static>> = LazyLock::new(loose);
+static UNKNOWN: LazyLock<Entry<'static>> = LazyLock::new(|| Entry { input: Input::Unknown, ..loose() });
+
+impl Entry<'static> {
+    /// The characters with which an option begins.
+    pub(crate) fn signs(&self) -> &'static str {
+        match (self.syntax, self.plus) {
+            (Syntax::Expression, _) => "-()!,",
+            (_, true) => "-+",
+            (_, false) => "-",
+        }
+    }
+
+    fn has_subcommands(&self) -> bool {
+        !self.subcommands.is_empty() || self.otherwise.is_some()
+    }
+
+    fn subcommand(&self, name: &str) -> Option<Known> {
+        let known = self.subcommands.iter().find(|(names, _)| names.contains(&name)).map(|(_, number)| *number);
+        table::entry(known.or(self.otherwise)?)
+    }
+
+    /// Its options, and those it shares.
+    fn lists(&'static self) -> impl Iterator<Item = &'static Options<'static>> {
+        std::iter::once(&self.options).chain(self.also.iter().filter_map(|number| table::options(*number)))
+    }
+}
+
+/// An option that an entry lists.
+#[derive(Debug, Clone, Copy)]
+struct Opt {
+    name: &'static str,
+    arguments: &'static [Place<'static>],
+    takes: Takes,
+}
+
+impl Options<'static> {
+    fn find(&'static self, name: &str) -> Option<Opt> {
+        let at = self.named.binary_search_by(|(known, ..)| (*known).cmp(name)).ok()?;
+        Some(self.option(at))
+    }
+
+    fn iter(&'static self) -> impl Iterator<Item = Opt> {
+        (0..self.named.len()).map(|at| self.option(at))
+    }
+
+    fn option(&'static self, at: usize) -> Opt {
+        let (name, takes, kind) = self.named[at];
+        Opt { name, arguments: self.kinds.get(usize::from(kind)).map_or(&[], Vec::as_slice), takes }
+    }
+}
+
+impl Place<'static> {
+    /// What a word is here that begins with this text of the author's.
+    pub(crate) fn behind(&'static self, text: &str) -> &'static Self {
+        let begins = |known: &&str| match *known {
+            "*=" => text.contains('='),
+            known => text.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known)),
+        };
+        if self.text_behind.iter().any(begins) { &TEXT_PLACE } else { self }
+    }
+}
+
+impl State {
+    /// Whether nothing is known of the program.
+    pub(crate) fn is_of_unknown_program(&self) -> bool {
+        std::ptr::eq(self.entry(), &*UNKNOWN)
+    }
+}

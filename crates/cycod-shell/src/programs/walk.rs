@@ -1,0 +1,606 @@
+//! One interpreter for the option syntax of every program.
+//!
+//! It reads the words of a command one by one and tells what each is to the program. Several readings may be possible: an option
+//! that is not listed may take the next word or not. A [`State`] is one of them, and a step from it leads to all that follow.
+
+use std::sync::Arc;
+
+use super::{
+    CODE_PLACE, Known, Operand, Opt, Options, PROGRAM_PLACE, Place, PlaceKind, Syntax, TEXT_PLACE, Takes,
+    UNKNOWN_PLACE, Unlisted,
+};
+use crate::flow::value::{Atom, Text, beginning, literal};
+
+/// Operands beyond this number are all like this one; no table says more.
+const MOST_OPERANDS: usize = 8;
+
+/// How far the words of one command have been read.
+#[derive(Debug, Clone)]
+pub(crate) struct State {
+    entry: Known,
+    /// The programs above a subcommand whose options count as well, the nearest last.
+    above: Vec<Known>,
+    /// The program and its subcommands, for people.
+    label: Arc<str>,
+    operand: usize,
+    /// What the next words are, the next one last.
+    pending: Vec<&'static Place<'static>>,
+    /// The option that the pending words belong to.
+    option: &'static str,
+    /// No option is read any more.
+    ended: bool,
+    /// The program's own end of options was read, and `--` was not.
+    passed_own_end: bool,
+    /// How many operands stood behind `--`, once it was read.
+    behind: Option<usize>,
+    /// Options that were given, by bit of `Entry::watched`.
+    seen: u32,
+    is_first: bool,
+    /// The first operand was `-`, which is standard input.
+    names_input: bool,
+    /// An option before is not listed, so that nothing behind it is proven.
+    lost: Option<Arc<str>>,
+    /// The words that follow belong to the one before.
+    is_done: bool,
+    /// The word before was the `{}` of `find`.
+    is_behind_mark: bool,
+    /// The command in whose arguments this one stands, up to `;`.
+    outer: Option<Arc<State>>,
+}
+
+impl PartialEq for State {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.entry, other.entry)
+            && self.above.len() == other.above.len()
+            && self.above.iter().zip(&other.above).all(|(own, other)| std::ptr::eq(*own, *other))
+            && (self.operand, &self.pending, self.option, self.ended, self.behind, self.seen)
+                == (other.operand, &other.pending, other.option, other.ended, other.behind, other.seen)
+            && (self.is_first, self.names_input, self.passed_own_end)
+                == (other.is_first, other.names_input, other.passed_own_end)
+            && (&self.lost, self.is_done, self.is_behind_mark) == (&other.lost, other.is_done, other.is_behind_mark)
+            && self.outer == other.outer
+    }
+}
+
+impl Eq for State {}
+
+/// What a word, or a part of it, is to its program.
+#[derive(Debug)]
+pub(crate) enum Seen<'a> {
+    /// It stands at a place.
+    Place {
+        place: &'static Place<'static>,
+        /// The part of the word that stands there.
+        text: &'a [Atom],
+        /// An option would be read where the part begins.
+        is_option_read: bool,
+        /// The option it is the argument of; empty for an operand.
+        option: &'static str,
+    },
+    /// A value is part of an option's name, or continues a cluster.
+    Option { text: &'a [Atom] },
+    /// A value chooses the subcommand.
+    Subcommand { text: &'a [Atom] },
+    /// The tables do not reach that far; the reason.
+    Lost { text: &'a [Atom], why: &'a str },
+}
+
+/// What follows a word.
+#[derive(Debug, Default)]
+pub(crate) struct Step {
+    pub(crate) next: Vec<State>,
+    /// The word is the name of a command of its own, whose arguments follow; with what goes on after a `;`, if anything.
+    pub(crate) command: Option<Option<Arc<State>>>,
+    /// The word is the name of a module that runs like a command.
+    pub(crate) module: bool,
+}
+
+impl Step {
+    fn to(state: State) -> Self {
+        Self { next: vec![state], ..Self::default() }
+    }
+
+    fn command(outer: Option<Arc<State>>) -> Self {
+        Self { command: Some(outer), ..Self::default() }
+    }
+}
+
+impl State {
+    pub(crate) fn new(entry: Known, label: &str, outer: Option<Arc<State>>) -> Self {
+        Self {
+            entry,
+            above: Vec::new(),
+            label: label.into(),
+            operand: 0,
+            pending: Vec::new(),
+            option: "",
+            ended: false,
+            passed_own_end: false,
+            behind: None,
+            seen: 0,
+            is_first: true,
+            names_input: false,
+            lost: None,
+            is_done: false,
+            is_behind_mark: false,
+            outer,
+        }
+    }
+
+    /// The program, as people call it.
+    pub(crate) fn label(&self) -> &Arc<str> {
+        &self.label
+    }
+
+    /// Whether its words are the arguments of a command within those of `find`, which puts file names for `{}`.
+    pub(crate) fn is_inside(&self) -> bool {
+        self.outer.is_some()
+    }
+
+    pub(crate) fn entry(&self) -> Known {
+        self.entry
+    }
+
+    /// Whether it was given an operand that is not its standard input.
+    pub(crate) fn has_operand(&self) -> bool {
+        self.operand > 0 && !self.names_input
+    }
+
+    /// Whether its words were handed to a shell, which reads its input as well.
+    pub(crate) fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    /// The options among `Entry::watched` that were given.
+    pub(crate) fn seen(&self) -> u32 {
+        self.seen
+    }
+
+    /// Reads one word.
+    pub(crate) fn step(&self, word: &Text, see: &mut dyn FnMut(Seen<'_>)) -> Step {
+        if let Some(outer) = &self.outer {
+            match literal(word) {
+                Some(";") => return Step::to(State::clone(outer)),
+                Some("+") if self.is_behind_mark => return Step::to(State::clone(outer)),
+                Some("+") => {
+                    // It ends the command only behind `{}`; what that is, is not certain.
+                    let mut step = self.inside(word, see);
+                    step.next.push(State::clone(outer));
+                    return step;
+                }
+                _ => {}
+            }
+        }
+        self.inside(word, see)
+    }
+
+    fn inside(&self, word: &Text, see: &mut dyn FnMut(Seen<'_>)) -> Step {
+        let mut state = self.clone();
+        state.is_first = false;
+        state.is_behind_mark = self.outer.is_some() && literal(word) == Some("{}");
+        if self.is_done {
+            return Step::to(state);
+        }
+        if self.entry.syntax == Syntax::Opaque {
+            see(Seen::Place { place: &CODE_PLACE, text: word, is_option_read: false, option: "" });
+            return Step::to(state);
+        }
+        if let Some(place) = state.pending.pop() {
+            return self.argument(state, place, word, see);
+        }
+        if let Some(why) = &self.lost {
+            see(Seen::Lost { text: word, why });
+            return Step::to(state);
+        }
+        let text = beginning(word);
+        if self.is_first && self.entry.first_cluster && !text.is_empty() && !text.starts_with('-') {
+            return state.first_cluster(text, word, see);
+        }
+        let reads = !self.ended && self.entry.syntax != Syntax::None;
+        if let Some(word) = literal(word)
+            && state.read_end(word, reads)
+        {
+            return Step::to(state);
+        }
+        let is_option = text.starts_with('-') || self.entry.plus && text.starts_with('+');
+        let is_expression =
+            self.entry.syntax == Syntax::Expression && matches!(literal(word), Some("(" | ")" | "!" | ","));
+        // A `-` alone is an operand, but for a few programs: `su - user`.
+        let is_alone = text.len() == 1 && word.len() == 1 && !(is_option && self.find(text).is_some());
+        if reads && (is_option && !is_alone || is_expression) {
+            return state.option(text, word, see);
+        }
+        state.read_operand(word, see)
+    }
+
+    /// Reads a word that ends the options. Behind the program's own one, `--` still divides what the operands are.
+    fn read_end(&mut self, word: &str, reads: bool) -> bool {
+        let own = self.entry.end;
+        let is_own = reads && !own.is_empty() && word == own;
+        let is_dashes = word == "--" && (reads && !own.is_empty() || self.passed_own_end);
+        if is_own && own != "--" {
+            (self.ended, self.passed_own_end) = (true, true);
+        } else if is_own || is_dashes {
+            (self.ended, self.passed_own_end, self.behind) = (true, false, Some(0));
+        }
+        is_own || is_dashes
+    }
+
+    /// Reads the argument of an option.
+    fn argument(
+        &self,
+        mut state: State,
+        place: &'static Place<'static>,
+        word: &Text,
+        see: &mut dyn FnMut(Seen<'_>),
+    ) -> Step {
+        match place.kind {
+            PlaceKind::Command => return Step::command(None),
+            PlaceKind::Module => return Step { module: true, ..Step::default() },
+            PlaceKind::CommandUntil => return Step::command(Some(Arc::new(state))),
+            _ => see(Seen::Place { place, text: word, is_option_read: false, option: state.option }),
+        }
+        if state.pending.is_empty() {
+            state.ended |= state.ends_with(state.option);
+            state.option = "";
+        }
+        Step::to(state)
+    }
+
+    /// Whether no option is read behind this one.
+    fn ends_with(&self, option: &str) -> bool {
+        self.bit(option).is_some_and(|bit| self.entry.last_options & bit != 0)
+    }
+
+    fn bit(&self, option: &str) -> Option<u32> {
+        self.entry.watched.iter().position(|watched| *watched == option).map(|at| 1 << at)
+    }
+
+    /// The options that are understood here: the entry's own, those it shares, those of the programs above.
+    fn lists(&self) -> impl Iterator<Item = &'static Options<'static>> + '_ {
+        self.entry.lists().chain(self.above.iter().rev().flat_map(|entry| entry.lists()))
+    }
+
+    fn find(&self, name: &str) -> Option<Opt> {
+        self.lists().find_map(|options| options.find(name))
+    }
+
+    /// Finds a long option that may be shortened. When several would fit, all that differ in their arguments are told.
+    fn find_long(&self, name: &str) -> Option<Opt> {
+        if let Some(exact) = self.find(name) {
+            return Some(exact);
+        }
+        if !self.entry.abbreviates || name.len() < 3 {
+            return None;
+        }
+        let mut fitting = self.lists().flat_map(Options::iter).filter(|option| option.name.starts_with(name));
+        let first = fitting.next()?;
+        // The program itself refuses what is not unique, unless all mean the same.
+        fitting.all(|other| other.arguments == first.arguments && other.takes == first.takes).then_some(first)
+    }
+
+    fn note(&mut self, option: Opt) {
+        if let Some(bit) = self.bit(option.name) {
+            self.seen |= bit;
+        }
+    }
+
+    /// Expects the arguments of an option, from number `from` on.
+    fn expect(&mut self, option: Opt, from: usize) {
+        self.pending = option.arguments.get(from..).unwrap_or_default().iter().rev().collect();
+        self.option = option.name;
+        if self.pending.is_empty() {
+            self.ended |= self.ends_with(option.name);
+            self.option = "";
+        }
+    }
+
+    /// Goes on behind an option to which no argument is attached.
+    fn behind_option(mut self, option: Opt) -> Step {
+        match option.takes {
+            Takes::Attached => Step::to(self),
+            Takes::Next => {
+                self.expect(option, 0);
+                Step::to(self)
+            }
+            Takes::Either => {
+                let mut with_argument = self.clone();
+                with_argument.expect(option, 0);
+                Step { next: vec![with_argument, self], ..Step::default() }
+            }
+        }
+    }
+
+    /// Reads a word that begins as an option does; `text` is what the author wrote up to the first value.
+    fn option(mut self, text: &str, word: &Text, see: &mut dyn FnMut(Seen<'_>)) -> Step {
+        let goes_on = word.len() > 1;
+        // `vim +command`: all of it is an argument.
+        if text.starts_with('+')
+            && let Some(place) = self.find("+").and_then(|option| option.arguments.first())
+        {
+            see(Seen::Place { place, text: &behind(word, 1), is_option_read: false, option: "+" });
+            return Step::to(self);
+        }
+        let (name, attached) = match text.split_once('=') {
+            Some((name, attached)) => (name, Some(attached)),
+            None => (text, None),
+        };
+        let is_long = match self.entry.syntax {
+            Syntax::Long | Syntax::LongFirst | Syntax::Expression => true,
+            // Some compilers have `-std=c11` beside clusters.
+            _ => text.starts_with("--") || name.len() > 2 && attached.is_some() && self.find(name).is_some(),
+        };
+        if is_long {
+            if attached.is_none() && goes_on {
+                return match self.entry.unlisted {
+                    Unlisted::Loose => self.read_loosely(word, see),
+                    _ => {
+                        see(Seen::Option { text: word });
+                        self.lose(name)
+                    }
+                };
+            }
+            let short = name.strip_prefix('-').filter(|rest| rest.starts_with('-'));
+            let found = match self.entry.syntax {
+                Syntax::Gnu | Syntax::Posix => self.find_long(name),
+                _ => self.find(name).or_else(|| short.and_then(|name| self.find(name))),
+            };
+            let Some(option) = found else { return self.unlisted(name, attached.map(|text| text.len()), word, see) };
+            self.note(option);
+            if let Some(attached) = attached {
+                let part = behind(word, text.len() - attached.len());
+                match option.arguments.first() {
+                    Some(place) => {
+                        see(Seen::Place { place, text: &part, is_option_read: false, option: option.name });
+                        self.expect(option, 1);
+                    }
+                    None if goes_on => see(Seen::Option { text: word }),
+                    None => {}
+                }
+                return Step::to(self);
+            }
+            return self.behind_option(option);
+        }
+        // A whole word first: some programs have `-bb` beside `-b`.
+        if !goes_on && let Some(option) = self.find(text) {
+            self.note(option);
+            return self.behind_option(option);
+        }
+        // `cargo +nightly`: all of it is one argument.
+        if text.starts_with('+')
+            && let Some(option) = self.find("+")
+            && let Some(place) = option.arguments.first()
+        {
+            see(Seen::Place { place, text: &behind(word, 1), is_option_read: false, option: option.name });
+            return Step::to(self);
+        }
+        self.cluster(text, word, see)
+    }
+
+    /// Reads `-abc`, in which the last letters may be an argument.
+    fn cluster(mut self, text: &str, word: &Text, see: &mut dyn FnMut(Seen<'_>)) -> Step {
+        let goes_on = word.len() > 1;
+        let sign = &text[..1];
+        for (at, letter) in text.char_indices().skip(1) {
+            let end = at + letter.len_utf8();
+            let name = if letter.is_ascii_digit() && self.find(&format!("{sign}{letter}")).is_none() {
+                "-#".to_owned()
+            } else {
+                format!("{sign}{letter}")
+            };
+            let Some(option) = self.find(&name) else {
+                match self.entry.unlisted {
+                    Unlisted::Flag => continue,
+                    Unlisted::Ambiguous | Unlisted::Text if end == text.len() && !goes_on => {
+                        return self.unlisted(&name, None, word, see);
+                    }
+                    _ => return self.unlisted(&name, Some(text.len() - end), word, see),
+                }
+            };
+            self.note(option);
+            let Some(place) = option.arguments.first() else { continue };
+            if end < text.len() || goes_on {
+                let part = behind(word, end);
+                see(Seen::Place { place, text: &part, is_option_read: false, option: option.name });
+                self.expect(option, 1);
+                return Step::to(self);
+            }
+            return self.behind_option(option);
+        }
+        if goes_on {
+            see(Seen::Option { text: word });
+        }
+        Step::to(self)
+    }
+
+    /// `tar xzf`: letters of options without a `-`, which take the words that follow in order.
+    fn first_cluster(mut self, text: &str, word: &Text, see: &mut dyn FnMut(Seen<'_>)) -> Step {
+        if word.len() > 1 {
+            see(Seen::Option { text: word });
+        }
+        let mut pending = Vec::new();
+        for letter in text.chars() {
+            if let Some(option) = self.find(&format!("-{letter}")) {
+                self.note(option);
+                if option.takes != Takes::Attached {
+                    pending.extend(option.arguments.iter());
+                    self.option = if option.arguments.is_empty() { self.option } else { option.name };
+                }
+            }
+        }
+        pending.reverse();
+        self.pending = pending;
+        Step::to(self)
+    }
+
+    /// Goes on behind an option that no table lists. `attached` is the length of the argument that is part of the word.
+    fn unlisted(mut self, name: &str, attached: Option<usize>, word: &Text, see: &mut dyn FnMut(Seen<'_>)) -> Step {
+        let goes_on = word.len() > 1;
+        if let Some(length) = attached.filter(|_| goes_on || self.entry.unlisted == Unlisted::Loose) {
+            let from = beginning(word).len() - length;
+            let part = behind(word, from);
+            match self.entry.unlisted {
+                Unlisted::Text => {
+                    let place = self.text_place();
+                    see(Seen::Place { place, text: &part, is_option_read: false, option: "" });
+                }
+                Unlisted::Loose => return self.read_loosely(word, see),
+                // As the next word would be: an argument of which nothing is known.
+                Unlisted::Ambiguous if name.len() > 2 => {
+                    see(Seen::Place { place: &UNKNOWN_PLACE, text: &part, is_option_read: false, option: "" });
+                }
+                _ => see(Seen::Lost { text: word, why: &self.why(name) }),
+            }
+        }
+        match self.entry.unlisted {
+            Unlisted::Strict => self.lose(name),
+            Unlisted::Flag | Unlisted::Loose => Step::to(self),
+            _ if attached.is_some() => Step::to(self),
+            Unlisted::Text | Unlisted::Ambiguous => {
+                let mut with_argument = self.clone();
+                with_argument.pending = vec![self.text_place()];
+                // What an option takes that nobody knows is unknown; as an operand, the word is judged in the other reading.
+                if self.entry.unlisted == Unlisted::Ambiguous {
+                    with_argument.pending = vec![&UNKNOWN_PLACE];
+                }
+                self.option = "";
+                Step { next: vec![with_argument, self], ..Step::default() }
+            }
+        }
+    }
+
+    /// The place of the argument of an option that is not listed, where such options take text.
+    fn text_place(&self) -> &'static Place<'static> {
+        let first = self
+            .entry
+            .operands
+            .iter()
+            .map(|operand| &operand.place)
+            .find(|place| matches!(place.kind, PlaceKind::Data(_)));
+        first.unwrap_or(&TEXT_PLACE)
+    }
+
+    fn why(&self, option: &str) -> String {
+        format!("`{option}` is not a known option of `{}`", self.label)
+    }
+
+    fn lose(mut self, option: &str) -> Step {
+        self.lost = Some(self.why(option).into());
+        Step::to(self)
+    }
+
+    /// An option of a program of which only the form of its words is known.
+    fn read_loosely(self, word: &Text, see: &mut dyn FnMut(Seen<'_>)) -> Step {
+        see(Seen::Place { place: &UNKNOWN_PLACE, text: word, is_option_read: false, option: "" });
+        Step::to(self)
+    }
+
+    fn read_operand(mut self, word: &Text, see: &mut dyn FnMut(Seen<'_>)) -> Step {
+        let is_option_read = !self.ended && self.entry.syntax != Syntax::None;
+        if self.operand == 0 && self.entry.has_subcommands() && self.replaced().is_none() {
+            return self.subcommand(word, see);
+        }
+        let Some(operand) = self.operand_at() else {
+            let why = format!("`{}` takes no argument at this place, as far as is known", self.label);
+            see(Seen::Lost { text: word, why: &why });
+            return Step::to(self);
+        };
+        let place = &operand.place;
+        if place.kind == PlaceKind::CodeIn("sed") && literal(word).is_some_and(|text| text.is_empty()) {
+            // `sed -i '' …`: where that takes an argument, this is it, and elsewhere such a script does nothing.
+            return Step::to(self);
+        }
+        match place.kind {
+            PlaceKind::Environment => {
+                let text = beginning(word);
+                let is_assignment = text.split_once('=').is_some_and(|(name, _)| !name.is_empty());
+                if is_assignment {
+                    see(Seen::Place { place, text: word, is_option_read: false, option: "" });
+                    return Step::to(self);
+                }
+                if word.iter().any(|atom| !atom.holes().is_empty()) && text.is_empty() {
+                    // It may be an assignment or a command.
+                    see(Seen::Place { place: &PROGRAM_PLACE, text: word, is_option_read, option: "" });
+                }
+                // What stands behind them is a command.
+                return Step::command(None);
+            }
+            PlaceKind::Command => return Step::command(None),
+            PlaceKind::Module => return Step { module: true, ..Step::default() },
+            PlaceKind::CommandUntil => {
+                self.operand += 1;
+                return Step::command(Some(Arc::new(self)));
+            }
+            _ => see(Seen::Place { place, text: word, is_option_read, option: "" }),
+        }
+        self.is_done = place.kind == PlaceKind::CodeIn("sh-joined");
+        self.names_input |= self.operand == 0 && matches!(literal(word), Some("-" | "/dev/stdin"));
+        self.operand = (self.operand + 1).min(MOST_OPERANDS);
+        self.behind = self.behind.map(|count| (count + 1).min(MOST_OPERANDS));
+        self.ended |= matches!(self.entry.syntax, Syntax::Posix | Syntax::LongFirst);
+        Step::to(self)
+    }
+
+    /// What operands are because of an option that was given.
+    fn replaced(&self) -> Option<&'static [Operand<'static>]> {
+        self.entry
+            .when
+            .iter()
+            .find(|(watched, _)| self.seen & (1 << watched) != 0)
+            .map(|(_, operands)| operands.as_slice())
+    }
+
+    /// What the next operand is.
+    fn operand_at(&self) -> Option<&'static Operand<'static>> {
+        let entry = self.entry;
+        let behind = self.behind.and_then(|count| Some((entry.after_end.as_deref()?, count)));
+        let (operands, mut wanted) = match (self.replaced(), behind) {
+            (Some(operands), _) => (operands, self.operand),
+            (None, Some(behind)) => behind,
+            (None, None) => (entry.operands.as_slice(), self.operand),
+        };
+        for operand in operands.iter().filter(|operand| self.seen & operand.unless == 0) {
+            if operand.many || wanted == 0 {
+                return Some(operand);
+            }
+            wanted -= 1;
+        }
+        None
+    }
+
+    fn subcommand(mut self, word: &Text, see: &mut dyn FnMut(Seen<'_>)) -> Step {
+        let Some(name) = literal(word) else {
+            see(Seen::Subcommand { text: word });
+            let why = format!("which command of `{}` runs is not known", self.label);
+            self.lost = Some(why.into());
+            return Step::to(self);
+        };
+        let Some(entry) = self.entry.subcommand(name) else {
+            let why = format!("`{} {name}` is not described", self.label);
+            self.lost = Some(why.into());
+            return Step::to(self);
+        };
+        let mut inner = Self::new(entry, &format!("{} {name}", self.label), self.outer.clone());
+        inner.above = self.above;
+        if self.entry.inherits {
+            inner.above.push(self.entry);
+        }
+        inner.is_first = false;
+        inner.ended = false;
+        Step::to(inner)
+    }
+}
+
+/// The word without its first `from` bytes, which are the author's.
+fn behind(word: &Text, from: usize) -> Text {
+    let mut part = word.clone();
+    if let Some(Atom::Text(text)) = part.first() {
+        let rest: Arc<str> = text[from..].into();
+        if rest.is_empty() {
+            part.remove(0);
+        } else {
+            part[0] = Atom::Text(rest);
+        }
+    }
+    part
+}

@@ -1,0 +1,689 @@
+//! What to say about a place that takes no value, and the command rewritten so that the value is data.
+//!
+//! A rewrite keeps the inner program fixed and hands it the value beside it: as an argument, as a variable, by the program's own
+//! way of naming data. It is only a proposal. Whoever shows it judges it first.
+
+use crate::flow::{Finding, Reason};
+use crate::hole::Hole;
+use crate::judge::environment_name;
+use crate::piece::Shell;
+use crate::refusal::code;
+use crate::script::{Command, Form, Part, Script, Target, Tree, Word};
+use crate::track::{HOLE, Spot, track};
+use crate::verdict::Proof;
+
+/// Whether the shell itself takes text for code a second time, so that no program has to be named.
+fn reads_twice(by: &str) -> bool {
+    matches!(by, "eval" | "trap" | "source" | "." | "mapfile" | "readarray") || by.starts_with('$')
+}
+
+/// What a reason means: how bad it is, its code, a sentence, and what to do.
+pub(crate) fn says_how(reason: &Reason, name: &str) -> (Proof, &'static str, String, String) {
+    let write_beside = "write the code without the value, and hand the value to it as data".to_owned();
+    let vouch = format!("or vouch for it with `placing: data` on `{name}`");
+    match reason {
+        Reason::Code { program, language: "program" } => (
+            Proof::Code,
+            code::CHOOSES,
+            format!("`{program}` runs the file or program that `{name}` names"),
+            format!(
+                "list the ones you mean in `validation: {{enum: […]}}` of `{name}`; or mean it, with `placing: program` (level run)"
+            ),
+        ),
+        Reason::Code { program: by, .. } | Reason::Evaluated { by } if reads_twice(by) => (
+            Proof::Code,
+            code::EVALUATED,
+            format!("`{by}` evaluates text that holds the value of `{name}`"),
+            "collect words, not text: `command+=(--output \"$value\")`, and run `\"${command[@]}\"`".to_owned(),
+        ),
+        Reason::Code { program, .. } | Reason::Evaluated { by: program } => (
+            Proof::Code,
+            code::SECOND_PARSE,
+            format!("`{name}` stands in code that `{program}` parses: no quoting keeps it data there"),
+            write_beside,
+        ),
+        Reason::Name { by } => (
+            Proof::Code,
+            code::SECOND_PARSE,
+            format!(
+                "`{by}` takes `{name}` for the name of a variable, and runs commands that are hidden in a subscript"
+            ),
+            format!(
+                "write the variable's name yourself, or list the allowed names in `validation: {{enum: […]}}` of `{name}`"
+            ),
+        ),
+        Reason::Arithmetic => (
+            Proof::Code,
+            code::ARITHMETIC,
+            format!("`{name}` stands in arithmetic, where text is run as an expression"),
+            format!("declare `{name}` with `type: integer`"),
+        ),
+        Reason::Environment { name: variable } => (
+            Proof::Code,
+            code::SECOND_PARSE,
+            format!("`{name}` is the value of `{variable}`, which programs run or load from"),
+            format!(
+                "use a variable of another name, or list the allowed values in `validation: {{enum: […]}}` of `{name}`"
+            ),
+        ),
+        Reason::Chooses => (
+            Proof::Code,
+            code::CHOOSES,
+            format!("the value of `{name}` would be the program that runs"),
+            format!(
+                "list the programs in `validation: {{enum: […]}}` of `{name}`; or mean it, with `placing: program` (level run)"
+            ),
+        ),
+        Reason::Written => (
+            Proof::Code,
+            code::EVALUATED,
+            format!("the value of `{name}` is part of a file that the script writes and then runs"),
+            "write the file without the value, and hand the value to it as an argument".to_owned(),
+        ),
+        Reason::UnknownProgram { program } => (
+            Proof::Unproven,
+            code::UNKNOWN,
+            format!("nothing is known of `{program}`, so nothing says what it does with `{name}`"),
+            format!("if its arguments are text or files, add `programs: {{{program}: text}}` to this file; {vouch}"),
+        ),
+        Reason::Mixed { program } => (
+            Proof::Unproven,
+            code::MIXED,
+            format!("`{name}` stands among other words in an argument of `{program}`, which may read them as code"),
+            format!("pass it as an argument of its own; {vouch}"),
+        ),
+        Reason::PartOfOption { program } => (
+            Proof::Unproven,
+            code::UNPROVEN,
+            format!("`{name}` is part of an option of `{program}`, so that the value chooses options"),
+            format!(
+                "write the option yourself; or give the parameter a `format`, such as `format: \"--name={{value}}\"`; {vouch}"
+            ),
+        ),
+        Reason::Subcommand { program } => (
+            Proof::Unproven,
+            code::UNPROVEN,
+            format!("`{name}` chooses which command of `{program}` runs"),
+            format!("list the commands in `validation: {{enum: […]}}` of `{name}`; {vouch}"),
+        ),
+        Reason::Changed { program } => (
+            Proof::Unproven,
+            code::UNPROVEN,
+            format!("what the shell makes of `{name}` may begin with `-`, and `{program}` would read it as an option"),
+            format!("write `--` before it, or attach it to its option with `=`; {vouch}"),
+        ),
+        Reason::Unclear(why) => {
+            (Proof::Unproven, code::UNPROVEN, format!("nothing proves that `{name}` is data: {why}"), vouch)
+        }
+        Reason::Argument { .. } | Reason::Shell(_) | Reason::Input { .. } => {
+            (Proof::Data, "", String::new(), String::new())
+        }
+    }
+}
+
+/// A template, as it was judged.
+pub(crate) struct Rewriter<'a> {
+    pub(crate) source: &'a str,
+    pub(crate) tree: &'a Tree,
+    pub(crate) holes: &'a [Hole<'a>],
+    /// The number of each hole of the source, in order.
+    pub(crate) order: &'a [usize],
+}
+
+/// A word with its quotes removed; holes are NULs.
+struct Decoded {
+    text: String,
+    holes: Vec<usize>,
+    /// Part of the text is known only at run time.
+    is_dynamic: bool,
+}
+
+/// Languages that are handed data in a way of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Language {
+    Shell,
+    /// A shell that is given one text and no arguments.
+    Remote,
+    Python,
+    Perl,
+    Ruby,
+    Node,
+    Php,
+    R,
+    Awk,
+    Sed,
+    Jq,
+    Yq,
+    Sql,
+}
+
+impl<'a> Rewriter<'a> {
+    /// What to do about code, and the command rewritten where that can be done.
+    pub(crate) fn rewrite(&self, finding: &Finding) -> (Option<String>, Option<String>) {
+        let (program, language) = match &finding.reason {
+            Reason::Code { program, language } => (&**program, *language),
+            Reason::Evaluated { by } => (&**by, "sh"),
+            _ => return (None, None),
+        };
+        let base = program.split(' ').next().unwrap_or(program);
+        let Some(language) = language_of(base, language) else { return (None, None) };
+        let runs_it = |command: &Command| match &command.form {
+            Form::Simple { words, .. } => {
+                words.iter().filter_map(Word::literal).any(|word| word.rsplit('/').next() == Some(base))
+            }
+            _ => false,
+        };
+        let place = self.command_of(finding.hole).filter(|(command, _)| runs_it(command));
+        let rewrite = place.and_then(|(command, place)| match place {
+            Position::Word(index) => self.in_word(language, base, command, index),
+            Position::Document(serial) => self.in_document(language, command, serial),
+        });
+        let help = match (language, rewrite.is_some()) {
+            (_, true) => Some("pass the value beside the code".to_owned()),
+            (Language::Sed, _) => {
+                Some("use `awk` with `ENVIRON`, or `perl` with `$ENV{\"NAME\"}`: `sed` cannot be given data".to_owned())
+            }
+            (Language::Sql, _) => Some(
+                "use the client's bound parameters, or list the allowed values in `validation: {enum: […]}`".to_owned(),
+            ),
+            _ => None,
+        };
+        (help, rewrite)
+    }
+
+    /// The simple command in which a hole stands directly, and where.
+    pub(crate) fn command_of(&self, hole: usize) -> Option<(&'a Command, Position)> {
+        let mut found = None;
+        each_command(&self.tree.script, &mut |command| {
+            let Form::Simple { words, .. } = &command.form else { return };
+            if let Some(index) = words.iter().position(|word| holds(&word.parts, hole)) {
+                found.get_or_insert((command, Position::Word(index)));
+            }
+            for redirect in &command.redirects {
+                if let Target::Document(serial) = redirect.target
+                    && self.tree.documents.get(&serial).is_some_and(|parts| holds(parts, hole))
+                {
+                    found.get_or_insert((command, Position::Document(serial)));
+                }
+            }
+        });
+        found
+    }
+
+    /// Author text and placeholders between two places of the source, as a person would write them.
+    pub(crate) fn shown(&self, range: std::ops::Range<usize>) -> String {
+        let mut index = self.source[..range.start].matches(HOLE as char).count();
+        let mut out = String::with_capacity(range.len());
+        for character in self.source[range].chars() {
+            if character == HOLE as char {
+                out.push_str(self.placeholder(self.order[index]));
+                index += 1;
+            } else {
+                out.push(character);
+            }
+        }
+        out
+    }
+
+    fn placeholder(&self, hole: usize) -> &str {
+        self.holes.get(hole).map_or("", |hole| &hole.shown)
+    }
+
+    fn decode(word: &Word) -> Option<Decoded> {
+        let mut decoded = Decoded { text: String::new(), holes: Vec::new(), is_dynamic: false };
+        for part in &word.parts {
+            match part {
+                Part::Text { text, .. } => decoded.text.push_str(text),
+                Part::Hole { hole, .. } => {
+                    decoded.text.push(HOLE as char);
+                    decoded.holes.push(*hole);
+                }
+                // Code that the shell expands in part cannot be quoted again.
+                _ => decoded.is_dynamic = true,
+            }
+        }
+        (!decoded.is_dynamic && !decoded.holes.is_empty()).then_some(decoded)
+    }
+
+    /// Each placeholder of some code once, with a name that fits for a variable.
+    fn names(&self, decoded: &Decoded) -> Vec<(usize, String)> {
+        let mut names: Vec<(usize, String)> = Vec::new();
+        for &hole in &decoded.holes {
+            if names.iter().any(|(known, _)| self.placeholder(*known) == self.placeholder(hole)) {
+                continue;
+            }
+            let about = &self.holes[hole];
+            let mut name = environment_name(about.name);
+            if name.starts_with(|c: char| c.is_ascii_digit()) {
+                name.insert(0, '_');
+            }
+            while names.iter().any(|(_, taken)| *taken == name) {
+                name.push('_');
+            }
+            names.push((hole, name));
+        }
+        names
+    }
+
+    fn in_word(&self, language: Language, program: &str, command: &Command, index: usize) -> Option<String> {
+        let Form::Simple { words, .. } = &command.form else { return None };
+        let word = &words[index];
+        let decoded = Self::decode(word)?;
+        let names = self.names(&decoded);
+        let before = self.shown(command.span.start..word.span.start);
+        let behind = self.shown(word.span.end..command.span.end);
+        let after = &words[index + 1..];
+        let name_of = |at: usize| {
+            let hole = decoded.holes[at];
+            names.iter().position(|(known, _)| self.placeholder(*known) == self.placeholder(hole)).unwrap_or(0)
+        };
+        let arguments: Vec<String> = names.iter().map(|(hole, _)| format!("\"{}\"", self.placeholder(*hole))).collect();
+        let arguments = arguments.join(" ");
+        let environment: String =
+            names.iter().map(|(hole, name)| format!("{name}=\"{}\" ", self.placeholder(*hole))).collect();
+        let is_last = after.is_empty();
+        match language {
+            Language::Remote => {
+                let code = splice_shell(&decoded.text, |at| self.escaped(decoded.holes[at]), true)?;
+                Some(format!("{before}{}{behind}", double_quoted(&code)))
+            }
+            Language::Shell => {
+                // `find -exec … \;` ends with a word of its own.
+                let terminator = after.last().and_then(Word::literal).filter(|text| matches!(*text, ";" | "+"));
+                if terminator == Some("+") || program == "eval" && index > 1 {
+                    return None;
+                }
+                let given = after.len() - usize::from(terminator.is_some());
+                let offset = if program == "eval" { 0 } else { given.saturating_sub(1) };
+                let code = splice_shell(
+                    &decoded.text,
+                    |at| {
+                        let position = 1 + offset + name_of(at);
+                        if position > 9 { format!("${{{position}}}") } else { format!("${position}") }
+                    },
+                    false,
+                )?;
+                let code = quoted(&code);
+                Some(match program {
+                    "eval" => format!("set -- {arguments}; {before}{code}{behind}"),
+                    _ if terminator.is_some() => {
+                        let (head, tail) = behind.trim_end().rsplit_once(' ')?;
+                        let zero = if given == 0 { " _" } else { "" };
+                        format!("{before}{code}{head}{zero} {arguments} {tail}")
+                    }
+                    _ if given == 0 => format!("{before}{code} _ {arguments}{behind}"),
+                    _ => format!("{before}{code}{behind} {arguments}"),
+                })
+            }
+            Language::Sed => self.sed_as_perl(&decoded, &names, &environment, &before, &behind),
+            Language::Jq => {
+                let variable = |at: usize| format!("${}", names[at].1.to_ascii_lowercase());
+                let code = splice_strings(&decoded.text, language, |at| variable(name_of(at)))?;
+                let flags: String = names
+                    .iter()
+                    .map(|(hole, name)| format!("--arg {} \"{}\" ", name.to_ascii_lowercase(), self.placeholder(*hole)))
+                    .collect();
+                Some(format!("{before}{flags}{}{behind}", quoted(&code)))
+            }
+            Language::Sql if program == "psql" => {
+                let text = decoded.text.replace("'\0'", "\0");
+                let code = fill(&text, |at| format!(":'{}'", names[name_of(at)].1.to_ascii_lowercase()));
+                let flags: String = names
+                    .iter()
+                    .map(|(hole, name)| format!(" -v {}=\"{}\"", name.to_ascii_lowercase(), self.placeholder(*hole)))
+                    .collect();
+                let head = before.trim_end().strip_suffix("-c")?.trim_end().to_owned();
+                Some(format!("{head}{flags}{behind} <<'SQL'\n{code}\nSQL"))
+            }
+            Language::Python => {
+                let offset = after.len();
+                let code =
+                    splice_strings(&decoded.text, language, |at| format!("sys.argv[{}]", 1 + offset + name_of(at)))?;
+                let code = if code.starts_with("import sys;") { code } else { format!("import sys; {code}") };
+                Some(format!("{before}{}{behind} {arguments}", quoted(&code)))
+            }
+            Language::Node | Language::Php if is_last => {
+                let reference = |at: usize| match language {
+                    Language::Node => format!("process.argv[{}]", 1 + name_of(at)),
+                    _ => format!("$argv[{}]", 1 + name_of(at)),
+                };
+                let code = splice_strings(&decoded.text, language, reference)?;
+                Some(format!("{before}{} -- {arguments}{behind}", quoted(&code)))
+            }
+            Language::Node
+            | Language::Perl
+            | Language::Ruby
+            | Language::Php
+            | Language::Awk
+            | Language::Yq
+            | Language::R => {
+                let code =
+                    splice_strings(&decoded.text, language, |at| from_environment(language, &names[name_of(at)].1))?;
+                Some(format!("{environment}{before}{}{behind}", quoted(&code)))
+            }
+            Language::Sql => None,
+        }
+    }
+
+    /// A placeholder whose value is quoted for a shell.
+    fn escaped(&self, hole: usize) -> String {
+        match self.placeholder(hole).strip_suffix('}') {
+            Some(open) => format!("{open}:shellescaped}}"),
+            None => String::new(),
+        }
+    }
+
+    /// Code in a here-document.
+    fn in_document(&self, language: Language, command: &Command, serial: usize) -> Option<String> {
+        let parts = self.tree.documents.get(&serial)?;
+        let decoded = Self::decode(&Word { parts: parts.clone(), span: 0..0 })?;
+        let names = self.names(&decoded);
+        let Form::Simple { words, .. } = &command.form else { return None };
+        let head = self.shown(command.span.start..words.last()?.span.end);
+        let name_of = |at: usize| {
+            let hole = decoded.holes[at];
+            names.iter().position(|(known, _)| self.placeholder(*known) == self.placeholder(hole)).unwrap_or(0)
+        };
+        let arguments: Vec<String> = names.iter().map(|(hole, _)| format!("\"{}\"", self.placeholder(*hole))).collect();
+        let arguments = arguments.join(" ");
+        let environment: String =
+            names.iter().map(|(hole, name)| format!("{name}=\"{}\" ", self.placeholder(*hole))).collect();
+        let mut end = "END".to_owned();
+        while decoded.text.lines().any(|line| line.trim() == end) {
+            end.push('_');
+        }
+        Some(match language {
+            Language::Shell if words.len() == 1 || words[1..].iter().all(|word| word.literal() == Some("-s")) => {
+                let code = splice_shell(&decoded.text, |at| format!("${}", 1 + name_of(at)), false)?;
+                let option = if words.len() == 1 { " -s" } else { "" };
+                format!("{head}{option} -- {arguments} <<'{end}'\n{code}{end}")
+            }
+            Language::Python => {
+                let code = splice_strings(&decoded.text, language, |at| format!("sys.argv[{}]", 1 + name_of(at)))?;
+                let code = if code.starts_with("import sys\n") { code } else { format!("import sys\n{code}") };
+                let dash = if words.last()?.literal() == Some("-") { "" } else { " -" };
+                format!("{head}{dash} {arguments} <<'{end}'\n{code}{end}")
+            }
+            Language::Node | Language::Perl | Language::Ruby | Language::Php | Language::R => {
+                let code =
+                    splice_strings(&decoded.text, language, |at| from_environment(language, &names[name_of(at)].1))?;
+                format!("{environment}{head} <<'{end}'\n{code}{end}")
+            }
+            _ => return None,
+        })
+    }
+
+    /// `s/{A}/{B}/flags` as the perl that does the same with data.
+    fn sed_as_perl(
+        &self,
+        decoded: &Decoded,
+        names: &[(usize, String)],
+        environment: &str,
+        before: &str,
+        behind: &str,
+    ) -> Option<String> {
+        let text = decoded.text.strip_prefix('s')?;
+        let delimiter = text.chars().next().filter(|c| matches!(c, '/' | '|' | '#' | ',' | '@'))?;
+        let parts: Vec<&str> = text[1..].split(delimiter).collect();
+        let [pattern, replacement, flags] = parts[..] else { return None };
+        let words: Vec<&str> = before.split_whitespace().collect();
+        let edits = match words.as_slice() {
+            ["sed"] | ["sed", "-e"] => "-pe",
+            ["sed", "-i"] | ["sed", "-i", "-e"] => "-i -pe",
+            _ => return None,
+        };
+        if !flags.chars().all(|flag| matches!(flag, 'g' | 'i' | 'I'))
+            || pattern.contains(['\\', '$', '@'])
+            || replacement.contains(['\\', '&'])
+        {
+            return None;
+        }
+        let split = pattern.matches(HOLE as char).count();
+        let name = |at: usize| {
+            let hole = decoded.holes[at];
+            let known = names.iter().find(|(known, _)| self.placeholder(*known) == self.placeholder(hole));
+            known.map_or("", |(_, name)| name.as_str())
+        };
+        let pattern = fill(pattern, |at| format!("\\Q$ENV{{\"{}\"}}\\E", name(at)));
+        let replacement = replacement.replace('$', "\\$").replace('@', "\\@");
+        let replacement = fill(&replacement, |at| format!("$ENV{{\"{}\"}}", name(split + at)));
+        let flags = flags.to_ascii_lowercase();
+        Some(format!(
+            "{environment}perl {edits} 's{delimiter}{pattern}{delimiter}{replacement}{delimiter}{flags}'{behind}"
+        ))
+    }
+}
+
+/// Where in a command a hole stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Position {
+    Word(usize),
+    Document(usize),
+}
+
+fn each_command<'t>(script: &'t Script, visit: &mut dyn FnMut(&'t Command)) {
+    for command in script.pipelines.iter().flatten() {
+        each_inside(command, visit);
+    }
+}
+
+fn each_inside<'t>(command: &'t Command, visit: &mut dyn FnMut(&'t Command)) {
+    visit(command);
+    match &command.form {
+        Form::Simple { assignments, words } => {
+            assignments.iter().chain(words).for_each(|word| each_in_parts(&word.parts, visit));
+        }
+        Form::Group(scripts) => scripts.iter().for_each(|script| each_command(script, visit)),
+        Form::For { body, .. } => each_command(body, visit),
+        Form::Case { arms, .. } => arms.iter().for_each(|(_, body)| each_command(body, visit)),
+        Form::Function { body, .. } => each_inside(body, visit),
+        Form::Test(_) | Form::Arithmetic(_) => {}
+    }
+}
+
+fn each_in_parts<'t>(parts: &'t [Part], visit: &mut dyn FnMut(&'t Command)) {
+    for part in parts {
+        match part {
+            Part::Output { script, .. } | Part::Process(script) => each_command(script, visit),
+            Part::Expansion(expansion) => each_in_parts(&expansion.word, visit),
+            Part::Array(words) => words.iter().for_each(|word| each_in_parts(&word.parts, visit)),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a hole is one of these parts, and not within a substitution.
+fn holds(parts: &[Part], hole: usize) -> bool {
+    parts.iter().any(|part| matches!(part, Part::Hole { hole: known, .. } if *known == hole))
+}
+
+fn language_of(program: &str, language: &str) -> Option<Language> {
+    Some(match language {
+        "sh" if matches!(program, "bash" | "sh" | "zsh" | "dash" | "ksh" | "ash" | "eval") => Language::Shell,
+        "sh" | "sh-joined" => Language::Remote,
+        "python" => Language::Python,
+        "perl" => Language::Perl,
+        "ruby" => Language::Ruby,
+        "javascript" => Language::Node,
+        "php" => Language::Php,
+        "R" => Language::R,
+        "awk" => Language::Awk,
+        "sed" => Language::Sed,
+        "jq" => Language::Jq,
+        "yq" => Language::Yq,
+        "sql" => Language::Sql,
+        _ => return None,
+    })
+}
+
+/// How code of a language reads a variable. What comes out stands in a template again, so that a bare name in braces must not appear.
+fn from_environment(language: Language, name: &str) -> String {
+    match language {
+        Language::Perl => format!("$ENV{{\"{name}\"}}"),
+        Language::Ruby => format!("ENV[\"{name}\"]"),
+        Language::Node => format!("process.env.{name}"),
+        Language::Php => format!("getenv(\"{name}\")"),
+        Language::R => format!("Sys.getenv(\"{name}\")"),
+        Language::Awk => format!("ENVIRON[\"{name}\"]"),
+        Language::Yq => format!("strenv({name})"),
+        _ => String::new(),
+    }
+}
+
+fn fill(text: &str, write: impl Fn(usize) -> String) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (index, part) in text.split(HOLE as char).enumerate() {
+        if index > 0 {
+            out.push_str(&write(index - 1));
+        }
+        out.push_str(part);
+    }
+    out
+}
+
+/// Shell code with each hole replaced as the quotes around it allow.
+fn splice_shell(text: &str, write: impl Fn(usize) -> String, leave_quotes: bool) -> Option<String> {
+    let inner = track(Shell::Bash, text.as_bytes());
+    if inner.unsure.is_some() || !inner.balanced {
+        return None;
+    }
+    let mut out = String::new();
+    let mut at = 0;
+    for (index, hole) in inner.holes.iter().enumerate() {
+        out.push_str(&text[at..hole.at]);
+        at = hole.at + 1;
+        let new = write(index);
+        out.push_str(&match (hole.spot, leave_quotes) {
+            (Spot::Single, true) => format!("'{new}'"),
+            (Spot::Double, true) => format!("\"{new}\""),
+            (_, true) => new,
+            (Spot::Single, false) => format!("'\"{new}\"'"),
+            (Spot::Words | Spot::One { .. } | Spot::Pattern, false) => format!("\"{new}\""),
+            (_, false) => new,
+        });
+    }
+    out.push_str(&text[at..]);
+    // Quotes that held nothing but the value.
+    if leave_quotes {
+        return Some(out.replace("''{", "{").replace("}''", "}").replace("\"\"{", "{").replace("}\"\"", "}"));
+    }
+    Some(out.replace("''\"", "\"").replace("\"''", "\""))
+}
+
+/// Code with each hole replaced by a reference, strings around it closed and joined.
+fn splice_strings(text: &str, language: Language, write: impl Fn(usize) -> String) -> Option<String> {
+    let text = text.as_bytes();
+    let mut out: Vec<u8> = Vec::new();
+    let mut quote = 0u8;
+    let mut opened = 0;
+    let mut index = 0;
+    let mut at = 0;
+    while at < text.len() {
+        let byte = text[at];
+        match (quote, byte) {
+            (_, HOLE) => {
+                let new = write(index);
+                index += 1;
+                if quote == 0 && language == Language::Jq && out.ends_with(b".") {
+                    out.extend_from_slice(format!("[{new}]").as_bytes());
+                } else if quote == 0 && language == Language::Awk && is_in_pattern(&out) {
+                    if !out.ends_with(b"/") || text.get(at + 1) != Some(&b'/') {
+                        return None;
+                    }
+                    // The pattern is the value and nothing else.
+                    out.pop();
+                    at += 1;
+                    let compared = out.trim_ascii_end().ends_with(b"~");
+                    out.extend_from_slice(if compared { new } else { format!("$0 ~ {new}") }.as_bytes());
+                } else if quote == 0 {
+                    out.extend_from_slice(new.as_bytes());
+                } else if quote == b'`' {
+                    out.extend_from_slice(format!("${{{new}}}").as_bytes());
+                } else if out.len() == opened && text.get(at + 1) == Some(&quote) {
+                    // The string is the value and nothing else.
+                    out.pop();
+                    out.extend_from_slice(new.as_bytes());
+                    quote = 0;
+                    at += 1;
+                } else if language == Language::Jq {
+                    out.extend_from_slice(format!("\\({new})").as_bytes());
+                } else {
+                    let glue = glue(language)?;
+                    let quote_text = quote as char;
+                    if out.len() == opened {
+                        out.pop();
+                        out.extend_from_slice(format!("{new}{glue}{quote_text}").as_bytes());
+                        opened = out.len();
+                    } else if text.get(at + 1) == Some(&quote) {
+                        out.extend_from_slice(format!("{quote_text}{glue}{new}").as_bytes());
+                        quote = 0;
+                        at += 1;
+                    } else {
+                        out.extend_from_slice(format!("{quote_text}{glue}{new}{glue}{quote_text}").as_bytes());
+                        opened = out.len();
+                    }
+                }
+            }
+            (0, b'\'' | b'"') => {
+                if text[at..].starts_with(&[byte, byte, byte]) {
+                    return None;
+                }
+                quote = byte;
+                out.push(byte);
+                opened = out.len();
+            }
+            (0, b'`') if language == Language::Node => {
+                quote = byte;
+                out.push(byte);
+            }
+            (0, _) => out.push(byte),
+            (_, b'\\') => {
+                out.push(byte);
+                at += 1;
+                if let Some(&escaped) = text.get(at).filter(|next| **next != HOLE) {
+                    out.push(escaped);
+                } else {
+                    continue;
+                }
+            }
+            _ => {
+                out.push(byte);
+                if byte == quote {
+                    quote = 0;
+                }
+            }
+        }
+        at += 1;
+    }
+    String::from_utf8(out).ok()
+}
+
+/// Whether awk code so far leaves a `/pattern` open. A division counts as one, and then there is no rewrite.
+fn is_in_pattern(code: &[u8]) -> bool {
+    code.iter().filter(|byte| **byte == b'/').count() % 2 == 1
+}
+
+/// Code as one shell word.
+fn quoted(code: &str) -> String {
+    format!("'{}'", code.replace('\'', "'\\''"))
+}
+
+fn double_quoted(code: &str) -> String {
+    let mut out = String::from("\"");
+    for character in code.chars() {
+        if matches!(character, '"' | '\\' | '$' | '`') {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+    out + "\""
+}
+
+fn glue(language: Language) -> Option<&'static str> {
+    Some(match language {
+        Language::Python | Language::Ruby | Language::Node | Language::Yq => " + ",
+        Language::Perl | Language::Php => " . ",
+        Language::Awk => " ",
+        _ => return None,
+    })
+}

@@ -1,0 +1,279 @@
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use crate::flow::value::Cut;
+use crate::piece::{Value, Words};
+use crate::refusal::code;
+
+/// What is proven about a placeholder: whether a caller's value can only be data there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Proof {
+    /// A number, a boolean, or one of the author's own texts: nothing has to be proven.
+    Free,
+    /// The value is data wherever it goes, when its guards let it pass.
+    Data,
+    /// The author placed it as program text on purpose.
+    Raw,
+    /// Nothing proves that the value is data.
+    Unproven,
+    /// The value would be code.
+    Code,
+}
+
+impl Proof {
+    /// The word that people read.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Data => "data",
+            Self::Raw => "program text",
+            Self::Unproven => "unproven",
+            Self::Code => "code",
+        }
+    }
+}
+
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What is known about one placeholder of one command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// The worst of all places that its value reaches.
+    pub proof: Proof,
+    /// What a value must pass before it is placed.
+    pub guards: Vec<Guard>,
+    /// The slug of the page that explains what is wrong; nothing when it is data.
+    pub code: Option<&'static str>,
+    /// Why, in a sentence without its period.
+    pub reason: String,
+    /// What to do instead; empty when nothing has to be done.
+    pub help: String,
+    /// The command, rewritten so that the value is data.
+    pub rewrite: Option<String>,
+    /// What would let any value pass, where guards refuse some.
+    pub hint: Option<Hint>,
+}
+
+/// How an author can make a guard unnecessary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hint {
+    /// The slug of the page that explains it.
+    pub code: &'static str,
+    /// What may happen, in a sentence without its period.
+    pub message: String,
+    /// What to write.
+    pub help: String,
+    /// What to insert, and what stands between that place and the placeholder; when that alone is enough.
+    pub insert: Option<(String, String)>,
+}
+
+impl Verdict {
+    /// A value that the author wrote, or that cannot be anything but what its type says.
+    pub fn free() -> Self {
+        Self::of(Proof::Free, "its values are numbers, booleans or texts of the author")
+    }
+
+    /// The verdict about a place that nobody judged: no value is placed there.
+    pub fn unjudged() -> &'static Self {
+        static UNJUDGED: LazyLock<Verdict> = LazyLock::new(|| {
+            let mut verdict = Verdict::of(Proof::Unproven, "nothing is proven about this place");
+            verdict.code = Some(code::UNPROVEN);
+            verdict
+        });
+        &UNJUDGED
+    }
+
+    /// Program text, as its author means it.
+    pub fn raw() -> Self {
+        Self::of(Proof::Raw, "it is program text, because its author says so")
+    }
+
+    pub(crate) fn of(proof: Proof, reason: &str) -> Self {
+        Self {
+            proof,
+            guards: Vec::new(),
+            code: None,
+            reason: reason.to_owned(),
+            help: String::new(),
+            rewrite: None,
+            hint: None,
+        }
+    }
+
+    /// Whether a value may be placed at all.
+    pub fn is_placeable(&self) -> bool {
+        self.proof < Proof::Unproven
+    }
+
+    /// What is proven, and what a value must pass, in a line for people.
+    pub fn describe(&self) -> String {
+        let mut text = format!("{}: {}", self.proof, self.reason);
+        for guard in self.conditions() {
+            text.push_str("; ");
+            text.push_str(&guard);
+        }
+        text
+    }
+
+    /// What a value must be like to be placed, each condition once.
+    pub fn conditions(&self) -> Vec<String> {
+        let mut conditions: Vec<String> = Vec::new();
+        for guard in &self.guards {
+            let condition = guard.describe();
+            if !conditions.contains(&condition) {
+                conditions.push(condition);
+            }
+        }
+        conditions
+    }
+
+    /// The guard that a value does not pass, if there is one.
+    pub fn stops(&self, value: &Value<'_>) -> Option<&Guard> {
+        let stops = |guard: &&Guard| match &value.words {
+            Words::One(text) => guard.stops(text),
+            Words::List { items, .. } => items.iter().any(|item| guard.stops(item)),
+        };
+        self.guards.iter().find(stops)
+    }
+}
+
+/// A rule that a value must pass at each run, and whom it protects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guard {
+    pub(crate) rule: Rule,
+    pub(crate) cut: Cut,
+    pub(crate) program: Arc<str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// Does not begin as an option does, with one of these characters.
+    Option { signs: &'static str },
+    /// Is made of characters that mean nothing to any shell or recipe.
+    Plain,
+    /// Stays one word where the shell splits.
+    Split,
+    /// Cannot run a command in arithmetic, where names and subscripts are evaluated.
+    Arithmetic,
+    /// Does not begin with this; nor with a beginning of it, where more text follows in the same word.
+    Prefix { prefix: String, goes_on: bool },
+    /// Holds none of these characters.
+    Without { characters: &'static str },
+    /// Does not hold this text.
+    Lacks { text: &'static str },
+}
+
+impl Guard {
+    /// The slug of the page that explains the refusal.
+    pub fn code(&self) -> &'static str {
+        match self.rule {
+            Rule::Option { .. } => code::OPTION,
+            Rule::Split => code::SPLIT,
+            Rule::Arithmetic => code::ARITHMETIC,
+            Rule::Plain | Rule::Prefix { .. } | Rule::Without { .. } | Rule::Lacks { .. } => code::MEANING,
+        }
+    }
+
+    /// Whether it lets no value pass that holds this text.
+    pub(crate) fn stops(&self, text: &str) -> bool {
+        match &self.rule {
+            Rule::Option { signs } => self.starts(text).any(|start| start.starts_with(|c| signs.contains(c))),
+            Rule::Plain => !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./:@%+,-".contains(&byte)),
+            Rule::Split => {
+                text.starts_with('-') || text.contains(|c: char| c.is_ascii_whitespace() || "*?[\\".contains(c))
+            }
+            Rule::Arithmetic => text.contains(['$', '`', '[']),
+            Rule::Prefix { prefix, goes_on } => self.starts(text).any(|start| {
+                let same = start.bytes().zip(prefix.bytes()).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();
+                same == prefix.len() || *goes_on && same == start.len() && same > 0
+            }),
+            Rule::Without { characters } => text.contains(|c| characters.contains(c)),
+            Rule::Lacks { text: lacks } => text.contains(lacks),
+        }
+    }
+
+    /// Everything that what is left of a text may begin with.
+    fn starts<'t>(&self, text: &'t str) -> Box<dyn Iterator<Item = &'t str> + 't> {
+        match self.cut {
+            Cut::Beginning => Box::new(std::iter::once(text)),
+            Cut::Behind(character) => Box::new(
+                std::iter::once(text)
+                    .chain(text.match_indices(character).map(move |(at, _)| &text[at + character.len_utf8()..])),
+            ),
+            Cut::Word => Box::new(text.split([' ', '\t', '\n'])),
+        }
+    }
+
+    /// What is wrong with a value that it stops, and what to do.
+    pub(crate) fn refuses(&self, name: &str, text: &str) -> (String, String) {
+        let program = &self.program;
+        let value = format!("the value of `{name}`");
+        match &self.rule {
+            Rule::Option { signs } => {
+                let start = self.starts(text).find_map(|start| start.chars().next().filter(|c| signs.contains(*c)));
+                let sign = start.unwrap_or('-');
+                let begins = match self.cut {
+                    Cut::Beginning => format!("begins with `{sign}`"),
+                    Cut::Behind(character) => format!("has a part behind `{character}` that begins with `{sign}`"),
+                    Cut::Word => format!("holds a word that begins with `{sign}`"),
+                };
+                (
+                    format!("{value} {begins}: `{program}` would read it as an option"),
+                    format!("give a value that does not begin with `{sign}`; a path can begin with `./`"),
+                )
+            }
+            Rule::Plain => (
+                format!("{value} holds a character that `{program}` may hand on to a shell"),
+                "use letters, digits and `_./:@%+,-` only".to_owned(),
+            ),
+            Rule::Split => (
+                format!(
+                    "{value} begins with `-`, or holds a blank or one of `*?[\\`: `{program}` stands there without quotes, and it would become several words"
+                ),
+                "give a value that is one plain word".to_owned(),
+            ),
+            Rule::Arithmetic => (
+                format!("{value} holds `$`, a backtick or `[`, and reaches arithmetic, where it would be run"),
+                "give a value without these characters".to_owned(),
+            ),
+            Rule::Prefix { prefix, .. } => (
+                format!("{value} would begin with `{prefix}` for `{program}`, which means something else there"),
+                format!("give a value that does not begin with `{prefix}`"),
+            ),
+            Rule::Without { characters } => {
+                let listed: Vec<String> = characters.chars().map(|c| format!("`{}`", c.escape_default())).collect();
+                (
+                    format!("{value} holds one of {}, which `{program}` does not read as text", listed.join(", ")),
+                    "give a value without these characters".to_owned(),
+                )
+            }
+            Rule::Lacks { text } => (
+                format!("{value} holds `{text}`, for which `{program}` puts something else"),
+                format!("give a value without `{text}`"),
+            ),
+        }
+    }
+
+    /// The guard in a few words, for people who look at a tool.
+    pub fn describe(&self) -> String {
+        let program = &self.program;
+        match &self.rule {
+            Rule::Option { signs } => {
+                let signs: Vec<String> = signs.chars().map(|sign| format!("`{sign}`")).collect();
+                format!("not beginning with {}, which `{program}` would read as an option", signs.join(" or "))
+            }
+            Rule::Plain => "letters, digits and `_./:@%+,-` only".to_owned(),
+            Rule::Split => format!("one plain word, because `{program}` stands without quotes"),
+            Rule::Arithmetic => "without `$`, backticks and `[`, because it reaches arithmetic".to_owned(),
+            Rule::Prefix { prefix, .. } => {
+                format!("not beginning with `{prefix}`, which means something to `{program}`")
+            }
+            Rule::Without { characters } => format!("without any of `{}`", characters.escape_default()),
+            Rule::Lacks { text } => format!("without `{text}`"),
+        }
+    }
+}
