@@ -94,6 +94,8 @@ proptest! {
         before in any::<Vec<u8>>(), pattern in "[a-c.*\\\\\n$(]{1,6}", replacement in ".{0,6}", after in any::<Vec<u8>>(),
     ) {
         let text = [&before, pattern.as_bytes(), &after].concat();
+        // In a file of CRLF, a line's end is two bytes.
+        prop_assume!(!text.windows(2).any(|pair| pair == b"\r\n"));
         let how = Edit { pattern: &pattern, replacement: &replacement, ..PLAIN };
         let places = text.windows(pattern.len()).filter(|window| window == &pattern.as_bytes()).count();
         match edited(&text, how) {
@@ -101,8 +103,8 @@ proptest! {
                 prop_assert_eq!(lines.len(), 1);
                 prop_assert_eq!(changed, [before.as_slice(), replacement.as_bytes(), &after].concat());
             }
-            // Also where the pattern overlaps itself, or the text is one of CRLF.
-            Err(_) => prop_assert!(places > 1 || pattern == replacement || text.contains(&b'\r')),
+            // Also where the pattern overlaps itself.
+            Err(_) => prop_assert!(places > 1 || pattern == replacement),
         }
     }
 
