@@ -461,7 +461,7 @@ fn report_one(verdict: &Verdict, span: Span, is_elsewhere: bool, lowering: &Lowe
         return lowering.sink.extend(vec![if help.is_empty() { diagnostic } else { diagnostic.help(help) }]);
     }
     let Some(hint) = verdict.hint.as_ref().filter(|_| verdict.proof == Proof::Data) else { return };
-    let diagnostic = Diagnostic::hint(Code(hint.code), span, hint.message.clone()).help(hint.help.clone());
+    let diagnostic = Diagnostic::hint(Code(hint.code), span, hint.message.clone());
     let fix = hint.insert.as_ref().and_then(|(text, between)| {
         let start = span.start.checked_sub(u32::try_from(between.len()).ok()?)?;
         let is_there = lowering.sink.text(Span { start, end: span.start }) == between;
@@ -469,7 +469,7 @@ fn report_one(verdict: &Verdict, span: Span, is_elsewhere: bool, lowering: &Lowe
     });
     lowering.sink.extend(vec![match fix {
         Some(edits) => diagnostic.fix(hint.help.clone(), edits),
-        None => diagnostic,
+        None => diagnostic.help(hint.help.clone()),
     }]);
 }
 

@@ -3,7 +3,9 @@
 use std::{collections::HashSet, sync::Arc};
 
 use cycod_call::code;
-use cycod_definition::{Body, Disclosure, Fault, Literal, StepAction, Tool, ToolUse, Value, static_value};
+use cycod_definition::{
+    Body, Disclosure, Fault, Literal, StepAction, Tool, ToolUse, Value, argument_verdicts, static_value,
+};
 use cycod_diagnostic::{Refusal, closest};
 
 /// A use of another tool that cannot work.
@@ -50,7 +52,7 @@ impl Misuse {
 pub fn misuses(tool: &Tool, find: &dyn Fn(&str) -> Option<Arc<Tool>>) -> Vec<Misuse> {
     let of_use = |step: Option<&str>, tool_use: &ToolUse| {
         let Some(used) = find(&tool_use.tool) else { return Vec::new() };
-        let mut found = Uses { step, name: &tool_use.tool, used: &used, found: Vec::new() };
+        let mut found = Uses { tool, step, name: &tool_use.tool, used: &used, found: Vec::new() };
         found.arguments(&tool_use.with);
         found.missing(&tool_use.with);
         found.found
@@ -72,7 +74,7 @@ pub fn misuses(tool: &Tool, find: &dyn Fn(&str) -> Option<Arc<Tool>>) -> Vec<Mis
 /// Holds what an alias sets against the parameters of its base.
 pub(crate) fn of_alias(alias: &Tool, base: &Tool) -> Vec<Misuse> {
     let Body::Alias { base: name, defaults } = &alias.body else { return Vec::new() };
-    let mut found = Uses { step: None, name, used: base, found: Vec::new() };
+    let mut found = Uses { tool: alias, step: None, name, used: base, found: Vec::new() };
     for parameter in &alias.parameters {
         // A question's answer stays one, whatever the alias says.
         if base.parameter(&parameter.name).is_some_and(|of_base| !of_base.asked) {
@@ -93,6 +95,8 @@ pub(crate) fn of_alias(alias: &Tool, base: &Tool) -> Vec<Misuse> {
 
 /// One use, and what is wrong with it.
 struct Uses<'a> {
+    /// The tool that uses the other one.
+    tool: &'a Tool,
     step: Option<&'a str>,
     name: &'a str,
     used: &'a Tool,
@@ -150,6 +154,19 @@ impl Uses<'_> {
             let why =
                 format!("`{}` of `{}` is the answer to a question, not given by the caller", parameter.name, self.name);
             return self.add(code::ASKED, Some(name), why, Some("leave it out".to_owned()));
+        }
+        if let (Literal::Text(template), Some(reader)) = (literal, parameter.code_reader()) {
+            for verdict in argument_verdicts(self.tool, template, reader) {
+                if let Some(code) = verdict.code.filter(|_| !verdict.is_placeable()) {
+                    let help = Some(verdict.help).filter(|help| !help.is_empty());
+                    self.add(
+                        code,
+                        Some(name),
+                        format!("`{}` of `{}`: {}", parameter.name, self.name, verdict.reason),
+                        help,
+                    );
+                }
+            }
         }
         let Some(value) = static_value(literal).filter(|value| *value != Value::Null) else { return };
         let is_secret = parameter.sensitive || self.used.environment.is_secret(&parameter.name);

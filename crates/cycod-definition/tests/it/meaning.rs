@@ -45,10 +45,8 @@ fn nothing_is_wrong_with_the_file_that_has_every_key() {
         10:16-10:21 warning[secret-in-argument]: `URL` is secret, and stands among the arguments of `curl`
           help: let `curl` read it from its environment or its standard input
         28:18-28:32 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `make` would read it as an option
-          help: write `-- {fetch.output}`; then any value passes
           fix: write `-- {fetch.output}`; then any value passes
         128:60-128:74 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `rm` would read it as an option
-          help: write `-- {fetch.output}`; then any value passes
           fix: write `-- {fetch.output}`; then any value passes
     "#]]
     .assert_eq(&lines);

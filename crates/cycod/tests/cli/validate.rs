@@ -684,3 +684,29 @@ fn the_name_of_a_built_in_tool_cannot_be_taken() {
     place.write("note", "hello\n");
     assert_eq!(place.run(&["tool", "run", "read_file", "filepath=note"]).stdout(), "hello\n");
 }
+
+#[test]
+fn what_is_given_to_a_tool_of_commands_is_a_command() {
+    for (command, expect) in [
+        ("echo {X}", None),
+        ("cat -- {X} | wc -l", None),
+        ("{X}", Some("error[value-chooses-program]")),
+        ("bash -c 'echo {X}'", Some("error[value-in-code]")),
+        ("eval echo {X}", Some("error[evaluated-again]")),
+        ("no-such-program {X}", Some("error[unknown-program]")),
+    ] {
+        let quoted = serde_json::Value::from(command).to_string();
+        let steps = format!("steps:\n- {{name: a, use-tool: bash_execution, with: {{command: {quoted}}}}}\n");
+        let uses = format!("use-tool: bash_execution\nwith: {{command: {quoted}}}\n");
+        for body in [steps, uses] {
+            let tool =
+                format!("description: d\ntags: [run]\n{body}parameters: {{X: {{description: x, required: true}}}}\n");
+            let place = Place::with_tool("t", &tool);
+            let ran = place.run(&["tool", "validate", "t"]);
+            match expect {
+                Some(code) => assert!(ran.code() == 1 && ran.stdout().contains(code), "{command}\n{}", ran.block()),
+                None => assert!(ran.code() == 0 && !ran.stdout().contains("error"), "{command}\n{}", ran.block()),
+            }
+        }
+    }
+}
