@@ -126,9 +126,11 @@ fn a_control_group_whose_owner_died_is_removed() {
 #[test]
 #[ignore = "a host for the tests of interrupts"]
 fn interrupted() {
-    // A shell that runs us in the background has us ignore interrupts, and what was ignored stays so.
-    // SAFETY: plain call without pointers.
-    unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+    // A shell that runs us in the background has us ignore interrupts, `nohup` hangups, and what was ignored stays so.
+    for signal in [libc::SIGINT, libc::SIGHUP, libc::SIGTERM] {
+        // SAFETY: plain call without pointers.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
     let stop = Stop::new().expect("descriptors are left");
     let handling = host_interrupts(&stop).expect("nobody else handles them");
     assert!(host_interrupts(&stop).is_err(), "there is one handling at a time");
