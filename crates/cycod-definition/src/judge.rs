@@ -362,7 +362,9 @@ fn about_parameter<'a>(hole: &mut Hole<'a>, parameter: &'a Parameter, is_changed
     hole.name = &parameter.name;
     hole.mode = placing_mode(parameter, is_escaped);
     hole.is_list = matches!(parameter.kind, ParameterType::Array);
-    hole.options = parameter.options || parameter.words || parameter.path;
+    // The JSON of an object begins with `{`.
+    let is_object = parameter.kind == ParameterType::Object && !is_changed;
+    hole.options = parameter.options || parameter.words || parameter.path || is_object;
     hole.trust = match parameter.placing {
         None => Trust::None,
         Some(Placing::Data) => Trust::Data,

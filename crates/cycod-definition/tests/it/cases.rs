@@ -1305,8 +1305,6 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls '{P}'\nparameters: {P: {type: object, description: p, default: {a: 1}, validation: {required: [b], properties: {a: {type: string}}}}}\n",
             expect![[r#"
-                3:11-3:14 hint[could-be-option]: a value of `P` that begins with `-` is refused: `ls` would read it as an option
-                  fix: write `-- {P}`; then any value passes
                 4:57-4:63 error[invalid-default]: the default of `P`: lacks the property `b`
             "#]],
         );
