@@ -2,7 +2,7 @@
 //!
 //! What each of their words is stands in the tables, like that of every program. Here is what they do with it.
 
-use super::value::{Atom, Cut, Field, Text, holes_among, holes_of, literal, push};
+use super::value::{Atom, Cut, Field, Text, holes_among, holes_of, literal, made_of, push};
 use super::{Flow, Input, Reason};
 use crate::piece::Shell;
 use crate::script::{Part, Word};
@@ -45,8 +45,7 @@ impl Flow<'_> {
                     Some(text) => self.evaluate(&text, &"eval".into(), Vec::new(), input),
                     None => self.find_code(holes_among(rest), &"eval".into(), "sh"),
                 }
-                let holes = holes_among(rest);
-                Some(if holes.is_empty() { Input::Clean } else { Input::From(holes) })
+                Some(Input::made("", &holes_among(rest)))
             }
             "trap" => {
                 let words = rest.iter().skip_while(|field| word_is(field, |text| matches!(text, "--" | "-p" | "-l")));
@@ -124,7 +123,7 @@ impl Flow<'_> {
                 self.places(name, rest, input);
                 let holes = holes_among(rest);
                 let only_input = rest.iter().all(|field| word_is(field, |text| text.starts_with('-')));
-                Some(if only_input { input.clone() } else { input.clone().and(from(holes)) })
+                Some(if only_input { input.clone() } else { input.clone().and(Input::printed(holes)) })
             }
             "tee" => {
                 self.places(name, rest, input);
@@ -134,7 +133,7 @@ impl Flow<'_> {
                     rest.iter().for_each(|field| field.each(&mut |text| files.push(text.clone())));
                     files.into_iter().for_each(|file| self.note_written(file, &holes));
                 }
-                Some(input.clone().and(from(holes_among(rest))))
+                Some(input.clone())
             }
             "basename" | "dirname" => {
                 // What is left of a path begins behind a `/`, or where the path begins.
@@ -349,11 +348,8 @@ impl Flow<'_> {
 
     /// A line or a word of what is read.
     pub(super) fn pieces_of_input(&mut self, input: &Input, splits_otherwise: bool) -> Vec<Text> {
-        let holes = input.holes();
-        if holes.is_empty() {
-            return vec![vec![Atom::Unknown(super::Tag::Somewhere)]];
-        }
         if let Input::Texts(texts) = input
+            && !input.holes().is_empty()
             && !splits_otherwise
         {
             let pieces: Option<Vec<Text>> = texts
@@ -372,14 +368,7 @@ impl Flow<'_> {
                 return pieces;
             }
         }
-        // What a program printed is not a value, nor is a piece of it.
-        let is_output = match input {
-            Input::Texts(texts) => {
-                texts.iter().flatten().all(|atom| !matches!(atom, Atom::Value { .. } | Atom::Derived(_)))
-            }
-            _ => true,
-        };
-        vec![vec![if is_output { Atom::Output(holes.into()) } else { Atom::Derived(holes.into()) }]]
+        vec![vec![input.part()]]
     }
 
     /// `[ … ]`, in which a value may become an operator when another follows it.
@@ -445,22 +434,18 @@ impl Flow<'_> {
             }
             _ => None,
         };
+        // The format is printed as it is, up to its first escape.
+        let format = rest.first().and_then(word_literal).unwrap_or_default();
+        let before = format.split(['%', '\\']).next().unwrap_or_default();
         match into {
             Some(name) => {
-                let text = text.unwrap_or_else(|| match holes.as_slice() {
-                    [] => vec![Atom::Unknown(super::Tag::Somewhere)],
-                    holes => vec![Atom::Derived(holes.into())],
-                });
+                let text = text.unwrap_or_else(|| vec![made_of(&holes)]);
                 self.assign(name, text);
                 Input::Clean
             }
-            None => text.map_or_else(|| from(holes), |text| Input::Texts(vec![text])),
+            None => text.map_or_else(|| Input::made(before, &holes), |text| Input::Texts(vec![text])),
         }
     }
-}
-
-fn from(holes: Vec<usize>) -> Input {
-    if holes.is_empty() { Input::Clean } else { Input::From(holes) }
 }
 
 fn printed_by_echo(rest: &[Field]) -> Input {
@@ -469,11 +454,11 @@ fn printed_by_echo(rest: &[Field]) -> Input {
         match word_literal(first) {
             Some("-n") => rest = others,
             // Escapes act, so that the values are no longer themselves.
-            Some("-e" | "-ne" | "-en") => return from(holes_among(others)),
+            Some("-e" | "-ne" | "-en") => return Input::made("", &holes_among(others)),
             _ => break,
         }
     }
-    in_one(rest).map_or_else(|| from(holes_among(rest)), |text| Input::Texts(vec![text]))
+    in_one(rest).map_or_else(|| Input::made("", &holes_among(rest)), |text| Input::Texts(vec![text]))
 }
 
 /// Words joined by blanks, when it is known which there are.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::value::{Atom, Cut, Field, Tag, Text, holes_among, holes_of, literal, push};
+use super::value::{Atom, Cut, Field, Tag, Text, holes_among, holes_of, literal, made_of, part_of, push};
 use super::{Flow, Input, Reason, Variable};
 use crate::argv::{Item, split_template};
 use crate::hole::{Format, Hole, Trust};
@@ -133,7 +133,7 @@ impl Flow<'_> {
                     Input::Texts(texts) => {
                         texts.into_iter().map(|text| self.inserted(text, is_open, "the output")).collect()
                     }
-                    Input::From(holes) if !holes.is_empty() => {
+                    Input::Printed(holes) => {
                         vec![several(Atom::Output(holes.into()), is_open)]
                     }
                     _ => vec![several(Atom::Unknown(tag), is_open)],
@@ -815,26 +815,6 @@ fn split(text: &str) -> Pieces {
 
 fn several(atom: Atom, is_open: bool) -> Pieces {
     if is_open { vec![Piece::Several(atom)] } else { vec![Piece::Mark, Piece::Atom(atom)] }
-}
-
-/// Some part of a text. A part of what a program printed is no value either.
-fn part_of(text: &[Atom]) -> Atom {
-    match made_of(&holes_of(text)) {
-        Atom::Derived(holes) if !text.iter().any(|atom| matches!(atom, Atom::Value { .. } | Atom::Derived(_))) => {
-            Atom::Output(holes)
-        }
-        atom => atom,
-    }
-}
-
-fn made_of(holes: &[usize]) -> Atom {
-    if holes.is_empty() {
-        return Atom::Unknown(Tag::Somewhere);
-    }
-    let mut holes = holes.to_vec();
-    holes.sort_unstable();
-    holes.dedup();
-    Atom::Derived(holes.into())
 }
 
 fn holes_in(pieces: &Pieces) -> Vec<usize> {

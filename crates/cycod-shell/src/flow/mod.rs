@@ -21,7 +21,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use self::graph::Graph;
-use self::value::{Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal};
+use self::value::{Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal, made_of, part_of};
 use crate::hole::Hole;
 use crate::piece::{Kind, Mode, Shell};
 use crate::programs::{self, Input as Reads, Known, Place, PlaceKind, Programs, Seen, State};
@@ -90,13 +90,32 @@ pub(crate) enum Reason {
 pub(crate) enum Input {
     /// Nothing that values reach.
     Clean,
-    /// One of these texts.
+    /// Something that begins like one of these texts; each is all of it unless it says otherwise.
     Texts(Vec<Text>),
-    /// Something in which the values of these holes have a part.
-    From(Vec<usize>),
+    /// What a program printed that had the values of these holes among its words or in its input.
+    Printed(Vec<usize>),
 }
 
 impl Input {
+    /// What a program prints.
+    fn printed(holes: Vec<usize>) -> Self {
+        if holes.is_empty() { Self::Clean } else { Self::Printed(holes) }
+    }
+
+    /// What the shell makes of values, behind a text that is known.
+    fn made(before: &str, holes: &[usize]) -> Self {
+        if holes.is_empty() { Self::Clean } else { Self::Texts(vec![behind(before, made_of(holes))]) }
+    }
+
+    /// Some piece of it.
+    fn part(&self) -> Atom {
+        match self {
+            Self::Clean => Atom::Unknown(Tag::Somewhere),
+            Self::Texts(texts) => part_of(&texts.concat()),
+            Self::Printed(holes) => Atom::Output(holes.as_slice().into()),
+        }
+    }
+
     fn holes(&self) -> Vec<usize> {
         match self {
             Self::Clean => Vec::new(),
@@ -106,22 +125,35 @@ impl Input {
                 holes.dedup();
                 holes
             }
-            Self::From(holes) => holes.clone(),
+            Self::Printed(holes) => holes.clone(),
         }
     }
 
+    /// Both, one behind the other.
     fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Clean, other) | (other, Self::Clean) => other,
-            (left, right) => {
-                let mut holes = left.holes();
-                holes.extend(right.holes());
-                holes.sort_unstable();
-                holes.dedup();
-                Self::From(holes)
+        if self == Self::Clean {
+            return other;
+        }
+        if other == Self::Clean {
+            return self;
+        }
+        let all = part_of(&[self.part(), other.part()]);
+        match (&all, self) {
+            (Atom::Derived(_), Self::Texts(texts)) => {
+                Self::Texts(texts.iter().map(|text| behind(beginning(text), all.clone())).collect())
             }
+            (Atom::Derived(_), _) => Self::Texts(vec![vec![all]]),
+            _ => Self::printed(all.holes().to_vec()),
         }
     }
+}
+
+/// A text that begins as it is known, and goes on.
+fn behind(before: &str, atom: Atom) -> Text {
+    let mut text = Text::new();
+    value::push(&mut text, Atom::text(before));
+    value::push(&mut text, atom);
+    text
 }
 
 /// A variable of the script.
@@ -440,17 +472,16 @@ impl Flow<'_> {
                 self.note_shell(&texts, "a here-string");
                 *input = Input::Texts(texts);
             }
+            (Target::Word(word), Redirection::Input) if let [Part::Process(script)] = word.parts.as_slice() => {
+                *input = self.script(script, &Input::Clean);
+            }
             (Target::Word(word), kind) => {
                 let texts = self.single(word);
                 self.note_shell(&texts, "the target of a redirection");
                 match kind {
                     Redirection::Input => {
-                        let mut holes: Vec<usize> = texts.iter().flat_map(|text| self.holes_in_file(text)).collect();
-                        let is_process = matches!(word.parts.as_slice(), [Part::Process(_)]);
-                        if is_process {
-                            holes.extend(texts.iter().flat_map(|text| holes_of(text)));
-                        }
-                        *input = if holes.is_empty() { Input::Clean } else { Input::From(holes) };
+                        let holes: Vec<usize> = texts.iter().flat_map(|text| self.holes_in_file(text)).collect();
+                        *input = Input::made("", &holes);
                     }
                     Redirection::Output => outputs.extend(texts),
                     Redirection::Duplicate | Redirection::HereString => {}
@@ -660,7 +691,7 @@ impl Flow<'_> {
                 self.read_words(&fields, &Input::Clean);
             }
         }
-        if holes.is_empty() { Input::Clean } else { Input::From(holes) }
+        Input::printed(holes)
     }
 
     /// Whether reading a command can tell anything: values reach it, or it may run code or a file that has to be followed.
@@ -674,10 +705,7 @@ impl Flow<'_> {
 
     /// The words of a command to which `xargs` adds what it reads: at the end, and where what may be the author's mark stands.
     fn with_arguments(&mut self, fields: &[Field], input: &Input) -> Vec<Vec<Field>> {
-        let pieces = match input {
-            Input::Texts(_) => self.pieces_of_input(input, false),
-            _ => vec![vec![Atom::Output(input.holes().into())]],
-        };
+        let pieces = self.pieces_of_input(input, false);
         let mut mark = None;
         let mut words = fields.iter().filter_map(|field| match field {
             Field::Word(text) => literal(text),

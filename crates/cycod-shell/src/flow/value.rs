@@ -72,6 +72,27 @@ pub(crate) fn holes_of(text: &[Atom]) -> Vec<usize> {
     holes
 }
 
+/// Some part of a text. A part of what a program printed is no value either.
+pub(crate) fn part_of(text: &[Atom]) -> Atom {
+    match made_of(&holes_of(text)) {
+        Atom::Derived(holes) if !text.iter().any(|atom| matches!(atom, Atom::Value { .. } | Atom::Derived(_))) => {
+            Atom::Output(holes)
+        }
+        atom => atom,
+    }
+}
+
+/// Something that is made of the values of these holes.
+pub(crate) fn made_of(holes: &[usize]) -> Atom {
+    if holes.is_empty() {
+        return Atom::Unknown(Tag::Somewhere);
+    }
+    let mut holes = holes.to_vec();
+    holes.sort_unstable();
+    holes.dedup();
+    Atom::Derived(holes.into())
+}
+
 /// The text, when it is the author's alone.
 pub(crate) fn literal(text: &[Atom]) -> Option<&str> {
     // Texts that lie side by side are one.
