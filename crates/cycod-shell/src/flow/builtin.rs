@@ -2,7 +2,7 @@
 //!
 //! What each of their words is stands in the tables, like that of every program. Here is what they do with it.
 
-use super::value::{Atom, Cut, Field, Text, holes_among, holes_of, literal, made_of, push};
+use super::value::{Atom, Cut, Field, Text, holes_among, holes_of, literal, made_of, push, texts_among};
 use super::{Flow, Input, Reason};
 use crate::piece::Shell;
 use crate::script::{Part, Word};
@@ -80,9 +80,8 @@ impl Flow<'_> {
             "mapfile" | "readarray" => {
                 let name = rest.iter().rev().find_map(word_literal).filter(|name| !name.starts_with('-'));
                 let name = name.unwrap_or("MAPFILE").to_owned();
-                let lines = self.pieces_of_input(input, false).into_iter().map(|text| vec![Field::Word(text)]);
-                let lines: Vec<Vec<Field>> = lines.collect();
-                self.assign_fields(&name, vec![Field::Many(lines.into())]);
+                let lines = self.pieces_of_input(input, false);
+                self.assign_fields(&name, vec![Field::any_of(lines)]);
                 None
             }
             "getopts" => {
@@ -97,13 +96,8 @@ impl Flow<'_> {
                 None
             }
             "let" => {
-                for field in rest {
-                    let mut texts = Vec::new();
-                    field.each(&mut |text| texts.push(text.clone()));
-                    for text in texts {
-                        self.guard_arithmetic(&holes_of(&text));
-                        self.names_in(&text);
-                    }
+                for text in texts_among(rest) {
+                    self.calculated_text(&text);
                 }
                 None
             }
@@ -129,9 +123,7 @@ impl Flow<'_> {
                 self.places(name, rest, input);
                 let holes = input.holes();
                 if !holes.is_empty() {
-                    let mut files = Vec::new();
-                    rest.iter().for_each(|field| field.each(&mut |text| files.push(text.clone())));
-                    files.into_iter().for_each(|file| self.note_written(file, &holes));
+                    texts_among(rest).into_iter().for_each(|file| self.note_written(file, &holes));
                 }
                 Some(input.clone())
             }
@@ -227,19 +219,8 @@ impl Flow<'_> {
                 continue;
             }
             // The name itself comes from elsewhere.
-            for field in self.fields(word) {
-                let mut texts = Vec::new();
-                field.each(&mut |text| texts.push(text.clone()));
-                for text in texts {
-                    for hole in holes_of(&text) {
-                        if self.is_text(hole) {
-                            self.find(hole, Reason::Name { by: by.into() });
-                        } else {
-                            self.find(hole, Reason::Shell("the name of a variable"));
-                        }
-                    }
-                }
-            }
+            let holes = holes_among(&self.fields(word));
+            self.find_by_kind(holes, &Reason::Name { by: by.into() }, "the name of a variable");
         }
     }
 
@@ -272,11 +253,7 @@ impl Flow<'_> {
         for word in &new[usize::from(appends)..] {
             // In the middle, they stand for any number of words.
             if is_all(word) {
-                let mut all = Vec::new();
-                self.all_arguments()
-                    .iter()
-                    .for_each(|field| field.each(&mut |text| all.push(vec![Field::Word(text.clone())])));
-                fields.push(Field::Many(all.into()));
+                fields.push(Field::any_of(texts_among(&self.all_arguments())));
             } else {
                 fields.extend(self.fields(word));
             }
@@ -284,16 +261,12 @@ impl Flow<'_> {
         self.find_all(holes_among(&fields), &Reason::Shell("an argument of the script"));
         if !is_ended {
             // The first word may be read as an option.
-            if let Some(field) = fields.first() {
-                let mut firsts = Vec::new();
-                field.each(&mut |text| firsts.push(text.clone()));
-                for text in firsts {
-                    if let Some(Atom::Value { hole, cut }) = text.first()
-                        && self.is_text(*hole)
-                    {
-                        let guard = Guard { rule: Rule::Option { signs: "-+" }, cut: *cut, program: "set".into() };
-                        self.find_guarded(*hole, Reason::Shell("an argument of the script"), Some(guard));
-                    }
+            for text in texts_among(fields.first()) {
+                if let Some(Atom::Value { hole, cut }) = text.first()
+                    && self.is_text(*hole)
+                {
+                    let guard = Guard { rule: Rule::Option { signs: "-+" }, cut: *cut, program: "set".into() };
+                    self.find_guarded(*hole, Reason::Shell("an argument of the script"), Some(guard));
                 }
             }
         }
@@ -333,8 +306,7 @@ impl Flow<'_> {
         }
         let pieces = self.pieces_of_input(input, splits_otherwise || self.splits_otherwise);
         if let Some(array) = array {
-            let words: Vec<Vec<Field>> = pieces.iter().map(|text| vec![Field::Word(text.clone())]).collect();
-            self.assign_fields(array, vec![Field::Many(words.into())]);
+            self.assign_fields(array, vec![Field::any_of(pieces.clone())]);
         }
         if names.is_empty() {
             names.push("REPLY");
@@ -373,11 +345,6 @@ impl Flow<'_> {
 
     /// `[ … ]`, in which a value may become an operator when another follows it.
     fn tests(&mut self, rest: &[Field]) {
-        let texts_of = |field: &Field| {
-            let mut texts: Vec<Text> = Vec::new();
-            field.each(&mut |text| texts.push(text.clone()));
-            texts
-        };
         let has_value = |text: &Text| text.iter().any(|atom| !atom.holes().is_empty());
         let may_be_operator = |text: &Text| matches!(text.first(), Some(Atom::Value { .. } | Atom::Derived(_)));
         // What may be no word lets its neighbours meet.
@@ -388,32 +355,25 @@ impl Flow<'_> {
         });
         let within = rest.iter().filter(|field| field.may_be_several()).map(|field| (field, field));
         for (first, second) in follow.chain(within) {
-            let (first, second) = (texts_of(first), texts_of(second));
+            let (first, second) = (texts_among([first]), texts_among([second]));
             let is_name = first.iter().any(|text| matches!(literal(text), Some("-v" | "-R")));
             let is_operator = first.iter().any(may_be_operator);
             for text in &second {
                 if is_name {
-                    self.find_all(self.texts_among(text), &Reason::Name { by: "[ -v".into() });
+                    let holes: Vec<usize> = holes_of(text).into_iter().filter(|hole| self.is_text(*hole)).collect();
+                    self.find_all(holes, &Reason::Name { by: "[ -v".into() });
                 }
                 if is_operator && has_value(text) {
                     self.guard_arithmetic(&holes_of(text));
                 }
             }
         }
-        let texts: Vec<Text> = rest.iter().flat_map(texts_of).collect();
+        let texts = texts_among(rest);
         let compares = |text: &Text| matches!(literal(text), Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge"));
         // zsh calculates where bash wants a number.
         if self.shell == Shell::Zsh && texts.iter().any(compares) {
-            for text in &texts {
-                self.guard_arithmetic(&holes_of(text));
-                self.names_in(text);
-            }
+            texts.iter().for_each(|text| self.calculated_text(text));
         }
-    }
-
-    /// The holes of a text whose values can be anything.
-    fn texts_among(&self, text: &Text) -> Vec<usize> {
-        holes_of(text).into_iter().filter(|hole| self.is_text(*hole)).collect()
     }
 
     fn printf(&mut self, rest: &[Field]) -> Input {

@@ -1,8 +1,11 @@
 //! What a word becomes: the texts that its variables may hold, the words they fall apart into.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::value::{Atom, Cut, Field, Tag, Text, holes_among, holes_of, literal, made_of, part_of, push};
+use super::value::{
+    Atom, Cut, Field, Tag, Text, dedup, holes_among, holes_of, literal, made_of, part_of, push, texts_among,
+};
 use super::{Flow, Input, Reason, Variable};
 use crate::argv::{Item, split_template};
 use crate::hole::{Format, Hole, Trust};
@@ -198,12 +201,10 @@ impl Flow<'_> {
 
     /// What the plain value of a variable becomes.
     fn inserted(&mut self, text: Text, is_open: bool, name: &str) -> Pieces {
-        let mut pieces = Vec::new();
         if !is_open {
-            pieces.push(Piece::Mark);
-            pieces.extend(text.into_iter().map(Piece::Atom));
-            return pieces;
+            return joined_pieces(&text);
         }
+        let mut pieces = Vec::new();
         let splits = self.shell != Shell::Zsh;
         for atom in text {
             match &atom {
@@ -257,10 +258,8 @@ impl Flow<'_> {
         if let Some(sign) = whole {
             return vec![self.list(name, sign, &expansion.operator, is_open)];
         }
-        let values = match &expansion.subscript {
-            Some(subscript) => self.element(name, subscript),
-            None => self.values(name),
-        };
+        // Which element a subscript means is not followed.
+        let values = self.values(name);
         if is_open
             && expansion.operator.is_empty()
             && expansion.subscript.is_none()
@@ -329,9 +328,7 @@ impl Flow<'_> {
                 }
                 None => {
                     self.guard_arithmetic(&holes_of(&text));
-                    let names: Vec<Arc<str>> = self.variables.keys().cloned().collect();
-                    let holes: Vec<usize> = names.iter().flat_map(|name| self.holes_of_variable(name)).collect();
-                    all.push(vec![Piece::Mark, Piece::Atom(made_of(&holes))]);
+                    all.push(vec![Piece::Mark, Piece::Atom(made_of(&self.holes_of_variables()))]);
                 }
             }
         }
@@ -344,20 +341,14 @@ impl Flow<'_> {
             return self.argument(name.parse().unwrap_or(usize::MAX));
         }
         if name == "_" {
-            let names: Vec<Arc<str>> = self.variables.keys().cloned().collect();
-            let holes: Vec<usize> = names.iter().flat_map(|name| self.holes_of_variable(name)).collect();
-            return vec![vec![made_of(&holes)]];
+            return vec![vec![made_of(&self.holes_of_variables())]];
         }
         let Some(variable) = self.variables.get(name) else {
             return vec![vec![Atom::Unknown(Tag::Variable(name.into()))]];
         };
         let mut texts = variable.texts.clone();
         // The name of an array alone is its first element.
-        for list in variable.lists.iter().chain(&variable.elements) {
-            for field in list {
-                field.each(&mut |text| texts.push(text.clone()));
-            }
-        }
+        texts.extend(texts_among(variable.lists.iter().chain(&variable.elements).flatten()));
         if !variable.appended.is_empty() {
             let mut holes: Vec<usize> =
                 texts.iter().chain(&variable.appended).flat_map(|text| holes_of(text)).collect();
@@ -390,15 +381,7 @@ impl Flow<'_> {
                 texts.extend(begun);
             }
         }
-        if texts.is_empty() {
-            texts.push(Text::new());
-        }
-        dedup(&mut texts);
-        if texts.len() > MOST_TEXTS {
-            let holes: Vec<usize> = texts.iter().flat_map(|text| holes_of(text)).collect();
-            return vec![vec![made_of(&holes)]];
-        }
-        texts
+        bounded(texts)
     }
 
     /// `$1` and its siblings.
@@ -419,21 +402,11 @@ impl Flow<'_> {
                 None if is_plain && is_simple && list.iter().all(|field| matches!(field, Field::Word(_))) => {
                     texts.push(Text::new());
                 }
-                _ => list.iter().for_each(|field| field.each(&mut |text| texts.push(text.clone()))),
+                _ => texts.extend(texts_among(list)),
             }
         }
-        for list in &arguments.appended {
-            list.iter().for_each(|field| field.each(&mut |text| texts.push(text.clone())));
-        }
-        if texts.is_empty() {
-            texts.push(Text::new());
-        }
-        dedup(&mut texts);
-        if texts.len() > MOST_TEXTS {
-            let holes: Vec<usize> = texts.iter().flat_map(|text| holes_of(text)).collect();
-            return vec![vec![made_of(&holes)]];
-        }
-        texts
+        texts.extend(texts_among(arguments.appended.iter().flatten()));
+        bounded(texts)
     }
 
     /// The arguments of the script or function, as words.
@@ -469,18 +442,9 @@ impl Flow<'_> {
         match operator {
             "" => vec![Piece::Fields(fields.into())],
             // A part of the list, or what a default gives: its words in any order.
-            ":" | ":-" | "-" | ":+" | "+" => {
-                let mut words = Vec::new();
-                fields.iter().for_each(|field| field.each(&mut |text| words.push(vec![Field::Word(text.clone())])));
-                vec![Piece::Fields(vec![Field::Many(words.into())].into())]
-            }
+            ":" | ":-" | "-" | ":+" | "+" => vec![Piece::Fields(vec![Field::any_of(texts_among(&fields))].into())],
             _ => vec![Piece::Several(made_of(&holes))],
         }
-    }
-
-    /// `${name[n]}`.
-    fn element(&mut self, name: &str, _subscript: &[Part]) -> Vec<Text> {
-        self.values(name)
     }
 
     /// What `${name…}` makes of the values.
@@ -580,13 +544,8 @@ impl Flow<'_> {
                 if let Some(Part::Arithmetic(subscript)) = word.parts.get(1) {
                     self.subscript(name, subscript);
                 }
-                let mut rest: Vec<Part> = word.parts.get(2..).unwrap_or_default().to_vec();
-                if let Some(Part::Text { text, .. }) = rest.first_mut() {
-                    *text = text.trim_start_matches('+').trim_start_matches('=').into();
-                }
                 let name = name.to_owned();
-                let texts = self.single(&Word { parts: rest, span: 0..0 });
-                for text in texts {
+                for text in self.single(&behind_subscript(word.parts.get(2..).unwrap_or_default())) {
                     self.note_assigned(&name, &text, is_exported);
                     let element = vec![Field::Word(text)];
                     self.add(&name, |variable| &mut variable.elements, element);
@@ -621,8 +580,7 @@ impl Flow<'_> {
     fn note_assigned(&mut self, name: &str, text: &Text, is_exported: bool) {
         self.variable_of_environment(name, &holes_of(text), is_exported);
         if self.variables.get(name).is_some_and(|variable| variable.is_integer) {
-            self.guard_arithmetic(&holes_of(text));
-            self.names_in(text);
+            self.calculated_text(text);
         }
     }
 
@@ -641,11 +599,7 @@ impl Flow<'_> {
                 && &**text == "["
             {
                 self.subscript(name, subscript);
-                let mut rest = rest.to_vec();
-                if let Some(Part::Text { text, .. }) = rest.first_mut() {
-                    *text = text.trim_start_matches('+').trim_start_matches('=').into();
-                }
-                let texts = self.single(&Word { parts: rest, span: 0..0 });
+                let texts = self.single(&behind_subscript(rest));
                 fields.extend(Field::choice(texts.into_iter().map(|text| vec![Field::Word(text)]).collect()));
                 continue;
             }
@@ -673,10 +627,7 @@ impl Flow<'_> {
         if text.len() > MOST_ATOMS || self.widens && !self.knows_text(name, &text) {
             text = vec![part_of(&text)];
         }
-        let variable = match self.variables.get_mut(name) {
-            Some(variable) => variable,
-            None => self.variables.entry(name.into()).or_default(),
-        };
+        let variable = variable_in(&mut self.variables, name);
         let known = if is_appended { &mut variable.appended } else { &mut variable.texts };
         if known.contains(&text) {
             return;
@@ -702,10 +653,7 @@ impl Flow<'_> {
     }
 
     fn add<T: PartialEq>(&mut self, name: &str, of: impl Fn(&mut Variable) -> &mut Vec<T>, new: T) {
-        let variable = match self.variables.get_mut(name) {
-            Some(variable) => variable,
-            None => self.variables.entry(name.into()).or_default(),
-        };
+        let variable = variable_in(&mut self.variables, name);
         let known = of(variable);
         if known.contains(&new) {
             return;
@@ -724,7 +672,7 @@ impl Flow<'_> {
 
     /// Notes what `declare` says about a variable.
     pub(super) fn declare(&mut self, name: &str, options: &str) {
-        let variable = self.variables.entry(name.into()).or_default();
+        let variable = variable_in(&mut self.variables, name);
         let is = |variable: &Variable| {
             (variable.is_integer, variable.is_reference, variable.is_associative, variable.is_exported)
         };
@@ -735,6 +683,10 @@ impl Flow<'_> {
         variable.is_exported |= options.contains('x');
         self.has_grown |= before != is(variable);
     }
+}
+
+fn variable_in<'v>(variables: &'v mut HashMap<Arc<str>, Variable>, name: &str) -> &'v mut Variable {
+    variables.entry(name.into()).or_default()
 }
 
 /// A value with the words that its author puts around it.
@@ -811,6 +763,18 @@ fn split(text: &str) -> Pieces {
         pieces.push(Piece::Break);
     }
     pieces
+}
+
+/// What a word may be, each text once; when there are many, it is only known whose values are in them.
+fn bounded(mut texts: Vec<Text>) -> Vec<Text> {
+    if texts.is_empty() {
+        texts.push(Text::new());
+    }
+    dedup(&mut texts);
+    if texts.len() > MOST_TEXTS {
+        texts = vec![vec![made_of(&holes_of(&texts.concat()))]];
+    }
+    texts
 }
 
 fn several(atom: Atom, is_open: bool) -> Pieces {
@@ -927,10 +891,6 @@ pub(super) fn cut_text(text: &Text, how: Cut) -> Option<Text> {
 /// Lists that are assigned, followed by what is appended.
 fn list_fields(lists: &[Vec<Field>], appended: &[Vec<Field>], shifted: bool) -> Vec<Field> {
     if shifted {
-        let mut words = Vec::new();
-        for list in lists.iter().chain(appended) {
-            list.iter().for_each(|field| field.each(&mut |text| words.push(vec![Field::Word(text.clone())])));
-        }
         // Every end of each list keeps its order; in a loop over the arguments any word may come next.
         let mut ends: Vec<Vec<Field>> = Vec::new();
         for list in lists {
@@ -939,13 +899,22 @@ fn list_fields(lists: &[Vec<Field>], appended: &[Vec<Field>], shifted: bool) -> 
         if appended.is_empty() && ends.len() <= MOST_TEXTS {
             return Field::choice(ends);
         }
-        return vec![Field::Many(words.into())];
+        return vec![Field::any_of(texts_among(lists.iter().chain(appended).flatten()))];
     }
     let mut fields = Field::choice(if lists.is_empty() { vec![Vec::new()] } else { lists.to_vec() });
     if !appended.is_empty() {
         fields.push(Field::Many(appended.to_vec().into()));
     }
     fields
+}
+
+/// The value behind `[…]` in an assignment: what follows `=` or `+=`.
+fn behind_subscript(parts: &[Part]) -> Word {
+    let mut parts = parts.to_vec();
+    if let Some(Part::Text { text, .. }) = parts.first_mut() {
+        *text = text.trim_start_matches('+').trim_start_matches('=').into();
+    }
+    Word { parts, span: 0..0 }
 }
 
 /// Whether a subscript stands for all elements.
@@ -955,17 +924,6 @@ fn all_of(subscript: &[Part]) -> Option<char> {
         [Part::Text { text, .. }] if &**text == "*" => Some('*'),
         _ => None,
     }
-}
-
-fn dedup(texts: &mut Vec<Text>) {
-    let mut seen: Vec<Text> = Vec::with_capacity(texts.len());
-    texts.retain(|text| {
-        let is_new = !seen.contains(text);
-        if is_new {
-            seen.push(text.clone());
-        }
-        is_new
-    });
 }
 
 /// Expands the first pair of braces that holds a comma, if there is one.

@@ -21,7 +21,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use self::graph::Graph;
-use self::value::{Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal, made_of, part_of};
+use self::value::{
+    Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal, made_of, part_of, texts_among,
+};
 use crate::hole::Hole;
 use crate::piece::{Kind, Mode, Shell};
 use crate::programs::{self, Input as Reads, Known, Place, PlaceKind, Programs, Seen, State};
@@ -174,6 +176,14 @@ struct Variable {
     is_exported: bool,
 }
 
+impl Variable {
+    fn holes(&self) -> Vec<usize> {
+        let mut holes: Vec<usize> = self.texts.iter().chain(&self.appended).flat_map(|text| holes_of(text)).collect();
+        holes.extend(self.lists.iter().chain(&self.elements).flat_map(|fields| holes_among(fields)));
+        holes
+    }
+}
+
 /// The arguments of the script or of a function.
 #[derive(Debug, Clone, Default)]
 struct Arguments {
@@ -311,6 +321,14 @@ impl Flow<'_> {
         }
     }
 
+    /// Finds what a value does where only a text can do it, and what the place is to the shell where it cannot.
+    fn find_by_kind(&mut self, holes: impl IntoIterator<Item = usize>, of_text: &Reason, otherwise: &'static str) {
+        for hole in holes {
+            let reason = if self.is_text(hole) { of_text.clone() } else { Reason::Shell(otherwise) };
+            self.find(hole, reason);
+        }
+    }
+
     /// Whether the value of a hole can be any text.
     fn is_text(&self, hole: usize) -> bool {
         self.holes.get(hole).is_none_or(|hole| hole.kind == Kind::Text)
@@ -333,14 +351,7 @@ impl Flow<'_> {
         if !self.calculates {
             return;
         }
-        let mut holes = Vec::new();
-        for variable in self.variables.values() {
-            holes.extend(variable.texts.iter().chain(&variable.appended).flat_map(|text| holes_of(text)));
-            holes.extend(variable.lists.iter().chain(&variable.elements).flat_map(|fields| holes_among(fields)));
-        }
-        holes.sort_unstable();
-        holes.dedup();
-        self.guard_arithmetic(&holes);
+        self.guard_arithmetic(&self.holes_of_variables());
     }
 
     fn guard_arithmetic(&mut self, holes: &[usize]) {
@@ -506,10 +517,7 @@ impl Flow<'_> {
             Some(words) => words.iter().flat_map(|word| self.fields(word)).collect(),
             None => self.all_arguments(),
         };
-        let mut texts = Vec::new();
-        for field in &fields {
-            field.each(&mut |text| texts.push(text.clone()));
-        }
+        let texts = texts_among(&fields);
         self.note_shell(&texts, "a word that a loop goes over");
         match name.literal() {
             Some(name) => texts.into_iter().for_each(|text| self.assign(name, text)),
@@ -551,10 +559,13 @@ impl Flow<'_> {
                 self.find(*hole, Reason::Arithmetic);
             }
         }
-        for text in texts {
-            self.guard_arithmetic(&holes_of(text));
-            self.names_in(text);
-        }
+        texts.iter().for_each(|text| self.calculated_text(text));
+    }
+
+    /// A text that is evaluated as arithmetic.
+    fn calculated_text(&mut self, text: &Text) {
+        self.guard_arithmetic(&holes_of(text));
+        self.names_in(text);
     }
 
     /// A word that is taken for the name of a variable.
@@ -581,17 +592,15 @@ impl Flow<'_> {
                 .map(str::to_owned)
                 .collect();
             for name in names {
-                let holes = self.holes_of_variable(&name);
+                let holes = self.variables.get(name.as_str()).map(Variable::holes).unwrap_or_default();
                 self.guard_arithmetic(&holes);
             }
         }
     }
 
-    fn holes_of_variable(&self, name: &str) -> Vec<usize> {
-        let Some(variable) = self.variables.get(name) else { return Vec::new() };
-        let mut holes: Vec<usize> =
-            variable.texts.iter().chain(&variable.appended).flat_map(|text| holes_of(text)).collect();
-        holes.extend(variable.lists.iter().chain(&variable.elements).flat_map(|fields| holes_among(fields)));
+    /// All holes whose values any variable holds.
+    fn holes_of_variables(&self) -> Vec<usize> {
+        let mut holes: Vec<usize> = self.variables.values().flat_map(Variable::holes).collect();
         holes.sort_unstable();
         holes.dedup();
         holes
@@ -618,7 +627,7 @@ impl Flow<'_> {
 
     fn simple(&mut self, assignments: &[Word], words: &[Word], input: &Input) -> Input {
         for word in assignments {
-            // Before a command it counts for that command alone, and `read` is told of it.
+            // Before a command it counts for that command alone; `read` gets `splits_otherwise` for it.
             if words.is_empty() || !is_other_ifs(word) {
                 self.assignment(word, !words.is_empty());
             }
@@ -817,14 +826,7 @@ impl Flow<'_> {
             let base = name.rsplit('/').next().unwrap_or(name);
             return start(programs::find(name, self.programs), base);
         }
-        let holes = holes_of(word);
-        for &hole in &holes {
-            if self.is_text(hole) {
-                self.find(hole, Reason::Chooses);
-            } else {
-                self.find(hole, Reason::Shell("the name of a command"));
-            }
-        }
+        self.find_by_kind(holes_of(word), &Reason::Chooses, "the name of a command");
         // `"$DIR/git"` is a git.
         if let Some(Atom::Text(end)) = word.last()
             && let Some((_, base)) = end.rsplit_once('/')
@@ -875,25 +877,12 @@ impl Flow<'_> {
     }
 
     fn find_code(&mut self, holes: impl IntoIterator<Item = usize>, program: &Arc<str>, language: &'static str) {
-        for hole in holes {
-            let reason = if self.is_text(hole) {
-                Reason::Code { program: Arc::clone(program), language }
-            } else {
-                Reason::Shell("code, where it can do no harm")
-            };
-            self.find(hole, reason);
-        }
+        let code = Reason::Code { program: Arc::clone(program), language };
+        self.find_by_kind(holes, &code, "code, where it can do no harm");
     }
 
     fn find_unclear(&mut self, holes: impl IntoIterator<Item = usize>, why: &str) {
-        let why: Arc<str> = why.into();
-        for hole in holes {
-            if self.is_text(hole) {
-                self.find(hole, Reason::Unclear(Arc::clone(&why)));
-            } else {
-                self.find(hole, Reason::Shell("an argument"));
-            }
-        }
+        self.find_by_kind(holes, &Reason::Unclear(why.into()), "an argument");
     }
 
     /// Judges what a word, or a part of it, is to its program.
@@ -916,22 +905,10 @@ impl Flow<'_> {
                 self.place(place, &text, options, option, &program, is_unknown);
             }
             Owned::Option { text } => {
-                for hole in holes_of(&text) {
-                    if self.is_text(hole) {
-                        self.find(hole, Reason::PartOfOption { program: Arc::clone(&program) });
-                    } else {
-                        self.find(hole, Reason::Shell("part of an option"));
-                    }
-                }
+                self.find_by_kind(holes_of(&text), &Reason::PartOfOption { program }, "part of an option");
             }
             Owned::Subcommand { text } => {
-                for hole in holes_of(&text) {
-                    if self.is_text(hole) {
-                        self.find(hole, Reason::Subcommand { program: Arc::clone(&program) });
-                    } else {
-                        self.find(hole, Reason::Shell("the name of a subcommand"));
-                    }
-                }
+                self.find_by_kind(holes_of(&text), &Reason::Subcommand { program }, "the name of a subcommand");
             }
             Owned::Lost { text, why } => self.find_unclear(holes_of(&text), &why),
         }
@@ -952,12 +929,9 @@ impl Flow<'_> {
         if (runs_a_file || is_unknown) && !self.written.is_empty() {
             let argument = literal(text).and_then(|text| text.split_once('=')).map(|(_, file)| vec![Atom::text(file)]);
             let files = [Some(text), argument.as_ref()];
-            for hole in files.into_iter().flatten().flat_map(|file| self.holes_in_file(file)).collect::<Vec<_>>() {
-                self.find(
-                    hole,
-                    if runs_a_file { Reason::Written } else { Reason::UnknownProgram { program: Arc::clone(program) } },
-                );
-            }
+            let holes: Vec<usize> = files.into_iter().flatten().flat_map(|file| self.holes_in_file(file)).collect();
+            let unknown = Reason::UnknownProgram { program: Arc::clone(program) };
+            self.find_all(holes, if runs_a_file { &Reason::Written } else { &unknown });
         }
         if holes.is_empty() {
             return;
@@ -1120,14 +1094,8 @@ impl Flow<'_> {
         let is_exported =
             is_exported || self.exports_all || self.variables.get(name).is_some_and(|variable| variable.is_exported);
         let runs = programs::runs_variable(name, is_exported);
-        for &hole in holes {
-            let reason = if runs && self.is_text(hole) {
-                Reason::Environment { name: name.into() }
-            } else {
-                Reason::Shell("a variable")
-            };
-            self.find(hole, reason);
-        }
+        let reason = if runs { Reason::Environment { name: name.into() } } else { Reason::Shell("a variable") };
+        self.find_by_kind(holes.iter().copied(), &reason, "a variable");
     }
 
     // Code in code.
@@ -1175,10 +1143,7 @@ impl Flow<'_> {
                 }
                 atom => {
                     let evaluated = Reason::Evaluated { by: Arc::clone(by) };
-                    for &hole in atom.holes() {
-                        let reason = if self.is_text(hole) { evaluated.clone() } else { Reason::Shell("code") };
-                        self.find(hole, reason);
-                    }
+                    self.find_by_kind(atom.holes().iter().copied(), &evaluated, "code");
                     source.push_str("cycod_unknown");
                 }
             }
@@ -1217,9 +1182,10 @@ impl Flow<'_> {
             }
             Err(_) => {
                 // Not a program for a shell that is known; what its variables hold may be run.
-                let holes = self.variables.keys().cloned().collect::<Vec<_>>();
-                let holes: Vec<usize> = holes.iter().flat_map(|name| self.holes_of_variable(name)).collect();
-                self.find_unclear(holes, &format!("the code that `{by}` evaluates is not understood"));
+                self.find_unclear(
+                    self.holes_of_variables(),
+                    &format!("the code that `{by}` evaluates is not understood"),
+                );
             }
         }
     }

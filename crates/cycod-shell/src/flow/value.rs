@@ -151,15 +151,13 @@ impl Field {
         }
     }
 
+    /// The words of these, any number of them in any order.
+    pub(crate) fn any_of(texts: Vec<Text>) -> Self {
+        Self::Many(texts.into_iter().map(|text| vec![Self::Word(text)]).collect())
+    }
+
     pub(crate) fn choice(mut alternatives: Vec<Vec<Field>>) -> Vec<Self> {
-        let mut seen: Vec<Vec<Self>> = Vec::new();
-        alternatives.retain(|alternative| {
-            let is_new = !seen.contains(alternative);
-            if is_new {
-                seen.push(alternative.clone());
-            }
-            is_new
-        });
+        dedup(&mut alternatives);
         match alternatives.len() {
             0 => Vec::new(),
             1 => alternatives.remove(0),
@@ -176,6 +174,27 @@ impl Field {
             }
         }
     }
+}
+
+/// Every word that may stand among these.
+pub(crate) fn texts_among<'f>(fields: impl IntoIterator<Item = &'f Field>) -> Vec<Text> {
+    let mut texts = Vec::new();
+    for field in fields {
+        field.each(&mut |text| texts.push(text.clone()));
+    }
+    texts
+}
+
+/// Keeps the first of what is the same.
+pub(crate) fn dedup<T: PartialEq + Clone>(items: &mut Vec<T>) {
+    let mut seen: Vec<T> = Vec::with_capacity(items.len());
+    items.retain(|item| {
+        let is_new = !seen.contains(item);
+        if is_new {
+            seen.push(item.clone());
+        }
+        is_new
+    });
 }
 
 /// All holes whose values reach some words.
