@@ -211,7 +211,7 @@ impl Compiler {
 
     /// Compiles one entry and what is below it; returns its number. What it does not say, `above` does.
     fn entry(&mut self, table: &dyn TableLike, above: Option<&str>) -> Number {
-        const KEYS: [&str; 22] = [
+        const KEYS: [&str; 23] = [
             "names",
             "source",
             "aliases",
@@ -227,6 +227,7 @@ impl Compiler {
             "after-end",
             "when",
             "stdin",
+            "filter",
             "inherit",
             "last-options",
             "options",
@@ -302,6 +303,7 @@ impl Compiler {
             self.flag(table, "first-cluster", false),
             self.flag(table, "inherit", false),
         );
+        let is_filter = self.flag(table, "filter", false);
         let end = match table.get("end") {
             None if matches!(syntax, Syntax::Gnu | Syntax::Posix) => "--",
             None => "",
@@ -350,6 +352,7 @@ impl Compiler {
             watched,
             last_options,
             input,
+            is_filter,
             runs_shell_code,
             options,
             also,

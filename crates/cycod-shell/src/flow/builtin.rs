@@ -15,34 +15,26 @@ impl Flow<'_> {
         name: &str,
         rest: &[Field],
         words: &[Word],
-        input: &Input,
         splits_otherwise: bool,
     ) -> Option<Input> {
         if !self.is_shell {
             return None;
         }
         if self.functions.contains_key(name) {
-            return self.call(name, rest.to_vec(), input);
+            return self.call(name, rest.to_vec());
         }
-        self.shell_builtin(name, rest, words, input, splits_otherwise)
+        self.shell_builtin(name, rest, words, splits_otherwise)
     }
 
-    fn shell_builtin(
-        &mut self,
-        name: &str,
-        rest: &[Field],
-        words: &[Word],
-        input: &Input,
-        splits_otherwise: bool,
-    ) -> Option<Input> {
+    fn shell_builtin(&mut self, name: &str, rest: &[Field], words: &[Word], splits_otherwise: bool) -> Option<Input> {
         match name {
             "command" | "builtin" | "exec" | "noglob" | "nocorrect" => {
-                self.without_prefix(name, rest, words, input, splits_otherwise)
+                self.without_prefix(name, rest, words, splits_otherwise)
             }
             "eval" => {
                 let text = in_one(rest);
                 match text {
-                    Some(text) => self.evaluate(&text, &"eval".into(), Vec::new(), input),
+                    Some(text) => self.evaluate(&text, &"eval".into(), Vec::new()),
                     None => self.find_code(holes_among(rest), &"eval".into(), "sh"),
                 }
                 Some(Input::made("", &holes_among(rest)))
@@ -50,7 +42,9 @@ impl Flow<'_> {
             "trap" => {
                 let words = rest.iter().skip_while(|field| word_is(field, |text| matches!(text, "--" | "-p" | "-l")));
                 match words.clone().next() {
-                    Some(Field::Word(code)) => self.evaluate(code, &"trap".into(), Vec::new(), &Input::Clean),
+                    Some(Field::Word(code)) => {
+                        self.reading(Input::Clean, false, |flow| flow.evaluate(code, &"trap".into(), Vec::new()));
+                    }
                     Some(field) => self.find_code(holes_among(std::slice::from_ref(field)), &"trap".into(), "sh"),
                     None => {}
                 }
@@ -74,13 +68,13 @@ impl Flow<'_> {
                 None
             }
             "read" => {
-                self.read(rest, input, splits_otherwise);
+                self.read(rest, splits_otherwise);
                 None
             }
             "mapfile" | "readarray" => {
                 let name = rest.iter().rev().find_map(word_literal).filter(|name| !name.starts_with('-'));
                 let name = name.unwrap_or("MAPFILE").to_owned();
-                let lines = self.pieces_of_input(input, false);
+                let lines = self.pieces_of_input(false);
                 self.assign_fields(&name, vec![Field::any_of(lines)]);
                 None
             }
@@ -106,26 +100,25 @@ impl Flow<'_> {
                 None
             }
             "echo" | "print" => {
-                self.places(name, rest, input);
+                self.places(name, rest);
                 Some(printed_by_echo(rest))
             }
             "printf" => {
-                self.places(name, rest, input);
+                self.places(name, rest);
                 Some(self.printf(rest))
             }
             "cat" => {
-                self.places(name, rest, input);
-                let holes = holes_among(rest);
+                let printed = self.places(name, rest);
                 let only_input = rest.iter().all(|field| word_is(field, |text| text.starts_with('-')));
-                Some(if only_input { input.clone() } else { input.clone().and(Input::printed(holes)) })
+                Some(if only_input { self.input.clone() } else { self.input.clone().and(printed) })
             }
             "tee" => {
-                self.places(name, rest, input);
-                let holes = input.holes();
+                self.places(name, rest);
+                let holes = self.input.holes();
                 if !holes.is_empty() {
                     texts_among(rest).into_iter().for_each(|file| self.note_written(file, &holes));
                 }
-                Some(input.clone())
+                Some(self.input.clone())
             }
             "basename" | "dirname" => {
                 // What is left of a path begins behind a `/`, or where the path begins.
@@ -135,7 +128,7 @@ impl Flow<'_> {
                 });
                 let cut = if name == "basename" { Cut::Behind('/') } else { Cut::Beginning };
                 let text = path.and_then(|text| super::expand::cut_text(text, cut))?;
-                self.places(name, rest, input);
+                self.places(name, rest);
                 Some(Input::Texts(vec![text]))
             }
             _ => None,
@@ -143,26 +136,19 @@ impl Flow<'_> {
     }
 
     /// Notes what the words of a builtin are, as the tables say.
-    fn places(&mut self, name: &str, rest: &[Field], input: &Input) {
+    fn places(&mut self, name: &str, rest: &[Field]) -> Input {
         let mut fields = vec![Field::Word(vec![Atom::text(name)])];
         fields.extend(rest.iter().cloned());
-        self.programs_of(&fields, input);
+        self.programs_of(&fields)
     }
 
-    fn without_prefix(
-        &mut self,
-        name: &str,
-        rest: &[Field],
-        words: &[Word],
-        input: &Input,
-        splits_otherwise: bool,
-    ) -> Option<Input> {
+    fn without_prefix(&mut self, name: &str, rest: &[Field], words: &[Word], splits_otherwise: bool) -> Option<Input> {
         let mut at = 0;
         while let Some(option) = rest.get(at).and_then(word_literal).filter(|text| text.starts_with('-')) {
             at += 1;
             match (name, option) {
                 ("command", "-v" | "-V" | "-pv" | "-pV") => {
-                    self.places("type", &rest[at..], input);
+                    self.places("type", &rest[at..]);
                     return Some(Input::Clean);
                 }
                 ("exec", "-a" | "-la" | "-ca" | "-cla") => at += 1,
@@ -179,9 +165,9 @@ impl Flow<'_> {
             let inner = inner.filter(|_| name != "exec");
             let one = inner.and_then(|inner| {
                 let from = words.iter().position(|word| word.literal() == Some(inner)).unwrap_or(0);
-                self.shell_builtin(inner, &fields[1..], &words[from..], input, splits_otherwise)
+                self.shell_builtin(inner, &fields[1..], &words[from..], splits_otherwise)
             });
-            let one = one.unwrap_or_else(|| self.programs_of(&fields, input));
+            let one = one.unwrap_or_else(|| self.programs_of(&fields));
             printed = printed.and(one);
         }
         Some(printed)
@@ -283,7 +269,7 @@ impl Flow<'_> {
         self.has_grown |= is_outermost;
     }
 
-    fn read(&mut self, rest: &[Field], input: &Input, splits_otherwise: bool) {
+    fn read(&mut self, rest: &[Field], splits_otherwise: bool) {
         let mut names = Vec::new();
         let mut array = None;
         let mut at = 0;
@@ -304,7 +290,7 @@ impl Flow<'_> {
                 names.push(text);
             }
         }
-        let pieces = self.pieces_of_input(input, splits_otherwise || self.splits_otherwise);
+        let pieces = self.pieces_of_input(splits_otherwise || self.splits_otherwise);
         if let Some(array) = array {
             self.assign_fields(array, vec![Field::any_of(pieces.clone())]);
         }
@@ -319,9 +305,9 @@ impl Flow<'_> {
     }
 
     /// A line or a word of what is read.
-    pub(super) fn pieces_of_input(&mut self, input: &Input, splits_otherwise: bool) -> Vec<Text> {
-        if let Input::Texts(texts) = input
-            && !input.holes().is_empty()
+    pub(super) fn pieces_of_input(&mut self, splits_otherwise: bool) -> Vec<Text> {
+        if let Input::Texts(texts) = &self.input
+            && !self.input.holes().is_empty()
             && !splits_otherwise
         {
             let pieces: Option<Vec<Text>> = texts
@@ -340,7 +326,7 @@ impl Flow<'_> {
                 return pieces;
             }
         }
-        vec![vec![input.part()]]
+        vec![vec![self.input.part()]]
     }
 
     /// `[ … ]`, in which a value may become an operator when another follows it.

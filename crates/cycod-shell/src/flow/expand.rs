@@ -126,7 +126,7 @@ impl Flow<'_> {
                 self.outputs += 1;
                 let tag = Tag::Output(self.outputs);
                 let outer = self.arguments.last().cloned();
-                let printed = self.script(script, &Input::Clean);
+                let printed = self.inside(script);
                 // A subshell cannot change the arguments of the script.
                 if let (Some(outer), Some(arguments)) = (outer, self.arguments.last_mut()) {
                     *arguments = outer;
@@ -144,7 +144,7 @@ impl Flow<'_> {
             }
             Part::Process(script) => {
                 // It reads what is written to it, or what it prints is read.
-                let printed = self.script(script, &Input::Clean).holes();
+                let printed = self.inside(script).holes();
                 vec![vec![Piece::Mark, Piece::Atom(Atom::Output(printed.into()))]]
             }
             Part::Array(words) | Part::Pattern(words) => {
@@ -431,7 +431,7 @@ impl Flow<'_> {
         };
         let holes = holes_among(&fields);
         if is_open && self.shell != Shell::Zsh {
-            let shown = format!("${{{name}[@]}}");
+            let shown = if matches!(name, "@" | "*") { format!("${name}") } else { format!("${{{name}[@]}}") };
             for &hole in &holes {
                 self.split_guard(hole, &shown);
             }

@@ -223,6 +223,14 @@ pub(crate) struct Flow<'a> {
     visits: usize,
     depth: usize,
     outputs: usize,
+    /// What the command that is being walked reads.
+    input: Input,
+    /// It is piped or redirected to this very command, and not to one around it.
+    is_input_its_own: bool,
+    /// Values in files that the words of the command name.
+    in_files: Vec<usize>,
+    /// The command prints what it reads, also where a command around it was given that.
+    prints_input: bool,
     lost: Option<&'static str>,
     findings: Vec<Finding>,
 }
@@ -258,6 +266,10 @@ pub(crate) fn follow<'a>(
         visits: 0,
         depth: 0,
         outputs: 0,
+        input: input.clone(),
+        is_input_its_own: false,
+        in_files: Vec::new(),
+        prints_input: false,
         lost: None,
         findings: Vec::new(),
     };
@@ -273,7 +285,7 @@ pub(crate) fn follow<'a>(
         // What still grows then grows out of itself.
         flow.widens = pass >= WIDENS_AFTER;
         flow.begin_pass();
-        flow.script(&tree.script, input);
+        flow.script(&tree.script);
         flow.uncalled();
     }
     if let Some(why) = flow.lost {
@@ -341,7 +353,7 @@ impl Flow<'_> {
             let Some((name, body)) = next.map(|(name, body)| (Arc::clone(name), Arc::clone(body))) else { return };
             self.called.insert(name);
             self.arguments.push(Arguments { is_unknown: true, ..Arguments::default() });
-            self.command(&body, &Input::Clean);
+            self.reading(Input::Clean, false, |flow| flow.command(&body));
             self.arguments.pop();
         }
     }
@@ -368,10 +380,10 @@ impl Flow<'_> {
     // Scripts.
 
     /// Walks a script, and tells what it may print.
-    fn script(&mut self, script: &Script, input: &Input) -> Input {
+    fn script(&mut self, script: &Script) -> Input {
         let mut printed = Input::Clean;
         for pipeline in &script.pipelines {
-            printed = printed.and(self.pipeline(pipeline, input));
+            printed = printed.and(self.pipeline(pipeline));
             if self.lost.is_some() {
                 break;
             }
@@ -379,15 +391,26 @@ impl Flow<'_> {
         printed
     }
 
-    fn pipeline(&mut self, stages: &[Command], input: &Input) -> Input {
-        let mut input = input.clone();
-        for stage in stages {
-            input = self.command(stage, &input);
+    fn pipeline(&mut self, stages: &[Command]) -> Input {
+        let Some((first, others)) = stages.split_first() else { return self.input.clone() };
+        let mut printed = self.command(first);
+        for stage in others {
+            printed = self.reading(printed, true, |flow| flow.command(stage));
         }
-        input
+        printed
     }
 
-    fn command(&mut self, command: &Command, input: &Input) -> Input {
+    /// Walks something that has an input of its own.
+    fn reading<T>(&mut self, input: Input, is_its_own: bool, walk: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = std::mem::replace(&mut self.input, input);
+        let was_its_own = std::mem::replace(&mut self.is_input_its_own, is_its_own);
+        let result = walk(self);
+        self.input = outer;
+        self.is_input_its_own = was_its_own;
+        result
+    }
+
+    fn command(&mut self, command: &Command) -> Input {
         self.visits += 1;
         if self.visits > MOST_VISITS {
             self.lose("it has too many commands to be followed");
@@ -395,13 +418,27 @@ impl Flow<'_> {
         if self.lost.is_some() {
             return Input::Clean;
         }
-        let mut input = input.clone();
         let mut outputs = Vec::new();
+        let mut redirected = None;
         for redirect in &command.redirects {
-            self.redirect(redirect, &mut input, &mut outputs);
+            self.redirect(redirect, &mut redirected, &mut outputs);
         }
-        let printed = match &command.form {
-            Form::Simple { assignments, words } => self.simple(assignments, words, &input),
+        let printed = match redirected {
+            Some(input) => self.reading(input, true, |flow| flow.form(&command.form)),
+            None => self.form(&command.form),
+        };
+        let holes = printed.holes();
+        if !holes.is_empty() {
+            for target in outputs {
+                self.note_written(target, &holes);
+            }
+        }
+        printed
+    }
+
+    fn form(&mut self, form: &Form) -> Input {
+        match form {
+            Form::Simple { assignments, words } => self.simple(assignments, words),
             Form::Test(words) => {
                 self.test(words);
                 Input::Clean
@@ -411,19 +448,18 @@ impl Flow<'_> {
                 Input::Clean
             }
             Form::Group(scripts) => {
-                let printed = scripts.iter().map(|script| self.script(script, &input)).collect::<Vec<_>>();
-                printed.into_iter().fold(Input::Clean, Input::and)
+                scripts.iter().fold(Input::Clean, |printed, script| printed.and(self.script(script)))
             }
             Form::For { name, words, body } => {
                 self.loop_over(name, words.as_deref());
-                self.script(body, &input)
+                self.inside(body)
             }
             Form::Case { subject, arms } => {
                 self.place_in_shell(subject, "the subject of `case`");
                 let mut printed = Input::Clean;
                 for (patterns, body) in arms {
                     patterns.iter().for_each(|pattern| self.place_in_shell(pattern, "a pattern of `case`"));
-                    printed = printed.and(self.script(body, &input));
+                    printed = printed.and(self.inside(body));
                 }
                 printed
             }
@@ -441,14 +477,13 @@ impl Flow<'_> {
                 }
                 Input::Clean
             }
-        };
-        let holes = printed.holes();
-        if !holes.is_empty() {
-            for target in outputs {
-                self.note_written(target, &holes);
-            }
         }
-        printed
+    }
+
+    /// Walks the body of a construct, whose commands may read what it reads.
+    fn inside(&mut self, body: &Script) -> Input {
+        let input = self.input.clone();
+        self.reading(input, false, |flow| flow.script(body))
     }
 
     fn note_written(&mut self, target: Text, holes: &[usize]) {
@@ -458,33 +493,51 @@ impl Flow<'_> {
         }
     }
 
-    /// Values in a file that the script wrote, when this is its name.
+    /// Values in a file that the script wrote, when this is its name. The directory is not compared: `cd` may have changed it.
     fn holes_in_file(&self, name: &Text) -> Vec<usize> {
-        fn plain(text: &Text) -> Option<&str> {
-            literal(text).map(|text| text.trim_start_matches("./"))
+        fn last(text: &Text) -> Option<&str> {
+            let path = literal(text)?;
+            path.rsplit('/').next().filter(|name| !name.is_empty())
         }
+        let is_known = !name.contains(&Atom::Unknown(Tag::Somewhere));
         let same = |other: &Text| {
-            let is_known = !name.contains(&Atom::Unknown(Tag::Somewhere));
-            is_known && (other == name || plain(other).is_some_and(|other| plain(name) == Some(other)))
+            let matches = |written: &str| {
+                last(name).is_some_and(|name| match name.find(['*', '?', '[']) {
+                    Some(end) => written.starts_with(&name[..end]),
+                    None => written == name,
+                })
+            };
+            is_known && (other == name || last(other).is_some_and(matches))
         };
         self.written.iter().filter(|(target, _)| same(target)).flat_map(|(_, holes)| holes.iter().copied()).collect()
     }
 
-    fn redirect(&mut self, redirect: &Redirect, input: &mut Input, outputs: &mut Vec<Text>) {
+    /// Values in the files that these words name.
+    fn holes_in_files(&self, fields: &[Field]) -> Vec<usize> {
+        if self.written.is_empty() {
+            return Vec::new();
+        }
+        let mut holes: Vec<usize> = texts_among(fields).iter().flat_map(|text| self.holes_in_file(text)).collect();
+        holes.sort_unstable();
+        holes.dedup();
+        holes
+    }
+
+    fn redirect(&mut self, redirect: &Redirect, input: &mut Option<Input>, outputs: &mut Vec<Text>) {
         match (&redirect.target, redirect.kind) {
             (Target::Document(serial), _) => {
                 let parts = self.documents.get(serial).cloned().unwrap_or_default();
                 let texts = self.single(&Word { parts, span: 0..0 });
                 self.note_shell(&texts, "a here-document");
-                *input = Input::Texts(texts);
+                *input = Some(Input::Texts(texts));
             }
             (Target::Word(word), Redirection::HereString) => {
                 let texts = self.single(word);
                 self.note_shell(&texts, "a here-string");
-                *input = Input::Texts(texts);
+                *input = Some(Input::Texts(texts));
             }
             (Target::Word(word), Redirection::Input) if let [Part::Process(script)] = word.parts.as_slice() => {
-                *input = self.script(script, &Input::Clean);
+                *input = Some(self.script(script));
             }
             (Target::Word(word), kind) => {
                 let texts = self.single(word);
@@ -492,7 +545,7 @@ impl Flow<'_> {
                 match kind {
                     Redirection::Input => {
                         let holes: Vec<usize> = texts.iter().flat_map(|text| self.holes_in_file(text)).collect();
-                        *input = Input::made("", &holes);
+                        *input = Some(Input::made("", &holes));
                     }
                     Redirection::Output => outputs.extend(texts),
                     Redirection::Duplicate | Redirection::HereString => {}
@@ -625,7 +678,7 @@ impl Flow<'_> {
 
     // Simple commands.
 
-    fn simple(&mut self, assignments: &[Word], words: &[Word], input: &Input) -> Input {
+    fn simple(&mut self, assignments: &[Word], words: &[Word]) -> Input {
         for word in assignments {
             // Before a command it counts for that command alone; `read` gets `splits_otherwise` for it.
             if words.is_empty() || !is_other_ifs(word) {
@@ -634,14 +687,16 @@ impl Flow<'_> {
         }
         let fields: Vec<Field> = words.iter().flat_map(|word| self.fields(word)).collect();
         if words.is_empty() {
-            return Input::Clean;
+            // `$(< file)` prints the file.
+            let prints = self.is_input_its_own && assignments.is_empty();
+            return if prints { self.input.clone() } else { Input::Clean };
         }
         let splits_otherwise = assignments.iter().any(is_other_ifs);
-        self.run(fields, words, input, splits_otherwise)
+        self.run(fields, words, splits_otherwise)
     }
 
     /// Runs a command for each name that it may have.
-    fn run(&mut self, fields: Vec<Field>, words: &[Word], input: &Input, splits_otherwise: bool) -> Input {
+    fn run(&mut self, fields: Vec<Field>, words: &[Word], splits_otherwise: bool) -> Input {
         let mut printed = Input::Clean;
         for fields in heads(fields) {
             let name = match fields.first() {
@@ -649,17 +704,17 @@ impl Flow<'_> {
                 _ => None,
             };
             let one = match name.as_deref() {
-                Some(name) => self.builtin(name, &fields[1..], words, input, splits_otherwise),
+                Some(name) => self.builtin(name, &fields[1..], words, splits_otherwise),
                 None => None,
             };
-            let one = one.unwrap_or_else(|| self.programs_of(&fields, input));
+            let one = one.unwrap_or_else(|| self.programs_of(&fields));
             printed = printed.and(one);
         }
         printed
     }
 
     /// Calls a function of the script.
-    fn call(&mut self, name: &str, arguments: Vec<Field>, input: &Input) -> Option<Input> {
+    fn call(&mut self, name: &str, arguments: Vec<Field>) -> Option<Input> {
         let (name, body) =
             self.functions.get_key_value(name).map(|(name, body)| (Arc::clone(name), Arc::clone(body)))?;
         if self.depth >= DEEPEST {
@@ -673,7 +728,8 @@ impl Flow<'_> {
         // The body may change its own arguments.
         for _ in 0..MOST_PASSES {
             let before = self.arguments.last().cloned();
-            printed = printed.and(self.command(&body, input));
+            let input = self.input.clone();
+            printed = printed.and(self.reading(input, false, |flow| flow.command(&body)));
             let after = self.arguments.last();
             let is_same = before.as_ref().zip(after).is_none_or(|(before, after)| {
                 (before.lists.len(), before.appended.len(), before.shifted)
@@ -689,23 +745,38 @@ impl Flow<'_> {
     }
 
     /// Reads the words of a command as its program does; tells what it may print.
-    fn programs_of(&mut self, fields: &[Field], input: &Input) -> Input {
-        let mut holes = holes_among(fields);
-        holes.extend(input.holes());
-        holes.sort_unstable();
-        holes.dedup();
-        if self.concerns_values(fields, &holes) && self.read_words(fields, input) {
-            // What it reads becomes arguments of the command that it starts.
-            for fields in self.with_arguments(fields, input) {
-                self.read_words(&fields, &Input::Clean);
+    fn programs_of(&mut self, fields: &[Field]) -> Input {
+        let holes = holes_among(fields);
+        let in_files = self.holes_in_files(fields);
+        let outer = std::mem::replace(&mut self.in_files, in_files);
+        if self.concerns_values(fields, &holes) {
+            self.prints_input = false;
+            if self.read_words(fields) {
+                // What it reads becomes arguments of the command that it starts.
+                let with_arguments = self.with_arguments(fields);
+                let named: Vec<usize> = with_arguments.iter().flat_map(|fields| self.holes_in_files(fields)).collect();
+                self.in_files.extend(named);
+                self.reading(Input::Clean, false, |flow| {
+                    for fields in &with_arguments {
+                        flow.read_words(fields);
+                    }
+                });
             }
         }
-        Input::printed(holes)
+        // What it reads, it may print as it is.
+        let in_files = std::mem::replace(&mut self.in_files, outer);
+        let read = if self.is_input_its_own || self.prints_input { self.input.clone() } else { Input::Clean };
+        let read = match read {
+            Input::Texts(_) => Input::made("", &read.holes()),
+            read => read,
+        };
+        read.and(Input::made("", &in_files)).and(Input::printed(holes))
     }
 
     /// Whether reading a command can tell anything: values reach it, or it may run code or a file that has to be followed.
     fn concerns_values(&self, fields: &[Field], holes: &[usize]) -> bool {
-        let mut may_run = !self.written.is_empty() || self.tells && !holes.is_empty();
+        let reaches = !holes.is_empty() || self.input != Input::Clean;
+        let mut may_run = !self.written.is_empty() || self.tells && reaches;
         for field in fields {
             field.each(&mut |text| may_run |= literal(text).is_some_and(programs::runs_shell_code));
         }
@@ -713,8 +784,8 @@ impl Flow<'_> {
     }
 
     /// The words of a command to which `xargs` adds what it reads: at the end, and where what may be the author's mark stands.
-    fn with_arguments(&mut self, fields: &[Field], input: &Input) -> Vec<Vec<Field>> {
-        let pieces = self.pieces_of_input(input, false);
+    fn with_arguments(&mut self, fields: &[Field]) -> Vec<Vec<Field>> {
+        let pieces = self.pieces_of_input(false);
         let mut mark = None;
         let mut words = fields.iter().filter_map(|field| match field {
             Field::Word(text) => literal(text),
@@ -760,7 +831,7 @@ impl Flow<'_> {
     }
 
     /// Tells what the words of a command are to its programs; and whether one makes arguments of what it reads, for another.
-    fn read_words(&mut self, fields: &[Field], input: &Input) -> bool {
+    fn read_words(&mut self, fields: &[Field]) -> bool {
         let mut makes_arguments = false;
         let graph = Graph::of(fields);
         let mut queue: Vec<(usize, Arc<Reading>)> = vec![(Graph::START, Arc::new(Reading::Name(None)))];
@@ -775,7 +846,8 @@ impl Flow<'_> {
             }
             let (next, is_end) = graph.next(node);
             if is_end && let Reading::Words(state) = &*reading {
-                self.input_of(state, input);
+                self.prints_input |= state.is_filter();
+                self.input_of(state);
             }
             for (word, to) in next {
                 let follow: Vec<(usize, Reading)> = match &*reading {
@@ -789,9 +861,10 @@ impl Flow<'_> {
                     }
                     Reading::Words(state) => {
                         let mut parts = Vec::new();
-                        let step = state.step(word, &mut |seen| parts.extend(Owned::of(&seen)));
+                        let copies = !self.in_files.is_empty();
+                        let step = state.step(word, &mut |seen| parts.extend(Owned::of(&seen, copies)));
                         for part in parts {
-                            self.part_of(state, part, &graph, to, input);
+                            self.part_of(state, part, &graph, to);
                         }
                         makes_arguments |= step.command.is_some() && state.entry().input == Reads::Arguments;
                         let mut follow: Vec<_> =
@@ -809,7 +882,7 @@ impl Flow<'_> {
                 }
             }
         }
-        makes_arguments && !input.holes().is_empty()
+        makes_arguments && !self.input.holes().is_empty()
     }
 
     /// Finds what runs by the name of a command.
@@ -844,8 +917,8 @@ impl Flow<'_> {
     }
 
     /// What a program does with its standard input.
-    fn input_of(&mut self, state: &State, input: &Input) {
-        let holes = input.holes();
+    fn input_of(&mut self, state: &State) {
+        let holes = self.input.holes();
         let program = state.label();
         match state.entry().input {
             Reads::Code { language, unless_operand, with_operand, unless, always } => {
@@ -855,10 +928,10 @@ impl Flow<'_> {
                     state.seen() & always != 0 || !(state.is_done() || is_unread) && state.seen() & unless == 0;
                 if !is_code {
                     self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
-                } else if let (true, Input::Texts(texts)) = (is_shell(language), input) {
-                    for text in texts {
-                        self.evaluate(text, program, Vec::new(), &Input::Clean);
-                    }
+                } else if let (true, Input::Texts(texts)) = (is_shell(language), self.input.clone()) {
+                    self.reading(Input::Clean, false, |flow| {
+                        texts.iter().for_each(|text| flow.evaluate(text, program, Vec::new()));
+                    });
                 } else {
                     self.find_code(holes, program, language);
                 }
@@ -886,7 +959,7 @@ impl Flow<'_> {
     }
 
     /// Judges what a word, or a part of it, is to its program.
-    fn part_of(&mut self, state: &State, part: Owned, graph: &Graph<'_>, to: usize, input: &Input) {
+    fn part_of(&mut self, state: &State, part: Owned, graph: &Graph<'_>, to: usize) {
         let program = Arc::clone(state.label());
         match part {
             Owned::Place { place, text, is_option_read, option } => {
@@ -896,7 +969,7 @@ impl Flow<'_> {
                     && is_shell(language)
                 {
                     let rest = graph.rest(to);
-                    return self.shell_code(&text, language, &program, rest, input);
+                    return self.shell_code(&text, language, &program, rest);
                 }
                 if state.is_inside() {
                     self.replaced_by_names(&text, &program);
@@ -924,6 +997,11 @@ impl Flow<'_> {
         program: &Arc<str>,
         is_unknown: bool,
     ) {
+        if !self.in_files.is_empty() && place.is_file() {
+            // What stands in one file may be copied to the other.
+            let holes = self.in_files.clone();
+            self.note_written(text.clone(), &holes);
+        }
         let holes = holes_of(text);
         let runs_a_file = matches!(place.kind, PlaceKind::CodeIn(_) | PlaceKind::Program);
         if (runs_a_file || is_unknown) && !self.written.is_empty() {
@@ -945,7 +1023,12 @@ impl Flow<'_> {
             PlaceKind::Arguments => return self.find_code(holes, program, "arguments"),
             PlaceKind::Environment => return self.environment(text, program),
             PlaceKind::Command | PlaceKind::CommandUntil | PlaceKind::Module => return,
-            PlaceKind::Data(noun) => noun,
+            PlaceKind::Data(noun) => {
+                if noun == "variable" {
+                    self.assign_in_command(text);
+                }
+                noun
+            }
             PlaceKind::Plain => "plain word",
             PlaceKind::Format => "format",
             PlaceKind::Unknown => "argument",
@@ -1081,9 +1164,21 @@ impl Flow<'_> {
             Some((name, _)) => {
                 let name = name.to_owned();
                 self.variable_of_environment(&name, &holes_of(text), true);
+                self.assign_in_command(text);
             }
             None => self.find_code(holes_of(text), program, "environment"),
         }
+    }
+
+    /// The command that gets `NAME=value` in its environment may be a script.
+    fn assign_in_command(&mut self, text: &Text) {
+        let Some((name, before)) = beginning(text).split_once('=') else { return };
+        let mut value = Text::new();
+        for atom in std::iter::once(&Atom::text(before)).chain(&text[1..]) {
+            value::push(&mut value, atom.clone());
+        }
+        let name = name.to_owned();
+        self.assign(&name, value);
     }
 
     /// A variable gets its value from holes: some variables are run, or loaded from.
@@ -1101,7 +1196,7 @@ impl Flow<'_> {
     // Code in code.
 
     /// Text that a program hands to a shell. `rest` are the words behind it, which the shell gets as arguments.
-    fn shell_code(&mut self, text: &Text, language: &'static str, program: &Arc<str>, rest: Vec<Field>, input: &Input) {
+    fn shell_code(&mut self, text: &Text, language: &'static str, program: &Arc<str>, rest: Vec<Field>) {
         if language == "sh-joined" {
             // The program joins its words with blanks.
             let mut whole = text.clone();
@@ -1114,13 +1209,13 @@ impl Flow<'_> {
                 value::push(&mut whole, Atom::text(" "));
                 next.into_iter().for_each(|atom| value::push(&mut whole, atom));
             }
-            return self.evaluate(&whole, program, Vec::new(), input);
+            return self.evaluate(&whole, program, Vec::new());
         }
-        self.evaluate(text, program, rest, input);
+        self.evaluate(text, program, rest);
     }
 
     /// Follows text that is evaluated as a script; the values in it are code, unless they are quoted for that.
-    fn evaluate(&mut self, text: &Text, by: &Arc<str>, rest: Vec<Field>, input: &Input) {
+    fn evaluate(&mut self, text: &Text, by: &Arc<str>, rest: Vec<Field>) {
         if text.iter().all(|atom| matches!(atom, Atom::Unknown(_))) {
             return;
         }
@@ -1172,7 +1267,7 @@ impl Flow<'_> {
                     let arguments = rest.into_iter().skip(1).collect();
                     self.arguments.push(Arguments { lists: vec![arguments], ..Arguments::default() });
                 }
-                self.script(&tree.script, input);
+                self.script(&tree.script);
                 if let Some(functions) = functions {
                     self.functions = functions;
                     self.arguments.pop();
@@ -1215,11 +1310,12 @@ enum Owned {
 
 impl Owned {
     /// Takes over what concerns values, and code.
-    fn of(seen: &Seen<'_>) -> Option<Self> {
+    fn of(seen: &Seen<'_>, copies: bool) -> Option<Self> {
         let has_values = |text: &[Atom]| text.iter().any(|atom| !atom.holes().is_empty());
         Some(match *seen {
             Seen::Place { place, text, is_option_read, option }
                 if has_values(text)
+                    || copies && place.is_file()
                     || matches!(place.kind, PlaceKind::CodeIn(_) | PlaceKind::Program | PlaceKind::Unknown) =>
             {
                 Self::Place { place, text: text.to_vec(), is_option_read, option }

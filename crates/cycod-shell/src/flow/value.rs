@@ -152,7 +152,8 @@ impl Field {
     }
 
     /// The words of these, any number of them in any order.
-    pub(crate) fn any_of(texts: Vec<Text>) -> Self {
+    pub(crate) fn any_of(mut texts: Vec<Text>) -> Self {
+        dedup(&mut texts);
         Self::Many(texts.into_iter().map(|text| vec![Self::Word(text)]).collect())
     }
 

@@ -30,6 +30,8 @@ pub(crate) struct Entry<'a> {
     /// Options after whose argument no option is read any more, by bit of `watched`.
     pub(crate) last_options: u32,
     pub(crate) input: Input<'a>,
+    /// It prints what it reads: its input, or the files that its last operands name.
+    pub(crate) is_filter: bool,
     /// It, or one of its subcommands, hands text to a shell.
     pub(crate) runs_shell_code: bool,
     pub(crate) options: Options<'a>,

@@ -228,6 +228,11 @@ impl Options<'static> {
 }
 
 impl Place<'static> {
+    /// Whether it names a file or a directory.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self.kind, PlaceKind::Data("file" | "directory"))
+    }
+
     /// What a word is here that begins with this text of the author's.
     pub(crate) fn behind(&'static self, text: &str) -> &'static Self {
         let begins = |known: &&str| match *known {

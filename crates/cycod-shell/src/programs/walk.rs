@@ -146,6 +146,11 @@ impl State {
         self.operand > 0 && !self.names_input
     }
 
+    /// Whether it prints what it reads from its standard input.
+    pub(crate) fn is_filter(&self) -> bool {
+        self.entry.is_filter && self.operand < self.entry.operands.len().max(1)
+    }
+
     /// Whether its words were handed to a shell, which reads its input as well.
     pub(crate) fn is_done(&self) -> bool {
         self.is_done
