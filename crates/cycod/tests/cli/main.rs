@@ -61,3 +61,4 @@ mod test;
 mod tools;
 mod trust;
 mod validate;
+mod values;
