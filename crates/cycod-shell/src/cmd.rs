@@ -10,7 +10,7 @@ use crate::hole::Hole as About;
 use crate::judge::{judge_words, misplaced, unclear};
 use crate::piece::{Kind, Mode, Piece, Value, Words};
 use crate::posix::refusal;
-use crate::programs::Programs;
+use crate::programs::Statements;
 use crate::refusal::{Placed, Problem, Refusal, code};
 use crate::verdict::{Guard, Proof, Rule, Verdict};
 use crate::words::split;
@@ -179,7 +179,7 @@ pub(crate) fn place(pieces: &[Piece<'_>]) -> Result<Placed, Refusal> {
 }
 
 /// Judges every hole of a program.
-pub(crate) fn judge(source: &str, about: &[&About<'_>], programs: &Programs) -> Vec<Verdict> {
+pub(crate) fn judge(source: &str, about: &[&About<'_>], statements: &Statements<'_>) -> Vec<Verdict> {
     let verdict = |(hole, about): (Hole, &&About<'_>)| {
         if hole.escaped {
             return misplaced(about, "a `^` stands directly before it");
@@ -190,12 +190,12 @@ pub(crate) fn judge(source: &str, about: &[&About<'_>], programs: &Programs) -> 
         if hole.place == Place::Comment {
             return Verdict::of(Proof::Data, "it stands in a comment");
         }
-        in_command(source, &hole, about, programs)
+        in_command(source, &hole, about, statements)
     };
     scan(source).into_iter().zip(about).map(verdict).collect()
 }
 
-fn in_command(source: &str, hole: &Hole, about: &About<'_>, programs: &Programs) -> Verdict {
+fn in_command(source: &str, hole: &Hole, about: &About<'_>, statements: &Statements<'_>) -> Verdict {
     let end = source[hole.at..].find(['\n', '&', '|']).map_or(source.len(), |end| hole.at + end);
     let command = &source[hole.command.min(hole.at)..end];
     let Some(words) = words(command) else {
@@ -218,7 +218,7 @@ fn in_command(source: &str, hole: &Hole, about: &About<'_>, programs: &Programs)
         }
         _ => {
             let index = source[hole.command.min(hole.at)..hole.at].matches('\0').count();
-            judge_words(&words, index, about, programs)
+            judge_words(&words, index, about, statements)
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::flow::{Finding, Input, Reason, follow};
 use crate::hints;
 use crate::hole::{Branch, Format, Hole, Segment, Trust};
 use crate::piece::{Kind, Mode, Shell};
-use crate::programs::Programs;
+use crate::programs::{Nature, Programs, Statements};
 use crate::refusal::code;
 use crate::rewrite::{Rewriter, says_how};
 use crate::script::{Command, Form, Part, Script, Tree, Word, build};
@@ -55,13 +55,21 @@ pub struct Judgement {
     pub environment: Vec<Vec<Verdict>>,
     /// Of the input.
     pub input: Vec<Verdict>,
+    /// The statements about programs that were made for many tools and that any of it may rest on, by name.
+    pub stated: Vec<(String, Nature)>,
 }
 
 /// Judges a command and what reaches it.
 pub fn judge(question: &Question<'_>) -> Judgement {
     let counts = [question.command, question.input].map(count_holes);
     let in_environment: Vec<usize> = question.environment.iter().map(|(_, segments)| count_holes(segments)).collect();
-    let mut verdicts: Vec<Option<Verdict>> = vec![None; counts[0] + counts[1] + in_environment.iter().sum::<usize>()];
+    let count = counts[0] + counts[1] + in_environment.iter().sum::<usize>();
+    let mut verdicts: Vec<Option<Verdict>> = vec![None; count];
+    if count == 0 {
+        let environment = vec![Vec::new(); question.environment.len()];
+        return Judgement { environment, ..Judgement::default() };
+    }
+    let statements = Statements::new(question.programs);
     let mut forms = variants(question.command, false);
     if forms.iter().flatten().any(|variant| !variant.has_plain_formats() || has_misplaced_format(question, variant)) {
         forms = variants(question.command, true);
@@ -69,7 +77,7 @@ pub fn judge(question: &Question<'_>) -> Judgement {
     match &forms {
         Some(forms) => {
             for variant in forms {
-                merge(&mut verdicts, judge_variant(question, variant));
+                merge(&mut verdicts, judge_variant(question, variant, &statements));
             }
         }
         None => {
@@ -84,7 +92,7 @@ pub fn judge(question: &Question<'_>) -> Judgement {
     let command = verdicts.by_ref().take(counts[0]).collect();
     let input = verdicts.by_ref().take(counts[1]).collect();
     let environment = in_environment.iter().map(|&count| verdicts.by_ref().take(count).collect()).collect();
-    Judgement { command, environment, input }
+    Judgement { command, environment, input, stated: statements.into_used() }
 }
 
 fn count_holes(segments: &[Segment<'_>]) -> usize {
@@ -265,16 +273,16 @@ fn choice<'a>(texts: &[&'a str]) -> Hole<'a> {
 }
 
 /// A verdict for each hole that this variant has.
-fn judge_variant(question: &Question<'_>, variant: &Variant<'_>) -> Vec<Option<Verdict>> {
+fn judge_variant(question: &Question<'_>, variant: &Variant<'_>, statements: &Statements<'_>) -> Vec<Option<Verdict>> {
     let command = match question.reader {
-        Reader::Shell(Shell::PowerShell) => powershell::judge(&variant.source, &variant.of_source(), question.programs),
-        Reader::Shell(Shell::Cmd) => cmd::judge(&variant.source, &variant.of_source(), question.programs),
+        Reader::Shell(Shell::PowerShell) => powershell::judge(&variant.source, &variant.of_source(), statements),
+        Reader::Shell(Shell::Cmd) => cmd::judge(&variant.source, &variant.of_source(), statements),
         Reader::Interpreter(words) => {
             let program = words.first().map_or("the interpreter", String::as_str);
             variant.of_source().iter().map(|hole| inline(hole, program)).collect()
         }
-        Reader::Shell(shell) => return judge_shell(question, variant, Some(shell)),
-        Reader::Words => return judge_shell(question, variant, None),
+        Reader::Shell(shell) => return judge_shell(question, variant, Some(shell), statements),
+        Reader::Words => return judge_shell(question, variant, None, statements),
     };
     simple_verdicts(question, variant, command)
 }
@@ -361,7 +369,12 @@ pub(crate) fn environment_name(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
 }
 
-fn judge_shell(question: &Question<'_>, variant: &Variant<'_>, shell: Option<Shell>) -> Vec<Option<Verdict>> {
+fn judge_shell(
+    question: &Question<'_>,
+    variant: &Variant<'_>,
+    shell: Option<Shell>,
+    statements: &Statements<'_>,
+) -> Vec<Option<Verdict>> {
     // Every hole has a number: those of the command, those of the input, those of variables, choices.
     let own = count_holes(question.command);
     let mut holes: Vec<Hole<'_>> = variant.holes[..own].to_vec();
@@ -409,7 +422,7 @@ fn judge_shell(question: &Question<'_>, variant: &Variant<'_>, shell: Option<She
     let reads = if input.is_empty() { Input::Clean } else { Input::Texts(vec![input]) };
     let findings = match tree {
         Ok(tree) => {
-            let findings = follow(shell, &tree, &holes, question.programs, &names, &reads);
+            let findings = follow(shell, &tree, &holes, statements, &names, &reads);
             Some((tree, findings))
         }
         Err(why) => {
@@ -440,7 +453,7 @@ fn judge_shell(question: &Question<'_>, variant: &Variant<'_>, shell: Option<She
                 for finding in &findings {
                     let Some(hole) = holes.get(finding.hole).filter(|_| finding.hole < told_of) else { continue };
                     let mut verdict = told(finding, hole);
-                    if verdict.proof == Proof::Code {
+                    if verdict.proof == Proof::Code && verdict.code != Some(code::BROKEN_PROGRAMS) {
                         let (help, rewrite) = rewriter.rewrite(finding);
                         verdict.rewrite = rewrite;
                         if let Some(help) = help {
@@ -529,7 +542,7 @@ fn add_text<'a>(segments: &[Segment<'a>], holes: &mut Vec<Hole<'a>>, text: &mut 
 
 /// Judges the value of number `index` among the words of a program that is started without following variables. A word is its
 /// text, with a NUL for each value.
-pub(crate) fn judge_words(words: &[String], index: usize, about: &Hole<'_>, programs: &Programs) -> Verdict {
+pub(crate) fn judge_words(words: &[String], index: usize, about: &Hole<'_>, statements: &Statements<'_>) -> Verdict {
     let mut count = 0;
     let words = words.iter().map(|word| {
         let mut parts = Vec::new();
@@ -548,7 +561,7 @@ pub(crate) fn judge_words(words: &[String], index: usize, about: &Hole<'_>, prog
     // Every value counts as text, whichever is asked about.
     let holes: Vec<Hole<'_>> =
         (0..count).map(|_| Hole { kind: Kind::Text, texts: Vec::new(), ..about.clone() }).collect();
-    match follow(None, &tree, &holes, programs, &[], &Input::Clean) {
+    match follow(None, &tree, &holes, statements, &[], &Input::Clean) {
         Ok(findings) => {
             let own = findings.iter().filter(|finding| finding.hole == index);
             settle(own.map(|finding| told(finding, about)).reduce(Verdict::and), about)

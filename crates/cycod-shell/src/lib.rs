@@ -33,7 +33,7 @@ mod words;
 pub use hole::{Branch, Format, Hole, Segment, Trust};
 pub use judge::{Judgement, Question, Reader, judge};
 pub use piece::{Kind, Mode, Piece, Shell, Value, Words};
-pub use programs::{Nature, Programs};
+pub use programs::{Nature, Programs, SharedPrograms, is_described};
 pub use refusal::{Placed, Refusal, code};
 pub use verdict::{Guard, Hint, Proof, Verdict};
 pub use words::{Word, words};

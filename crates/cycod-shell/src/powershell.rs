@@ -17,7 +17,7 @@ use crate::hole::Hole as About;
 use crate::judge::{judge_words, misplaced, unclear};
 use crate::piece::{Kind, Mode, Piece, Value};
 use crate::posix::refusal;
-use crate::programs::Programs;
+use crate::programs::Statements;
 use crate::refusal::{Placed, Problem, Refusal, code};
 use crate::verdict::{Guard, Proof, Rule, Verdict};
 use crate::words::split;
@@ -336,7 +336,7 @@ fn trouble(hole: &Hole, value: &Value<'_>) -> Option<Problem> {
 /// Judges every hole of a program.
 ///
 /// Variables are not followed. So a value that is kept in one is proven only where nothing in the whole program could run it.
-pub(crate) fn judge(source: &str, about: &[&About<'_>], programs: &Programs) -> Vec<Verdict> {
+pub(crate) fn judge(source: &str, about: &[&About<'_>], statements: &Statements<'_>) -> Vec<Verdict> {
     let lower = source.to_ascii_lowercase();
     let evaluator = EVALUATORS.iter().copied().find(|name| holds_word(&lower, name)).or_else(|| calls_variable(&lower));
     let verdict = |(hole, about): (&Hole, &&About<'_>)| {
@@ -353,7 +353,7 @@ pub(crate) fn judge(source: &str, about: &[&About<'_>], programs: &Programs) -> 
             let why = format!("`{evaluator}` in this program may run any text of it");
             return unclear(&why, "use a command that runs nothing, or another shell");
         }
-        in_statement(source, hole, about, programs, &lower)
+        in_statement(source, hole, about, statements, &lower)
     };
     scan(source).iter().zip(about).map(verdict).collect()
 }
@@ -386,7 +386,7 @@ fn calls_variable(lower: &str) -> Option<&'static str> {
     sign('&', "&").or_else(|| sign('.', "."))
 }
 
-fn in_statement(source: &str, hole: &Hole, about: &About<'_>, programs: &Programs, lower: &str) -> Verdict {
+fn in_statement(source: &str, hole: &Hole, about: &About<'_>, statements: &Statements<'_>, lower: &str) -> Verdict {
     let end = source[hole.at..].find(['\n', ';', '|']).map_or(source.len(), |end| hole.at + end);
     let statement = &source[hole.statement..end];
     let before = source[hole.statement..hole.at].trim_start();
@@ -421,7 +421,7 @@ fn in_statement(source: &str, hole: &Hole, about: &About<'_>, programs: &Program
         return unclear("functions of this program are not followed", "write the placeholder in a command");
     }
     match words(statement, hole.at - hole.statement) {
-        Some((words, index)) => judge_words(&words, index, about, programs),
+        Some((words, index)) => judge_words(&words, index, about, statements),
         None => unclear("the command around it is not understood", "write its arguments without `$( )`"),
     }
 }

@@ -10,6 +10,8 @@ pub mod code {
     pub const CHOOSES: &str = "value-chooses-program";
     /// Nothing is known of the program that gets the value.
     pub const UNKNOWN: &str = "unknown-program";
+    /// The file that may say what the program does that gets the value cannot be understood.
+    pub const BROKEN_PROGRAMS: &str = "broken-programs-file";
     /// Text stands around the value that the program may read as code.
     pub const MIXED: &str = "mixed-text";
     /// Nothing proves that the value is data, for another reason.

@@ -7,6 +7,7 @@ use crate::flow::{Finding, Reason};
 use crate::hole::Hole;
 use crate::judge::environment_name;
 use crate::piece::Shell;
+use crate::programs::WITHHELD_LANGUAGE;
 use crate::refusal::code;
 use crate::script::{Command, Form, Part, Script, Target, Tree, Word};
 use crate::track::{HOLE, Spot, track};
@@ -22,6 +23,12 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> (Proof, &'static str, Str
     let write_beside = "write the code without the value, and hand the value to it as data".to_owned();
     let vouch = format!("or vouch for it with `placing: data` on `{name}`");
     match reason {
+        Reason::Code { program, language: WITHHELD_LANGUAGE } => (
+            Proof::Code,
+            code::BROKEN_PROGRAMS,
+            format!("what `{program}` does with `{name}` may stand in a file that cannot be understood"),
+            format!("fix that file; or say what `{program}` does in `programs` of this one"),
+        ),
         Reason::Code { program, language: "program" } => (
             Proof::Code,
             code::CHOOSES,
@@ -84,7 +91,10 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> (Proof, &'static str, Str
             Proof::Unproven,
             code::UNKNOWN,
             format!("nothing is known of `{program}`, so nothing says what it does with `{name}`"),
-            format!("if its arguments are text or files, add `programs: {{{program}: text}}` to this file; {vouch}"),
+            format!(
+                "if its arguments are text or files, add `programs: {{{program}: text}}` to this file, or `{program}: text` to \
+                 `.cycod/programs.yaml` for all tools beside it; {vouch}"
+            ),
         ),
         Reason::Mixed { program } => (
             Proof::Unproven,

@@ -26,7 +26,7 @@ use self::value::{
 };
 use crate::hole::Hole;
 use crate::piece::{Kind, Mode, Shell};
-use crate::programs::{self, Input as Reads, Known, Place, PlaceKind, Programs, Seen, State};
+use crate::programs::{self, Input as Reads, Known, Place, PlaceKind, Seen, State, Statements};
 use crate::script::{Command, Form, Part, Redirect, Script, Target, Word};
 use crate::track::{HOLE, Redirection, Spot, parse};
 use crate::verdict::{Guard, Rule};
@@ -200,7 +200,7 @@ pub(crate) struct Flow<'a> {
     /// There are builtins and functions.
     is_shell: bool,
     holes: &'a [Hole<'a>],
-    programs: &'a Programs,
+    statements: &'a Statements<'a>,
     documents: HashMap<usize, Vec<Part>>,
     variables: HashMap<Arc<str>, Variable>,
     functions: HashMap<Arc<str>, Arc<Command>>,
@@ -242,7 +242,7 @@ pub(crate) fn follow<'a>(
     shell: Option<Shell>,
     tree: &crate::script::Tree,
     holes: &'a [Hole<'a>],
-    programs: &'a Programs,
+    statements: &'a Statements<'a>,
     environment: &[(&str, Text)],
     input: &Input,
 ) -> Result<Vec<Finding>, &'static str> {
@@ -250,7 +250,7 @@ pub(crate) fn follow<'a>(
         shell: shell.unwrap_or(Shell::Sh),
         is_shell: shell.is_some(),
         holes,
-        programs,
+        statements,
         documents: tree.documents.clone(),
         variables: HashMap::new(),
         functions: HashMap::new(),
@@ -894,10 +894,10 @@ impl Flow<'_> {
         };
         if let Some(name) = literal(word) {
             if is_module {
-                return start(programs::find_module(name, self.programs), name);
+                return start(programs::find_module(name, self.statements), name);
             }
             let base = name.rsplit('/').next().unwrap_or(name);
-            return start(programs::find(name, self.programs), base);
+            return start(programs::find(name, self.statements), base);
         }
         self.find_by_kind(holes_of(word), &Reason::Chooses, "the name of a command");
         // `"$DIR/git"` is a git.
@@ -905,7 +905,7 @@ impl Flow<'_> {
             && let Some((_, base)) = end.rsplit_once('/')
             && !base.is_empty()
         {
-            return start(programs::find(&format!("./{base}"), self.programs), base);
+            return start(programs::find(&format!("./{base}"), self.statements), base);
         }
         let is_interpreter = matches!(word.as_slice(), [Atom::Unknown(Tag::Variable(name))]
             if matches!(&**name, "SHELL" | "BASH" | "EDITOR" | "VISUAL" | "PAGER" | "BROWSER"));

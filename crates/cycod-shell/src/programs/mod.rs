@@ -8,6 +8,7 @@
 //! ([`Programs`]).
 
 mod entry;
+mod stated;
 mod table;
 mod walk;
 
@@ -15,82 +16,59 @@ use std::sync::LazyLock;
 
 pub(crate) use entry::{Entry, Input, Place, PlaceKind};
 use entry::{Number, Operand, Options, Syntax, Takes, Unlisted};
+use stated::Said;
+pub(crate) use stated::Statements;
+pub use stated::{Nature, Programs, SharedPrograms};
 pub(crate) use walk::{Seen, State};
 
 /// The tables live as long as the process.
 pub(crate) type Known = &'static Entry<'static>;
 
-/// What the author of a tool, or a project, says about programs that no table describes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Programs {
-    known: Vec<(String, Nature)>,
-}
-
-/// What somebody says a program does with its arguments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Nature {
-    /// They are text and files.
-    Text,
-    /// They are words that must be plain, such as the names of tasks.
-    Plain,
-    /// They are a command that it runs.
-    Command,
-    /// They are code.
-    Code,
-}
-
-impl Nature {
-    /// Every nature with the name it has in a file.
-    pub const NAMES: [(&'static str, Self); 4] =
-        [("text", Self::Text), ("plain", Self::Plain), ("command", Self::Command), ("code", Self::Code)];
-}
-
-impl Programs {
-    /// Adds what is known about a program, over what was known before.
-    pub fn insert(&mut self, name: impl Into<String>, nature: Nature) {
-        let name = name.into();
-        self.known.retain(|(known, _)| *known != name);
-        self.known.push((name, nature));
-    }
-
-    /// Every program with its nature.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, Nature)> {
-        self.known.iter().map(|(name, nature)| (name.as_str(), *nature))
-    }
-
-    /// Whether nothing is known.
-    pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
-    }
-
-    fn nature(&self, name: &str) -> Option<Nature> {
-        self.known.iter().find(|(known, _)| known == name).map(|(_, nature)| *nature)
-    }
-}
-
 /// Finds what a program does, by the name it is called by. One name may stand for several programs.
-pub(crate) fn find(name: &str, programs: &Programs) -> Vec<Known> {
-    let base = name.rsplit('/').next().unwrap_or(name);
-    let base = base.strip_suffix(".exe").unwrap_or(base);
-    match programs.nature(name).or_else(|| programs.nature(base)) {
-        Some(Nature::Text) => return vec![&TEXT],
-        Some(Nature::Plain) => return vec![&PLAIN],
-        Some(Nature::Command) => return vec![&COMMAND],
-        Some(Nature::Code) => return vec![&OPAQUE],
-        None => {}
-    }
+pub(crate) fn find(name: &str, statements: &Statements<'_>) -> Vec<Known> {
+    let base = base(name);
     let known = in_table(base).or_else(|| in_table(package(name)?));
     // `@scope/name` is a package, and none of the project's files.
-    let other = || if name.contains('/') && !name.starts_with('@') { &*OF_PROJECT } else { &*UNKNOWN };
-    known.map_or_else(|| vec![other()], <[_]>::to_vec)
+    let is_of_project = name.contains('/') && !name.starts_with('@');
+    match statements.about(&[name, base], || known.is_some() || is_of_project) {
+        Said::Nature(nature) => vec![of_nature(nature)],
+        Said::Withheld => vec![&*WITHHELD],
+        Said::Nothing => {
+            known.map_or_else(|| vec![if is_of_project { &*OF_PROJECT } else { &*UNKNOWN }], <[_]>::to_vec)
+        }
+    }
 }
 
 /// Finds what a module does that an interpreter runs by its name; one that no table knows is the project's.
-pub(crate) fn find_module(name: &str, programs: &Programs) -> Vec<Known> {
-    if programs.nature(name).is_some() {
-        return find(name, programs);
+pub(crate) fn find_module(name: &str, statements: &Statements<'_>) -> Vec<Known> {
+    match statements.about(&[name], || true) {
+        Said::Nature(nature) => vec![of_nature(nature)],
+        Said::Withheld => vec![&*WITHHELD],
+        Said::Nothing => {
+            let known = in_table(&format!("-m {name}")).or_else(|| in_table(name));
+            known.map_or_else(|| vec![&*OF_PROJECT], <[_]>::to_vec)
+        }
     }
-    in_table(&format!("-m {name}")).or_else(|| in_table(name)).map_or_else(|| vec![&*OF_PROJECT], <[_]>::to_vec)
+}
+
+/// Whether a table describes the program of this name, so that nobody needs to say what it is.
+pub fn is_described(name: &str) -> bool {
+    in_table(base(name)).or_else(|| in_table(package(name)?)).is_some()
+}
+
+/// The name of a program without its directory.
+fn base(name: &str) -> &str {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    base.strip_suffix(".exe").unwrap_or(base)
+}
+
+fn of_nature(nature: Nature) -> Known {
+    match nature {
+        Nature::Text => &TEXT,
+        Nature::Plain => &PLAIN,
+        Nature::Command => &COMMAND,
+        Nature::Code => &OPAQUE,
+    }
 }
 
 /// What is known of a program whose name only the run decides: an interpreter, or one of the project's.
@@ -135,15 +113,25 @@ fn in_table(base: &str) -> Option<&'static [Known]> {
     })
 }
 
+/// The language of which everything is code for a program that may be any.
+pub(crate) const WITHHELD_LANGUAGE: &str = "withheld";
+
 /// What the arguments of an option of the author's are, where nothing is known but what they are for a program of any kind.
 static TEXT_PLACE: Place<'static> = Place::new(PlaceKind::Data("text"));
 static UNKNOWN_PLACE: Place<'static> = Place::new(PlaceKind::Unknown);
 static CODE_PLACE: Place<'static> = Place::new(PlaceKind::CodeIn("code"));
+static WITHHELD_PLACE: Place<'static> = Place::new(PlaceKind::CodeIn(WITHHELD_LANGUAGE));
 static PROGRAM_PLACE: Place<'static> = Place::new(PlaceKind::Program);
 
 fn all(kind: PlaceKind<'static>, syntax: Syntax, unlisted: Unlisted) -> Entry<'static> {
     let operands = vec![Operand { place: Place::new(kind), many: true, unless: 0 }];
     Entry { syntax, end: "--", unlisted, operands, ..Entry::default() }
+}
+
+/// A program whose words and input are all code.
+fn opaque(language: &'static str) -> Entry<'static> {
+    let input = Input::Code { language, unless_operand: false, with_operand: false, unless: 0, always: 0 };
+    Entry { syntax: Syntax::Opaque, input, end: "--", ..Entry::default() }
 }
 
 /// A program of which only the form of its words is known; some options announce code in programs of every kind.
@@ -171,10 +159,9 @@ static TEXT: LazyLock<Entry<'static>> = LazyLock::new(|| all(PlaceKind::Data("te
 static PLAIN: LazyLock<Entry<'static>> = LazyLock::new(|| all(PlaceKind::Plain, Syntax::Gnu, Unlisted::Strict));
 static COMMAND: LazyLock<Entry<'static>> =
     LazyLock::new(|| all(PlaceKind::Command, Syntax::Posix, Unlisted::Ambiguous));
-static OPAQUE: LazyLock<Entry<'static>> = LazyLock::new(|| {
-    let input = Input::Code { language: "code", unless_operand: false, with_operand: false, unless: 0, always: 0 };
-    Entry { syntax: Syntax::Opaque, input, end: "--", ..Entry::default() }
-});
+static OPAQUE: LazyLock<Entry<'static>> = LazyLock::new(|| opaque("code"));
+/// A program of which a file may say anything that cannot be understood.
+static WITHHELD: LazyLock<Entry<'static>> = LazyLock::new(|| opaque(WITHHELD_LANGUAGE));
 static OF_PROJECT: LazyLock<Entry<'static>> = LazyLock::new(loose);
 static UNKNOWN: LazyLock<Entry<'static>> = LazyLock::new(|| Entry { input: Input::Unknown, ..loose() });
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{
     CODE_PLACE, Known, Operand, Opt, Options, PROGRAM_PLACE, Place, PlaceKind, Syntax, TEXT_PLACE, Takes,
-    UNKNOWN_PLACE, Unlisted,
+    UNKNOWN_PLACE, Unlisted, WITHHELD, WITHHELD_PLACE,
 };
 use crate::flow::value::{Atom, Text, beginning, literal};
 
@@ -187,7 +187,8 @@ impl State {
             return Step::to(state);
         }
         if self.entry.syntax == Syntax::Opaque {
-            see(Seen::Place { place: &CODE_PLACE, text: word, is_option_read: false, option: "" });
+            let place = if std::ptr::eq(self.entry, &*WITHHELD) { &WITHHELD_PLACE } else { &CODE_PLACE };
+            see(Seen::Place { place, text: word, is_option_read: false, option: "" });
             return Step::to(state);
         }
         if let Some(place) = state.pending.pop() {
