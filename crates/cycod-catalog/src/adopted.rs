@@ -44,6 +44,7 @@ impl Adopted {
             path: self.place().into(),
             scope: if self.is_built_in() { Scope::BuiltIn } else { Scope::Mcp },
             style: if self.is_built_in() { Style::BuiltIn } else { Style::Mcp },
+            programs: None,
             summary,
             level: own_level,
             state: shadowed.map_or(State::Active, |by| State::Shadowed { by }),

@@ -12,7 +12,7 @@ use crate::{
     Adopted, Availability, Entry, Kind, Problem, Reason, Scope, ScopeFilter, Scopes, State, Summary, Switches,
     ToolDirectory, Writer,
     availability::Machine,
-    codes,
+    codes, programs,
     read::{Outcome, Reading},
     shelf::{Cache, Shelf},
 };
@@ -71,7 +71,11 @@ impl Catalog {
     }
 
     fn open_with(scopes: Scopes, host: &Host, cache: Option<&Cache>) -> Self {
-        let shelves = scopes.directories().iter().cloned().map(|directory| Shelf::open(directory, cache)).collect();
+        let mut programs = programs::Known::default();
+        let mut open = |directory: &ToolDirectory| {
+            Shelf::open(directory.clone(), programs.at(directory.programs.as_deref()), cache)
+        };
+        let shelves = scopes.directories().iter().map(&mut open).collect();
         Self { scopes, shelves, adopted: BTreeMap::new(), built_in: None, machine: Machine::of(host), switches: None }
     }
 
@@ -295,11 +299,23 @@ impl Catalog {
                     }
                     _ => (Summary::default(), Availability::Available),
                 };
-                let &ToolDirectory { scope, style, .. } = one.directory;
+                let &ToolDirectory { scope, style, ref programs, .. } = one.directory;
+                let programs = programs.clone();
                 let name = one.reading.name;
                 (
                     !takes_name,
-                    Entry { name, path: one.path, scope, style, summary, level, state, availability, adopted: None },
+                    Entry {
+                        name,
+                        path: one.path,
+                        scope,
+                        style,
+                        programs,
+                        summary,
+                        level,
+                        state,
+                        availability,
+                        adopted: None,
+                    },
                 )
             })
             .collect();

@@ -4,7 +4,7 @@ use cycod_definition::{Level, Tool};
 use cycod_diagnostic::{Diagnostic, Severity, SourceFile};
 
 use crate::{
-    Adopted, Availability, Problem, Scope, Style, Summary, codes,
+    Adopted, Availability, Problem, Scope, Style, Summary, codes, programs,
     read::{self, Outcome},
 };
 
@@ -19,6 +19,8 @@ pub struct Entry {
     pub scope: Scope,
     /// Whose layout it lies in; only files of our own are written.
     pub style: Style,
+    /// The file that speaks about programs for it, whether it is there or not.
+    pub programs: Option<PathBuf>,
     /// What a list says about it; empty for one that is broken.
     pub summary: Summary,
     /// How dangerous it is, the tools it uses included; a broken one counts as the highest.
@@ -102,8 +104,7 @@ impl Entry {
         if let Some(adopted) = &self.adopted {
             return Ok(Opened { tool: adopted.tool.clone(), source: adopted.source(), diagnostics: Vec::new() });
         }
-        let mut checked = read::check(&self.path);
-        self.add_problems_of_the_directory(&mut checked);
+        let checked = self.check();
         let is_broken = checked.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
         match checked.tool {
             Some(mut tool) if !is_broken => {
@@ -127,9 +128,16 @@ impl Entry {
         if let Some(adopted) = &self.adopted {
             return (adopted.source(), Vec::new());
         }
-        let mut checked = read::check(&self.path);
-        self.add_problems_of_the_directory(&mut checked);
+        let checked = self.check();
         (checked.source, checked.diagnostics)
+    }
+
+    /// Reads the file as it is now, and what is said about programs for it.
+    fn check(&self) -> read::Checked {
+        let programs = self.programs.as_deref().and_then(programs::read_programs);
+        let mut checked = read::check(&self.path, programs.as_ref());
+        self.add_problems_of_the_directory(&mut checked);
+        checked
     }
 
     /// Says what the file alone cannot know: that its name is taken.
@@ -145,7 +153,7 @@ impl Entry {
             State::Duplicate { with } => {
                 // The list is of the past; that the name is taken must be so now.
                 let holds_it = |path: &&PathBuf| {
-                    read::read(path).is_some_and(|(reading, _)| {
+                    read::read(path, None).is_some_and(|(reading, _)| {
                         !matches!(reading.outcome, Outcome::Prose) && reading.name.eq_ignore_ascii_case(&self.name)
                     })
                 };

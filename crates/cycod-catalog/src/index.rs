@@ -13,6 +13,9 @@
 //! The directory is treated like its files: a settled directory whose own change time has not moved has the
 //! same names in it, so listing it can be left out; of its files each is asked for its times nevertheless.
 //!
+//! What a file of the place says about programs decides what its tools are, too. It is read each time, and an index that was made
+//! under another text of it is void.
+//!
 //! The argument needs honest change times, so it is made only for file systems that keep them (a list, below) and
 //! for files on the same device as their directory; a clock that has gone back behind the moment at which the
 //! index was written makes the index void. One hole remains that no program outside of the kernel can see: a
@@ -54,8 +57,8 @@ use crate::{
     stamp::{Stamp, now},
 };
 
-const MAGIC: &[u8; 16] = b"cycod-catalog-04";
-const HEADER: usize = 96;
+const MAGIC: &[u8; 16] = b"cycod-catalog-05";
+const HEADER: usize = 104;
 const RECORD: usize = 64;
 /// A file that says it is larger is not ours.
 const LARGEST_HEAD: u64 = 256 << 20;
@@ -120,7 +123,9 @@ impl Index {
     }
 
     /// Opens the index of `directory`, when there is one that can be trusted at all.
-    pub(crate) fn open(cache: &Path, directory: &Path) -> Option<Self> {
+    ///
+    /// `programs` stands for what is said about programs for its tools: what was read under other words is void.
+    pub(crate) fn open(cache: &Path, directory: &Path, programs: u64) -> Option<Self> {
         let file = File::open(Self::path(cache, directory)).ok()?;
         let mut header = [0; HEADER];
         file.read_exact_at(&mut header, 0).ok()?;
@@ -140,6 +145,9 @@ impl Index {
         let mut fields = Fields(&head[48..HEADER]);
         let (device, inode) = (fields.u64()?, fields.u64()?);
         let (modified, changed, flags) = (fields.u64()? as i64, fields.u64()? as i64, fields.u64()?);
+        if fields.u64()? != programs {
+            return None;
+        }
         let (path_length, count) = (fields.u32()? as usize, fields.u32()? as usize);
         let records_at = HEADER.checked_add(path_length)?;
         if head.get(HEADER..records_at)? != directory.as_os_str().as_bytes() {
@@ -350,14 +358,14 @@ impl Draft {
     }
 
     /// Puts the index in the place of the one of `directory`; `None` when that cannot be done.
-    pub(crate) fn save(self, cache: &Path, directory: &Path) -> Option<()> {
+    pub(crate) fn save(self, cache: &Path, directory: &Path, programs: u64) -> Option<()> {
         static SERIAL: AtomicU32 = AtomicU32::new(0);
         let path = directory.as_os_str().as_bytes();
         let mut body = Vec::with_capacity(HEADER + path.len() + self.records.len() + self.names.len());
         let head_length = HEADER + path.len() + self.records.len() + self.names.len();
         let Stamp { device, inode, modified, changed, .. } = self.directory;
         let flags = u64::from(self.directory_is_settled);
-        let words = [head_length as u64, now() as u64, device, inode, modified as u64, changed as u64, flags];
+        let words = [head_length as u64, now() as u64, device, inode, modified as u64, changed as u64, flags, programs];
         words.iter().for_each(|word| body.extend(word.to_le_bytes()));
         body.extend(u32::try_from(path.len()).ok()?.to_le_bytes());
         body.extend(self.count.to_le_bytes());

@@ -18,6 +18,7 @@ mod hash;
 #[cfg(unix)]
 mod index;
 mod problem;
+mod programs;
 mod read;
 mod scope;
 mod scopes;
@@ -45,6 +46,7 @@ pub use availability::{Availability, Reason};
 pub use catalog::Catalog;
 pub use entry::{Entry, LoadError, Opened, State};
 pub use problem::Problem;
+pub use programs::read_programs;
 pub use scope::{Scope, ScopeFilter};
 pub use scopes::{Overrides, Scopes, Style, ToolDirectory};
 pub use source::Source;

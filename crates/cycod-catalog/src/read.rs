@@ -4,9 +4,10 @@ use std::{
     fs::{self, File},
     io::{self, Read as _},
     path::Path,
+    sync::Arc,
 };
 
-use cycod_definition::{Body, Level, Tool, document, function_schema, level, load};
+use cycod_definition::{Body, Level, ProgramsFile, Tool, document, function_schema, level, load_beside};
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
 use cycod_tokens::estimate;
 
@@ -54,10 +55,10 @@ pub(crate) struct Checked {
 }
 
 /// Reads the file and says everything about it.
-pub(crate) fn check(path: &Path) -> Checked {
+pub(crate) fn check(path: &Path, programs: Option<&Arc<ProgramsFile>>) -> Checked {
     let shown = path.display().to_string();
     match read_text(path) {
-        Ok(text) => check_text(SourceFile::new(shown, text), path),
+        Ok(text) => check_text(SourceFile::new(shown, text), path, programs),
         Err(unreadable) => {
             let mut diagnostic = Diagnostic::error(unreadable.code, Span::default(), unreadable.message);
             diagnostic.labels.clear();
@@ -68,8 +69,8 @@ pub(crate) fn check(path: &Path) -> Checked {
 }
 
 /// Lowers `source` as the text of the file at `path`.
-pub(crate) fn check_text(source: SourceFile, path: &Path) -> Checked {
-    let loaded = load(&source, path.file_stem().and_then(|stem| stem.to_str()));
+pub(crate) fn check_text(source: SourceFile, path: &Path, programs: Option<&Arc<ProgramsFile>>) -> Checked {
+    let loaded = load_beside(&source, path.file_stem().and_then(|stem| stem.to_str()), programs);
     let is_whole = !loaded.has_errors();
     let name = loaded.name.map_or_else(|| stem(path).into_owned(), |name| name.as_str().to_owned());
     Checked { source, name, tool: loaded.tool.filter(|_| is_whole), diagnostics: loaded.diagnostics }
@@ -91,7 +92,7 @@ pub(crate) struct Seen {
 /// Reads the file for a list; nothing when it has vanished since it was seen.
 ///
 /// The stamp is there when nothing touched the file meanwhile.
-pub(crate) fn read(path: &Path) -> Option<(Reading, Option<Seen>)> {
+pub(crate) fn read(path: &Path, programs: Option<&Arc<ProgramsFile>>) -> Option<(Reading, Option<Seen>)> {
     let began = now();
     let file = match open(path) {
         Ok(file) => file,
@@ -101,8 +102,8 @@ pub(crate) fn read(path: &Path) -> Option<(Reading, Option<Seen>)> {
         Err(error) => return Some((Unreadable::io(&error).reading(path), None)),
     };
     let before = Stamp::of(&file);
-    let reading = match text_of(&file) {
-        Ok(text) => reading_of(text, path),
+    let reading = match text_of(&file, LARGEST) {
+        Ok(text) => reading_of(text, path, programs),
         Err(unreadable) => {
             let says_it_always = matches!(unreadable.code, codes::NOT_UTF8 | codes::FILE_TOO_LARGE);
             let reading = unreadable.reading(path);
@@ -126,12 +127,12 @@ fn estimated_tokens(tool: &Tool) -> Option<u32> {
     u32::try_from(description + estimate(&function["parameters"].to_string())).ok()
 }
 
-fn reading_of(text: String, path: &Path) -> Reading {
+fn reading_of(text: String, path: &Path, programs: Option<&Arc<ProgramsFile>>) -> Reading {
     let is_markdown = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
     if is_markdown && !starts_with_front_matter(&text) {
         return Reading { name: stem(path).into_owned(), outcome: Outcome::Prose };
     }
-    let checked = check_text(SourceFile::new(path.display().to_string(), text), path);
+    let checked = check_text(SourceFile::new(path.display().to_string(), text), path, programs);
     let outcome = match &checked.tool {
         Some(tool) => {
             // The tools it uses are looked at when the whole catalog is known.
@@ -183,25 +184,33 @@ impl Unreadable {
 
 /// Reads a text, or says why there is none; a pipe or device is neither waited for nor touched.
 pub(crate) fn read_text(path: &Path) -> Result<String, Unreadable> {
-    text_of(&open(path).map_err(|error| Unreadable::io(&error))?)
+    read_at_most(path, LARGEST)
 }
 
-fn text_of(file: &File) -> Result<String, Unreadable> {
+/// As [`read_text`], with another limit, in bytes.
+pub(crate) fn read_at_most(path: &Path, largest: u64) -> Result<String, Unreadable> {
+    text_of(&open(path).map_err(|error| Unreadable::io(&error))?, largest)
+}
+
+fn text_of(file: &File, largest: u64) -> Result<String, Unreadable> {
     let metadata = file.metadata().map_err(|error| Unreadable::io(&error))?;
     if !metadata.is_file() {
         let what = if metadata.is_dir() { "a directory" } else { "a pipe, socket or device" };
         return Err(Unreadable::new(codes::NOT_A_FILE, format!("this is {what}, not a file")));
     }
     let too_large = || {
-        let message = format!("the file is larger than {} MB, the most a tool may have", LARGEST >> 20);
+        let message = match largest {
+            LARGEST => format!("the file is larger than {} MB, the most a tool may have", LARGEST >> 20),
+            _ => format!("the file is larger than {} KB, the most that is read", largest >> 10),
+        };
         Err(Unreadable::new(codes::FILE_TOO_LARGE, message))
     };
-    if metadata.len() > LARGEST {
+    if metadata.len() > largest {
         return too_large();
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
-    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| Unreadable::io(&error))?;
-    if bytes.len() as u64 > LARGEST {
+    file.take(largest + 1).read_to_end(&mut bytes).map_err(|error| Unreadable::io(&error))?;
+    if bytes.len() as u64 > largest {
         return too_large();
     }
     String::from_utf8(bytes).map_err(|error| {

@@ -3,11 +3,12 @@ use std::{
     ffi::{OsStr, OsString},
     fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use cycod_definition::{Host, Platform, ToolName};
+use cycod_definition::{Host, Platform, ProgramsFile, ToolName};
 
-use crate::{Scope, ScopeFilter, shelf::Cache};
+use crate::{Scope, ScopeFilter, programs, shelf::Cache};
 
 /// Directories that tests and packagers put in the place of the usual ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,6 +71,8 @@ pub struct ToolDirectory {
     pub scope: Scope,
     /// Whose layout it is.
     pub style: Style,
+    /// The file that speaks about programs for its tools, whether it is there or not: one of the same scope and project.
+    pub programs: Option<PathBuf>,
 }
 
 /// The directories in which tools are looked for, in the order in which they win.
@@ -98,18 +101,21 @@ impl Scopes {
         let local = workspace.join(".cycod");
 
         let mut directories = Vec::new();
-        let mut push = |scope, style, path: PathBuf| directories.push(ToolDirectory { path, scope, style });
-        push(Scope::Local, Style::Cycod, local.join("tools"));
+        let mut push = |scope, style, path: PathBuf, house: &Path| {
+            let programs = Some(house.join(programs::NAME));
+            directories.push(ToolDirectory { path, scope, style, programs });
+        };
+        push(Scope::Local, Style::Cycod, local.join("tools"), &local);
         for (marker, style) in [(".cassidy", Style::Cassidy), (".mimir", Style::Mimir)] {
             if let Some(owner) = walk.owner(marker, &host.home.join(marker)) {
-                push(Scope::Local, style, owner.join(marker).join("tools"));
+                push(Scope::Local, style, owner.join(marker).join("tools"), &owner.join(".cycod"));
             }
         }
-        push(Scope::User, Style::Cycod, user.join("tools"));
-        push(Scope::User, Style::Cassidy, host.home.join(".cassidy/tools"));
-        push(Scope::User, Style::Mimir, host.home.join(".mimir/tools"));
+        push(Scope::User, Style::Cycod, user.join("tools"), &user);
+        push(Scope::User, Style::Cassidy, host.home.join(".cassidy/tools"), &user);
+        push(Scope::User, Style::Mimir, host.home.join(".mimir/tools"), &user);
         for global in global_directories(host, overrides) {
-            push(Scope::Global, Style::Cycod, global.join("tools"));
+            push(Scope::Global, Style::Cycod, global.join("tools"), &global);
         }
         let local_is_user = same_place(&local, &user);
         Self { directories: once_each(directories), workspace, local, user, local_is_user, reserved: BTreeSet::new() }
@@ -171,6 +177,26 @@ impl Scopes {
             Scope::Mcp => PathBuf::from("mcp:"),
             Scope::BuiltIn => PathBuf::from("builtin:"),
         }
+    }
+
+    /// The file that speaks about programs for a tool in the file at `path`, whether it is there or not; nothing when no scope has
+    /// such a tool.
+    pub fn programs_path(&self, path: &Path) -> Option<&Path> {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty())?;
+        let holds_it = |directory: &&ToolDirectory| same_place(&directory.path, parent);
+        self.directories.iter().find(holds_it)?.programs.as_deref()
+    }
+
+    /// What is said about programs for a tool in the file at `path`, as it is now; nothing when no file says anything.
+    pub fn programs_for(&self, path: &Path) -> Option<Arc<ProgramsFile>> {
+        programs::read_programs(self.programs_path(path)?)
+    }
+
+    /// The files that may speak about programs, each once with its scope, whether they are there or not.
+    pub fn programs_files(&self) -> Vec<(Scope, &Path)> {
+        let mut seen = BTreeSet::new();
+        let all = self.directories.iter().filter_map(|one| Some((one.scope, one.programs.as_deref()?)));
+        all.filter(|(_, path)| seen.insert(*path)).collect()
     }
 
     /// Whether a tool of `scope` is among those asked for.

@@ -4,9 +4,14 @@ use std::{
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
+
+use cycod_definition::ProgramsFile;
 
 use crate::{
     ToolDirectory,
@@ -40,6 +45,8 @@ pub(crate) struct Shelf {
     known: Option<Known>,
     /// Why the directory could not be listed; one that does not exist is merely empty.
     pub(crate) problem: Option<io::Error>,
+    /// The file that speaks about programs for its tools.
+    programs: Option<Arc<ProgramsFile>>,
 }
 
 /// A file with the name of a tool file.
@@ -60,31 +67,33 @@ struct Known {
 
 impl Shelf {
     /// Looks into the directory, with the help of the index in `cache` if there is one.
-    pub(crate) fn open(directory: ToolDirectory, cache: Option<&Cache>) -> Self {
+    ///
+    /// `programs` is the file that speaks about programs for its tools.
+    pub(crate) fn open(directory: ToolDirectory, programs: Option<Arc<ProgramsFile>>, cache: Option<&Cache>) -> Self {
         #[cfg(unix)]
-        let shelf = indexed::open(directory, cache);
+        let shelf = indexed::open(directory, programs, cache);
         #[cfg(not(unix))]
         let shelf = {
             let _ = cache;
-            Self::open_plainly(directory)
+            Self::open_plainly(directory, programs)
         };
         shelf
     }
 
     /// Lists the directory and reads every file.
     #[cfg(not(unix))]
-    fn open_plainly(directory: ToolDirectory) -> Self {
+    fn open_plainly(directory: ToolDirectory, programs: Option<Arc<ProgramsFile>>) -> Self {
         let (names, problem) = match list(&directory) {
             Ok(names) => (names, None),
             Err(error) if error.kind() == io::ErrorKind::NotFound => (Vec::new(), None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        let readings = read_all(&directory.path, &names);
+        let readings = read_all(&directory.path, &names, programs.as_ref());
         let fresh = names.into_iter().zip(readings).filter_map(|(file_name, read)| {
             let (reading, _) = read?;
             Some(Item { file_name, reading })
         });
-        Self { fresh: fresh.collect(), directory, problem }
+        Self { fresh: fresh.collect(), directory, problem, programs }
     }
 
     /// Every file.
@@ -130,7 +139,7 @@ impl Shelf {
             None => {
                 // The index is damaged. The file itself is not, and the next run makes a new index.
                 _ = fs::remove_file(crate::index::Index::path(&known.cache, &self.directory.path));
-                read::read(&self.directory.path.join(&file_name))?.0
+                read::read(&self.directory.path.join(&file_name), self.programs.as_ref())?.0
             }
         };
         Some(Item { file_name, reading })
@@ -158,7 +167,7 @@ fn list(directory: &ToolDirectory) -> io::Result<Vec<OsString>> {
 type Read = Option<(Reading, Option<Seen>)>;
 
 /// Reads the files, on several threads when there are many; the answers are in the order of the names.
-fn read_all(directory: &Path, names: &[OsString]) -> Vec<Read> {
+fn read_all(directory: &Path, names: &[OsString], programs: Option<&Arc<ProgramsFile>>) -> Vec<Read> {
     const CHUNK: usize = 16;
     let next = AtomicUsize::new(0);
     let work = || {
@@ -169,7 +178,10 @@ fn read_all(directory: &Path, names: &[OsString]) -> Vec<Read> {
             else {
                 return done;
             };
-            done.push((start, chunk.iter().map(|name| read::read(&directory.join(name))).collect::<Vec<Read>>()));
+            done.push((
+                start,
+                chunk.iter().map(|name| read::read(&directory.join(name), programs)).collect::<Vec<Read>>(),
+            ));
         }
     };
     std::thread::scope(|scope| {
@@ -205,8 +217,10 @@ mod indexed {
             fd::{AsFd as _, OwnedFd},
             unix::ffi::OsStrExt as _,
         },
+        sync::Arc,
     };
 
+    use cycod_definition::ProgramsFile;
     use rustix::fs::{Dir, Mode, OFlags};
 
     use super::{Cache, Item, Known, Shelf, read_all};
@@ -224,23 +238,28 @@ mod indexed {
         Fresh(OsString),
     }
 
-    pub(super) fn open(directory: ToolDirectory, cache: Option<&Cache>) -> Shelf {
-        match try_open(&directory, cache) {
-            Ok((fresh, known)) => Shelf { directory, fresh, known, problem: None },
+    pub(super) fn open(directory: ToolDirectory, programs: Option<Arc<ProgramsFile>>, cache: Option<&Cache>) -> Shelf {
+        match try_open(&directory, programs.as_ref(), cache) {
+            Ok((fresh, known)) => Shelf { directory, fresh, known, problem: None, programs },
             Err(error) => {
                 let problem = Some(error).filter(|error| error.kind() != io::ErrorKind::NotFound);
-                Shelf { directory, fresh: Vec::new(), known: None, problem }
+                Shelf { directory, fresh: Vec::new(), known: None, problem, programs }
             }
         }
     }
 
-    fn try_open(directory: &ToolDirectory, cache: Option<&Cache>) -> io::Result<(Vec<Item>, Option<Known>)> {
+    fn try_open(
+        directory: &ToolDirectory,
+        programs: Option<&Arc<ProgramsFile>>,
+        cache: Option<&Cache>,
+    ) -> io::Result<(Vec<Item>, Option<Known>)> {
         let began = now();
+        let key = crate::programs::key(programs);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let handle: OwnedFd = rustix::fs::open(&directory.path, flags, Mode::empty())?;
         let cache = cache.filter(|_| keeps_change_times(handle.as_fd()));
         let stamp = Stamp::of(&handle);
-        let index = cache.and_then(|cache| Index::open(&cache.directory, &directory.path));
+        let index = cache.and_then(|cache| Index::open(&cache.directory, &directory.path, key));
 
         let is_same_directory =
             index.as_ref().zip(stamp).is_some_and(|(index, stamp)| index.names_are_those_of(&stamp));
@@ -261,7 +280,7 @@ mod indexed {
             .iter()
             .filter_map(|slot| if let Slot::Fresh(name) = slot { Some(name.clone()) } else { None })
             .collect();
-        let mut read = read_all(&directory.path, &names);
+        let mut read = read_all(&directory.path, &names, programs);
         for (_, file) in read.iter_mut().flatten() {
             *file = file.filter(|seen| {
                 let is_here = stamp.is_some_and(|directory| directory.device == seen.stamp.device);
@@ -291,7 +310,7 @@ mod indexed {
                     }
                 }
                 // Only time is lost when it cannot be written.
-                _ = draft.save(&cache.directory, &directory.path);
+                _ = draft.save(&cache.directory, &directory.path, key);
             }
         }
 

@@ -22,7 +22,7 @@ use cycod_definition::{FileFormat, ToolName};
 use cycod_diagnostic::SourceFile;
 
 use crate::{
-    Entry, Scope, Scopes, Style,
+    Entry, Scope, Scopes, Style, programs,
     read::{self, Outcome},
     shelf::Shelf,
 };
@@ -210,7 +210,7 @@ impl<'a> Writer<'a> {
         }
         fs::symlink_metadata(path).map_err(|_| gone())?;
         let _lock = lock(directory)?;
-        let (reading, _) = read::read(path).ok_or_else(gone)?;
+        let (reading, _) = read::read(path, None).ok_or_else(gone)?;
         match reading.outcome {
             Outcome::Foreign(_) => return Err(WriteError::NotPlain { path: path.clone() }),
             _ if !reading.name.eq_ignore_ascii_case(&entry.name) => {
@@ -243,7 +243,8 @@ impl<'a> Writer<'a> {
         let cache = self.scopes.cache();
         let mut holders = Vec::new();
         for directory in self.scopes.directories().iter().filter(|directory| directory.scope == scope) {
-            let shelf = Shelf::open(directory.clone(), Some(&cache));
+            let programs = directory.programs.as_deref().and_then(programs::read_programs);
+            let shelf = Shelf::open(directory.clone(), programs, Some(&cache));
             for item in shelf.with_key(key) {
                 let path = shelf.path(&item);
                 if !matches!(item.reading.outcome, Outcome::Foreign(_) | Outcome::Prose) && Some(path.as_path()) != but
@@ -266,7 +267,7 @@ fn ending(text: &str) -> &'static str {
 
 /// The name that a tool of this text has in the file at `path`.
 fn says(text: &str, path: &Path) -> String {
-    read::check_text(SourceFile::new(path.display().to_string(), text), path).name
+    read::check_text(SourceFile::new(path.display().to_string(), text), path, None).name
 }
 
 /// The metadata of a file that may be written.

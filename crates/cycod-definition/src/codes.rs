@@ -2,7 +2,7 @@
 ///
 /// A file's diagnostics also carry codes of the crates that read YAML, templates and conditions, and of the one
 /// that places values into shells.
-pub const CODES: [&str; 77] = [
+pub const CODES: [&str; 79] = [
     "alias-command",
     "alias-of-itself",
     "alias-without-base",
@@ -15,6 +15,7 @@ pub const CODES: [&str; 77] = [
     "container-unused",
     "contradicting-hints",
     "default-cycle",
+    "described-program",
     "duplicate-parameter",
     "duplicate-platform",
     "duplicate-step",
@@ -50,6 +51,7 @@ pub const CODES: [&str; 77] = [
     "number-format",
     "out-of-range",
     "platform-without-command",
+    "program-name",
     "quoted-scalar",
     "raw-placing",
     "required-with-default",

@@ -59,6 +59,12 @@ impl Verdicts {
     pub fn all(&self) -> impl Iterator<Item = &Verdict> {
         self.command.iter().chain(self.environment.iter().flat_map(|(_, verdicts)| verdicts)).chain(&self.input)
     }
+
+    /// Visits every verdict.
+    pub(crate) fn each_mut(&mut self, visit: &mut dyn FnMut(&mut Verdict)) {
+        let of_variables = self.environment.iter_mut().flat_map(|(_, verdicts)| verdicts);
+        self.command.iter_mut().chain(of_variables).chain(&mut self.input).for_each(visit);
+    }
 }
 
 /// Who understands a command's text.

@@ -3,28 +3,72 @@
 //! Everything else reads what is decided here: diagnostics, the level, what people are shown, and the guard of each run. The rule
 //! is "proven or refused"; how it is proven is in `cycod-shell`.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
-use cycod_shell::{Branch, Format, Hole, Kind, Mode, Proof, Question, Reader, Segment, Shell, Trust, Verdict};
+use cycod_shell::{
+    Branch, Format, Hole, Kind, Mode, Nature, Proof, Question, Reader, Segment, Shell, Trust, Verdict,
+    code::BROKEN_PROGRAMS,
+};
 use cycod_syntax::template::{
     self, Branch as Side, HoleValue, Names, Predefined, Reference, Segment as Part, StepAttribute, Template,
     number_format,
 };
 
 use crate::{
-    Body, CodeReader, CommandText, Interpreter, NamedTransform, Parameter, ParameterType, Placing, Tool, Transform,
-    Value, Verdicts, lower::Lowering, tool::Reached,
+    Body, CodeReader, CommandText, Interpreter, Literal, NamedTransform, Parameter, ParameterType, Placing, StepAction,
+    Tool, Transform, Value, Verdicts, lower::Lowering, tool::Reached,
 };
 
 /// Judges every placeholder of every command of a tool, and keeps the verdicts with the commands.
 ///
 /// A tool that is put together of others, as an alias is, has to be judged again.
 pub fn judge(tool: &mut Tool) {
-    let mut verdicts: Vec<Verdicts> =
-        tool.command_texts().into_iter().map(|(text, reached)| verdicts_of(tool, text, &reached, None)).collect();
+    let mut natures = Natures::new();
+    let texts = tool.command_texts();
+    let mut verdicts: Vec<Verdicts> = texts
+        .iter()
+        .map(|(text, reached)| {
+            if text.interpreter == Interpreter::PlatformDefault && has_statements(tool) {
+                natures.extend(verdicts_of(tool, text, reached, Some(Reader::Shell(Shell::Cmd))).1);
+            }
+            let (verdicts, stated) = verdicts_of(tool, text, reached, None);
+            natures.extend(stated);
+            verdicts
+        })
+        .collect();
+    if hands_text_on(tool) {
+        // Who reads it is known where the other tool is.
+        natures.extend(tool.stated.file.iter().flat_map(|file| file.statements().iter().cloned()));
+    }
     verdicts.reverse();
     tool.each_command_text_mut(&mut |text| text.verdicts = verdicts.pop().unwrap_or_default());
+    tool.stated.natures = natures.into_iter().collect();
+}
+
+/// What a file says about programs, by name.
+type Natures = BTreeMap<String, Nature>;
+
+fn has_statements(tool: &Tool) -> bool {
+    tool.stated.file.as_ref().is_some_and(|file| !file.statements().is_empty())
+}
+
+/// Whether a tool gives another one a text with a value in it, which may be a command.
+fn hands_text_on(tool: &Tool) -> bool {
+    let given: Vec<&(String, Literal)> = match &tool.body {
+        Body::Use(used) => used.with.iter().collect(),
+        Body::Alias { defaults, .. } => defaults.iter().collect(),
+        Body::Steps(steps) => steps
+            .iter()
+            .filter_map(|step| match &step.action {
+                StepAction::Use(used) => Some(&used.with),
+                StepAction::Command(_) => None,
+            })
+            .flatten()
+            .collect(),
+        _ => Vec::new(),
+    };
+    given.iter().any(|(_, literal)| matches!(literal, Literal::Text(template) if template.holes().next().is_some()))
 }
 
 /// What is proven about each parameter that stands in a command, or in what reaches one: the worst of all its places.
@@ -67,7 +111,7 @@ pub fn verdicts_by_parameter(tool: &Tool) -> Vec<(&str, Verdict)> {
 pub fn verdicts_in_cmd(tool: &Tool, text: &CommandText) -> Verdicts {
     let commands = tool.command_texts();
     match commands.into_iter().find(|(known, _)| std::ptr::eq(*known, text)) {
-        Some((_, reached)) => verdicts_of(tool, text, &reached, Some(Reader::Shell(Shell::Cmd))),
+        Some((_, reached)) => verdicts_of(tool, text, &reached, Some(Reader::Shell(Shell::Cmd))).0,
         None => Verdicts::default(),
     }
 }
@@ -81,10 +125,16 @@ pub fn argument_verdicts(tool: &Tool, template: &Template, reader: CodeReader) -
         verdicts: Verdicts::default(),
     };
     let nothing = Reached { environment: &[], input: None, is_elsewhere: false };
-    verdicts_of(tool, &text, &nothing, None).command
+    verdicts_of(tool, &text, &nothing, None).0.command
 }
 
-fn verdicts_of(tool: &Tool, text: &CommandText, reached: &Reached<'_>, reader: Option<Reader<'_>>) -> Verdicts {
+/// What is proven about a command, and the statements of a file that it may rest on.
+fn verdicts_of(
+    tool: &Tool,
+    text: &CommandText,
+    reached: &Reached<'_>,
+    reader: Option<Reader<'_>>,
+) -> (Verdicts, Vec<(String, Nature)>) {
     let reader = reader.unwrap_or(match &text.interpreter {
         Interpreter::Bash => Reader::Shell(Shell::Bash),
         Interpreter::Sh | Interpreter::PlatformDefault => Reader::Shell(Shell::Sh),
@@ -136,7 +186,14 @@ fn verdicts_of(tool: &Tool, text: &CommandText, reached: &Reached<'_>, reader: O
             verdict.rewrite = None;
         }
     }
-    verdicts
+    if let Some(problem) = tool.stated.file.as_ref().and_then(|file| file.problem()) {
+        verdicts.each_mut(&mut |verdict| {
+            if verdict.code == Some(BROKEN_PROGRAMS) {
+                verdict.reason = format!("{}: {problem}", verdict.reason);
+            }
+        });
+    }
+    (verdicts, judged.stated)
 }
 
 /// Whether a rewrite is a template in which every placeholder is one, and is data.
@@ -549,7 +606,6 @@ fn bare_parameters(template: &Template) -> Vec<(String, Span)> {
 
 /// The texts that a file itself gives to a parameter.
 fn samples(tool: &Tool, parameter: &Parameter) -> Vec<String> {
-    use crate::Literal;
     let literal = |literal: &Literal| match literal {
         Literal::Text(template) => template.as_text().map(str::to_owned),
         _ => None,

@@ -37,6 +37,7 @@ mod load;
 mod lower;
 mod parameter;
 mod platform;
+mod programs_file;
 mod remote;
 mod security;
 mod settings;
@@ -50,7 +51,7 @@ mod violations;
 pub use codes::CODES;
 pub use command::{Command, CommandText, Interpreter, PlatformCommands, PlatformKey, ProgramTemplate, Verdicts};
 pub use confusable::{looks_like, mixes_scripts, name_shapes};
-pub use cycod_shell::{Guard, Nature, Programs, Proof, Verdict};
+pub use cycod_shell::{Guard, Nature, Programs, Proof, SharedPrograms, Verdict};
 pub use cycod_syntax::decimal::Decimal;
 pub use digest::digest;
 pub use document::{document, document_json, exact_json};
@@ -63,19 +64,20 @@ pub use interface::{Ask, Hints, Offer, Produces, TaskSupport, Whom};
 pub use json_schema::{JsonSchema, SchemaViolation};
 pub use judge::{argument_verdicts, judge, placing_mode, verdicts_by_parameter, verdicts_in_cmd};
 pub use level::{Level, level};
-pub use load::{Loaded, load, load_built_in};
+pub use load::{Loaded, load, load_beside, load_built_in};
 pub use lower::static_value;
 pub use parameter::{
     CodeReader, Format, NamedTransform, Parameter, ParameterType, Placing, Shape, Transform, Validation,
 };
 pub use platform::Platform;
+pub use programs_file::{ProgramsFile, Stated};
 pub use security::{Access, Demand, Isolation, Permission, Privilege, Security};
 pub use settings::{
     Change, Cleanup, Container, Deprecation, Environment, FunctionCalling, Interactive, Metadata, Requires, Resources,
     Secret,
 };
 pub use step::{Backoff, Output, OutputMode, Retry, Step, StepAction, StreamTarget, ToolUse};
-pub use table::{file_schema, key_reference};
+pub use table::{file_schema, key_reference, programs_schema};
 pub use test_case::{Expected, TestCase};
 pub use tool::{Body, Origin, RemoteTool, Tool, ToolName};
 pub use value::{Literal, Value};

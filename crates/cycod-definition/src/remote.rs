@@ -2,7 +2,7 @@ use cycod_shell::Programs;
 
 use crate::{
     Body, Environment, FilePaths, FunctionCalling, Hints, JsonSchema, Metadata, Offer, Origin, Parameter, Produces,
-    RemoteTool, Requires, Resources, Security, TaskSupport, Tool, ToolName,
+    RemoteTool, Requires, Resources, Security, Stated, TaskSupport, Tool, ToolName,
 };
 
 impl Tool {
@@ -40,6 +40,7 @@ impl Tool {
             resources: Resources::default(),
             requires: Requires::default(),
             programs: Programs::default(),
+            stated: Stated::default(),
             deprecated: None,
             changelog: Vec::new(),
             ignored: Vec::new(),

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use crate::{
     Ask, Change, Cleanup, Command, CommandText, Deprecation, Environment, FilePaths, FunctionCalling, Handler, Hints,
     Interactive, JsonSchema, Level, Literal, Metadata, Offer, Parameter, Platform, Produces, Requires, Resources,
-    Secret, Security, Step, StepAction, TaskSupport, TestCase, ToolUse,
+    Secret, Security, Stated, Step, StepAction, TaskSupport, TestCase, ToolUse,
 };
 
 /// The name of a tool: `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`, compared without regard to case.
@@ -114,6 +114,8 @@ pub struct Tool {
     pub requires: Requires,
     /// What it says about programs that are not known.
     pub programs: Programs,
+    /// What it rests on that another file says about programs.
+    pub stated: Stated,
     /// Present when it should no longer be used.
     pub deprecated: Option<Deprecation>,
     /// Its history.

@@ -31,6 +31,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("approval-needs-terminal", "the tests of approvals: no terminal"),
     ("asked-parameter", "the tests of questions: a caller that is not the person"),
     ("background-unavailable", "the tests of workflows in the background: a call from within a run"),
+    ("broken-programs-file", "the tests of the command line: a file about programs"),
     ("budget-spent", "the tests of turns: a limit that is reached"),
     ("cancelled", "the tests of whole runs: somebody has to stop it"),
     ("definition-changed", "the tests of the MCP client: a server that changes"),

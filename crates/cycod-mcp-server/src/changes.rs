@@ -137,7 +137,11 @@ fn concerns(path: &Path, wanted: &[PathBuf]) -> bool {
 /// The directories and files of settings whose changes may change what is offered, whether they are there or not.
 fn directories(options: &Options) -> Vec<PathBuf> {
     let scopes = Scopes::discover(&options.host, &Overrides::from_environment(&options.host.environment));
-    let of_tools = scopes.directories().iter().map(|directory| &directory.path);
+    let of_tools = scopes
+        .directories()
+        .iter()
+        .flat_map(|directory| [Some(&directory.path), directory.programs.as_ref()])
+        .flatten();
     let settings = Settings::load(&scopes, &options.host);
     let of_settings = settings.places().map(Path::to_owned);
     of_tools.chain(&options.watched).cloned().chain(of_settings).collect()

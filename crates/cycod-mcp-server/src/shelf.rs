@@ -44,12 +44,19 @@ pub(crate) struct Stock {
     options: Arc<Options>,
 }
 
-/// A tool with the state of its file when it was read.
+/// A tool with the state of its files when it was read.
 #[derive(Clone, Debug)]
 struct Loaded {
-    path: PathBuf,
-    stamp: Option<Stamp>,
+    /// The tool's own file, and the one that speaks about programs for it.
+    files: Vec<(PathBuf, Option<Stamp>)>,
     tool: Arc<Tool>,
+}
+
+impl Loaded {
+    /// Whether its files are what they were.
+    fn is_current(&self) -> bool {
+        self.files.iter().all(|(path, known)| stamp(path) == *known)
+    }
 }
 
 /// What tells that a file is another: when it was written, how long it is.
@@ -232,17 +239,18 @@ impl Stock {
     /// The tool that a caller means, as its file defines it; nothing when it is not offered.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<Tool>> {
         let known = self.loaded.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
-        if let Some(loaded) = known.filter(|loaded| stamp(&loaded.path) == loaded.stamp) {
+        if let Some(loaded) = known.filter(Loaded::is_current) {
             return Some(loaded.tool);
         }
         let entry = self.engine.entry(name, ScopeFilter::Any).ok().filter(|entry| self.would_offer(entry))?;
-        let stamp = stamp(&entry.path);
+        let files = std::iter::once(&entry.path).chain(&entry.programs);
+        let files = files.map(|path| (path.clone(), stamp(path))).collect();
         let tool = Arc::new(entry.load().ok()?.tool);
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if loaded.len() >= KEPT {
             loaded.clear();
         }
-        loaded.insert(name.to_owned(), Loaded { path: entry.path, stamp, tool: Arc::clone(&tool) });
+        loaded.insert(name.to_owned(), Loaded { files, tool: Arc::clone(&tool) });
         Some(tool)
     }
 

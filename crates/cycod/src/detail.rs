@@ -15,7 +15,7 @@ use crate::{
     command_line::sample_arguments,
     page::Page,
     run::duration,
-    standing::{Beyond, group, notes, shown_path, tags},
+    standing::{Beyond, group, notes, shown_path, stated, tags},
 };
 
 /// A tool with all that decides how it stands here.
@@ -91,6 +91,7 @@ impl<'a> Detail<'a> {
             },
         );
         let Some(tool) = self.tool else { return page.finish(colour) };
+        page.fact("programs", &stated(tool, host).unwrap_or_default());
         page.fact("requires", &tool.requires.commands.join(", "));
         page.fact("requires env", &tool.requires.env.join(", "));
         page.fact("timeout", &duration(tool.timeout.unwrap_or(Tool::DEFAULT_TIMEOUT)));
@@ -173,6 +174,7 @@ impl<'a> Detail<'a> {
         page.fact("title", tool.title.as_deref().unwrap_or_default());
         page.fact("group", tool.group.as_deref().unwrap_or_default());
         page.fact("level", &self.level(tool));
+        page.fact("programs", &stated(tool, host).unwrap_or_default());
         page.fact("tags", &tags(self.entry).join(", "));
         let summary = &self.entry.summary;
         let category: Vec<&str> =

@@ -38,11 +38,12 @@ pub(crate) enum Edited<T> {
 
 /// Opens `text` in the editor, looks at what comes back, and saves it when it is right or the person insists.
 ///
-/// What the person wrote is never lost: whatever happens, it is saved or kept in a file that is named.
+/// `target` is the file that it is for. What the person wrote is never lost: whatever happens, it is saved or kept in a file that is named.
 pub(crate) fn edit<T>(
     context: &mut Context,
     stem: &str,
     text: &str,
+    target: &Path,
     editor: Option<&str>,
     save: &mut dyn FnMut(&mut Context, &str) -> Result<T, CommandError>,
 ) -> Result<Edited<T>, CommandError> {
@@ -66,7 +67,7 @@ pub(crate) fn edit<T>(
             return Ok(Edited::Unchanged);
         }
         let source = SourceFile::new(draft.file.display().to_string(), edited.as_str());
-        let loaded = look_at(context, &source, Some(stem));
+        let loaded = look_at(context, &source, Some(stem), target);
         if !loaded.has_errors() {
             return save(context, &edited).map(Edited::Saved).map_err(|error| draft.keep(error));
         }

@@ -6,7 +6,7 @@ use anstyle::Style;
 use cycod_engine::{
     Engine, Standing,
     catalog::{Availability, Entry, Scope, State},
-    definition::Host,
+    definition::{Host, Tool},
     diagnostic::visible,
 };
 use serde_json::{Map, Value, json};
@@ -167,6 +167,23 @@ pub(crate) fn tags(entry: &Entry) -> Vec<&str> {
         }
     }
     tags
+}
+
+/// What a tool rests on that a file says about programs: `stated in .cycod/programs.yaml: fossa: text`.
+pub(crate) fn stated(tool: &Tool, host: &Host) -> Option<String> {
+    let file = tool.stated.file.as_ref().filter(|_| !tool.stated.natures.is_empty())?;
+    let natures: Vec<String> =
+        tool.stated.natures.iter().map(|(name, nature)| format!("{name}: {}", nature.name())).collect();
+    let file = shown_path(Path::new(&file.source.name), host);
+    Some(visible(&format!("stated in {file}: {}", natures.join(", "))).into_owned())
+}
+
+/// The same for a program: names and natures, with the file.
+pub(crate) fn stated_json(tool: &Tool) -> Option<Value> {
+    let file = tool.stated.file.as_ref().filter(|_| !tool.stated.natures.is_empty())?;
+    let natures: Map<String, Value> =
+        tool.stated.natures.iter().map(|(name, nature)| (name.clone(), json!(nature.name()))).collect();
+    Some(json!({ "file": file.source.name, "programs": natures }))
 }
 
 /// A path as a person would write it from where they stand.

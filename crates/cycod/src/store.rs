@@ -1,20 +1,30 @@
 //! What the commands that write tools share: look at a text, save it, say what became of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cycod_engine::{
     catalog::{Entry, Overwrite, Scope, ScopeFilter, WriteError, Written},
     check_code,
-    definition::{Host, Loaded, Tool, ToolName, load},
+    definition::{Host, Loaded, Tool, ToolName, load_beside},
     diagnostic::{Report, SourceFile, Style, count, render_text},
 };
 
-pub(crate) use crate::standing::shown_path as shown;
+pub(crate) use crate::standing::{shown_path as shown, stated};
 use crate::{cli::Context, command_error::CommandError, command_line::sample_arguments};
 
-/// Loads a text and shows everything that is wrong with it.
-pub(crate) fn look_at(context: &mut Context, source: &SourceFile, stem: Option<&str>) -> Loaded {
-    let mut loaded = load(source, stem);
+/// A file of a scope, for texts that are to be in one: what is said about programs there counts for them.
+pub(crate) fn target(context: &Context, scope: Scope) -> PathBuf {
+    context.engine.catalog().scopes().written(scope).join("tool.yaml")
+}
+
+/// Loads a text as that of the file `target`.
+pub(crate) fn load_at(context: &Context, source: &SourceFile, stem: Option<&str>, target: &Path) -> Loaded {
+    load_beside(source, stem, context.engine.catalog().scopes().programs_for(target).as_ref())
+}
+
+/// Loads a text that is to be in the file `target`, and shows everything that is wrong with it.
+pub(crate) fn look_at(context: &mut Context, source: &SourceFile, stem: Option<&str>, target: &Path) -> Loaded {
+    let mut loaded = load_at(context, source, stem, target);
     if let Some(tool) = &loaded.tool {
         loaded.diagnostics.extend(check_code(tool, source));
     }
@@ -26,7 +36,7 @@ pub(crate) fn look_at(context: &mut Context, source: &SourceFile, stem: Option<&
     loaded
 }
 
-/// Loads a text that is to be saved; what is wrong with it is shown.
+/// Loads a text that is to be saved in the file `target`; what is wrong with it is shown.
 ///
 /// # Errors
 /// When it is not a tool without errors; the message continues "`what` was not …".
@@ -34,9 +44,10 @@ pub(crate) fn checked(
     context: &mut Context,
     source: &SourceFile,
     stem: Option<&str>,
+    target: &Path,
     not_done: &str,
 ) -> Result<Tool, CommandError> {
-    let loaded = look_at(context, source, stem);
+    let loaded = look_at(context, source, stem, target);
     let has_errors = loaded.has_errors();
     match loaded.tool {
         Some(tool) if !has_errors => Ok(tool),
@@ -62,8 +73,12 @@ pub(crate) fn save(
 /// Trusts a tool of the project as it was just written; one that does not load is trusted when it does.
 pub(crate) fn trust_written(context: &mut Context, text: &str, path: &Path) -> Result<(), CommandError> {
     let stem = path.file_stem().and_then(|stem| stem.to_str());
-    if let Some(tool) = load(&SourceFile::new(path.display().to_string(), text), stem).tool {
+    if let Some(tool) = load_at(context, &SourceFile::new(path.display().to_string(), text), stem, path).tool {
         let name = tool.name.clone();
+        // What is trusted is shown.
+        if let Some(stated) = stated(&tool, context.engine.host()) {
+            context.printer.say(&format!("`{name}` rests on what is {stated}"));
+        }
         if !context.engine.trust_written(tool, path)? {
             context.printer.warn(&format!("`{name}` uses a tool that is not trusted; see it: cycod tool trust {name}"));
         }

@@ -17,6 +17,7 @@ use crate::{
     Scope, Style, ToolDirectory,
     index::Index,
     read::{Outcome, Reading},
+    read_programs,
     stamp::SETTLING,
 };
 
@@ -68,11 +69,11 @@ impl Place {
     }
 
     fn directory(&self) -> ToolDirectory {
-        ToolDirectory { path: self.tools(), scope: Scope::Local, style: Style::Cycod }
+        ToolDirectory { path: self.tools(), scope: Scope::Local, style: Style::Cycod, programs: None }
     }
 
     fn open(&self) -> Shelf {
-        Shelf::open(self.directory(), Some(&self.cache))
+        Shelf::open(self.directory(), None, Some(&self.cache))
     }
 
     fn index(&self) -> PathBuf {
@@ -82,7 +83,7 @@ impl Place {
     /// Compares what the index makes of the directory with what is in it, as a list and name by name.
     #[track_caller]
     fn check(&self) {
-        let fresh = all(&Shelf::open(self.directory(), None));
+        let fresh = all(&Shelf::open(self.directory(), None, None));
         let shelf = self.open();
         assert_eq!(all(&shelf), fresh, "the list");
         for (file_name, reading) in &fresh {
@@ -121,7 +122,7 @@ fn check_change(change: impl Fn(&Place)) {
     let place = Place::settled();
     let before = all(&place.open());
     change(&place);
-    assert_ne!(all(&Shelf::open(place.directory(), None)), before, "the change is one");
+    assert_ne!(all(&Shelf::open(place.directory(), None, None)), before, "the change is one");
     place.check();
     thread::sleep(TICK * 2);
     place.check();
@@ -265,12 +266,15 @@ fn forge(place: &Place, change: impl FnOnce(&mut Vec<u8>)) {
 fn an_index_from_the_future_is_void() {
     let place = Place::settled();
     forge(&place, |_| {});
-    assert!(Index::open(&place.cache.directory, &place.tools()).is_some(), "a forged index is taken when it is right");
+    assert!(
+        Index::open(&place.cache.directory, &place.tools(), 0).is_some(),
+        "a forged index is taken when it is right"
+    );
     let later = crate::stamp::now() + 3_600_000_000_000;
     forge(&place, |bytes| bytes[40..48].copy_from_slice(&later.to_le_bytes()));
-    assert!(Index::open(&place.cache.directory, &place.tools()).is_none(), "the clock went back");
+    assert!(Index::open(&place.cache.directory, &place.tools(), 0).is_none(), "the clock went back");
     place.check();
-    assert!(Index::open(&place.cache.directory, &place.tools()).is_some(), "and there is a new one");
+    assert!(Index::open(&place.cache.directory, &place.tools(), 0).is_some(), "and there is a new one");
 }
 
 #[test]
@@ -278,7 +282,7 @@ fn an_index_of_another_program_or_directory_is_void() {
     for (at, what) in [(0, "magic"), (16, "fingerprint"), (97, "path")] {
         let place = Place::settled();
         forge(&place, |bytes| bytes[at] ^= 1);
-        assert!(Index::open(&place.cache.directory, &place.tools()).is_none(), "{what}");
+        assert!(Index::open(&place.cache.directory, &place.tools(), 0).is_none(), "{what}");
         place.check();
     }
 }
@@ -446,4 +450,45 @@ proptest! {
             place.check();
         }
     }
+}
+
+#[test]
+fn what_is_said_about_programs_counts_at_once() {
+    let place = Place::new(TICK);
+    let tool = "description: d\nbash: fossa {X}\nparameters: {X: {type: string, description: d, required: true}}\n";
+    (0..8).for_each(|number| place.write(&format!("t{number}.yaml"), tool));
+    let file = place.root.path().join("programs.yaml");
+    let open = || Shelf::open(place.directory(), read_programs(&file), Some(&place.cache));
+    let check = |is_usable: bool, what: &str| {
+        for _ in 0..3 {
+            let readings = all(&open());
+            assert_eq!(readings.len(), 8, "{what}");
+            for (name, reading) in readings {
+                assert_eq!(matches!(reading.outcome, Outcome::Tool(_)), is_usable, "{what}: {}", name.display());
+            }
+            thread::sleep(TICK * 2);
+        }
+        let shelf = open();
+        assert!(shelf.known.is_some() && shelf.fresh.is_empty(), "{what}: an unchanged file is parsed once");
+    };
+    check(false, "no file");
+    for (text, is_usable) in [
+        ("fossa: text\n", true),
+        ("fossa: code\n", false),
+        ("fossa: text # again\n", true),
+        ("fossa: [\n", false),
+        ("fossa: text\nfossa: text\n", false),
+        ("", false),
+        ("fossa: plain\n", true),
+        ("other: text\n", false),
+    ] {
+        fs::write(&file, text).expect("a file");
+        check(is_usable, text);
+    }
+    fs::write(&file, "fossa: text\n").expect("a file");
+    check(true, "back");
+    fs::remove_file(&file).expect("it is there");
+    check(false, "gone");
+    fs::create_dir(&file).expect("a directory");
+    check(false, "a directory");
 }

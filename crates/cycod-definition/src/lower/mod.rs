@@ -20,6 +20,7 @@ mod view;
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeSet,
+    sync::Arc,
 };
 
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span, visible};
@@ -33,7 +34,7 @@ pub use literal::static_value;
 pub(crate) use sink::{Sink, replace};
 pub(crate) use view::{Text, View};
 
-use crate::{Loaded, Parameter, table::TOOL};
+use crate::{Loaded, Parameter, ProgramsFile, table::TOOL};
 
 /// Lowers a document, in the keys of a tool; `found` is what reading it reported.
 pub(crate) fn lower(
@@ -41,6 +42,7 @@ pub(crate) fn lower(
     root: &Node,
     stem: Option<&str>,
     origin: Whose,
+    programs: Option<&Arc<ProgramsFile>>,
     found: Vec<Diagnostic>,
 ) -> Loaded {
     let sink = Sink::new(source);
@@ -62,6 +64,7 @@ pub(crate) fn lower(
         names: Names::default(),
         alias: false,
         built_in: origin == Whose::Ours,
+        shared: programs.cloned(),
         flow: false,
         used: RefCell::default(),
         uses_temp: Cell::new(false),
@@ -110,6 +113,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) alias: bool,
     /// Whether the tool is carried out by this program, so that it executes nothing.
     pub(crate) built_in: bool,
+    /// The file that speaks about programs for it.
+    pub(crate) shared: Option<Arc<ProgramsFile>>,
     /// Whether the whole file is in braces, as JSON is.
     pub(crate) flow: bool,
     /// The parameters that something refers to.

@@ -1,7 +1,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use cycod_diagnostic::{Code, Diagnostic, Severity, Span};
-use cycod_shell::{Nature, Programs};
+use cycod_shell::Programs;
 use cycod_syntax::{template, yaml::Node};
 
 use super::{
@@ -365,15 +365,10 @@ impl Lowering<'_> {
 
     pub(crate) fn programs(&self, view: &View<'_>) -> Programs {
         let mut programs = Programs::default();
-        for entry in view.map("programs") {
-            let nature = entry.value.as_scalar().and_then(|scalar| {
-                Nature::NAMES.iter().find(|(name, _)| *name == scalar.text).map(|(_, nature)| *nature)
-            });
-            if let Some(nature) = nature {
-                programs.insert(entry.key.clone(), nature);
-            }
+        for (name, nature) in crate::programs_file::statements(view.map("programs"), &self.sink) {
+            programs.insert(name, nature);
         }
-        programs
+        programs.with_shared(self.shared.as_ref().map(|file| file.says().clone()).unwrap_or_default())
     }
 
     pub(crate) fn changelog(&self, view: &View<'_>) -> Vec<Change> {

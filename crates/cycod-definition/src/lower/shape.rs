@@ -21,6 +21,11 @@ pub(crate) fn check(root: &Node, section: &'static Section, sink: &Sink<'_>) {
     Shape { sink }.object(root, section, "the file");
 }
 
+/// Reports every value of a mapping with keys of the author's that is not what such a value takes.
+pub(crate) fn check_each(entries: &[Entry], takes: Takes, sink: &Sink<'_>) {
+    entries.iter().for_each(|entry| Shape { sink }.value(&entry.value, takes, &format!("`{}`", entry.key)));
+}
+
 struct Shape<'a> {
     sink: &'a Sink<'a>,
 }

@@ -10,7 +10,7 @@ use super::{
     parameter::is_parameter_name,
     replace,
 };
-use crate::{Body, Command, Level, Origin, Platform, PlatformKey, Runtime, Tool, ToolName};
+use crate::{Body, Command, Level, Origin, Platform, PlatformKey, Runtime, Stated, Tool, ToolName};
 
 impl Lowering<'_> {
     /// Reads a whole tool, with its name whether or not the rest can be read.
@@ -104,6 +104,7 @@ impl Lowering<'_> {
             resources: self.resources(view),
             requires: self.requires(view),
             programs: self.programs(view),
+            stated: Stated { file: self.shared.clone(), natures: Vec::new() },
             deprecated: self.tool_deprecation(view),
             changelog: self.changelog(view),
             declared_risk: declared_risk(view),

@@ -47,6 +47,9 @@ const TYPES: &[&str] = &[
 const PLACINGS: &[&str] = &["data", "program", "bash", "sh", "zsh", "pwsh", "argv", "r", "python", "javascript", "sql", "jq", "awk", "sed", "perl", "ruby", "lua", "php"];
 const NATURES: &[&str] = &["text", "plain", "command", "code"];
 
+/// What a programs file says of each program.
+pub(crate) const PROGRAMS: Takes = Choice(NATURES);
+
 /// A whole file.
 pub(crate) static TOOL: Section = Section {
     noun: "a tool",
@@ -82,7 +85,7 @@ pub(crate) static TOOL: Section = Section {
         key("asks", Map("QUESTION", &Object(&ASK)), "What is asked of others before it runs. The answers are parameters that no caller gives.").restricts(),
         key("reports", Bool, "Whether its processes find in `CYCOD_REPORT` a file to write progress and log messages to, one JSON object a line.").or("false"),
         key("task", Choice(&["never", "offered", "required"]), "Whether hosts that know tasks may, or must, run it as one.").or("never"),
-        key("programs", Map("PROGRAM", &Choice(NATURES)), "What programs do with their arguments that cycod does not know: `text` (text and files), `plain` (plain words, such as names of tasks), `command` (a command that they run), `code`.").chapter("Parameter Security"),
+        key("programs", Map("PROGRAM", &Choice(NATURES)), "What programs do with their arguments that cycod does not know: `text` (text and files), `plain` (plain words, such as names of tasks), `command` (a command that they run), `code`. A programs file says it for many tools; what stands here wins.").chapter("Parameter Security"),
         key("type", Choice(&["alias"]), "`alias` makes the tool another name of `base-tool`.").chapter("Tool Aliasing"),
         key("base-tool", Text, "The tool behind an alias.").chapter("Tool Aliasing"),
         key("default-parameters", Map("PARAMETER", &Any), "Defaults that replace the base's; they stay overridable.").chapter("Tool Aliasing"),

@@ -11,12 +11,12 @@ mod reference;
 mod schema;
 
 pub(crate) use keys::{
-    ENVIRONMENT, MARKDOWN, MIMIR, RULES, SECRET, TOOL, ask, commands, handler, parameter, validation,
+    ENVIRONMENT, MARKDOWN, MIMIR, PROGRAMS, RULES, SECRET, TOOL, ask, commands, handler, parameter, validation,
 };
 pub use reference::key_reference;
 #[cfg(test)]
 pub(crate) use reference::sections;
-pub use schema::file_schema;
+pub use schema::{file_schema, programs_schema};
 
 /// A mapping with known keys.
 pub(crate) struct Section {

@@ -1,6 +1,6 @@
 use serde_json::{Map, Value, json};
 
-use super::{Key, MARKDOWN, MIMIR, Section, TOOL, Takes};
+use super::{Key, MARKDOWN, MIMIR, PROGRAMS, Section, TOOL, Takes};
 use crate::FileFormat;
 
 /// Returns the JSON Schema (draft 2020-12) of a tool file, for editors; of its front matter, where it has one.
@@ -46,6 +46,18 @@ fn forms(section: &Section, also: &[&str], alias: bool) -> Value {
         forms.push(json!({"required": ["type", "base-tool"]}));
     }
     Value::Array(forms)
+}
+
+/// Returns the JSON Schema of a `programs.yaml`.
+pub fn programs_schema() -> Value {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "cycod programs file",
+        "description": "What programs do with their arguments that cycod does not know, for all tools beside the file: `text` (text and files), `plain` (plain words, such as names of tasks), `command` (a command that they run), `code`.",
+        "type": ["object", "null"],
+        "propertyNames": {"pattern": "^\\S+$"},
+        "additionalProperties": value(PROGRAMS, &mut Map::new()),
+    })
 }
 
 fn object(section: &'static Section, definitions: &mut Map<String, Value>) -> Map<String, Value> {

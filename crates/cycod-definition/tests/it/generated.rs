@@ -1,6 +1,6 @@
 //! Files made from the table of keys are as committed. `UPDATE_EXPECT=1` writes them anew.
 
-use cycod_definition::{FileFormat, file_schema, key_reference};
+use cycod_definition::{FileFormat, file_schema, key_reference, programs_schema};
 use expect_test::expect_file;
 
 #[test]
@@ -16,4 +16,6 @@ fn schema() {
     expect_file!["../../../../docs/tool-file.schema.json"].assert_eq(&schema(FileFormat::Cycod));
     expect_file!["../../../../docs/markdown-tool.schema.json"].assert_eq(&schema(FileFormat::Markdown));
     expect_file!["../../../../docs/mimir-tool.schema.json"].assert_eq(&schema(FileFormat::Mimir));
+    let of_programs = serde_json::to_string_pretty(&programs_schema()).expect("JSON writes") + "\n";
+    expect_file!["../../../../docs/programs-file.schema.json"].assert_eq(&of_programs);
 }

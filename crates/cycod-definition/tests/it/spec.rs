@@ -46,9 +46,9 @@ fn every_example_loads() {
           fix: write `-- {API_URL}`; then any value passes
         complex-workflow
         6:20-6:28 error[unknown-program]: nothing is known of `command1`, so nothing says what it does with `PARAM1`
-          help: if its arguments are text or files, add `programs: {command1: text}` to this file; or vouch for it with `placing: data` on `PARAM1`
+          help: if its arguments are text or files, add `programs: {command1: text}` to this file, or `command1: text` to `.cycod/programs.yaml` for all tools beside it; or vouch for it with `placing: data` on `PARAM1`
         8:20-8:28 error[unknown-program]: nothing is known of `command2`, so nothing says what it does with `PARAM2`
-          help: if its arguments are text or files, add `programs: {command2: text}` to this file; or vouch for it with `placing: data` on `PARAM2`
+          help: if its arguments are text or files, add `programs: {command2: text}` to this file, or `command2: text` to `.cycod/programs.yaml` for all tools beside it; or vouch for it with `placing: data` on `PARAM2`
         find-files
         5:17-5:28 hint[could-be-option]: a value of `DIRECTORY` that begins with `-` is refused: `find` would read it as an option
           help: `find` has no end of options; a path can begin with `./` (`path: true`)
@@ -84,7 +84,7 @@ fn every_example_loads() {
                 python -c 'import sys; import os, glob; print('\''\n'\''.join(glob.glob(sys.argv[1])))' "{PATTERN}"
         multi-step-tool
         5:20-5:27 error[unknown-program]: nothing is known of `command1`, so nothing says what it does with `PARAM`
-          help: if its arguments are text or files, add `programs: {command1: text}` to this file; or vouch for it with `placing: data` on `PARAM`
+          help: if its arguments are text or files, add `programs: {command1: text}` to this file, or `command1: text` to `.cycod/programs.yaml` for all tools beside it; or vouch for it with `placing: data` on `PARAM`
         performance
         6:20-6:31 hint[could-be-option]: a value of `API_URL_1` that begins with `-` is refused: `curl` would read it as an option
           fix: write `-- {API_URL_1}`; then any value passes

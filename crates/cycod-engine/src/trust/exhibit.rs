@@ -138,6 +138,14 @@ impl Engine {
         };
         let reach = if tool.security.permissions.is_empty() { ", with all your rights" } else { "" };
         let _ = writeln!(text, "{how}{} (level {}{reach}){place}", line(tool.name.as_str()), self.level(tool));
+        if let Some(file) = &tool.stated.file
+            && !tool.stated.natures.is_empty()
+        {
+            let natures: Vec<String> =
+                tool.stated.natures.iter().map(|(name, nature)| format!("{name}: {}", nature.name())).collect();
+            let file = shown(Path::new(&file.source.name), host);
+            let _ = writeln!(text, "stated in {file}: {}", line(&natures.join(", ")));
+        }
         for (name, verdict) in verdicts_by_parameter(tool) {
             if verdict.proof != Proof::Free {
                 let _ = writeln!(text, "value of {}: {}", line(name), line(&verdict.describe()));

@@ -7,12 +7,16 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{UNTRUSTED, programs::Programs};
 
+/// Where what a file says about programs stands.
+const NATURES: &str = "natures";
+
 /// Everything that decides what a tool does.
 ///
 /// It is the same wherever the project lies, so that those who share a project can share what they trust.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fingerprint {
-    /// `tool`, the name; `tools`, every document by name; `programs`, the digests of files by path.
+    /// `tool`, the name; `tools`, every document by name; `programs`, the digests of files by path; `natures`, when there are
+    /// any, what a file beside the tools says of programs, by the name of the tool that rests on it.
     content: Json,
     /// Why something is missing from it.
     missing: Option<String>,
@@ -33,7 +37,18 @@ impl Fingerprint {
         }
         let programs = Programs::named_in(tools.values(), workspace, working_directory);
         let files: Map<String, Json> = programs.files.into_iter().map(|(path, state)| (path, state.into())).collect();
-        let content = json!({ "tool": tool.name.key(), "tools": tools, "programs": files });
+        let mut content = json!({ "tool": tool.name.key(), "tools": tools, "programs": files });
+        let natures: Map<String, Json> = std::iter::once(tool)
+            .chain(used.values().flatten().map(|used| &**used))
+            .filter(|tool| !tool.stated.natures.is_empty())
+            .map(|tool| {
+                let natures = tool.stated.natures.iter().map(|(name, nature)| (name.clone(), nature.name().into()));
+                (tool.name.key(), Json::Object(natures.collect()))
+            })
+            .collect();
+        if !natures.is_empty() {
+            content[NATURES] = natures.into();
+        }
         Self { content, missing: programs.too_many }
     }
 
@@ -60,6 +75,7 @@ impl Fingerprint {
         let is_same = |key: &str| digest(&self.content[key]) == digest(&accepted[key]);
         is_same("tool")
             && is_same("tools")
+            && is_same(NATURES)
             && programs(&self.content).all(|(path, state)| accepted["programs"].get(path) == Some(state))
             && programs(accepted).all(|(path, _)| workspace.join(path).symlink_metadata().is_ok())
     }
@@ -67,7 +83,8 @@ impl Fingerprint {
     /// What is accepted with it: itself, and what was accepted of the same tool from other directories.
     pub(super) fn joined_with(&self, before: Option<&Json>, workspace: &Path) -> Json {
         let mut content = self.content.clone();
-        let is_same = |before: &&Json| digest(&before["tools"]) == digest(&content["tools"]);
+        let is_same =
+            |before: &&Json| ["tools", NATURES].into_iter().all(|key| digest(&before[key]) == digest(&content[key]));
         let others: Vec<_> = before.filter(is_same).into_iter().flat_map(programs).collect();
         for (path, state) in others {
             if content["programs"].get(path).is_none() && workspace.join(path).symlink_metadata().is_ok() {

@@ -110,7 +110,8 @@ fn description(context: &mut Context) -> Result<String, CommandError> {
 /// Checks a text and writes it as the tool `name`.
 fn add(context: &mut Context, request: &Request, name: &ToolName, source: &SourceFile) -> Result<u8, CommandError> {
     let scope = request.scope()?;
-    let tool = store::checked(context, source, Some(name.as_str()), &format!("tool `{name}` was not added"))?;
+    let target = store::target(context, scope);
+    let tool = store::checked(context, source, Some(name.as_str()), &target, &format!("tool `{name}` was not added"))?;
     let written = store::save(context, scope, name, &source.text, request.overwrite)?;
     store::say_saved(context, "Added", scope, &tool, &written);
     Ok(0)
@@ -140,9 +141,10 @@ fn in_editor(context: &mut Context, request: &Request, name: &ToolName) -> Resul
             .hint("or give --override to replace it"));
     }
     let text = if request.draft.is_empty() { template(name.as_str()) } else { request.draft.to_yaml(name.as_str()) };
+    let target = store::target(context, scope);
     let mut save = |context: &mut Context, text: &str| {
-        let loaded =
-            cycod_engine::definition::load(&SourceFile::new(format!("{name}.yaml"), text), Some(name.as_str()));
+        let source = SourceFile::new(format!("{name}.yaml"), text);
+        let loaded = store::load_at(context, &source, Some(name.as_str()), &target);
         let is_broken = loaded.has_errors();
         // Renamed in the editor: that is its name.
         let name = loaded.name.unwrap_or_else(|| name.clone());
@@ -156,7 +158,7 @@ fn in_editor(context: &mut Context, request: &Request, name: &ToolName) -> Resul
         }
         Ok(())
     };
-    match editor::edit(context, name.as_str(), &text, None, &mut save)? {
+    match editor::edit(context, name.as_str(), &text, &target, None, &mut save)? {
         Edited::Saved(()) => Ok(0),
         Edited::Unchanged => {
             Err(CommandError::failure(format!("the text was left as it was: no tool `{name}` was added")))

@@ -4,7 +4,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     Control, Given, Needs, Observation, Plan, TestOptions, TestVerdict,
     catalog::{Entry, ScopeFilter},
-    definition::{Tool, load},
+    definition::Tool,
     diagnostic::{Severity, SourceFile, visible},
 };
 use cycod_process::host_interrupts;
@@ -20,6 +20,7 @@ use crate::{
     command_error::{CommandError, exit},
     run::not_planned,
     scope::{entry, scope, with_scope},
+    store::load_at,
 };
 
 /// `cycod tool confine`.
@@ -155,7 +156,8 @@ fn failures(outcomes: &[cycod_engine::TestOutcome]) -> Vec<String> {
 /// Runs the tests under the proposal; returns what does not hold.
 fn verify(context: &mut Context, entry: &Entry, text: &str) -> Result<Vec<String>, CommandError> {
     let source = SourceFile::new(entry.path.display().to_string(), text);
-    let loaded = load(&source, entry.path.file_stem().and_then(|stem| stem.to_str()));
+    let stem = entry.path.file_stem().and_then(|stem| stem.to_str());
+    let loaded = load_at(context, &source, stem, &entry.path);
     let wrong = loaded.diagnostics.iter().find(|one| one.severity == Severity::Error);
     if let Some(wrong) = wrong {
         return Ok(vec![format!("the file would be wrong: {}", wrong.message)]);

@@ -69,7 +69,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     };
     let text = text(name.as_str(), template, language);
     let source = SourceFile::new(format!("{name}.md (as made from the template)"), text.as_str());
-    let tool = store::checked(context, &source, Some(name.as_str()), &format!("tool `{name}` was not created"))?;
+    let target = store::target(context, scope);
+    let not_done = format!("tool `{name}` was not created");
+    let tool = store::checked(context, &source, Some(name.as_str()), &target, &not_done)?;
     let written = store::save(context, scope, &name, &text, matches.get_flag("override")).map_err(|error| {
         let is_taken = error.message.contains("is already there");
         if is_taken { error.hint(format!("or change it: cycod tool edit {name}")) } else { error }

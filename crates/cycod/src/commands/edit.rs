@@ -2,7 +2,6 @@ use clap::{Arg, ArgMatches, Command};
 use cycod_engine::{
     Standing,
     catalog::{ScopeFilter, State, WriteError},
-    definition::load,
     diagnostic::SourceFile,
 };
 
@@ -12,7 +11,7 @@ use crate::{
     editor::{Edited, edit},
     scope::{scope, with_scope},
     standing::trust_of,
-    store::{entry, forget, in_a_file, shown, trust_written, write_error},
+    store::{entry, forget, in_a_file, load_at, shown, trust_written, write_error},
 };
 
 /// `cycod tool edit`.
@@ -55,11 +54,18 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         if trust == Some(Standing::Trusted) {
             trust_written(context, text, &entry.path)?;
         }
-        let loaded = load(&SourceFile::new(path.as_str(), text), Some(&stem));
+        let loaded = load_at(context, &SourceFile::new(path.as_str(), text), Some(&stem), &entry.path);
         let is_broken = loaded.has_errors();
         Ok((loaded.name, is_broken))
     };
-    match edit(context, &stem, &source.text, matches.get_one::<String>("editor").map(String::as_str), &mut save)? {
+    match edit(
+        context,
+        &stem,
+        &source.text,
+        &entry.path,
+        matches.get_one::<String>("editor").map(String::as_str),
+        &mut save,
+    )? {
         Edited::Unchanged => context.printer.say(&format!("Nothing was changed: {path}")),
         Edited::Saved((now, is_broken)) => {
             context.printer.say(&format!(

@@ -8,7 +8,7 @@ use crate::{
     cli::Context,
     command_error::CommandError,
     scope::{scope, with_scope},
-    store::{entry, in_a_file},
+    store::{entry, in_a_file, stated},
 };
 
 /// `cycod tool export`.
@@ -63,6 +63,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             context.printer.say(&format!("Exported {} tool `{}` to {path}", entry.scope, entry.name));
         }
         None => context.printer.data(text.as_bytes()),
+    }
+    // Elsewhere nothing says it.
+    if let Some(stated) = entry.load().ok().and_then(|opened| stated(&opened.tool, context.engine.host())) {
+        context.printer.warn(&format!("`{}` rests on what is {stated}", entry.name));
+        context.printer.say("  where that file is not, add it to the tool as `programs`");
     }
     Ok(0)
 }

@@ -68,7 +68,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             .hint("name the program with --from"));
     }
     let (name, source) = named(context, read(path)?, path, None)?;
-    let tool = store::checked(context, &source, Some(name.as_str()), &format!("`{path}` was not imported"))?;
+    let target = store::target(context, scope);
+    let tool = store::checked(context, &source, Some(name.as_str()), &target, &format!("`{path}` was not imported"))?;
     // Importing is trusting: what is trusted is shown.
     context.printer.say(context.engine.described(&tool).trim_end());
     if matches.get_flag("dry-run") {
@@ -125,7 +126,7 @@ pub(crate) fn named(
             let stem = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
             if path == "-" || path.starts_with("/dev/") {
                 // What is wrong with it comes first; a name it could do without is not there.
-                store::checked(context, &source, None, "nothing was imported")?;
+                store::checked(context, &source, None, Path::new(""), "nothing was imported")?;
             }
             Ok((tool_name(&stem)?, source))
         }

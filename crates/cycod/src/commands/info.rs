@@ -11,7 +11,7 @@ use crate::{
     command_error::CommandError,
     detail::Detail,
     scope::{entry, scope, with_scope},
-    standing::{Beyond, entry_json, shown_path},
+    standing::{Beyond, entry_json, shown_path, stated_json},
 };
 
 /// `cycod tool info`.
@@ -52,6 +52,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             let permissions: Vec<&str> =
                 tool.security.permissions.iter().map(|permission| permission.source.as_str()).collect();
             object["permissions"] = json!(permissions);
+            if let Some(stated) = stated_json(tool) {
+                object["stated"] = stated;
+            }
             object["examples"] = json!(detail.examples());
         }
         printer.line(&format!("{object:#}"));

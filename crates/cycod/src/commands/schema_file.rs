@@ -1,5 +1,5 @@
 use clap::{Arg, ArgMatches, Command};
-use cycod_engine::definition::{FileFormat, file_schema};
+use cycod_engine::definition::{FileFormat, file_schema, programs_schema};
 
 use crate::{cli::Context, command_error::CommandError};
 
@@ -9,15 +9,20 @@ pub(crate) fn command() -> Command {
         Arg::new("for")
             .long("for")
             .value_name("KIND")
-            .value_parser(["yaml", "markdown", "mimir"])
+            .value_parser(["yaml", "markdown", "mimir", "programs"])
             .default_value("yaml")
-            .help("The kind of file; of a Markdown tool, its front matter"),
+            .help("The kind of file; of a Markdown tool, its front matter; `programs` is `programs.yaml`"),
     )
 }
 
-/// Prints the JSON Schema of the tool file.
+/// Prints the JSON Schema of the tool file, or of the file about programs.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let format = match matches.get_one::<String>("for").map(String::as_str) {
+    let kind = matches.get_one::<String>("for").map(String::as_str);
+    if kind == Some("programs") {
+        context.printer.line(&format!("{:#}", programs_schema()));
+        return Ok(0);
+    }
+    let format = match kind {
         Some("markdown") => FileFormat::Markdown,
         Some("mimir") => FileFormat::Mimir,
         _ => FileFormat::Cycod,

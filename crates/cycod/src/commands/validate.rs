@@ -1,4 +1,5 @@
 use std::{
+    collections::BTreeSet,
     fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
@@ -7,9 +8,9 @@ use std::{
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     Engine, Standing,
-    catalog::{Availability, Entry, LoadError, Scope, ScopeFilter},
+    catalog::{Availability, Entry, LoadError, Scope, ScopeFilter, read_programs},
     check_code,
-    definition::{Tool, load},
+    definition::{Loaded, Tool, load_beside},
     diagnostic::{
         Code, Diagnostic, Report, Severity, SourceFile, Span, Style, apply_fixes, count, render_text, to_json, visible,
     },
@@ -51,6 +52,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let Context { engine, printer, .. } = context;
     let filter = scope(matches)?.unwrap_or_default();
     let names: Vec<&String> = matches.get_many("name").into_iter().flatten().collect();
+    let mut houses = if names.is_empty() { programs_files(engine, filter) } else { Vec::new() };
     let subjects: Vec<Subject> = if names.is_empty() {
         let entries = engine.catalog().entries();
         entries
@@ -59,8 +61,24 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             .map(|entry| Subject::Entry(Box::new(entry)))
             .collect()
     } else {
-        names.iter().map(|name| Subject::named(engine, name, filter)).collect::<Result<_, _>>()?
+        let (of_programs, of_tools): (Vec<&String>, Vec<&String>) =
+            names.iter().partition(|name| is_programs_file(engine, name));
+        houses.extend(of_programs.into_iter().map(|name| engine.host().working_directory.join(name)));
+        of_tools.iter().map(|name| Subject::named(engine, name, filter)).collect::<Result<_, _>>()?
     };
+    // What decides about a tool is checked with it; first, because its tools may be better for it.
+    houses.extend(subjects.iter().filter_map(|subject| subject.programs(engine)));
+    let houses = once_each(houses);
+    for mistaken in houses.iter().flat_map(|path| MISTAKEN.map(|name| path.with_file_name(name))) {
+        if mistaken.exists() {
+            let name = shown_path(&mistaken, engine.host());
+            printer.warn(&format!("{} is not read: call it programs.yaml", visible(&name)));
+        }
+    }
+    let files: Vec<House> = houses
+        .iter()
+        .filter_map(|path| House::check(engine, path, matches.get_flag("fix")).transpose())
+        .collect::<Result<_, _>>()?;
     let strict = matches.get_flag("strict");
     let names = Names::of(engine);
     let mut checked = Vec::new();
@@ -73,17 +91,74 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     let is_detailed = matches.get_flag("detailed");
     if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
-        printer.line(&format!("{:#}", as_json(&checked, is_detailed)));
+        printer.line(&format!("{:#}", as_json(&checked, &files, is_detailed)));
     } else {
         let style = if printer.data_colour { Style::Coloured } else { Style::Plain };
         let mut text = String::new();
+        files.iter().for_each(|file| write_report(&file.report, &file.fixed, style, &mut text));
         for found in &checked {
             found.write(style, is_detailed, &mut text);
         }
-        text.push_str(&summary(&checked, matches.get_flag("fix"), printer.data_colour));
+        text.push_str(&summary(&checked, &files, matches.get_flag("fix"), printer.data_colour));
         printer.data(text.as_bytes());
     }
-    Ok(if checked.iter().any(|found| found.report.has_errors()) { exit::FAILURE } else { 0 })
+    Ok(if reports(&checked, &files).any(Report::has_errors) { exit::FAILURE } else { 0 })
+}
+
+/// What one would take for a file that speaks about programs, and is not.
+const MISTAKEN: [&str; 2] = ["programs.yml", "programs.json"];
+
+/// The files that speak about programs for the tools of the scopes that are asked for.
+fn programs_files(engine: &Engine, filter: ScopeFilter) -> Vec<PathBuf> {
+    let scopes = engine.catalog().scopes();
+    let files = scopes.programs_files().into_iter();
+    files.filter(|(scope, _)| scopes.admits(filter, *scope)).map(|(_, path)| path.to_owned()).collect()
+}
+
+/// Whether a word on the command line is the path of a file that speaks about programs, and not of a tool.
+fn is_programs_file(engine: &Engine, name: &str) -> bool {
+    let Ok(real) = fs::canonicalize(engine.host().working_directory.join(name)) else { return false };
+    let is_called_so = real.ends_with(".cycod/programs.yaml");
+    let mut known = engine.catalog().scopes().programs_files().into_iter();
+    is_called_so || known.any(|(_, path)| fs::canonicalize(path).is_ok_and(|path| path == real))
+}
+
+fn once_each(paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut seen = BTreeSet::new();
+    paths.into_iter().filter(|path| seen.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone()))).collect()
+}
+
+/// A file that speaks about programs, as it was checked.
+struct House {
+    report: Report,
+    /// What was fixed.
+    fixed: Vec<String>,
+}
+
+impl House {
+    /// Checks the file, if it is there, and writes it anew when something in it is to be fixed and can be.
+    fn check(engine: &Engine, path: &Path, is_to_fix: bool) -> Result<Option<Self>, CommandError> {
+        let Some(file) = read_programs(path) else { return Ok(None) };
+        let name = shown_path(path, engine.host());
+        let source = SourceFile { name: name.clone(), ..file.source.clone() };
+        let report = Report { source, diagnostics: file.diagnostics.clone() };
+        let text = apply_fixes(&report.source, &report.diagnostics);
+        if !is_to_fix || text == *report.source.text {
+            return Ok(Some(Self { report, fixed: Vec::new() }));
+        }
+        let told = |diagnostic: &Diagnostic| {
+            let line = diagnostic.span().map_or(1, |span| report.source.position(span.start).line);
+            Some(format!("line {line}: {}", diagnostic.fix.as_ref()?.title))
+        };
+        let fixed = report.diagnostics.iter().filter_map(told).collect();
+        replace(path, &text).map_err(|error| CommandError::failure(format!("cannot write `{name}`: {error}")))?;
+        Ok(Self::check(engine, path, false)?.map(|now| Self { fixed, ..now }))
+    }
+}
+
+/// Everything that was found, in files of tools and in those about programs.
+fn reports<'a>(checked: &'a [Checked], files: &'a [House]) -> impl Iterator<Item = &'a Report> {
+    files.iter().map(|file| &file.report).chain(checked.iter().map(|found| &found.report))
 }
 
 /// What is to be validated.
@@ -132,6 +207,20 @@ impl Subject {
             Self::File(path) => path,
         }
     }
+
+    /// The file that speaks about programs for it, whether it is there or not.
+    fn programs(&self, engine: &Engine) -> Option<PathBuf> {
+        match self {
+            Self::Entry(entry) => entry.programs.clone(),
+            Self::File(path) => engine.catalog().scopes().programs_path(path).map(Path::to_owned),
+        }
+    }
+
+    /// Reads a text as its file's.
+    fn load(&self, engine: &Engine, source: &SourceFile) -> Loaded {
+        let stem = self.path().file_stem().and_then(|stem| stem.to_str());
+        load_beside(source, stem, self.programs(engine).as_deref().and_then(read_programs).as_ref())
+    }
 }
 
 /// What validating one subject found.
@@ -151,7 +240,6 @@ struct Checked {
 fn check(engine: &Engine, subject: &Subject, strict: bool, names: &Names) -> Checked {
     let path = subject.path();
     let shown = shown_path(path, engine.host());
-    let stem = path.file_stem().and_then(|stem| stem.to_str());
     let (name, source, tool, mut diagnostics) = match subject {
         Subject::Entry(entry) => match entry.load() {
             Ok(opened) => (entry.name.clone(), opened.source, Some(opened.tool), opened.diagnostics),
@@ -167,7 +255,7 @@ fn check(engine: &Engine, subject: &Subject, strict: bool, names: &Names) -> Che
         Subject::File(path) => match read(path) {
             Ok(text) => {
                 let source = SourceFile::new(shown.clone(), text);
-                let loaded = load(&source, stem);
+                let loaded = subject.load(engine, &source);
                 let name = loaded.name.map(|name| name.to_string());
                 (name.unwrap_or_else(|| shown.clone()), source, loaded.tool, loaded.diagnostics)
             }
@@ -179,7 +267,7 @@ fn check(engine: &Engine, subject: &Subject, strict: bool, names: &Names) -> Che
         },
     };
     let source = SourceFile { name: shown, ..source };
-    let looked_at = tool.clone().or_else(|| load(&source, stem).refused.map(|tool| *tool));
+    let looked_at = tool.clone().or_else(|| subject.load(engine, &source).refused.map(|tool| *tool));
     if let Some(tool) = &tool {
         diagnostics.extend(check_code(tool, &source));
         diagnostics.extend(neighbours::check(engine, tool, &source, names));
@@ -215,7 +303,6 @@ fn fix(
     strict: bool,
     names: &Names,
 ) -> Result<Checked, CommandError> {
-    let stem = subject.path().file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
     let original = found.report.source.clone();
     // A fix is applied when it leaves less to be said: fewer errors, or as many and fewer warnings, and so on.
     let weight = |diagnostics: &[Diagnostic]| {
@@ -227,7 +314,7 @@ fn fix(
     for _ in 0..ROUNDS {
         let better = |of: &[Diagnostic]| {
             let next = SourceFile::new(source.name.clone(), apply_fixes(&source, of));
-            let left = load(&next, stem.as_deref()).diagnostics;
+            let left = subject.load(engine, &next).diagnostics;
             (weight(&left) < weight(&diagnostics)).then_some((next, left))
         };
         // All at once; when that makes something worse, one by one, so that a bad fix does not keep back the good ones.
@@ -254,7 +341,7 @@ fn fix(
             writer
                 .replace(entry, &original.text, &source.text)
                 .map_err(|error| CommandError::failure(error.to_string()))?;
-            if let Some(tool) = load(&source, stem.as_deref()).tool.filter(|_| was_trusted) {
+            if let Some(tool) = subject.load(engine, &source).tool.filter(|_| was_trusted) {
                 engine.trust_written(tool, &entry.path)?;
             }
         }
@@ -300,15 +387,7 @@ fn read(path: &Path) -> Result<String, (Code, String)> {
 impl Checked {
     fn write(&self, style: Style, is_detailed: bool, text: &mut String) {
         let colour = style == Style::Coloured;
-        for fixed in &self.fixed {
-            let what = format!("{}: {fixed}", self.report.source.name);
-            text.push_str(&format!("{} {}\n", paint(colour, HEADING, "fixed"), visible(&what)));
-        }
-        let rendered = render_text(&self.report, style);
-        text.push_str(&rendered);
-        if !rendered.is_empty() {
-            text.push('\n');
-        }
+        write_report(&self.report, &self.fixed, style, text);
         for reason in &self.unavailable {
             let head = paint(colour, WARNING, "note");
             let what = format!("`{}` cannot run here: {reason}", self.name);
@@ -373,6 +452,19 @@ impl Checked {
     }
 }
 
+/// Writes what was fixed in a file, and what is wrong with it.
+fn write_report(report: &Report, fixed: &[String], style: Style, text: &mut String) {
+    for fixed in fixed {
+        let what = format!("{}: {fixed}", report.source.name);
+        text.push_str(&format!("{} {}\n", paint(style == Style::Coloured, HEADING, "fixed"), visible(&what)));
+    }
+    let rendered = render_text(report, style);
+    text.push_str(&rendered);
+    if !rendered.is_empty() {
+        text.push('\n');
+    }
+}
+
 fn steps(tool: &Tool) -> usize {
     match &tool.body {
         cycod_engine::definition::Body::Steps(steps) => steps.len(),
@@ -380,23 +472,35 @@ fn steps(tool: &Tool) -> usize {
     }
 }
 
-fn as_json(checked: &[Checked], is_detailed: bool) -> Value {
-    let of = |severity| {
-        checked.iter().flat_map(|found| &found.report.diagnostics).filter(|one| one.severity == severity).count()
+fn as_json(checked: &[Checked], files: &[House], is_detailed: bool) -> Value {
+    let all = || reports(checked, files);
+    let of = |severity| all().flat_map(|report| &report.diagnostics).filter(|one| one.severity == severity).count();
+    let of_file = |file: &House| {
+        json!({
+            "file": file.report.source.name,
+            "valid": !file.report.has_errors(),
+            "diagnostics": to_json(&file.report),
+            "fixed": file.fixed,
+        })
     };
     json!({
-        "valid": !checked.iter().any(|found| found.report.has_errors()),
+        "valid": !all().any(Report::has_errors),
         "errors": of(Severity::Error),
         "warnings": of(Severity::Warning),
         "hints": of(Severity::Hint),
         "tools": checked.iter().map(|found| found.json(is_detailed)).collect::<Vec<_>>(),
+        "programs-files": files.iter().map(of_file).collect::<Vec<_>>(),
     })
 }
 
-fn summary(checked: &[Checked], was_fixed: bool, colour: bool) -> String {
-    let all: Vec<Diagnostic> = checked.iter().flat_map(|found| found.report.diagnostics.clone()).collect();
+fn summary(checked: &[Checked], files: &[House], was_fixed: bool, colour: bool) -> String {
+    let all: Vec<Diagnostic> = reports(checked, files).flat_map(|report| report.diagnostics.clone()).collect();
     let what = match checked {
-        [] => return "no tools here to validate\n".to_owned(),
+        [] => match files {
+            [] => return "no tools here to validate\n".to_owned(),
+            [one] => visible(&one.report.source.name).into_owned(),
+            several => counted(several.len(), "file"),
+        },
         [one] => visible(&one.name).into_owned(),
         several => counted(several.len(), "tool"),
     };

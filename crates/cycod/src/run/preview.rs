@@ -1,9 +1,11 @@
 use cycod_engine::{
     HeldTo, Plan, Preview, StepPreview,
-    definition::{Proof, Verdict, verdicts_by_parameter},
+    definition::{Proof, Tool, Verdict, verdicts_by_parameter},
     refusal_json,
 };
 use serde_json::{Value, json};
+
+use crate::standing::{stated, stated_json};
 
 /// Writes a whole plan for a person.
 pub(crate) fn preview_text(plan: &Plan, preview: &Preview) -> String {
@@ -28,11 +30,20 @@ pub(crate) fn preview_text(plan: &Plan, preview: &Preview) -> String {
     if plan.confinement.is_confined() || reaches.len() > 1 {
         reaches.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
     }
+    for stated in tools(plan).filter_map(|tool| stated(tool, plan.host())) {
+        text.push_str(&format!("  {stated}\n"));
+    }
     for (name, verdict) in placed(plan) {
         text.push_str(&format!("  {name}: {}\n", verdict.describe()));
     }
     write_steps(&mut text, preview, 1);
     text
+}
+
+/// The tool that was asked for, and those it uses.
+fn tools(plan: &Plan) -> impl Iterator<Item = &Tool> {
+    let used = plan.library.tools().filter(|tool| tool.name.key() != plan.asked.name.key());
+    std::iter::once(&plan.asked).chain(used).map(|tool| &**tool)
 }
 
 /// The parameters whose values could be anything, with what is proven about their places.
@@ -118,6 +129,10 @@ pub(crate) fn preview_json(plan: &Plan, preview: &Preview) -> Value {
             })
         });
         fields.insert("placing".into(), placed.collect());
+        let stated: Vec<Value> = tools(plan).filter_map(stated_json).collect();
+        if !stated.is_empty() {
+            fields.insert("stated".into(), stated.into());
+        }
     }
     json
 }

@@ -45,6 +45,7 @@ mod mcp_client;
 mod mcp_config;
 mod models;
 mod policy;
+mod programs;
 mod project;
 mod remove;
 mod run;

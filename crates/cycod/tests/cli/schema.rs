@@ -199,6 +199,8 @@ fn a_circle_of_aliases_ends() {
 fn the_schema_of_the_file_is_the_committed_one() {
     let committed = include_str!("../../../../docs/tool-file.schema.json");
     assert_eq!(Place::new().run(&["tool", "schema-file"]).stdout(), committed);
+    let of_programs = include_str!("../../../../docs/programs-file.schema.json");
+    assert_eq!(Place::new().run(&["tool", "schema-file", "--for", "programs"]).stdout(), of_programs);
 }
 
 #[test]

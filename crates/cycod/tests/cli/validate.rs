@@ -552,7 +552,8 @@ fn for_programs() {
                   "steps": 0,
                   "tests": 0
                 }
-              ]
+              ],
+              "programs-files": []
             }
             --- stderr
         "#]],
@@ -579,7 +580,8 @@ fn for_programs() {
                     "line 3: write `timeout`"
                   ]
                 }
-              ]
+              ],
+              "programs-files": []
             }
             --- stderr
         "#]],

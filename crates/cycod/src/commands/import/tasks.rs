@@ -117,7 +117,7 @@ pub(super) fn run(
     let wanted = chosen(context, kind, path, found, &only)?;
     let mut tools = Vec::new();
     for (from, proposal) in wanted {
-        tools.push(checked(context, from, proposal)?);
+        tools.push(checked(context, from, proposal, scope)?);
     }
     refuse_collisions(context, &tools, scope, matches.get_flag("override"))?;
     let is_dry = matches.get_flag("dry-run");
@@ -236,11 +236,11 @@ fn chosen(
 }
 
 /// Loads a proposal as the tool it is going to be.
-fn checked(context: &mut Context, from: String, proposal: Proposal) -> Result<Wanted, CommandError> {
+fn checked(context: &mut Context, from: String, proposal: Proposal, scope: Scope) -> Result<Wanted, CommandError> {
     let name = crate::commands::add::tool_name(&proposal.name)?;
     let source = SourceFile::new(format!("{name}.yaml"), proposal.yaml.as_str());
     let not_done = format!("`{}` of `{from}` was not imported", visible(&proposal.task));
-    let tool = store::checked(context, &source, Some(name.as_str()), &not_done)?;
+    let tool = store::checked(context, &source, Some(name.as_str()), &store::target(context, scope), &not_done)?;
     Ok(Wanted { from, proposal, name, source, tool })
 }
 

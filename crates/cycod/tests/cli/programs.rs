@@ -1,0 +1,594 @@
+//! A file that says once, for all tools of a scope, what programs do with their arguments.
+
+use std::fs;
+
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use crate::{serve::Client, support::Place};
+
+const AUDIT: &str = "description: Audit the licenses of a project\nbash: fossa analyze {PROJECT}\ntags: [read]\nparameters:\n  PROJECT: {type: string, description: The project, required: true}\n";
+
+/// A tool that gives a value to `program`.
+fn calling(program: &str) -> String {
+    AUDIT.replace("fossa analyze", program)
+}
+
+fn dry(place: &Place, name: &str) -> crate::support::Ran {
+    place.run(&["tool", "run", name, "PROJECT=x", "--dry-run"])
+}
+
+#[test]
+fn the_message_for_an_unknown_program_names_both_ways_out() {
+    let place = Place::with_tool("audit", AUDIT);
+    expect![[r#"
+        exit: 1
+        --- stdout
+        error[unknown-program]: nothing is known of `fossa`, so nothing says what it does with `PROJECT`
+         --> .cycod/tools/audit.yaml:2:21
+          |
+        2 | bash: fossa analyze {PROJECT}
+          |                     ^^^^^^^^^ no value can be placed here
+          |
+          = help: if its arguments are text or files, add `programs: {fossa: text}` to this file, or `fossa: text` to `.cycod/programs.yaml` for all tools beside it; or vouch for it with `placing: data` on `PROJECT`
+
+        audit: 1 error
+        --- stderr
+    "#]].assert_eq(&place.run(&["tool", "validate", "audit"]).block());
+}
+
+#[test]
+fn one_line_speaks_for_every_tool_of_the_scope() {
+    let place = Place::with_tool("audit", AUDIT);
+    place.tool("scan", &calling("fossa scan --deep"));
+    place.write(".cycod/programs.yaml", "# What our own programs do.\nfossa: text\ndeploy-tool: command\n");
+    expect![[r#"
+        exit: 0
+        --- stdout
+        hint[could-be-option]: a value of `PROJECT` that begins with `-` is refused: `fossa` would read it as an option
+         --> .cycod/tools/audit.yaml:2:21
+          |
+        2 | bash: fossa analyze {PROJECT}
+          |                     ^^^^^^^^^
+          |
+          = help: `fossa` has no end of options; a path can begin with `./` (`path: true`)
+
+        hint[could-be-option]: a value of `PROJECT` that begins with `-` is refused: `fossa` would read it as an option
+         --> .cycod/tools/scan.yaml:2:25
+          |
+        2 | bash: fossa scan --deep {PROJECT}
+          |                         ^^^^^^^^^
+          |
+          = help: `fossa` has no end of options; a path can begin with `./` (`path: true`)
+
+        2 tools: 2 hints
+        --- stderr
+    "#]]
+    .assert_eq(&place.run(&["tool", "validate"]).block());
+    expect![[r#"
+        exit: 0
+        --- stdout
+        audit (level read, timeout 60000 ms, in [PLACE]/project)
+          stated in .cycod/programs.yaml: fossa: text
+          PROJECT: data: `fossa` takes it as text; not beginning with `-`, which `fossa` would read as an option
+
+          audit
+            $ fossa analyze x
+        --- stderr
+    "#]]
+    .assert_eq(&dry(&place, "audit").block());
+    let plan: Value = serde_json::from_str(
+        &place.run(&["tool", "run", "audit", "PROJECT=x", "--dry-run", "--format", "json"]).stdout(),
+    )
+    .expect("JSON");
+    assert_eq!(plan["stated"][0]["programs"], json!({"fossa": "text"}), "{plan:#}");
+    expect![[r#"
+        exit: 0
+        --- stdout
+        audit
+          Audit the licenses of a project
+
+          group          custom
+          level          read (tagged `read`)
+          tags           read
+          source         custom, YAML
+          file           .cycod/tools/audit.yaml
+          scope          local
+          trust          trusted
+          available      yes
+          programs       stated in .cycod/programs.yaml: fossa: text
+          timeout        1 min 00 s
+
+        PARAMETERS
+          PROJECT  string, required
+              The project
+              placed as: data: `fossa` takes it as text; not beginning with `-`, which `fossa` would read as an option
+
+        PERMISSIONS
+          declares none: it runs with your rights
+
+        EXAMPLES
+          cycod tool run audit PROJECT=...
+        --- stderr
+    "#]]
+    .assert_eq(&place.run(&["tool", "info", "audit"]).block());
+    let info: Value =
+        serde_json::from_str(&place.run(&["tool", "info", "audit", "--format", "json"]).stdout()).expect("JSON");
+    assert_eq!(info["stated"]["programs"]["fossa"], "text");
+}
+
+#[test]
+fn what_a_tool_says_itself_wins() {
+    let place = Place::with_tool("audit", &format!("{AUDIT}programs: {{fossa: text}}\n"));
+    place.tool("strict", &format!("{}programs: {{gitlike: code}}\n", calling("gitlike")));
+    place.write(".cycod/programs.yaml", "fossa: code\ngitlike: text\n");
+    assert_eq!(place.run(&["tool", "validate", "audit"]).code(), 0);
+    assert!(!dry(&place, "audit").stdout().contains("stated"), "nothing of the file counts");
+    let refused = place.run(&["tool", "validate", "strict"]);
+    assert!(refused.stdout().contains("error[value-in-code]"), "{}", refused.block());
+}
+
+#[test]
+fn the_file_of_a_project_says_nothing_about_other_tools() {
+    let place = Place::new();
+    let of = |scope: &str| format!("../{scope}/tools/{}.yaml", scope.replace(['/', '.'], ""));
+    place.write(&of("home/.cycod"), &format!("name: of-user\n{AUDIT}"));
+    place.write(&of("global"), &format!("name: of-machine\n{AUDIT}"));
+    place.tool("of-project", AUDIT);
+    let check = |expect: [bool; 3]| {
+        for (name, is_usable) in ["of-project", "of-user", "of-machine"].into_iter().zip(expect) {
+            let ran = dry(&place, name);
+            assert_eq!(ran.code() == 0, is_usable, "{name}: {}", ran.block());
+            let list = place.run(&["tool", "list", "--format", "json"]).stdout();
+            let list: Vec<Value> = serde_json::from_str(&list).expect("JSON");
+            let entry = list.iter().find(|entry| entry["name"] == name).expect("it is listed");
+            assert_eq!(entry["state"] == "active", is_usable, "{entry:#}");
+        }
+    };
+    check([false, false, false]);
+    place.write(".cycod/programs.yaml", "fossa: text\n");
+    check([true, false, false]);
+    place.write("../home/.cycod/programs.yaml", "fossa: text\n");
+    check([true, true, false]);
+    place.write("../global/programs.yaml", "fossa: text\n");
+    check([true, true, true]);
+    place.write("../home/.cycod/programs.yaml", "fossa: [\n");
+    place.write("../global/programs.yaml", "fossa: code\n");
+    check([true, false, false]);
+    // Nor does an alias of the project make it looser.
+    place.write(".cycod/tools/short.yaml", "type: alias\nbase-tool: of-user\n");
+    assert_ne!(dry(&place, "short").code(), 0);
+    // And a file of the user says nothing about tools of the project.
+    place.write("../home/.cycod/programs.yaml", "fossa: text\n");
+    place.write(".cycod/programs.yaml", "");
+    check([false, true, false]);
+}
+
+#[test]
+fn tools_of_other_layouts_in_the_same_project_count() {
+    let place = Place::new();
+    let markdown = "---\nname: audit\ndescription: Audit the licenses\nparameters:\n  PROJECT: {type: string, description: The project, required: true}\n---\n\n```bash\nfossa analyze {PROJECT}\n```\n";
+    place.write(".cassidy/tools/audit.md", markdown);
+    assert_ne!(dry(&place, "audit").code(), 0);
+    place.write(".cycod/programs.yaml", "fossa: text\n");
+    assert_eq!(dry(&place, "audit").code(), 0, "{}", dry(&place, "audit").block());
+    // A project within the project says nothing about the tools of the outer one.
+    place.write("inner/.cycod/programs.yaml", "fossa: text\n");
+    fs::remove_file(place.project().join(".cycod/programs.yaml")).expect("it is there");
+    let mut command = place.command(&["tool", "run", "audit", "PROJECT=x", "--dry-run"]);
+    let ran = place.ran(command.current_dir(place.project().join("inner")).output().expect("it starts"));
+    assert_ne!(ran.code(), 0, "{}", ran.block());
+}
+
+#[test]
+fn what_the_file_says_is_part_of_what_is_trusted() {
+    let place = Place::cloned();
+    place.tool("audit", AUDIT);
+    place.tool("other", &calling("curl -s"));
+    place.write(".cycod/programs.yaml", "fossa: text\n");
+    expect![[r#"
+        exit: 1
+        --- stdout
+        audit (level read, with all your rights): .cycod/tools/audit.yaml
+        stated in .cycod/programs.yaml: fossa: text
+        value of PROJECT: data: `fossa` takes it as text; not beginning with `-`, which `fossa` would read as an option
+            description: Audit the licenses of a project
+            tags: ["read"]
+            parameters:
+                PROJECT:
+                    type: string
+                    description: The project
+                    required: true
+            bash: fossa analyze {PROJECT}
+        `audit` (.cycod/tools/audit.yaml) came with this project
+        --- stderr
+        error: nothing was trusted: nobody can be asked
+          when it is what you want: cycod tool trust audit --yes
+    "#]]
+    .assert_eq(&place.run(&["tool", "trust", "audit"]).block());
+    assert_eq!(place.run(&["tool", "trust", "--all", "--yes"]).code(), 0);
+    let check = |expect: &str| assert_eq!(place.run(&["tool", "trust", "--check"]).stdout(), expect);
+    check("");
+    // What no tool rests on is nobody's.
+    place.write(".cycod/programs.yaml", "# More.\nelse: text\nfossa: text\n");
+    check("");
+    place.write(".cycod/programs.yaml", "fossa: plain\n");
+    check("audit  changed  .cycod/tools/audit.yaml\n");
+    expect![[r#"
+        exit: 3
+        --- stdout
+        --- stderr
+        error[tool-changed]: `audit` may not run here
+          rule: `audit` came with this project and is not what was trusted:
+        changed /natures/audit/fossa
+          - "text"
+          + "plain"
+
+          try: cycod tool trust audit
+          more: cycod explain tool-changed
+    "#]]
+    .assert_eq(&dry_refused(&place, "audit"));
+    assert_eq!(place.run(&["tool", "trust", "--all", "--yes"]).code(), 0);
+    check("");
+    // The same line in the tool is the tool's.
+    place.write(".cycod/programs.yaml", "fossa: plain\ncurl: text\n");
+    check("other  changed  .cycod/tools/other.yaml\n");
+}
+
+fn dry_refused(place: &Place, name: &str) -> String {
+    place.run(&["tool", "run", name, "PROJECT=x"]).block()
+}
+
+#[test]
+fn a_text_that_is_handed_on_rests_on_the_file() {
+    let place = Place::cloned();
+    place.tool("run-it", "description: Run a command\nbash: '{COMMAND}'\ntags: [run]\nparameters:\n  COMMAND: {type: string, description: A command, required: true, placing: bash, escape-shell: false}\n");
+    place.tool("audit", "description: Audit\nuse-tool: run-it\nwith: {COMMAND: 'fossa {PROJECT}'}\nparameters:\n  PROJECT: {type: string, description: The project, required: true}\n");
+    place.write(".cycod/programs.yaml", "fossa: text\n");
+    let _ = place.run(&["tool", "trust", "--all", "--yes"]);
+    place.write(".cycod/programs.yaml", "fossa: plain\n");
+    assert!(place.run(&["tool", "trust", "--check"]).stdout().contains("audit  changed"));
+}
+
+#[test]
+fn a_broken_file_stops_those_that_need_it_and_no_others() {
+    let place = Place::with_tool("audit", AUDIT);
+    place.tool("own", &format!("{AUDIT}programs: {{fossa: text}}\n"));
+    place.tool("known", &calling("grep -e"));
+    place.tool("named", &calling("curl -s"));
+    place.tool("fixed", "description: Fixed\nbash: fossa --version\ntags: [read]\n");
+    place.tool("counted", &AUDIT.replace("type: string", "type: integer"));
+    place.write(".cycod/programs.yaml", "fossa: text\ncurl: texts\n");
+    expect![[r#"
+        exit: 1
+        --- stdout
+        error[unknown-choice]: `curl` cannot be `texts`
+         --> .cycod/programs.yaml:2:7
+          |
+        2 | curl: texts
+          |       ^^^^^
+          |
+          = note: it is `text`, `plain`, `command` or `code`
+          = help: did you mean `text`?
+          = help: write `text`
+
+        error[broken-programs-file]: what `fossa` does with `PROJECT` may stand in a file that cannot be understood: [PLACE]/project/.cycod/programs.yaml:2:7: `curl` cannot be `texts`
+         --> .cycod/tools/audit.yaml:2:21
+          |
+        2 | bash: fossa analyze {PROJECT}
+          |                     ^^^^^^^^^ no value can be placed here
+          |
+          = help: fix that file; or say what `fossa` does in `programs` of this one
+
+        error[broken-programs-file]: what `curl` does with `PROJECT` may stand in a file that cannot be understood: [PLACE]/project/.cycod/programs.yaml:2:7: `curl` cannot be `texts`
+         --> .cycod/tools/named.yaml:2:15
+          |
+        2 | bash: curl -s {PROJECT}
+          |               ^^^^^^^^^ no value can be placed here
+          |
+          = help: fix that file; or say what `curl` does in `programs` of this one
+
+        hint[could-be-option]: a value of `PROJECT` that begins with `-` is refused: `fossa` would read it as an option
+         --> .cycod/tools/own.yaml:2:21
+          |
+        2 | bash: fossa analyze {PROJECT}
+          |                     ^^^^^^^^^
+          |
+          = help: `fossa` has no end of options; a path can begin with `./` (`path: true`)
+
+        6 tools: 3 errors, 1 hint; 2 tools cannot be used
+        1 of them can be mended with --fix
+        --- stderr
+    "#]].assert_eq(&place.run(&["tool", "validate"]).block());
+    expect![[r#"
+        exit: 1
+        --- stdout
+        --- stderr
+        error[broken-tool]: tool `audit` in `[PLACE]/project/.cycod/tools/audit.yaml` cannot be used
+          try: cycod tool validate audit
+          more: cycod explain broken-tool
+    "#]]
+    .assert_eq(&dry(&place, "audit").block());
+    for name in ["own", "known"] {
+        assert_eq!(dry(&place, name).code(), 0, "{name}");
+    }
+    assert_eq!(place.run(&["tool", "run", "counted", "PROJECT=7", "--dry-run"]).code(), 0);
+    assert_eq!(place.run(&["tool", "run", "fixed", "--dry-run"]).code(), 0);
+    // Vouching does not bring back what the file may say.
+    place.tool("vouched", &AUDIT.replace("required: true", "required: true, placing: data"));
+    assert_eq!(dry(&place, "vouched").code(), 1);
+    assert_eq!(place.run(&["tool", "validate", "--fix"]).code(), 0);
+    assert_eq!(place.read(".cycod/programs.yaml"), "fossa: text\ncurl: text\n");
+}
+
+/// Shows what is wrong with the file itself.
+#[track_caller]
+fn check(text: &str, expect: expect_test::Expect) {
+    let place = Place::with_tool("audit", AUDIT);
+    place.write(".cycod/programs.yaml", text);
+    expect.assert_eq(&place.run(&["tool", "validate", ".cycod/programs.yaml"]).block());
+}
+
+#[test]
+fn what_is_wrong_with_it_is_said_where_it_stands() {
+    check(
+        "fossa: txt\n",
+        expect![[r#"
+        exit: 1
+        --- stdout
+        error[unknown-choice]: `fossa` cannot be `txt`
+         --> .cycod/programs.yaml:1:8
+          |
+        1 | fossa: txt
+          |        ^^^
+          |
+          = note: it is `text`, `plain`, `command` or `code`
+          = help: did you mean `text`?
+          = help: write `text`
+
+        .cycod/programs.yaml: 1 error
+        it can be mended with --fix
+        --- stderr
+    "#]],
+    );
+    check(
+        "fossa: [text]\nother:\n",
+        expect![[r#"
+        exit: 1
+        --- stdout
+        error[wrong-type]: `fossa` takes `text`, `plain`, `command` or `code`, not a list
+         --> .cycod/programs.yaml:1:8
+          |
+        1 | fossa: [text]
+          |        ^^^^^^
+
+        error[wrong-type]: `other` has no value
+         --> .cycod/programs.yaml:2:7
+          |
+        2 | other:
+          |       ^
+          |
+          = note: it takes `text`, `plain`, `command` or `code`
+
+        .cycod/programs.yaml: 2 errors
+        --- stderr
+    "#]],
+    );
+    check(
+        "- fossa: text\n",
+        expect![[r#"
+        exit: 1
+        --- stdout
+        error[not-a-mapping]: this file is a mapping of programs, such as `fossa: text`
+         --> .cycod/programs.yaml:1:1
+          |
+        1 | - fossa: text
+          | ^^^^^^^^^^^^^
+
+        .cycod/programs.yaml: 1 error
+        --- stderr
+    "#]],
+    );
+    check(
+        "fossa: text\nfossa: plain\n",
+        expect![[r#"
+        exit: 1
+        --- stdout
+        error[duplicate-key]: the key `fossa` is given twice
+         --> .cycod/programs.yaml:2:1
+          |
+        1 | fossa: text
+          | ----- first given here
+        2 | fossa: plain
+          | ^^^^^ again here
+
+        .cycod/programs.yaml: 1 error
+        --- stderr
+    "#]],
+    );
+    check(
+        "\"two words\": text\n\"\": text\n",
+        expect![[r#"
+        exit: 1
+        --- stdout
+        error[program-name]: `two words` cannot be the name of a program
+         --> .cycod/programs.yaml:1:1
+          |
+        1 | "two words": text
+          | ^^^^^^^^^^^
+          |
+          = note: it is one word: a name, or a path without blanks
+
+        error[complex-key]: a key is empty
+         --> .cycod/programs.yaml:2:1
+          |
+        2 | "": text
+          | ^^
+
+        .cycod/programs.yaml: 2 errors
+        --- stderr
+    "#]],
+    );
+    check(
+        "fossa: {text\n",
+        expect![[r#"
+        exit: 1
+        --- stdout
+        error[yaml-syntax]: this `{` is never closed
+         --> .cycod/programs.yaml:1:8
+          |
+        1 | fossa: {text
+          |        ^
+          |
+          = help: add the missing `}`, or quote the value
+
+        .cycod/programs.yaml: 1 error
+        --- stderr
+    "#]],
+    );
+    check(
+        "git: text\n",
+        expect![[r#"
+        exit: 0
+        --- stdout
+        warning[described-program]: cycod knows `git`, and what it knows no longer counts
+         --> .cycod/programs.yaml:1:1
+          |
+        1 | git: text
+          | ^^^ all its arguments count as `text`
+          |
+          = help: remove the line, unless another program of this name is meant
+
+        .cycod/programs.yaml: 1 warning
+        --- stderr
+    "#]],
+    );
+    check(
+        "",
+        expect![[r#"
+        exit: 0
+        --- stdout
+        .cycod/programs.yaml: no problems
+        --- stderr
+    "#]],
+    );
+    check(
+        "# Nothing yet.\n",
+        expect![[r#"
+        exit: 0
+        --- stdout
+        .cycod/programs.yaml: no problems
+        --- stderr
+    "#]],
+    );
+    check(
+        &format!("fossa: text\n# {}\n", "x".repeat(70_000)),
+        expect![[r#"
+        exit: 1
+        --- stdout
+        error[file-too-large]: the file is larger than 64 KB, the most that is read
+        --> .cycod/programs.yaml
+
+        .cycod/programs.yaml: 1 error
+        --- stderr
+    "#]],
+    );
+}
+
+#[test]
+fn a_file_of_another_name_is_not_read() {
+    let place = Place::with_tool("audit", AUDIT);
+    place.write(".cycod/programs.yml", "fossa: text\n");
+    let ran = place.run(&["tool", "validate"]);
+    assert_eq!(ran.code(), 1);
+    assert_eq!(ran.stderr(), "warning: .cycod/programs.yml is not read: call it programs.yaml\n");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_not_taken_for_none() {
+    let place = Place::with_tool("audit", AUDIT);
+    place.tool("known", &calling("grep -e"));
+    fs::create_dir_all(place.project().join(".cycod/programs.yaml")).expect("a directory");
+    expect![[r#"
+        exit: 1
+        --- stdout
+        error[not-a-file]: this is a directory, not a file
+        --> .cycod/programs.yaml
+
+        error[broken-programs-file]: what `fossa` does with `PROJECT` may stand in a file that cannot be understood: [PLACE]/project/.cycod/programs.yaml: this is a directory, not a file
+         --> .cycod/tools/audit.yaml:2:21
+          |
+        2 | bash: fossa analyze {PROJECT}
+          |                     ^^^^^^^^^ no value can be placed here
+          |
+          = help: fix that file; or say what `fossa` does in `programs` of this one
+
+        audit: 2 errors
+        --- stderr
+    "#]].assert_eq(&place.run(&["tool", "validate", "audit"]).block());
+    assert_ne!(dry(&place, "known").code(), 0, "it could be about any program");
+    fs::remove_dir(place.project().join(".cycod/programs.yaml")).expect("it is empty");
+    assert_eq!(dry(&place, "known").code(), 0);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("nowhere", place.project().join(".cycod/programs.yaml")).expect("a link");
+        assert_ne!(dry(&place, "audit").code(), 0);
+        let listed = place.run(&["tool", "list"]).stdout();
+        assert!(listed.contains(".cycod/programs.yaml: cannot read the file"), "{listed}");
+    }
+}
+
+#[test]
+fn what_is_added_is_judged_by_the_file_of_its_scope() {
+    let place = Place::cloned();
+    place.write("audit.yaml", AUDIT);
+    let add = |scope: &str| place.run(&["tool", "add", "--from-file", "audit.yaml", scope, "--override"]);
+    assert_eq!(add("--local").code(), 1);
+    place.write(".cycod/programs.yaml", "fossa: text\n");
+    expect![[r#"
+        exit: 0
+        --- stdout
+        --- stderr
+        hint[could-be-option]: a value of `PROJECT` that begins with `-` is refused: `fossa` would read it as an option
+         --> audit.yaml:2:21
+          |
+        2 | bash: fossa analyze {PROJECT}
+          |                     ^^^^^^^^^
+          |
+          = help: `fossa` has no end of options; a path can begin with `./` (`path: true`)
+
+        `audit` rests on what is stated in .cycod/programs.yaml: fossa: text
+        Added local tool `audit`: .cycod/tools/audit.yaml
+          run it: cycod tool run audit PROJECT=...
+    "#]]
+    .assert_eq(&add("--local").block());
+    assert_eq!(add("--user").code(), 1, "the file of the project says nothing about the user's tools");
+    expect![[r#"
+        exit: 0
+        --- stdout
+        description: Audit the licenses of a project
+        bash: fossa analyze {PROJECT}
+        tags: [read]
+        parameters:
+          PROJECT: {type: string, description: The project, required: true}
+        --- stderr
+        warning: `audit` rests on what is stated in .cycod/programs.yaml: fossa: text
+          where that file is not, add it to the tool as `programs`
+    "#]]
+    .assert_eq(&place.run(&["tool", "export", "audit"]).block());
+}
+
+#[test]
+fn a_server_that_runs_has_no_stale_verdict() {
+    let place = Place::with_tool("last", &calling("basename"));
+    let mut client = Client::legacy(&place, &["--auto-approve", "*"], json!({}));
+    let call = |client: &mut Client| client.call("last", json!({"PROJECT": "a/b"}));
+    assert_eq!(call(&mut client)["content"][0]["text"], "b\n");
+    place.write(".cycod/programs.yaml", "basename: code\n");
+    let refused = call(&mut client);
+    assert_ne!(refused["content"][0]["text"], "b\n", "{refused}");
+    place.write(".cycod/programs.yaml", "# basename: code\n");
+    assert_eq!(call(&mut client)["content"][0]["text"], "b\n");
+    fs::remove_file(place.project().join(".cycod/programs.yaml")).expect("it is there");
+    assert_eq!(call(&mut client)["content"][0]["text"], "b\n");
+}
