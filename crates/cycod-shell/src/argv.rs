@@ -95,7 +95,7 @@ pub(crate) fn tree(source: &str, order: &[usize]) -> Result<Tree, &'static str> 
         TreeWord { parts, span }
     });
     let form = Form::Simple { assignments: Vec::new(), words: words.collect() };
-    let script = Script::of(Command { form, redirects: Vec::new(), span: 0..source.len() });
+    let script = Script::of(vec![Command { form, redirects: Vec::new(), span: 0..source.len() }]);
     Ok(Tree { script, documents: std::collections::HashMap::new() })
 }
 

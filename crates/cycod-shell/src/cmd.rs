@@ -7,7 +7,7 @@
 use crate::assemble::{assemble, joined};
 use crate::flow::value::Cut;
 use crate::hole::Hole as About;
-use crate::judge::{judge_words, misplaced, unclear};
+use crate::judge::{Stages, judge_input, judge_words, misplaced, unclear};
 use crate::piece::{Kind, Mode, Piece, Value, Words};
 use crate::posix::refusal;
 use crate::programs::Statements;
@@ -196,14 +196,14 @@ pub(crate) fn judge(source: &str, about: &[&About<'_>], statements: &Statements<
 }
 
 fn in_command(source: &str, hole: &Hole, about: &About<'_>, statements: &Statements<'_>) -> Verdict {
+    let start = hole.command.min(hole.at);
     let end = source[hole.at..].find(['\n', '&', '|']).map_or(source.len(), |end| hole.at + end);
-    let command = &source[hole.command.min(hole.at)..end];
-    let Some(words) = words(command) else {
+    let stages = std::iter::once(&source[start..end]).chain(later_stages(&source[end..]));
+    let Some(mut stages) = stages.map(words).collect::<Option<Stages>>() else {
         return unclear("the command around it is not understood", "close the quotes of the command");
     };
-    let name = words.first().map(|word| word.to_ascii_lowercase()).unwrap_or_default();
-    let base = name.rsplit(['\\', '/']).next().unwrap_or_default().to_owned();
-    match base.strip_suffix(".exe").unwrap_or(&base) {
+    let name = stages.first().map(|words| name_of(words)).unwrap_or_default();
+    let mut verdict = match name.as_str() {
         "echo" | "title" => Verdict::of(Proof::Data, "the shell prints it"),
         builtin if BUILTINS.contains(&builtin) => {
             let mut verdict = Verdict::of(Proof::Data, &format!("`{builtin}` takes it as text"));
@@ -214,13 +214,43 @@ fn in_command(source: &str, hole: &Hole, about: &About<'_>, statements: &Stateme
         }
         other @ ("set" | "setx" | "call" | "for" | "if" | "start" | "cmd") => {
             let why = format!("`{other}` reads its text again, or puts it into a variable that is read again");
-            unclear(&why, "use `pwsh:` for this tool, or pass the value in the environment")
+            return unclear(&why, "use `pwsh:` for this tool, or pass the value in the environment");
         }
         _ => {
-            let index = source[hole.command.min(hole.at)..hole.at].matches('\0').count();
-            judge_words(&words, index, about, statements)
+            let index = source[start..hole.at].matches('\0').count();
+            judge_words(&stages, index, about, statements)
+        }
+    };
+    let is_builtin = |words: &Vec<String>| BUILTINS.contains(&name_of(words).as_str());
+    if source.contains('>') && source.split(['\n', '&', '|']).filter_map(words).any(|words| !is_builtin(&words)) {
+        return unclear("commands of this program may run a file that it writes", "write files in a tool of their own");
+    }
+    if is_builtin(&stages[0]) {
+        // What it prints of the value, the programs behind it read.
+        stages.retain(|words| !is_builtin(words));
+        if !stages.is_empty() {
+            verdict = verdict.and(judge_input(&stages, about, statements));
         }
     }
+    verdict
+}
+
+/// What follows in the pipeline whose command ends where this text begins.
+fn later_stages(mut text: &str) -> Vec<&str> {
+    let mut stages = Vec::new();
+    while let Some(rest) = text.strip_prefix('|').filter(|rest| !rest.starts_with('|')) {
+        let end = rest.find(['\n', '&', '|']).unwrap_or(rest.len());
+        stages.push(&rest[..end]);
+        text = &rest[end..];
+    }
+    stages
+}
+
+/// The name of the program of a command, without its directory.
+fn name_of(words: &[String]) -> String {
+    let name = words.first().map(|word| word.to_ascii_lowercase()).unwrap_or_default();
+    let base = name.rsplit(['\\', '/']).next().unwrap_or_default();
+    base.strip_suffix(".exe").unwrap_or(base).to_owned()
 }
 
 /// The words of a command; nothing when a quote is not closed.

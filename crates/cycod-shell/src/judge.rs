@@ -540,11 +540,30 @@ fn add_text<'a>(segments: &[Segment<'a>], holes: &mut Vec<Hole<'a>>, text: &mut 
     }
 }
 
-/// Judges the value of number `index` among the words of a program that is started without following variables. A word is its
-/// text, with a NUL for each value.
-pub(crate) fn judge_words(words: &[String], index: usize, about: &Hole<'_>, statements: &Statements<'_>) -> Verdict {
-    let mut count = 0;
-    let words = words.iter().map(|word| {
+/// The words of programs that are piped to one another. A word is its text, with a NUL for each value.
+pub(crate) type Stages = Vec<Vec<String>>;
+
+/// Judges the value of number `index` among the words of programs that are started without following variables.
+pub(crate) fn judge_words(stages: &Stages, index: usize, about: &Hole<'_>, statements: &Statements<'_>) -> Verdict {
+    judge_stages(stages, index, 0, &Input::Clean, about, statements)
+}
+
+/// Judges a value that such programs read.
+pub(crate) fn judge_input(stages: &Stages, about: &Hole<'_>, statements: &Statements<'_>) -> Verdict {
+    judge_stages(stages, 0, 1, &Input::Texts(vec![vec![Atom::value(0)]]), about, statements)
+}
+
+/// `first` is the number of the first value among the words.
+fn judge_stages(
+    stages: &Stages,
+    index: usize,
+    first: usize,
+    input: &Input,
+    about: &Hole<'_>,
+    statements: &Statements<'_>,
+) -> Verdict {
+    let mut count = first;
+    let mut word = |word: &String| {
         let mut parts = Vec::new();
         for (place, text) in word.split(HOLE as char).enumerate() {
             if place > 0 {
@@ -554,14 +573,17 @@ pub(crate) fn judge_words(words: &[String], index: usize, about: &Hole<'_>, stat
             parts.push(Part::Text { text: text.into(), quoted: true });
         }
         Word { parts, span: 0..0 }
-    });
-    let form = Form::Simple { assignments: Vec::new(), words: words.collect() };
-    let script = Script::of(Command { form, redirects: Vec::new(), span: 0..0 });
+    };
+    let command = |words: &Vec<String>| {
+        let form = Form::Simple { assignments: Vec::new(), words: words.iter().map(&mut word).collect() };
+        Command { form, redirects: Vec::new(), span: 0..0 }
+    };
+    let script = Script::of(stages.iter().map(command).collect());
     let tree = Tree { script, documents: HashMap::new() };
     // Every value counts as text, whichever is asked about.
     let holes: Vec<Hole<'_>> =
         (0..count).map(|_| Hole { kind: Kind::Text, texts: Vec::new(), ..about.clone() }).collect();
-    match follow(None, &tree, &holes, statements, &[], &Input::Clean) {
+    match follow(None, &tree, &holes, statements, &[], input) {
         Ok(findings) => {
             let own = findings.iter().filter(|finding| finding.hole == index);
             settle(own.map(|finding| told(finding, about)).reduce(Verdict::and), about)

@@ -14,7 +14,7 @@ use crate::assemble::{assemble, joined};
 use crate::flow::value::Cut;
 use crate::harmless::{is_harmless, is_number};
 use crate::hole::Hole as About;
-use crate::judge::{judge_words, misplaced, unclear};
+use crate::judge::{Stages, judge_input, judge_words, misplaced, unclear};
 use crate::piece::{Kind, Mode, Piece, Value};
 use crate::posix::refusal;
 use crate::programs::Statements;
@@ -41,6 +41,8 @@ struct Hole {
     trouble: Option<&'static str>,
     /// Where the innermost command around it begins.
     statement: usize,
+    /// That command stands in another, or in a block.
+    is_nested: bool,
 }
 
 fn is_single(character: char) -> bool {
@@ -193,7 +195,8 @@ fn scan(source: &str) -> Vec<Hole> {
                 Frame::Double | Frame::DoubleHere if before == '$' => Some("a `$` stands directly before it"),
                 _ => None,
             });
-            holes.push(Hole { at, frame, trouble, statement: statement.last().copied().unwrap_or(0) });
+            let is_nested = statement.len() > 1;
+            holes.push(Hole { at, frame, trouble, statement: statement.last().copied().unwrap_or(0), is_nested });
             before = 'x';
             continue;
         }
@@ -392,38 +395,89 @@ fn in_statement(source: &str, hole: &Hole, about: &About<'_>, statements: &State
     let before = source[hole.statement..hole.at].trim_start();
     let first: String = before.chars().take_while(|c| !c.is_whitespace() && *c != '\0').collect();
     let name = first.to_ascii_lowercase();
-    let has_programs = || "commands of this program may get it through a variable";
+    let in_itself = "write the placeholder in the command itself";
+    let defines = |name: &str| lower.contains(&format!("function {name}"));
+    let mut verdict = Verdict::of(Proof::Data, "it is a text in an expression");
     if first.starts_with('$') || first.starts_with('[') {
         // An assignment or a comparison.
         let is_assigned = before.split_once('=').is_some_and(|(left, _)| !left.contains(['-', '(']));
         if is_assigned && !only_cmdlets(source, lower) {
-            return unclear(has_programs(), "write the placeholder in the command itself");
+            return unclear("commands of this program may get it through a variable", in_itself);
         }
-        return Verdict::of(Proof::Data, "it is a text in an expression");
-    }
-    if first.is_empty()
+    } else if first.is_empty()
         || first.starts_with(['"', '\'', '(', '@', '-'])
         || first.bytes().all(|byte| byte.is_ascii_digit())
     {
-        return Verdict::of(Proof::Data, "it is a text in an expression");
-    }
-    let defines = |name: &str| lower.contains(&format!("function {name}"));
-    if CMDLETS.binary_search(&name.as_str()).is_ok() && !defines(&name) {
-        let mut verdict = Verdict::of(Proof::Data, &format!("`{first}` takes it as an argument"));
-        // Paths of providers: a function that is written is run by whoever calls it.
+        // A value of its own.
+    } else if defines(&name) {
+        return unclear("functions of this program are not followed", "write the placeholder in a command");
+    } else if CMDLETS.binary_search(&name.as_str()).is_ok() {
+        verdict = Verdict::of(Proof::Data, &format!("`{first}` takes it as an argument"));
+        // Paths of providers: a function that is written is run by whatever calls it.
         for text in ["function:", "alias:", "::"] {
             let rule = Rule::Lacks { text };
             verdict.guards.push(Guard { rule, cut: Cut::Beginning, program: first.as_str().into() });
         }
+    } else {
+        let index = statement[..hole.at - hole.statement].matches('\0').count();
+        let stages = std::iter::once(statement).chain(later_stages(&source[end..]));
+        return match stages.map(words).collect::<Option<Stages>>() {
+            Some(stages) => judge_words(&stages, index, about, statements),
+            None => unclear("the command around it is not understood", "write its arguments without `$( )`"),
+        };
+    }
+    if may_write(lower) && !only_cmdlets(source, lower) {
+        return unclear("commands of this program may run a file that it writes", in_itself);
+    }
+    // Expressions and cmdlets hand on what they get; programs read it.
+    let is_native = |stage: &&str| !only_cmdlets(stage, &stage.to_ascii_lowercase());
+    if hole.is_nested && source[end..].split('|').skip(1).any(|stage| is_native(&stage)) {
+        return unclear("a program of a pipeline around it may read it", in_itself);
+    }
+    let natives: Vec<&str> = later_stages(&source[end..]).into_iter().filter(is_native).collect();
+    if natives.is_empty() {
         return verdict;
     }
-    if defines(&name) {
-        return unclear("functions of this program are not followed", "write the placeholder in a command");
+    match natives.into_iter().map(words).collect::<Option<Stages>>() {
+        Some(stages) => verdict.and(judge_input(&stages, about, statements)),
+        None => unclear("the program that it is piped to is not understood", "write its arguments without `$( )`"),
     }
-    match words(statement, hole.at - hole.statement) {
-        Some((words, index)) => judge_words(&words, index, about, statements),
-        None => unclear("the command around it is not understood", "write its arguments without `$( )`"),
+}
+
+/// What follows in the pipeline whose statement ends where this text begins.
+fn later_stages(mut text: &str) -> Vec<&str> {
+    let mut stages = Vec::new();
+    while let Some(rest) = text.trim_start().strip_prefix('|') {
+        let rest = rest.trim_start();
+        let end = rest.find(['\n', ';', '|']).unwrap_or(rest.len());
+        stages.push(&rest[..end]);
+        text = &rest[end..];
     }
+    stages
+}
+
+/// Whether a program may write what it has to a file.
+fn may_write(lower: &str) -> bool {
+    const WRITERS: [&str; 17] = [
+        "ac",
+        "add-content",
+        "copy",
+        "copy-item",
+        "cp",
+        "cpi",
+        "export-csv",
+        "move",
+        "move-item",
+        "mv",
+        "new-item",
+        "ni",
+        "out-file",
+        "sc",
+        "set-content",
+        "tee",
+        "tee-object",
+    ];
+    lower.contains('>') || WRITERS.iter().any(|name| holds_word(lower, name))
 }
 
 /// Whether no program runs in a script that could be given a variable.
@@ -433,7 +487,9 @@ fn only_cmdlets(source: &str, lower: &str) -> bool {
             let first =
                 statement.trim_start().split(|c: char| c.is_whitespace() || c == '\0').next().unwrap_or_default();
             first.is_empty()
-                || first.starts_with(['$', '[', '"', '\'', '-', '@', ')', '#', '.'])
+                || first.starts_with(['$', '[', '"', '\'', '-', '@', ')', '#'])
+                // A method on a line of its own.
+                || first.starts_with('.') && first.contains('(') && !first.contains(['/', '\\'])
                 || matches!(
                     first,
                     "if" | "else"
@@ -455,8 +511,8 @@ fn only_cmdlets(source: &str, lower: &str) -> bool {
         })
 }
 
-/// The words of a native command, with the value as a NUL; and the number of values before the one at `at`.
-fn words(statement: &str, at: usize) -> Option<(Vec<String>, usize)> {
+/// The words of a native command, with a NUL for each value.
+fn words(statement: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut quote = None;
@@ -480,8 +536,7 @@ fn words(statement: &str, at: usize) -> Option<(Vec<String>, usize)> {
     if is_word {
         words.push(word);
     }
-    let index = statement[..at].matches('\0').count();
-    quote.is_none().then_some((words, index))
+    quote.is_none().then_some(words)
 }
 
 pub(crate) fn place(pieces: &[Piece<'_>]) -> Result<Placed, Refusal> {

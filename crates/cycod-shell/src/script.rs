@@ -501,7 +501,7 @@ impl Grammar {
         self.tokens.next();
         if matches!(self.peek(), Some(Token::Whole(Form::Arithmetic(_)))) {
             let Some((Token::Whole(Form::Arithmetic(parts)), span)) = self.tokens.next() else { return Err(MISPLACED) };
-            let head = Script::of(Command { form: Form::Arithmetic(parts), redirects: Vec::new(), span });
+            let head = Script::of(vec![Command { form: Form::Arithmetic(parts), redirects: Vec::new(), span }]);
             return Ok(Form::Group(vec![head, self.loop_body()?]));
         }
         let name = match self.tokens.next() {
@@ -593,8 +593,8 @@ impl Grammar {
 
 impl Script {
     /// A script of one command.
-    pub(crate) fn of(command: Command) -> Self {
-        let mut script = Self { pipelines: vec![vec![command]], height: 0 };
+    pub(crate) fn of(pipeline: Vec<Command>) -> Self {
+        let mut script = Self { pipelines: vec![pipeline], height: 0 };
         script.measure();
         script
     }
