@@ -70,14 +70,15 @@ impl<'a> Arguments<'a> {
 
     /// A path as the caller wrote it, from the directory that it is to start from.
     pub(crate) fn path(&self, name: &str) -> Option<Named<'a>> {
-        self.text(name).map(|text| Named { text, path: self.below_directory(text) })
+        self.text(name).map(|text| Named { text, path: below(self.text("working_dir"), text) })
     }
+}
 
-    fn below_directory(&self, text: &str) -> PathBuf {
-        match self.text("working_dir") {
-            Some(directory) if !text.starts_with('~') => Path::new(directory).join(text),
-            _ => PathBuf::from(text),
-        }
+/// A path that a caller wrote, from the directory that it starts from.
+pub(crate) fn below(directory: Option<&str>, text: &str) -> PathBuf {
+    match directory {
+        Some(directory) if !text.starts_with('~') => Path::new(directory).join(text),
+        _ => PathBuf::from(text),
     }
 }
 

@@ -34,7 +34,15 @@ pub fn files_below(
     follow: &mut dyn FnMut(&str),
 ) -> Result<Listed, Refusal> {
     let exclude: Vec<String> = exclude.iter().chain(&[".*/"]).map(|&glob| glob.to_owned()).collect();
-    let tree = Tree { root, include: &[], exclude: &exclude, all: false, hidden: true, depth: None };
+    let tree = Tree {
+        root,
+        include: &[],
+        exclude: &exclude,
+        all: false,
+        hidden: true,
+        depth: None,
+        guarded: platform.guarded(),
+    };
     let (progress, files) = (Progress::default(), Mutex::new(Vec::new()));
     let until = Until { stop: platform.stop(), deadline: platform.deadline() };
     let walked = tree.walk(until, follow, &progress, false, || {

@@ -1,9 +1,11 @@
+use std::path::PathBuf;
+
 use cycod_definition::{Level, Loaded, Tool, ToolName, Value, load, load_built_in};
 use cycod_diagnostic::{Refusal, SourceFile};
-use cycod_run::{BuiltInCall, BuiltIns, Outcome};
+use cycod_run::{BuiltInCall, BuiltIns, How, Outcome, Touch};
 
 use crate::{
-    arguments::Arguments,
+    arguments::{Arguments, below},
     failure::Failure,
     git,
     operations::{self, Answer},
@@ -66,6 +68,37 @@ impl BuiltIns for Toolbox {
             _ => false,
         };
         reads.then_some(Level::Read)
+    }
+
+    fn touches(&self, tool: &Tool, arguments: &[(String, Value)]) -> Vec<Touch> {
+        let text = |name: &str| match arguments.iter().find(|(known, _)| known == name) {
+            Some((_, Value::Text(text))) => Some(text.as_str()),
+            _ => None,
+        };
+        let touch = |parameter, how| {
+            text(parameter).map(|path| Touch { parameter, path: below(text("working_dir"), path), how })
+        };
+        let Some(name) = tool.built_in().map(|name| name.key()) else { return Vec::new() };
+        let touched = match name.as_str() {
+            "read_file" => vec![touch("filepath", How::Read)],
+            "write_file" => vec![touch("filepath", How::Change)],
+            "file_operations" => {
+                let reads = text("operation").is_some_and(operations::only_reads);
+                vec![touch("path", if reads { How::Read } else { How::Change })]
+            }
+            "file_search" => vec![touch("path", How::Search)],
+            "search_files" => vec![touch("directory", How::Search)],
+            // The second name is looked at instead of the first, whose default is there all the same.
+            "list_files" => {
+                let path = text("path").or_else(|| text("directory")).map(PathBuf::from);
+                let both = |path: PathBuf| {
+                    ["path", "directory"].map(|parameter| Touch { parameter, path: path.clone(), how: How::Search })
+                };
+                path.into_iter().flat_map(both).map(Some).collect()
+            }
+            _ => Vec::new(),
+        };
+        touched.into_iter().flatten().collect()
     }
 
     fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {

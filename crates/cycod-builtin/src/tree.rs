@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use cycod_run::Guarded;
 use ignore::{DirEntry, WalkBuilder, WalkState, overrides::Override, overrides::OverrideBuilder};
 
 use crate::{failure::Failure, until::Until};
@@ -43,6 +44,8 @@ pub(crate) struct Tree<'a> {
     pub(crate) hidden: bool,
     /// How many levels below the root; all of them when not given.
     pub(crate) depth: Option<usize>,
+    /// What is never looked at, because it opens something.
+    pub(crate) guarded: &'a Arc<Guarded>,
 }
 
 /// What could not be looked at.
@@ -179,9 +182,9 @@ impl Tree<'_> {
                 builder.add_ignore(rules);
             }
         }
-        let (misses, all) = (misses.clone(), self.all);
+        let (misses, all, guarded) = (misses.clone(), self.all, Arc::clone(self.guarded));
         builder.filter_entry(move |entry| {
-            if entry.file_name() == ".git" {
+            if entry.file_name() == ".git" || guarded.opens(entry.path()).is_some() {
                 return false;
             }
             // The walk reads the rules of a directory when it enters it, and would wait for ever for a pipe.

@@ -1,10 +1,14 @@
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use cycod_definition::{Host, Level, Tool, ToolName, Value, load_built_in};
 use cycod_diagnostic::{Refusal, SourceFile};
 use cycod_engine::Engine;
 use cycod_model::Models;
-use cycod_run::{BuiltInCall, BuiltIns, Outcome, Ran, WorkflowCall};
+use cycod_run::{BuiltInCall, BuiltIns, How, Outcome, Ran, Touch, WorkflowCall};
 use serde_json::json;
 
 use crate::{
@@ -90,6 +94,30 @@ impl BuiltIns for CliTools {
             "cli_analyze_code" => analyze::level(&argument),
             // What runs in its place has its own level; by itself it only says why nothing does.
             _ => is_workflow_run(tool).then_some(Level::Read),
+        }
+    }
+
+    fn touches(&self, tool: &Tool, arguments: &[(String, Value)]) -> Vec<Touch> {
+        let text = |name: &str| match arguments.iter().find(|(known, _)| known == name) {
+            Some((_, Value::Text(text))) => Some(Path::new(text)),
+            _ => None,
+        };
+        let touch = |parameter: &'static str, path: PathBuf, how| Touch { parameter, path, how };
+        let Some(name) = tool.built_in().map(|name| name.key()) else { return Vec::new() };
+        match name.as_str() {
+            "cli_project_create" => {
+                let parent = text("path").unwrap_or(Path::new(""));
+                text("name").map(|name| touch("path", parent.join(name), How::Change)).into_iter().collect()
+            }
+            "cli_ai_generate" => {
+                let output = text("output_path").map(|path| touch("output_path", path.to_owned(), How::Change));
+                output.into_iter().collect()
+            }
+            "cli_analyze_code" => {
+                let output = text("output").map(|path| touch("output", path.to_owned(), How::Change));
+                text("path").map(|path| touch("path", path.to_owned(), How::Search)).into_iter().chain(output).collect()
+            }
+            _ => Vec::new(),
         }
     }
 

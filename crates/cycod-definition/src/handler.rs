@@ -53,61 +53,119 @@ impl fmt::Display for Runtime {
     }
 }
 
-/// Command lines that a handler may start, matched word by word: `yarn test*`.
+/// Command lines that a handler may start: `git log --oneline *`.
 ///
-/// Each word of the pattern matches one word of the command line; `*` in it stands for any characters that no shell gives a
-/// meaning. When the pattern ends with `*`, more words may follow. So `yarn test; rm -rf /` is not `yarn test*`.
+/// It describes the variables that may be set for the program (`CI=*` before its name), the program as it is called, and each
+/// argument. `*` in a word stands for any text in that one argument. A final ` *` lets more arguments follow that are no
+/// options, a final `**` any arguments; a last word that ends with `*` lets more follow as ` *` does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandPattern {
+    variables: Vec<(String, String)>,
     words: Vec<String>,
 }
 
 impl CommandPattern {
-    /// Reads a pattern; nothing when it has no words.
+    /// Reads a pattern; nothing when it names no program.
     pub fn new(text: &str) -> Option<Self> {
-        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
-        (!words.is_empty()).then_some(Self { words })
+        let mut words = text.split_whitespace().map(str::to_owned).peekable();
+        let mut variables = Vec::new();
+        while let Some((name, value)) =
+            words.peek().and_then(|word| word.split_once('=')).filter(|(name, _)| is_variable(name))
+        {
+            variables.push((name.to_owned(), value.to_owned()));
+            words.next();
+        }
+        let words: Vec<String> = words.collect();
+        (!words.is_empty()).then_some(Self { variables, words })
     }
 
-    /// Whether a program with these arguments is one that it means.
-    pub fn matches(&self, program: &str, arguments: &[String]) -> bool {
-        let words: Vec<&str> = std::iter::once(program).chain(arguments.iter().map(String::as_str)).collect();
-        let is_open = self.words.last().is_some_and(|last| last.ends_with('*'));
-        let is_long_enough =
-            words.len() >= self.words.len() || (words.len() + 1 == self.words.len() && self.ends_free());
-        let fits = is_long_enough && (is_open || words.len() == self.words.len());
-        fits && self.words.iter().zip(&words).all(|(pattern, word)| word_matches(pattern, word))
+    /// Whether a program with these arguments and these variables is one that it means.
+    pub fn matches(&self, program: &str, arguments: &[String], variables: &[(String, String)]) -> bool {
+        let is_listed = |(name, value): &(String, String)| {
+            self.variables.iter().any(|(known, pattern)| known == name && text_matches(pattern, value))
+        };
+        let (more, words) = match self.words.split_last() {
+            Some((last, words)) if last == "**" => (More::Any, words),
+            Some((last, words)) if last == "*" => (More::Operands, words),
+            Some((last, _)) if last.ends_with('*') => (More::Operands, self.words.as_slice()),
+            _ => (More::Nothing, self.words.as_slice()),
+        };
+        let given: Vec<&str> = std::iter::once(program).chain(arguments.iter().map(String::as_str)).collect();
+        let Some((given, rest)) = given.split_at_checked(words.len().max(1)) else { return false };
+        // What comes after the end of the options is none.
+        let ends_options = words.iter().any(|word| word == "--");
+        let follows = match more {
+            More::Any => true,
+            More::Operands => ends_options || rest.iter().all(|word| !is_option(word)),
+            More::Nothing => rest.is_empty(),
+        };
+        // One that stands alone in the place of the program.
+        let any_program = words.is_empty();
+        follows
+            && variables.iter().all(is_listed)
+            && (any_program || words.iter().zip(given).all(|(pattern, word)| word_matches(pattern, word)))
     }
 
-    /// Whether the last word may be missing, too: `npm test *`.
-    fn ends_free(&self) -> bool {
-        self.words.len() > 1 && self.words.last().is_some_and(|last| last == "*")
+    /// Whether it leaves open which program it is.
+    pub fn is_any_program(&self) -> bool {
+        self.words.first().is_some_and(|program| program.contains('*'))
     }
+}
+
+/// What may follow the words of a pattern.
+#[derive(Clone, Copy)]
+enum More {
+    Nothing,
+    Operands,
+    Any,
+}
+
+fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn is_option(word: &str) -> bool {
+    word.len() > 1 && word.starts_with('-')
 }
 
 impl fmt::Display for CommandPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in &self.variables {
+            write!(f, "{name}={value} ")?;
+        }
         f.write_str(&self.words.join(" "))
     }
 }
 
-/// Whether `word` is `pattern` with something harmless in the place of each `*`.
+/// Whether `word` is `pattern` with some text in the place of each `*`; what the author did not begin begins no option.
 fn word_matches(pattern: &str, word: &str) -> bool {
-    let is_plain =
-        |text: &str| !text.contains(|c: char| c.is_whitespace() || c.is_control() || ";|&$<>()`\\\"'".contains(c));
+    (!pattern.starts_with('*') || !is_option(word)) && text_matches(pattern, word)
+}
+
+/// Whether a text is a pattern with some text in the place of each `*`.
+fn text_matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = word.strip_prefix(first) else { return false };
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
     let mut parts: Vec<&str> = parts.collect();
     let Some(last) = parts.pop() else { return rest.is_empty() };
-    if !is_plain(rest) {
-        return false;
-    }
     for part in parts {
         let Some(at) = rest.find(part) else { return false };
         rest = &rest[at + part.len()..];
     }
     rest.ends_with(last)
+}
+
+impl Handler {
+    /// Whether its code can have any program started: nothing lists which, and its code speaks of what starts them. Code that
+    /// hides that it does is refused when it tries.
+    pub fn starts_anything(&self) -> bool {
+        let is_listed = self.allowlist.as_ref().is_some_and(|list| !list.iter().any(CommandPattern::is_any_program));
+        self.runtime == Runtime::Engine
+            && !is_listed
+            && ["executor", "docker"].iter().any(|name| self.code.contains(name))
+    }
 }
 
 #[cfg(test)]
@@ -119,22 +177,55 @@ mod tests {
         let check = |pattern: &str, line: &[&str], expect: bool| {
             let pattern = CommandPattern::new(pattern).expect("words");
             let arguments: Vec<String> = line[1..].iter().map(|&word| word.to_owned()).collect();
-            assert_eq!(pattern.matches(line[0], &arguments), expect, "{pattern}: {line:?}");
+            assert_eq!(pattern.matches(line[0], &arguments, &[]), expect, "{pattern}: {line:?}");
         };
         check("yarn test*", &["yarn", "test"], true);
-        check("yarn test*", &["yarn", "test:unit", "--coverage"], true);
+        check("yarn test*", &["yarn", "test:unit", "sum"], true);
+        check("yarn test*", &["yarn", "test", "--config=evil.js"], false);
+        check("yarn test* **", &["yarn", "test", "sum", "--coverage"], true);
         check("yarn test*", &["yarn", "test", "a b; rm -rf /"], true);
-        check("yarn test*", &["yarn", "test; rm -rf /"], false);
         check("yarn test*", &["yarn test; rm -rf /"], false);
         check("yarn test*", &["yarn", "add", "test"], false);
         check("yarn test*", &["yarn"], false);
+        check("yarn test*", &["./yarn", "test"], false);
         check("vitest*", &["vitest", "run"], true);
         check("npm test", &["npm", "test"], true);
         check("npm test", &["npm", "test", "--", "x"], false);
         check("npm test *", &["npm", "test"], true);
+        check("npm test *", &["npm", "test", "a", "b"], true);
+        check("npm test *", &["npm", "test", "a", "--x"], false);
+        check("npm test -- *", &["npm", "test", "--", "--x"], true);
+        check("npm test **", &["npm", "test", "--x", "y"], true);
+        check("git commit -m *", &["git", "commit", "-m", "fix the \"bug\"; really"], true);
+        check("git commit -m *", &["git", "commit", "-m", "fix", "--amend"], false);
+        check("git diff --name-only *", &["git", "diff", "--name-only", "main"], true);
+        check("git diff --name-only *", &["git", "diff", "--name-only", "--output=/tmp/x"], false);
+        check("git tag * HEAD", &["git", "tag", "v 1", "HEAD"], true);
+        check("git tag * HEAD", &["git", "tag", "-d", "HEAD"], false);
+        check("tool --name=* end", &["tool", "--name=--x y", "end"], true);
         check("git log -n*1", &["git", "log", "-n21"], true);
         check("git log -n*1", &["git", "log", "-n12"], false);
         check("*", &["anything", "at", "all"], true);
+        check("*", &["anything", "--all"], false);
+        check("**", &["anything", "--all"], true);
         assert_eq!(CommandPattern::new("  "), None);
+        assert_eq!(CommandPattern::new("CI=1"), None);
+    }
+
+    #[test]
+    fn variables_are_part_of_what_may_be_started() {
+        let check = |pattern: &str, variables: &[(&str, &str)], expect: bool| {
+            let pattern = CommandPattern::new(pattern).expect("words");
+            let variables: Vec<_> =
+                variables.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+            assert_eq!(pattern.matches("npm", &["test".to_owned()], &variables), expect, "{pattern}: {variables:?}");
+        };
+        check("npm test", &[], true);
+        check("npm test", &[("PATH", ".")], false);
+        check("npm test **", &[("LD_PRELOAD", "x.so")], false);
+        check("CI=* npm test", &[("CI", "1")], true);
+        check("CI=* npm test", &[], true);
+        check("CI=1 npm test", &[("CI", "2")], false);
+        check("CI=* npm test", &[("CI", "1"), ("GIT_CONFIG_COUNT", "1")], false);
     }
 }

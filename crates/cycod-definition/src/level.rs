@@ -36,7 +36,7 @@ impl fmt::Display for Level {
 }
 
 /// Returns the level of `tool`: the highest of its tags, of what the file declares as its risk, of the tools it
-/// uses, and run where a value is placed as program text or chooses options.
+/// uses, and run where a value is placed as program text or chooses options, and where a script may have any program started.
 ///
 /// A tool that carries none of the three tags may do anything, except that an alias without one is as
 /// dangerous as its base. `of` tells the level of another tool; one it does not know may do anything.
@@ -58,7 +58,12 @@ pub fn level(tool: &Tool, of: &dyn Fn(&str) -> Option<Level>) -> Level {
         parameter.words || parameter.options || matches!(parameter.placing, Some(Placing::Code(_)))
     };
     let chosen = tool.parameters.iter().any(chooses).then_some(Level::Run).filter(|_| tool.built_in().is_none());
-    [Some(own), tool.declared_risk, used, raw, chosen].into_iter().flatten().max().unwrap_or(Level::Run)
+    let starts = match &tool.body {
+        Body::Handler(handler) => handler.starts_anything() && tool.security.permissions.is_empty(),
+        _ => false,
+    };
+    let started = starts.then_some(Level::Run);
+    [Some(own), tool.declared_risk, used, raw, chosen, started].into_iter().flatten().max().unwrap_or(Level::Run)
 }
 
 /// Whether a value is placed into a command as program text, by `{RAW:…}` or `escape-shell: false`.

@@ -24,7 +24,7 @@ impl Refusal {
 
     /// Whether somebody, or a rule, said no: what was refused so is not tried in another way.
     pub fn is_of_permission(&self) -> bool {
-        const CODES: [&str; 28] = [
+        const CODES: [&str; 30] = [
             "approval-by-a-tool",
             "approval-declined",
             "approval-needs-terminal",
@@ -33,6 +33,8 @@ impl Refusal {
             "definition-changed",
             "denied-by-policy",
             "git-option",
+            "holds-a-secret",
+            "level-exceeded",
             "login-needed",
             "model-budget",
             "not-approved",

@@ -2,7 +2,7 @@ use std::{ffi::OsString, io, sync::Arc, time::Duration};
 
 use cycod_call::{Given, Scripts, speaks_of_secret};
 use cycod_catalog::{Adopted, Catalog, Entry, Opened, Overrides, Reason, ScopeFilter, Scopes};
-use cycod_definition::{Body, Host, Tool, Value};
+use cycod_definition::{Host, Tool, Value};
 use cycod_diagnostic::Refusal;
 use cycod_plan::{Confinement, Library, Misuse, NoSecrets, Plan, PlanError, Preview, Request, Secrets, misuses};
 use cycod_policy::{Approved, Approver, Surface, Verdict};
@@ -236,12 +236,7 @@ impl Engine {
             scripts: &self.scripts,
             within: Confinement::default(),
         })?;
-        if matches!(tool.body, Body::BuiltIn(_))
-            && let Some(built_ins) = &self.built_ins
-            && let Some(level) = built_ins.level(plan.tool(), &plan.arguments())
-        {
-            plan.level = plan.level.min(level);
-        }
+        plan.set_level(self.level_of(tool, &plan));
         if let Some(longest) = settings.longest() {
             plan.hold_to(longest.value, &format!("`tools.maxExecutionTime` ({})", longest.place));
         }

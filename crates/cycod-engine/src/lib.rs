@@ -37,6 +37,7 @@ mod engine;
 mod error;
 mod history;
 pub mod host;
+mod level;
 mod machine;
 mod observing;
 pub mod outputs;
@@ -74,8 +75,8 @@ pub use cycod_policy::{
 };
 pub use cycod_process::{Stop, Stream, Urgency};
 pub use cycod_run::{
-    BuiltInCall, BuiltIns, Event, Execute, Executed, Files, Ignore, ModelAnswer, ModelAsk, ModelBudget, Models,
-    Outcome, Platform, Ran, RunReport, Sink, Status, StepPath, StepReport, Together, Workers, WorkflowCall,
+    BuiltInCall, BuiltIns, Event, Execute, Executed, Files, How, Ignore, ModelAnswer, ModelAsk, ModelBudget, Models,
+    Outcome, Platform, Ran, RunReport, Sink, Status, StepPath, StepReport, Together, Touch, Workers, WorkflowCall,
 };
 pub use cycod_settings::config as settings;
 pub use cycod_tokens as tokens;

@@ -40,6 +40,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("duplicate-task", "the tests of importing: a file of another program"),
     ("file-too-large", "the catalog's tests: four megabytes"),
     ("git-option", "the tests of built-in tools: a call of `git`"),
+    ("holds-a-secret", "the tests of built-in tools: a home directory"),
+    ("level-exceeded", "the tests of the command line: scripts"),
     ("history-unwritable", "the tests of the history: a directory that cannot be written"),
     ("login-needed", "the tests of the MCP client: a server that wants a login"),
     ("missing-step-result", "the tests of calls: a step without a result"),

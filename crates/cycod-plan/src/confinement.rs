@@ -8,6 +8,7 @@ use std::{
 use cycod_call::{Call, NoSteps};
 use cycod_definition::{Access, Isolation, Permission, Privilege, Tool};
 use cycod_diagnostic::Refusal;
+use cycod_syntax::template::{Reference, Template};
 
 use crate::plan::{resolve_directory, resolve_path};
 
@@ -32,6 +33,8 @@ pub struct Reach {
     pub access: Access,
     /// What.
     pub target: Target,
+    /// Whether the author spells it out, so that no value of a caller stands in it.
+    pub is_spelled: bool,
 }
 
 /// What is reached.
@@ -95,7 +98,9 @@ impl Confinement {
                 }
                 _ => Target::Path(path(call, permission, working_directory)?),
             };
-            Ok(Reach { access: permission.access, target })
+            let directory = call.tool.file_paths.working_directory.as_ref();
+            let is_spelled = is_spelled_out(&permission.target) && directory.is_none_or(is_spelled_out);
+            Ok(Reach { access: permission.access, target, is_spelled })
         };
         let layer = security.permissions.iter().map(reach).collect::<Result<Vec<_>, Refusal>>()?;
         let container = (security.isolation == Isolation::Container).then(|| container(call, working_directory));
@@ -234,6 +239,11 @@ fn refused(permission: &Permission, error: impl fmt::Display) -> Refusal {
         .place("required-permissions")
 }
 
+/// Whether a template holds nothing but its author's text and what is known of the machine.
+fn is_spelled_out(template: &Template) -> bool {
+    template.references().all(|(reference, _)| matches!(reference, Reference::Predefined(_)))
+}
+
 /// The path that a permission names, from the tool's working directory.
 fn path(call: &Call, permission: &Permission, working_directory: &Path) -> Result<PathBuf, Refusal> {
     let text = resolve_path(call, &permission.target, &NoSteps).map_err(|error| refused(permission, error))?;
@@ -341,7 +351,8 @@ mod tests {
 
     #[test]
     fn what_is_used_is_held_to_both() {
-        let reach = |path: &str| Reach { access: Access::FilesystemRead, target: Target::Path(path.into()) };
+        let reach =
+            |path: &str| Reach { access: Access::FilesystemRead, target: Target::Path(path.into()), is_spelled: true };
         let outer = Confinement { layers: vec![vec![reach("/a")]], ..Confinement::default() };
         assert!(outer.is_confined() && !Confinement::default().is_confined());
         assert_eq!(outer.lines(), ["reads /a", "network: none"]);

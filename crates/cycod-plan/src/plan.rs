@@ -71,6 +71,9 @@ pub struct Plan {
     pub is_workflow: bool,
     /// How dangerous it is, composition included; of a built-in tool, how dangerous this very call is.
     pub level: Level,
+    /// Up to which level whoever decides lets it act: the level of the plan that is decided about, also for the tools that it
+    /// uses.
+    granted: Level,
     /// The limit of the whole run.
     pub timeout: Duration,
     /// Present when the limit is not the one that was asked for.
@@ -207,11 +210,13 @@ impl Plan {
         let privileges = library.tools().map(|used| used.security.privilege).chain([confinement.privilege]);
         let privilege = privileges.max().unwrap_or_default();
         let asks_always = definition.security.asks_always || library.tools().any(|used| used.security.asks_always);
+        // An alias can be called more dangerous than what it stands for, never less.
+        let level = effective_level(tool, &library).max(effective_level(&definition, &library));
         Ok(Self {
             asked: Arc::clone(tool),
             is_workflow: matches!(definition.body, Body::Steps(_)),
-            // An alias can be called more dangerous than what it stands for, never less.
-            level: effective_level(tool, &library).max(effective_level(&definition, &library)),
+            level,
+            granted: level,
             timeout: timeout.or(definition.timeout).unwrap_or(Tool::DEFAULT_TIMEOUT),
             held_to: None,
             temp_directory: call.run.temp.clone(),
@@ -234,6 +239,16 @@ impl Plan {
     /// The directory for temporary files that a run gets when its tool does not choose another.
     pub fn temp_directory_of(host: &Host, run_id: &str) -> PathBuf {
         host.temp.join(format!("cycod-{}", shown_name(run_id)))
+    }
+
+    /// Says how dangerous this very call is, before anybody decides about it.
+    pub fn set_level(&mut self, level: Level) {
+        (self.level, self.granted) = (level, level);
+    }
+
+    /// Up to which level it may act once it is approved.
+    pub fn granted(&self) -> Level {
+        self.granted
     }
 
     /// Gives the run no more than this time, which `by` says is the most for every tool.
@@ -326,6 +341,7 @@ impl Plan {
         })?;
         // What it is given may hold what is secret here.
         plan.call.more_secrets.extend(self.call.secrets().into_iter().chain(steps.secrets()));
+        plan.granted = self.granted;
         // It has what is left of our time.
         plan.held_to.clone_from(&self.held_to);
         Ok(plan)

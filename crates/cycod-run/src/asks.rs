@@ -1,6 +1,7 @@
 //! What scripts of the engine ask the host for: files, programs, containers and the network, as far as their plan allows.
 
 use std::{
+    ffi::OsStr,
     fs, io,
     io::{Read as _, Write as _},
     path::{Path, PathBuf},
@@ -13,8 +14,8 @@ use cycod_script::protocol::{Ask, ReplyError};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Execute, Executed, GlobError, Hidden, ModelAsk, Platform, container::container_engine, models::ModelSpending,
-    workers::Answerer,
+    Execute, Executed, Folder, GlobError, Hidden, Kind, ModelAsk, Platform, container::container_engine,
+    models::ModelSpending, workers::Answerer,
 };
 
 /// The largest file that is handed to a script, and the largest text of a program or an answer.
@@ -177,7 +178,7 @@ impl Asks<'_> {
     fn mkdir(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
         let name = given.text(0, "path")?;
         let path = self.platform.may_write(Path::new(name)).map_err(refused)?;
-        fs::create_dir_all(&path).map_err(|error| io_error(name, &error))?;
+        Folder::make(&path).map_err(|error| io_error(name, &error))?;
         Ok(Value::Null)
     }
 
@@ -185,12 +186,11 @@ impl Asks<'_> {
         let name = given.text(0, "path")?;
         let path = self.platform.may_replace(Path::new(name)).map_err(refused)?;
         let is_recursive = given.with.get(1).and_then(|options| options.get("recursive")?.as_bool()).unwrap_or(false);
-        let metadata = fs::symlink_metadata(&path).map_err(|error| io_error(name, &error))?;
-        let removed = match (metadata.is_dir(), is_recursive) {
-            (false, _) => fs::remove_file(&path),
-            (true, true) => fs::remove_dir_all(&path),
-            (true, false) => fs::remove_dir(&path),
-        };
+        let removed = entry(&path).and_then(|(folder, entry)| match (folder.kind(entry)?, is_recursive) {
+            (Kind::Directory, true) => folder.remove_all(entry),
+            (Kind::Directory, false) => folder.remove_directory(entry),
+            _ => folder.remove_file(entry),
+        });
         removed.map_err(|error| io_error(name, &error))?;
         Ok(Value::Null)
     }
@@ -199,7 +199,13 @@ impl Asks<'_> {
         let (from, to) = (given.text(0, "path")?, given.text(1, "path")?);
         let source = self.platform.may_replace(Path::new(from)).map_err(refused)?;
         let target = self.platform.may_replace(Path::new(to)).map_err(refused)?;
-        fs::rename(&source, &target).map_err(|error| io_error(from, &error))?;
+        // Under its new name it could be read.
+        self.platform.may_expose(&source).map_err(refused)?;
+        let moved = entry(&source).and_then(|(folder, source)| {
+            let (other, target) = entry(&target)?;
+            folder.move_into(source, &other, target)
+        });
+        moved.map_err(|error| io_error(from, &error))?;
         Ok(Value::Null)
     }
 
@@ -217,7 +223,7 @@ impl Asks<'_> {
     fn may_start(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
         let mut words = given.text(0, "command")?.split_whitespace().map(str::to_owned);
         let Some(program) = words.next() else { return Err(error("EINVAL", "there is no command to check")) };
-        Ok(self.platform.may_start(&program, &words.collect::<Vec<_>>()).into())
+        Ok(self.platform.may_start(&program, &words.collect::<Vec<_>>(), &[]).into())
     }
 
     /// `execute({command, args, cwd, env, input, timeout})` or `execute(command, args, options)`.
@@ -254,6 +260,16 @@ impl Asks<'_> {
         else {
             return Err(error("EINVAL", "a container needs an `image`"));
         };
+        let command = texts(options.get("command"), "command")?;
+        let variables = variables(Some(options))?;
+        let words: Vec<String> = ["run", image].into_iter().map(str::to_owned).chain(command.iter().cloned()).collect();
+        if !self.platform.may_start("docker", &words, &variables) {
+            let why = format!(
+                "`{}` may not run `{image}`: add `docker run {image}` to its `allowlist`",
+                self.platform.tool()
+            );
+            return Err(error("not-on-allowlist", why));
+        }
         let host = self.platform.host();
         let engine = container_engine(&host.environment, &host.working_directory).map_err(|why| {
             error("unavailable", format!("there is no container engine: {why}; install podman or docker"))
@@ -269,12 +285,12 @@ impl Asks<'_> {
                 Some(other) => return Err(error("EINVAL", format!("`{key}` cannot be {other}"))),
             }
         }
-        for (name, value) in variables(Some(options))? {
+        for (name, value) in variables {
             arguments.push(format!("--env={name}={value}"));
         }
         arguments.push("--".to_owned());
         arguments.push(image.to_owned());
-        arguments.extend(texts(options.get("command"), "command")?);
+        arguments.extend(command);
         let execute = Execute {
             program: engine.to_string_lossy().into_owned(),
             arguments,
@@ -403,6 +419,14 @@ impl Asks<'_> {
 
     fn run_ours(&self, execute: &Execute) -> Result<Executed, ReplyError> {
         self.platform.execute_ours(execute, &mut |_, _| {}).map_err(refused)
+    }
+}
+
+/// The directory of a path, opened through no link, and the name in it.
+fn entry(path: &Path) -> io::Result<(Folder, &OsStr)> {
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => Ok((Folder::open(parent)?, name)),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
     }
 }
 

@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use cycod_definition::{Level, Tool, ToolName, Value};
 use cycod_diagnostic::Refusal;
@@ -19,6 +19,12 @@ pub trait BuiltIns: fmt::Debug + Send + Sync {
     /// Whoever says so vouches for it: the call must change nothing and start nothing that its level does not allow.
     fn level(&self, _tool: &Tool, _arguments: &[(String, Value)]) -> Option<Level> {
         None
+    }
+
+    /// The paths that a call of `tool` with these arguments names, with what becomes of each; relative ones begin where the
+    /// tool works.
+    fn touches(&self, _tool: &Tool, _arguments: &[(String, Value)]) -> Vec<Touch> {
+        Vec::new()
     }
 
     /// Which workflow a call of `tool` runs in its place; nothing for a tool that does its work itself.
@@ -68,6 +74,10 @@ impl BuiltIns for Together {
         self.of(tool)?.level(tool, arguments)
     }
 
+    fn touches(&self, tool: &Tool, arguments: &[(String, Value)]) -> Vec<Touch> {
+        self.of(tool).map(|built_ins| built_ins.touches(tool, arguments)).unwrap_or_default()
+    }
+
     fn workflow(&self, tool: &Tool, arguments: &[(String, Value)]) -> Option<WorkflowCall> {
         self.of(tool)?.workflow(tool, arguments)
     }
@@ -82,6 +92,28 @@ impl BuiltIns for Together {
             None => Err(Refusal::new("not-started", format!("`{}` is no tool of this program", call.tool.name))),
         }
     }
+}
+
+/// A path that a call of a built-in tool names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// The parameter that names it.
+    pub parameter: &'static str,
+    /// Where it is, as far as the arguments tell.
+    pub path: PathBuf,
+    /// What becomes of it.
+    pub how: How,
+}
+
+/// What becomes of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It is read, or its entries are listed.
+    Read,
+    /// Everything below it is looked at.
+    Search,
+    /// It is made, changed or removed.
+    Change,
 }
 
 /// One call of a built-in tool.

@@ -119,6 +119,11 @@ impl Folder {
         Ok(())
     }
 
+    /// Moves an entry into another directory, over what has that name there.
+    pub fn move_into(&self, from: &OsStr, other: &Self, to: &OsStr) -> io::Result<()> {
+        imp::move_into(&self.0, from, &other.0, to)
+    }
+
     /// Removes a file or a link.
     pub fn remove_file(&self, name: &OsStr) -> io::Result<()> {
         imp::remove_file(&self.0, name)

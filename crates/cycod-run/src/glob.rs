@@ -58,6 +58,9 @@ impl Platform<'_> {
                 }
                 let below = below.join(name);
                 let path = literal.join(&below);
+                if self.guarded().opens(&entry.path()).is_some() {
+                    continue;
+                }
                 let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
                 if is_directory && depth.is_none_or(|depth| path.components().count() < depth) {
                     pending.push(below);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cycod_definition::{Handler, Parameter, Privilege, Runtime, digest};
+use cycod_definition::{Handler, Level, Parameter, Privilege, Runtime, digest};
 use cycod_diagnostic::Refusal;
 use cycod_plan::PreparedCall;
 use cycod_process::{Ending, Input, Limits, Program, Spec, Stream};
@@ -17,6 +17,7 @@ use crate::{
     Event, Outcome, Platform, StepReport,
     asks::Asks,
     mask::Secrets,
+    platform::Starts,
     reach::Allowed,
     worker::{Attempt, Worker},
     workers::{Broken, End, Lines, Running, Workers},
@@ -65,7 +66,12 @@ impl Worker<'_> {
         };
         let deadline = self.attempt_deadline();
         let request = self.request(handler, call, deadline)?;
-        let platform = Platform::new(self, call, handler.allowlist.as_deref());
+        let starts = match &handler.allowlist {
+            Some(list) => Starts::Listed(list),
+            None if !self.plan.confinement.layers.is_empty() || self.plan.granted() == Level::Run => Starts::Any,
+            None => Starts::None,
+        };
+        let platform = Platform::new(self, call, starts);
         let asks = Asks::new(&platform);
         let end = End { deadline, stop: self.driver.stop };
         let answer = match prelude(handler.runtime) {

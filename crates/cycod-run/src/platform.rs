@@ -4,12 +4,12 @@ use std::{
     fmt,
     fs::File,
     io,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
-use cycod_definition::{CommandPattern, Host};
+use cycod_definition::{CommandPattern, Host, Level};
 use cycod_diagnostic::Refusal;
 use cycod_plan::{Argument, Prepared, PreparedCall};
 use cycod_process::{Ending, Input, Stop, Stream};
@@ -17,6 +17,7 @@ use cycod_process::{Ending, Input, Stop, Stream};
 use crate::{
     Models,
     confine::{Around, Held},
+    guarded::{Decides, Guarded, resolved},
     keep::Keep,
     mask::{Secrets, StreamMask},
     plain,
@@ -32,8 +33,20 @@ use crate::{
 pub struct Platform<'a> {
     worker: &'a Worker<'a>,
     call: &'a PreparedCall,
-    allowlist: Option<&'a [CommandPattern]>,
+    starts: Starts<'a>,
     held: OnceLock<Option<Held>>,
+    guarded: OnceLock<Arc<Guarded>>,
+}
+
+/// Which programs a tool may have started.
+#[derive(Clone, Copy)]
+pub(crate) enum Starts<'a> {
+    /// Any: that is what was allowed, or it is confined.
+    Any,
+    /// Those that its author lists.
+    Listed(&'a [CommandPattern]),
+    /// None: its level is below that of running, and nothing says which.
+    None,
 }
 
 /// A program to start, with its arguments: no shell looks at them.
@@ -82,8 +95,8 @@ impl fmt::Debug for Platform<'_> {
 }
 
 impl<'a> Platform<'a> {
-    pub(crate) fn new(worker: &'a Worker<'a>, call: &'a PreparedCall, allowlist: Option<&'a [CommandPattern]>) -> Self {
-        Self { worker, call, allowlist, held: OnceLock::new() }
+    pub(crate) fn new(worker: &'a Worker<'a>, call: &'a PreparedCall, starts: Starts<'a>) -> Self {
+        Self { worker, call, starts, held: OnceLock::new(), guarded: OnceLock::new() }
     }
 
     /// Where the tool works.
@@ -135,30 +148,73 @@ impl<'a> Platform<'a> {
 
     /// Returns where `path` leads, when it may be read; a relative one begins where the tool works, `~/` at home.
     ///
-    /// What is not there is allowed like what is: opening it tells.
+    /// What is not there is allowed like what is: opening it tells. What opens something, such as a key, never is.
     ///
     /// # Errors
     /// A refusal when it is out of reach.
     pub fn may_read(&self, path: &Path) -> Result<PathBuf, Refusal> {
-        self.may(path, "read", |_| true)
+        let real = self.may(path, "read", |_| true)?;
+        match self.guarded().opens(&real) {
+            None => Ok(real),
+            Some(why) => Err(self.holds_a_secret(&real, why)),
+        }
     }
 
-    /// Returns where `path` leads, when it may be written, made or removed.
+    /// Returns where `path` leads, when it may be written, made or removed: it is in reach, and the level that was allowed is
+    /// that of such a change.
     ///
     /// # Errors
-    /// A refusal when it is out of reach.
+    /// A refusal when it may not.
     pub fn may_write(&self, path: &Path) -> Result<PathBuf, Refusal> {
-        self.may(path, "write", |rights| rights.write)
+        let real = self.may(path, "write", |rights| rights.write)?;
+        self.may_change(&real, Guarded::decides)?;
+        Ok(real)
     }
 
-    /// As [`may_write`](Self::may_write) for the name itself: a link at the end is not followed.
+    /// As [`may_write`](Self::may_write) for the name itself, with everything that is below it: a link at the end is not
+    /// followed.
     ///
     /// # Errors
-    /// A refusal when it is out of reach.
+    /// A refusal when it may not.
     pub fn may_replace(&self, path: &Path) -> Result<PathBuf, Refusal> {
         let whole = self.absolute(path);
         let (Some(parent), Some(name)) = (whole.parent(), whole.file_name()) else { return self.may_write(path) };
-        Ok(self.may_write(parent)?.join(name))
+        let real = self.may(parent, "write", |rights| rights.write)?.join(name);
+        self.may_change(&real, Guarded::decides_inside)?;
+        Ok(real)
+    }
+
+    /// Refuses to give another name to what holds a secret, or to a directory with something in it that does.
+    pub(crate) fn may_expose(&self, real: &Path) -> Result<(), Refusal> {
+        match self.guarded().opens_inside(real) {
+            None => Ok(()),
+            Some(why) => Err(self.holds_a_secret(real, why)),
+        }
+    }
+
+    /// Which files are more than files here.
+    pub fn guarded(&self) -> &Arc<Guarded> {
+        self.guarded.get_or_init(|| Arc::new(self.worker.guarded()))
+    }
+
+    /// Refuses a change that is beyond the level that was allowed.
+    fn may_change(&self, real: &Path, decides: Decides) -> Result<(), Refusal> {
+        if self.worker.is_temporary(real) {
+            return Ok(());
+        }
+        let (tool, granted) = (self.tool(), self.worker.plan.granted());
+        if granted < Level::Write {
+            let why = format!("`{tool}` has level {granted}, and was to change `{}`", real.display());
+            return Err(beyond(why, real, tool, Level::Write));
+        }
+        self.worker.may_decide(real, decides(self.guarded(), real))
+    }
+
+    fn holds_a_secret(&self, path: &Path, why: &str) -> Refusal {
+        let (tool, path) = (self.tool(), path.display());
+        Refusal::new("holds-a-secret", format!("`{tool}` was to read `{path}`: {why}"))
+            .rule("tools that cycod carries out itself read no keys, logins and passwords".to_owned())
+            .place(path.to_string())
     }
 
     /// Opens a file for reading that [`may_read`](Self::may_read) returned.
@@ -206,7 +262,7 @@ impl<'a> Platform<'a> {
     }
 
     fn may(&self, path: &Path, what: &str, is_enough: impl Fn(Rights) -> bool) -> Result<PathBuf, Refusal> {
-        let real = real(&self.absolute(path)).map_err(|error| {
+        let real = resolved(&self.absolute(path)).map_err(|error| {
             Refusal::new("permission-target", format!("`{}` cannot be looked up: {error}", path.display()))
                 .place(path.display().to_string())
         })?;
@@ -266,20 +322,62 @@ impl<'a> Platform<'a> {
         let mut shown = vec![execute.program.as_str()];
         shown.extend(execute.arguments.iter().map(String::as_str));
         let shown = shown.join(" ");
-        if !self.may_start(&execute.program, &execute.arguments) {
-            let list = self.allowlist.unwrap_or_default();
+        if !self.may_start(&execute.program, &execute.arguments, &execute.environment) {
+            let tool = self.tool();
+            let Starts::Listed(list) = self.starts else {
+                let granted = self.worker.plan.granted();
+                let why = format!("`{tool}` has level {granted}, and was to start `{shown}`");
+                return Err(beyond(why, Path::new(&execute.program), tool, Level::Run));
+            };
             let allowed: Vec<String> = list.iter().map(|pattern| format!("`{pattern}`")).collect();
             let allowed = if allowed.is_empty() { "nothing".to_owned() } else { allowed.join(", ") };
-            return Err(Refusal::new("not-on-allowlist", format!("`{}` may not start `{shown}`", self.tool()))
+            let names: Vec<&str> = execute.environment.iter().map(|(name, _)| name.as_str()).collect();
+            let with = if names.is_empty() { String::new() } else { format!(" with {}", names.join(", ")) };
+            return Err(Refusal::new("not-on-allowlist", format!("`{tool}` may not start `{shown}`{with}"))
                 .rule(format!("its `allowlist` has {allowed}"))
-                .attempt("add the command to `permissions.allowlist` of the tool"));
+                .attempt("add the command to the `allowlist` of the tool"));
+        }
+        if let Starts::Listed(_) = self.starts {
+            return self.execute_ours(&Execute { program: self.found_by_itself(execute)?, ..execute.clone() }, follow);
         }
         self.execute_ours(execute, follow)
     }
 
-    /// Whether the tool's own list, if it has one, lets a program be started with these arguments.
-    pub(crate) fn may_start(&self, program: &str, arguments: &[String]) -> bool {
-        self.allowlist.is_none_or(|list| list.iter().any(|pattern| pattern.matches(program, arguments)))
+    /// Where a program is that is on a list: the directory in which it works has no say in that.
+    fn found_by_itself(&self, execute: &Execute) -> Result<String, Refusal> {
+        let relative = |why: String| {
+            let rule = "an `allowlist` decides which program is started, wherever it works".to_owned();
+            Refusal::new("not-on-allowlist", why).rule(rule)
+        };
+        let program = Path::new(&execute.program);
+        if program.is_absolute() {
+            return Ok(execute.program.clone());
+        }
+        if program.components().count() > 1 {
+            return match execute.directory {
+                None => Ok(execute.program.clone()),
+                Some(_) => Err(relative(format!("`{}` would be another program elsewhere", execute.program))
+                    .attempt("leave `cwd` out, or name the program by its whole path")),
+            };
+        }
+        let path = self.call.environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
+        let decides = |directory: &PathBuf| !directory.is_absolute() || directory.join(program).is_file();
+        let first = path.and_then(|path| std::env::split_paths(path).find(decides));
+        let is_relative = first.is_some_and(|directory| !directory.is_absolute());
+        if is_relative {
+            let why = format!("`{}` is looked for in a relative directory of `PATH`", execute.program);
+            return Err(relative(why).attempt("take relative directories out of `PATH`"));
+        }
+        Ok(execute.program.clone())
+    }
+
+    /// Whether the tool may have a program started with these arguments and variables.
+    pub(crate) fn may_start(&self, program: &str, arguments: &[String], variables: &[(String, String)]) -> bool {
+        match self.starts {
+            Starts::Any => true,
+            Starts::Listed(list) => list.iter().any(|pattern| pattern.matches(program, arguments, variables)),
+            Starts::None => false,
+        }
     }
 
     /// As [`execute`](Self::execute), for programs by which we do what the tool may ask of us: no list of its own has them.
@@ -358,24 +456,10 @@ impl<'a> Platform<'a> {
     }
 }
 
-/// The path with links followed as far as it exists; what does not exist may hold no `..`.
-fn real(path: &Path) -> io::Result<PathBuf> {
-    let mut missing = Vec::new();
-    let mut existing = path;
-    loop {
-        match existing.canonicalize() {
-            Ok(real) => return Ok(missing.iter().rev().fold(real, |real, name| real.join(name))),
-            // A link that leads nowhere is no place that can be told.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && existing.symlink_metadata().is_err() => {
-                let mut above = existing.components();
-                match above.next_back() {
-                    Some(Component::Normal(name)) => missing.push(name),
-                    Some(Component::CurDir) => {}
-                    _ => return Err(error),
-                }
-                existing = above.as_path();
-            }
-            Err(error) => return Err(error),
-        }
-    }
+/// The refusal of a change that needs a higher level than was allowed.
+pub(crate) fn beyond(why: String, path: &Path, tool: &str, needed: Level) -> Refusal {
+    Refusal::new("level-exceeded", why)
+        .rule("a tool does nothing beyond the level at which it was allowed".to_owned())
+        .place(path.display().to_string())
+        .attempt(format!("add `{needed}` to the `tags` of `{tool}`, so that it is asked about"))
 }

@@ -262,11 +262,11 @@ mod tests {
     use super::*;
 
     fn path(access: Access, path: &Path) -> Reach {
-        Reach { access, target: Target::Path(path.to_owned()) }
+        Reach { access, target: Target::Path(path.to_owned()), is_spelled: true }
     }
 
     fn host(text: &str) -> Reach {
-        Reach { access: Access::NetworkExternal, target: Target::Host(text.to_owned()) }
+        Reach { access: Access::NetworkExternal, target: Target::Host(text.to_owned()), is_spelled: true }
     }
 
     fn machine() -> Host {

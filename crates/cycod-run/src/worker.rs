@@ -9,9 +9,9 @@ use std::{
 };
 
 use cycod_call::Scripts;
-use cycod_definition::{Body, Cleanup, CommandText, OutputMode, RemoteTool, Step, StreamTarget, ToolUse};
+use cycod_definition::{Body, Cleanup, CommandText, Level, OutputMode, RemoteTool, Step, StreamTarget, ToolUse};
 use cycod_diagnostic::Refusal;
-use cycod_plan::{Plan, PlannedAction, PlannedStep, Prepared, ScriptFile};
+use cycod_plan::{Plan, PlannedAction, PlannedStep, Prepared, ScriptFile, Target};
 use cycod_process::{Ended, Ending, Input, Limits, ProgramNotFound, Session, StartError, Stop, Stream, Terminal};
 use cycod_syntax::template::{Reference, StepAttribute, Template};
 
@@ -21,10 +21,12 @@ use crate::{
     confine::{Held, unconfinable},
     container,
     dispatch::{drive, last_run},
+    guarded::{Guarded, resolved},
     keep::Keep,
     launch::Launch,
     mask::{Secrets, StreamMask},
     plain,
+    platform::{Starts, beyond},
     reports::{Report, Reports, VARIABLE},
     results::Results,
     time::pause,
@@ -123,6 +125,33 @@ impl Worker<'_> {
         self.driver.stop.is_raised() || Instant::now() >= self.deadline
     }
 
+    /// Which files are more than files here; what authors of tools spell out may be read whatever it is.
+    pub(crate) fn guarded(&self) -> Guarded {
+        let reaches = self.plan.confinement.layers.iter().flatten().filter(|reach| reach.is_spelled);
+        let places = reaches.filter_map(|reach| match &reach.target {
+            Target::Path(path) => path.canonicalize().ok(),
+            Target::Host(_) | Target::Model(_) => None,
+        });
+        Guarded::new(self.plan.host()).but_for(places.collect())
+    }
+
+    /// Whether a path lies in the run's temporary directory, which goes when the run ends.
+    pub(crate) fn is_temporary(&self, real: &Path) -> bool {
+        self.plan.temp_directory.canonicalize().is_ok_and(|temp| real.starts_with(temp))
+    }
+
+    /// Refuses a change of what decides what runs later, unless that is what was allowed.
+    pub(crate) fn may_decide(&self, real: &Path, decides: Option<&str>) -> Result<(), Refusal> {
+        let (tool, granted) = (self.plan.tool().name.as_str(), self.plan.granted());
+        match decides {
+            Some(reason) if granted < Level::Run && !self.is_temporary(real) => {
+                let why = format!("`{tool}` has level {granted}, and was to change `{}`: {reason}", real.display());
+                Err(beyond(why, real, tool, Level::Run))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Runs a command once.
     fn attempt(&self, command: &CommandText, report: &mut StepReport, emit: &dyn Fn(Event<'_>)) -> Attempt {
         let prepared = match self.plan.prepare(self.step, command, &self.results) {
@@ -190,7 +219,7 @@ impl Worker<'_> {
         };
         capture.activity = answering.as_ref().map(Answering::activity);
         launch.spec.deadline = Some(self.attempt_deadline());
-        capture.open(launch.held.as_ref())?;
+        capture.open(self, launch.held.as_ref())?;
         let spec = &launch.spec;
         let run =
             |take: &mut dyn FnMut(Stream, &[u8])| self.session.run_with(self.driver.pool, spec, self.driver.stop, take);
@@ -400,7 +429,7 @@ impl Worker<'_> {
             Ok(prepared) => prepared,
             Err(refusal) => return Attempt::refused(refusal),
         };
-        let platform = Platform::new(self, &prepared, None);
+        let platform = Platform::new(self, &prepared, Starts::Any);
         let call = BuiltInCall {
             tool: self.plan.tool(),
             arguments: &prepared.arguments,
@@ -568,12 +597,16 @@ impl<'a> Capture<'a> {
     }
 
     /// Makes the file that what is said goes to, if there is one.
-    fn open(&mut self, held: Option<&Held>) -> Result<(), Refusal> {
+    fn open(&mut self, worker: &Worker<'_>, held: Option<&Held>) -> Result<(), Refusal> {
         let Some(path) = &self.path else { return Ok(()) };
-        let file = match held {
-            Some(held) => plain::create(&held.may_write(path)?),
-            None => fs::File::create(path),
+        let real = match held {
+            Some(held) => Ok(held.may_write(path)?),
+            None => resolved(path),
         };
+        if let Ok(real) = &real {
+            worker.may_decide(real, worker.guarded().decides(real))?;
+        }
+        let file = real.and_then(|real| plain::create(&real));
         let refuse = |error| {
             Refusal::new("stream-file", format!("cannot write `{}`: {error}", path.display()))
                 .place(path.display().to_string())

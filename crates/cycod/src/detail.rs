@@ -200,6 +200,9 @@ impl<'a> Detail<'a> {
             }
             _ if tool.declared_risk == Some(level) => "its author calls it risky".to_owned(),
             None if matches!(tool.body, Body::Alias { .. }) => "that of the tool it stands for".to_owned(),
+            _ if matches!(&tool.body, Body::Handler(handler) if handler.starts_anything()) => {
+                "its code may start any program: give it an `allowlist`, or permissions".to_owned()
+            }
             _ => "a value is placed as program text".to_owned(),
         };
         format!("{level} ({why})")

@@ -122,7 +122,15 @@ fn walk(
     follow: &mut dyn FnMut(&str),
 ) -> Result<(Seen, Kept<bool>), Failure> {
     let (seen, kept, progress) = (Mutex::new(Seen::default()), Kept::new(measure.entries), Progress::default());
-    let tree = Tree { root, include: &[], exclude: &[], all: false, hidden: false, depth: None };
+    let tree = Tree {
+        root,
+        include: &[],
+        exclude: &[],
+        all: false,
+        hidden: false,
+        depth: None,
+        guarded: arguments.platform().guarded(),
+    };
     tree.walk(arguments.until(), follow, &progress, true, || {
         |entry: DirEntry| {
             let path = entry.path().strip_prefix(root).unwrap_or(entry.path());

@@ -1,10 +1,13 @@
 use std::{
     fs,
     path::Path,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use cycod_definition::{Host, Offered, Platform};
 use cycod_process::Stop;
+use cycod_run::Guarded;
 use expect_test::{Expect, expect};
 
 use super::*;
@@ -20,6 +23,21 @@ struct Asked<'a> {
     ignore_case: bool,
     context: usize,
     limit: usize,
+}
+
+/// What is more than a file on a machine with nothing but this workspace.
+fn guarded(workspace: &Path) -> Arc<Guarded> {
+    let host = Host {
+        platform: Platform::Linux,
+        home: "/nowhere".into(),
+        working_directory: workspace.to_owned(),
+        workspace: workspace.to_owned(),
+        temp: "/nowhere".into(),
+        environment: std::collections::BTreeMap::new(),
+        now: std::time::SystemTime::UNIX_EPOCH,
+        offered: Offered::nothing(),
+    };
+    Arc::new(Guarded::new(&host))
 }
 
 impl<'a> Asked<'a> {
@@ -53,6 +71,7 @@ impl<'a> Asked<'a> {
             all: self.all,
             hidden: false,
             depth: None,
+            guarded: &guarded(&root),
         };
         let Self { mode, query, ignore_case, context, limit, .. } = *self;
         let search = Search { mode, query, ignore_case, tree, prefix: Path::new("."), context, limit };
@@ -340,7 +359,9 @@ fn a_file_is_searched_by_itself() {
     let place = project();
     let file = place.path().join("build.log");
     let root = file.canonicalize().expect("it exists");
-    let tree = Tree { root: &root, include: &[], exclude: &[], all: false, hidden: false, depth: None };
+    let guarded = guarded(&root);
+    let tree =
+        Tree { root: &root, include: &[], exclude: &[], all: false, hidden: false, depth: None, guarded: &guarded };
     let stop = Stop::new().expect("a stop");
     let until = Until { stop: &stop, deadline: Instant::now() + Duration::from_secs(60) };
     let (mode, query) = (Mode::Text, "log");

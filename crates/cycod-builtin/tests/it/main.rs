@@ -7,6 +7,7 @@ mod data;
 mod definitions;
 mod files;
 mod git;
+mod guarded;
 mod level;
 mod search;
 mod support;

@@ -506,7 +506,7 @@ static HANDLER: Section = Section {
         key("language", Choice(&["r", "python", "javascript", "typescript"]), "What the code is written in. Required."),
         key("code", Command, "The code: in R the function that it yields, in Python `handler` or the only function, in JavaScript and TypeScript the exported `execute` or the default export. Required."),
         key("runtime", Choice(&["engine", "node"]), "Who runs JavaScript and TypeScript: the engine of this program, which reaches nothing by itself, or Node.").or("`engine` for TypeScript, `node` for JavaScript"),
-        key("allowlist", Texts, "The commands that it may start through `platform.executor`, matched word by word: `npm test*`.").or("any").restricts(),
+        key("allowlist", Texts, "The commands that it may start through `platform.executor`, with the variables that it may set: `CI=* npm test *`.").or("any").restricts(),
     ],
 };
 
@@ -585,7 +585,7 @@ static MIMIR_PERMISSIONS: Section = Section {
     doc: "What a Mimir tool may do, and when somebody is asked.",
     strict: true,
     keys: &[
-        key("allowlist", Texts, "The commands that it may start through `platform.executor`, matched word by word: `npm test*`.").or("any").restricts(),
+        key("allowlist", Texts, "The commands that it may start through `platform.executor`, with the variables that it may set: `CI=* npm test *`.").or("any").restricts(),
         key("autoAccept", Bool, "`false`: somebody is asked each time a model wants to run it. `true` has no effect: a file cannot allow itself anything.").restricts(),
         key("riskLevel", Choice(&["low", "medium", "high", "critical"]), "Raises the level: low is read, medium write, high and critical run. Never lowers it.").restricts(),
     ],

@@ -83,6 +83,10 @@ pub(super) fn move_over(directory: &Path, from: &OsStr, to: &OsStr) -> io::Resul
     fs::rename(directory.join(from), directory.join(to))
 }
 
+pub(super) fn move_into(directory: &Path, from: &OsStr, other: &Path, to: &OsStr) -> io::Result<()> {
+    fs::rename(directory.join(from), other.join(to))
+}
+
 pub(super) fn link_or_copy(directory: &Path, from: &OsStr, to: &OsStr) -> io::Result<()> {
     match fs::hard_link(directory.join(from), directory.join(to)) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {

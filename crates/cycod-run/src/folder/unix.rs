@@ -120,6 +120,10 @@ pub(super) fn move_over(directory: &OwnedFd, from: &OsStr, to: &OsStr) -> io::Re
     Ok(renameat(directory, from, directory, to)?)
 }
 
+pub(super) fn move_into(directory: &OwnedFd, from: &OsStr, other: &OwnedFd, to: &OsStr) -> io::Result<()> {
+    Ok(renameat(directory, from, other, to)?)
+}
+
 /// A second name for the same file costs nothing and keeps all of it: who replaces the first name leaves the second alone.
 pub(super) fn link_or_copy(directory: &OwnedFd, from: &OsStr, to: &OsStr) -> io::Result<()> {
     match linkat(directory, from, directory, to, AtFlags::empty()) {

@@ -34,6 +34,7 @@ mod explain;
 mod export;
 mod get;
 mod graph;
+mod guarded;
 mod handlers;
 mod help;
 mod import;
