@@ -10,7 +10,8 @@ use std::{
 use cycod_call::{Call, NoSteps};
 use cycod_definition::{Body, Level, Parameter, Tool};
 use cycod_plan::{Library, Plan, PlannedAction, effective_level};
-use cycod_policy::{Argument, Decision, Held, Places, Policy, Question, Reading, Rule, Subject, Surface};
+use cycod_policy::{Argument, Decision, Held, Meant, Places, Policy, Question, Reading, Rule, Subject, Surface};
+use cycod_run::{How, Touch};
 use cycod_settings::policy::Rules;
 
 use crate::Engine;
@@ -71,7 +72,13 @@ impl Engine {
             surface,
             standing: self.standing_of_tool(tool),
             unmet: &[],
-            places: Places { workspace: &host.workspace, directory: &host.working_directory, home: &host.home, real },
+            places: Places {
+                workspace: &host.workspace,
+                directory: &host.working_directory,
+                others: &[],
+                home: &host.home,
+                real,
+            },
         };
         self.policy().explain(&question)
     }
@@ -80,14 +87,25 @@ impl Engine {
         let used = names(&plan.library, &plan.tool().uses());
         let mut reached = Vec::new();
         self.add_steps(plan, &mut reached);
+        let touches = self.touches(plan);
+        let mut others = plan.other_directories();
+        for reached in &reached {
+            if let Reached::Call(plan, ..) = reached {
+                others.push(plan.working_directory.clone());
+                others.extend(plan.other_directories());
+            }
+        }
+        others.retain(|other| *other != plan.working_directory);
+        others.sort_unstable();
+        others.dedup();
         // What its own body does not use, the tool stands for: the bases of an alias take its arguments.
         let is_base = |tool: &&Arc<Tool>| !used.contains(&tool.name.key());
-        let bases = plan.library.tools().filter(is_base).map(|base| behind(base, plan));
+        let bases = plan.library.tools().filter(is_base).map(|base| behind(base, plan, &touches));
         let through =
-            plan.through.as_ref().map(|through| subject(&through.call.tool, plan.level, given(&through.call)));
+            plan.through.as_ref().map(|through| subject(&through.call.tool, plan.level, given(&through.call, &[])));
         let host = plan.host();
         let question = Question {
-            tool: called(plan),
+            tool: called(plan, &touches),
             reached: bases
                 .chain(through)
                 .chain(reached.iter().flat_map(|reached| reached.subjects(&plan.library)))
@@ -97,7 +115,13 @@ impl Engine {
             surface,
             standing: self.standing(plan),
             unmet: &plan.unmet,
-            places: Places { workspace: &host.workspace, directory: &plan.working_directory, home: &host.home, real },
+            places: Places {
+                workspace: &host.workspace,
+                directory: &plan.working_directory,
+                others: &others,
+                home: &host.home,
+                real,
+            },
         };
         ask(&self.policy(), &question)
     }
@@ -109,7 +133,8 @@ impl Engine {
             match plan.nested(step, tool_use, &NoSteps, &self.scripts) {
                 Ok(nested) => {
                     self.add_steps(&nested, reached);
-                    reached.push(Reached::Call(Box::new(nested), tool_use.tool.clone()));
+                    let touches = self.touches(&nested);
+                    reached.push(Reached::Call(Box::new(nested), tool_use.tool.clone(), touches));
                 }
                 Err(_) => {
                     let tools = names(&plan.library, &[&tool_use.tool]);
@@ -125,8 +150,8 @@ impl Engine {
 
 /// A tool that a step calls.
 enum Reached {
-    /// The call, and the name that it was called by.
-    Call(Box<Plan>, String),
+    /// The call, the name that it was called by, and the paths that it uses.
+    Call(Box<Plan>, String, Vec<Touch>),
     /// The arguments are known when other steps have run.
     Later(Arc<Tool>),
 }
@@ -134,13 +159,13 @@ enum Reached {
 impl Reached {
     fn subjects<'a>(&'a self, library: &'a Library) -> Vec<Subject<'a>> {
         match self {
-            Self::Call(plan, name) => {
+            Self::Call(plan, name, touches) => {
                 let base = |tool: &&'a Arc<Tool>| match &tool.body {
                     Body::Alias { base, .. } => library.get(base),
                     _ => None,
                 };
                 let bases = std::iter::successors(library.get(name).as_ref().and_then(base), base);
-                std::iter::once(called(plan)).chain(bases.map(|base| behind(base, plan))).collect()
+                std::iter::once(called(plan, touches)).chain(bases.map(|base| behind(base, plan, touches))).collect()
             }
             Self::Later(tool) => vec![later(tool, library)],
         }
@@ -154,26 +179,30 @@ fn later<'a>(tool: &'a Tool, library: &Library) -> Subject<'a> {
 }
 
 /// The tool of a plan.
-fn called(plan: &Plan) -> Subject<'_> {
-    subject(plan.tool(), plan.level, given(&plan.call))
+fn called<'a>(plan: &'a Plan, touches: &'a [Touch]) -> Subject<'a> {
+    subject(plan.tool(), plan.level, given(&plan.call, touches))
 }
 
 /// The arguments of a call.
-fn given(call: &Call) -> Vec<Argument<'_>> {
+fn given<'a>(call: &'a Call, touches: &'a [Touch]) -> Vec<Argument<'a>> {
+    let meant = |name: &str| {
+        let touch = touches.iter().find(|touch| touch.parameter == name)?;
+        Some(Meant { path: &touch.path, is_searched: touch.how == How::Search })
+    };
     let arguments = call.values.iter().map(|bound| {
         let held = bound.value.as_ref().map_or(Held::Nothing, Held::Value);
         match call.tool.parameter(&bound.name) {
-            Some(parameter) => argument(&call.tool, parameter, held),
+            Some(parameter) => Argument { meant: meant(&bound.name), ..argument(&call.tool, parameter, held) },
             // What the author's schema takes beside its properties.
-            None => Argument { name: &bound.name, value: held, reading: Reading::Words },
+            None => Argument { name: &bound.name, value: held, reading: Reading::Words, meant: None },
         }
     });
     arguments.collect()
 }
 
 /// A tool that the tool of a plan stands for.
-fn behind<'a>(base: &'a Tool, plan: &'a Plan) -> Subject<'a> {
-    subject(base, plan.level, given(&plan.call))
+fn behind<'a>(base: &'a Tool, plan: &'a Plan, touches: &'a [Touch]) -> Subject<'a> {
+    subject(base, plan.level, given(&plan.call, touches))
 }
 
 fn subject<'a>(tool: &'a Tool, level: Level, arguments: Vec<Argument<'a>>) -> Subject<'a> {
@@ -189,7 +218,7 @@ fn argument<'a>(tool: &Tool, parameter: &'a Parameter, value: Held<'a>) -> Argum
         Body::Remote(_) | Body::Handler(_) | Body::BuiltIn(_) => Reading::Literal,
         _ => Reading::of(parameter),
     };
-    Argument { name: &parameter.name, value, reading }
+    Argument { name: &parameter.name, value, reading, meant: None }
 }
 
 /// The tools of these names and all that they reach.

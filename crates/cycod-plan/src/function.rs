@@ -1,6 +1,6 @@
 use std::{ffi::OsString, path::PathBuf};
 
-use cycod_call::Steps;
+use cycod_call::{NoSteps, Steps};
 use cycod_definition::Value;
 use cycod_diagnostic::Refusal;
 
@@ -55,6 +55,18 @@ impl Plan {
             secrets,
             swaps: self.swaps(),
         })
+    }
+
+    /// Where relative paths of the arguments may start beside the tool's working directory: where its steps work, and the
+    /// directory that a function is given. What only the result of a step tells is left out.
+    pub fn other_directories(&self) -> Vec<PathBuf> {
+        let of_steps = self.steps.iter().filter_map(|step| self.directory_of(step, &NoSteps).ok());
+        let given =
+            self.call.values.iter().filter(|bound| bound.name == DIRECTORY).filter_map(|bound| match &bound.value {
+                Some(Value::Text(text)) if *text != R_DIRECTORY => Some(self.working_directory.join(text)),
+                _ => None,
+            });
+        of_steps.chain(given).filter(|directory| *directory != self.working_directory).collect()
     }
 
     /// The arguments as they were bound; absent ones are left out.

@@ -38,7 +38,7 @@ fn main() {
     let tags = ["vcs", "network", "release"].map(str::to_owned);
     let (branch, remote, depth) =
         (Value::Text("topic-17".to_owned()), Value::Text("origin".to_owned()), Value::Number("3".to_owned()));
-    let argument = |name, value| Argument { name, value: Held::Value(value), reading: Reading::Words };
+    let argument = |name, value| Argument { name, value: Held::Value(value), reading: Reading::Words, meant: None };
     let place = Path::new("/home/ada/project");
     let question = Question {
         tool: Subject {
@@ -54,7 +54,7 @@ fn main() {
         surface: Surface::Mcp,
         standing: Standing::Trusted,
         unmet: &[],
-        places: Places { workspace: place, directory: place, home: place, real: Path::to_owned },
+        places: Places { workspace: place, directory: place, others: &[], home: place, real: Path::to_owned },
     };
     let mixed = |at: usize| match at % 10 {
         0..=3 => format!("tool-{at}"),

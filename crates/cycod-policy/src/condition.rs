@@ -7,7 +7,7 @@ use cycod_definition::Decimal;
 use cycod_schema::Pattern as Regex;
 
 use crate::{
-    Places, Verdict,
+    Meant, Places, Verdict,
     value::{Kind, Readings, Text},
 };
 
@@ -50,15 +50,17 @@ impl Condition {
         let exactly = arguments.iter().find(|argument| argument.name() == self.name);
         let nearly = || arguments.iter().find(|argument| argument.name().eq_ignore_ascii_case(&self.name));
         let Some(argument) = exactly.or_else(nearly) else { return false };
-        let texts = argument.texts();
+        // A key is no number, and says nothing about those that are.
+        let counts = |text: &&Text<'_>| !(self.test.is_of_numbers() && matches!(text.kind, Kind::Key));
+        let texts: Vec<&Text<'_>> = argument.texts().iter().filter(counts).collect();
         let may = |text: &Text<'_>| self.test.may_hold(text, places);
         let must = |text: &Text<'_>| self.test.must_hold(text, places);
-        let certainly = !texts.is_empty() && texts.iter().all(must);
+        let certainly = !texts.is_empty() && texts.iter().copied().all(must);
         match (verdict, self.is_negated) {
             (Verdict::Allow, false) => certainly,
             // An absent value is whatever the command makes of it.
-            (Verdict::Allow, true) => !texts.is_empty() && texts.iter().all(|text| !text.is_blank() && !may(text)),
-            (_, false) => argument.is_later() || texts.iter().any(may),
+            (Verdict::Allow, true) => !texts.is_empty() && texts.iter().all(|&text| !text.is_blank() && !may(text)),
+            (_, false) => argument.is_later() || texts.iter().copied().any(may),
             (_, true) => !certainly,
         }
     }
@@ -67,6 +69,9 @@ impl Condition {
 impl Test {
     /// Whether it holds of anything that the text may be taken for.
     fn may_hold(&self, text: &Text<'_>, places: &Places<'_>) -> bool {
+        if let Some(meant) = text.meant {
+            return self.may_hold_of_path(meant, &text.plain, places);
+        }
         text.is_code
             || text.forms().any(|form| self.holds(form, &text.kind, places, Links::Either))
             || text.is_live && text.words.iter().any(|word| self.may_become(word, places))
@@ -75,6 +80,9 @@ impl Test {
 
     /// Whether it holds of everything that the text may be taken for.
     fn must_hold(&self, text: &Text<'_>, places: &Places<'_>) -> bool {
+        if let Some(meant) = text.meant {
+            return self.must_hold_of_path(meant.path, places);
+        }
         let holds = |form: &str| self.holds(form, &text.kind, places, Links::Both);
         // Several words are several paths, and a beginning is said of each; anything else is said of the whole.
         let is_of_words = matches!(self, Self::Starts(_) | Self::Under(_));
@@ -82,6 +90,46 @@ impl Test {
             && holds(&text.plain)
             && text.joined.as_deref().is_none_or(holds)
             && (!is_of_words || text.words.iter().all(|word| holds(word)))
+    }
+
+    /// Whether it holds of a path in any of the ways to write it, or of something that a search meets below it.
+    fn may_hold_of_path(&self, meant: Meant<'_>, written: &str, places: &Places<'_>) -> bool {
+        let meets = |path: &Path, wanted: &Path| meant.is_searched && wanted.starts_with(path);
+        both_names(meant.path, places).iter().any(|path| match self {
+            Self::Under(directory) => {
+                let named = rule_path(directory, places);
+                let real = (places.real)(&named);
+                [named, real].iter().any(|inside| path.starts_with(inside) || meets(path, inside))
+            }
+            Self::Equals(wanted) => {
+                let wanted = rule_path(Path::new(wanted), places);
+                *path == wanted || meets(path, &wanted)
+            }
+            Self::Starts(start) => meets(path, &rule_path(Path::new(start), places)),
+            Self::Matches(_) | Self::Bound { .. } => false,
+        }) || std::iter::once(written.to_owned())
+            .chain(both_names(meant.path, places).iter().flat_map(|path| spellings(path, places)))
+            .any(|form| match self {
+                // A path is another one than its spelling may say.
+                Self::Under(_) => false,
+                _ => self.holds(&form, &Kind::Text, places, Links::Either),
+            })
+    }
+
+    /// Whether it holds of a path as it is called and as it is.
+    fn must_hold_of_path(&self, path: &Path, places: &Places<'_>) -> bool {
+        both_names(path, places).iter().all(|path| match self {
+            Self::Under(directory) => {
+                let named = rule_path(directory, places);
+                let real = (places.real)(&named);
+                path.starts_with(named) || path.starts_with(real)
+            }
+            Self::Equals(wanted) => {
+                let wanted = rule_path(Path::new(wanted), places);
+                *path == wanted || *path == (places.real)(&wanted)
+            }
+            _ => spellings(path, places).iter().any(|form| self.holds(form, &Kind::Text, places, Links::Both)),
+        })
     }
 
     fn holds(&self, text: &str, kind: &Kind, places: &Places<'_>, links: Links) -> bool {
@@ -98,12 +146,19 @@ impl Test {
                 order == *side || *includes && order == Ordering::Equal
             }),
             Self::Under(directory) => {
-                let (path, inside) = (value_path(text, places), rule_path(directory, places));
-                let by_name = path.starts_with(&inside);
-                let is_there = || (places.real)(&path).starts_with((places.real)(&inside));
+                let inside = rule_path(directory, places);
+                let is_inside = |path: PathBuf| {
+                    let by_name = path.starts_with(&inside);
+                    let is_there = || (places.real)(&path).starts_with((places.real)(&inside));
+                    match links {
+                        Links::Either => by_name || is_there(),
+                        Links::Both => by_name && is_there(),
+                    }
+                };
+                let mut paths = value_paths(text, places);
                 match links {
-                    Links::Either => by_name || is_there(),
-                    Links::Both => by_name && is_there(),
+                    Links::Either => paths.any(is_inside),
+                    Links::Both => paths.all(is_inside),
                 }
             }
         }
@@ -122,8 +177,9 @@ impl Test {
             Self::Under(directory) if word.contains(is_live) => {
                 let is_fixed = |part: &Component<'_>| !part.as_os_str().to_string_lossy().contains(is_live);
                 let fixed: PathBuf = Path::new(word).components().take_while(is_fixed).collect();
-                let (path, inside) = (value_path(&fixed.to_string_lossy(), places), rule_path(directory, places));
-                path.starts_with(&inside) || inside.starts_with(&path)
+                let inside = rule_path(directory, places);
+                value_paths(&fixed.to_string_lossy(), places)
+                    .any(|path| path.starts_with(&inside) || inside.starts_with(&path))
             }
             Self::Under(_) => false,
             _ => true,
@@ -147,9 +203,26 @@ fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// The path that a value means.
-fn value_path(text: &str, places: &Places<'_>) -> PathBuf {
-    normal(&places.directory.join(from_home(Path::new(text), places)))
+/// The paths that a value may mean: one for each directory in which it may be read.
+fn value_paths(text: &str, places: &Places<'_>) -> impl Iterator<Item = PathBuf> {
+    let directories = std::iter::once(places.directory).chain(places.others.iter().map(PathBuf::as_path));
+    directories.map(move |directory| normal(&directory.join(from_home(Path::new(text), places))))
+}
+
+/// A path as it is called, and as it is with links followed.
+fn both_names(path: &Path, places: &Places<'_>) -> [PathBuf; 2] {
+    let named = normal(path);
+    // Where a link is followed by `..`, only the system knows.
+    [(places.real)(path), named].map(|path| normal(&path))
+}
+
+/// The ways to write a path: whole, and from the workspace.
+fn spellings(path: &Path, places: &Places<'_>) -> Vec<String> {
+    let roots = [places.workspace.to_owned(), (places.real)(places.workspace)];
+    let below = roots.iter().filter_map(|root| path.strip_prefix(root).ok());
+    let mut all: Vec<String> = below.map(|below| below.to_string_lossy().into_owned()).collect();
+    all.push(path.to_string_lossy().into_owned());
+    all
 }
 
 /// The directory that a rule means.

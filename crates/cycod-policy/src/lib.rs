@@ -23,6 +23,6 @@ pub use approver::{Answer, Approver, Breadth, Nobody, Request};
 pub use decision::{Decision, Verdict};
 pub use pattern::{Pattern, PatternError};
 pub use policy::{Flaw, Policy};
-pub use question::{Argument, Held, Places, Question, Reading, Standing, Subject};
+pub use question::{Argument, Held, Meant, Places, Question, Reading, Standing, Subject};
 pub use rule::{Layer, Origin, Rule};
 pub use surface::{Surface, Surfaces};

@@ -72,6 +72,17 @@ pub struct Argument<'a> {
     pub value: Held<'a>,
     /// What becomes of a text.
     pub reading: Reading,
+    /// The path that it means, where the tool says so: what it is compared as, whatever is written.
+    pub meant: Option<Meant<'a>>,
+}
+
+/// The path that an argument means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meant<'a> {
+    /// An absolute path.
+    pub path: &'a Path,
+    /// Whether everything below it is looked at as well.
+    pub is_searched: bool,
 }
 
 /// What is known of a value.
@@ -114,6 +125,8 @@ pub struct Places<'a> {
     pub workspace: &'a Path,
     /// Where a value's relative paths start.
     pub directory: &'a Path,
+    /// Where else they may start, such as in the directory of a step.
+    pub others: &'a [PathBuf],
     /// What `~` stands for.
     pub home: &'a Path,
     /// Follows links, as far as the path exists.

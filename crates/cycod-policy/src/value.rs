@@ -5,7 +5,7 @@ use std::{borrow::Cow, cell::OnceCell};
 use cycod_definition::{Decimal, Value};
 use cycod_shell::words;
 
-use crate::{Argument, Held, Reading};
+use crate::{Argument, Held, Meant, Reading};
 
 /// A parameter's value, read when a rule first asks.
 #[derive(Debug)]
@@ -29,11 +29,15 @@ pub(crate) struct Text<'a> {
     pub(crate) is_live: bool,
     /// Whether it is a program, which may compute anything.
     pub(crate) is_code: bool,
+    /// The path that it means, where the tool says so.
+    pub(crate) meant: Option<Meant<'a>>,
 }
 
 #[derive(Debug)]
 pub(crate) enum Kind {
     Text,
+    /// A key of an object.
+    Key,
     Number(Option<Decimal>),
     Bool(bool),
 }
@@ -52,11 +56,17 @@ impl<'a> Readings<'a> {
         matches!(self.argument.value, Held::Later)
     }
 
-    /// Every scalar in the value.
+    /// Every scalar in the value, and every key.
     pub(crate) fn texts(&self) -> &[Text<'a>] {
         self.texts.get_or_init(|| {
             let mut texts = Vec::new();
-            if let Held::Value(value) = self.argument.value {
+            if let Some(meant) = self.argument.meant {
+                let plain = match self.argument.value {
+                    Held::Value(Value::Text(text)) => Cow::Borrowed(text.as_str()),
+                    _ => meant.path.to_string_lossy(),
+                };
+                texts.push(Text { meant: Some(meant), ..Text::of(plain, Kind::Text, Reading::Literal) });
+            } else if let Held::Value(value) = self.argument.value {
                 collect(value, self.argument.reading, &mut texts);
             }
             texts
@@ -76,13 +86,19 @@ fn collect<'a>(value: &'a Value, reading: Reading, into: &mut Vec<Text<'a>>) {
         }
         Value::Text(text) => into.push(Text::of(text.as_str().into(), Kind::Text, reading)),
         Value::List(items) => items.iter().for_each(|item| collect(item, reading, into)),
-        Value::Object(entries) => entries.iter().for_each(|(_, value)| collect(value, reading, into)),
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                into.push(Text::of(key.as_str().into(), Kind::Key, reading));
+                collect(value, reading, into);
+            }
+        }
     }
 }
 
 impl<'a> Text<'a> {
     fn of(plain: Cow<'a, str>, kind: Kind, reading: Reading) -> Self {
-        let mut text = Self { plain, kind, words: Vec::new(), joined: None, is_live: false, is_code: false };
+        let mut text =
+            Self { plain, kind, words: Vec::new(), joined: None, is_live: false, is_code: false, meant: None };
         if reading == Reading::Literal || is_one_plain_word(&text.plain) {
             return text;
         }

@@ -76,7 +76,13 @@ fn several_values() {
     both("BRANCH!=main", &list(&["topic"]), true, true);
     both("BRANCH=main", &list(&[]), false, false);
     let object = Value::Object(vec![("to".to_owned(), text("main"))]);
-    both("BRANCH=main", &push().with("BRANCH", object), true, true);
+    // The keys of an object arrive as well.
+    both("BRANCH=main", &push().with("BRANCH", object.clone()), true, false);
+    both("BRANCH=to", &push().with("BRANCH", object.clone()), true, false);
+    both("BRANCH~^[tm]", &push().with("BRANCH", object), true, true);
+    let counts = Value::Object(vec![("web".to_owned(), Value::Number("3".to_owned()))]);
+    both("BRANCH<5", &push().with("BRANCH", counts.clone()), true, true);
+    both("BRANCH>5", &push().with("BRANCH", counts), false, false);
 }
 
 #[test]

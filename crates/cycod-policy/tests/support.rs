@@ -43,7 +43,7 @@ impl Tool {
     pub(crate) fn subject(&self) -> Subject<'_> {
         let arguments = self.arguments.iter().map(|(name, value, reading)| {
             let value = value.as_ref().map_or(Held::Nothing, Held::Value);
-            Argument { name, value, reading: *reading }
+            Argument { name, value, reading: *reading, meant: None }
         });
         Subject {
             name: self.name,
@@ -75,7 +75,7 @@ pub(crate) fn question(tool: &Tool, surface: Surface) -> Question<'_> {
 
 pub(crate) fn places() -> Places<'static> {
     let [workspace, directory, home] = ["/work", "/work/src", "/home/ada"].map(Path::new);
-    Places { workspace, directory, home, real: real_path }
+    Places { workspace, directory, others: &[], home, real: real_path }
 }
 
 fn real_path(path: &Path) -> PathBuf {

@@ -107,3 +107,86 @@ fn an_alias_does_what_its_base_does_at_the_level_of_its_own() {
     assert_eq!(place.decided("show", json!({"path": "a.txt"}), &[]), "write: ask");
     assert_eq!(place.decided("show-carefully", json!({"path": "a.txt"}), &[]), "run: ask");
 }
+
+#[test]
+fn a_rule_is_about_what_a_path_means() {
+    let place = Place::new();
+    place.file("private/key.txt", "secret\n");
+    place.file("src/a.txt", "here\n");
+    std::os::unix::fs::symlink("private", place.project().join("alias")).expect("a link");
+    let whole = place.project().join("private/key.txt").display().to_string();
+    let check = |tool: &str, arguments: Json, rule: (cycod_engine::Verdict, &str), expect: &str| {
+        assert_eq!(place.decided(tool, arguments.clone(), &[rule]), expect, "{tool} {arguments} {rule:?}");
+    };
+    for arguments in [
+        json!({"filepath": "private/key.txt"}),
+        json!({"filepath": "key.txt", "working_dir": "private"}),
+        json!({"filepath": "key.txt", "working_dir": "alias"}),
+        json!({"filepath": "../private/key.txt", "working_dir": "src"}),
+        json!({"filepath": "alias/key.txt"}),
+        json!({"filepath": whole}),
+    ] {
+        check("read_file", arguments.clone(), (Deny, "read_file(filepath under private)"), "read: deny");
+        check("read_file", arguments.clone(), (Deny, "read_file(filepath=private/key.txt)"), "read: deny");
+        check("read_file", arguments.clone(), (Deny, "read_file(filepath^=private/)"), "read: deny");
+        check("read_file", arguments, (Deny, "read_file(filepath~^private/.*txt$)"), "read: deny");
+    }
+    let other = json!({"filepath": "a.txt", "working_dir": "src"});
+    check("read_file", other, (Deny, "read_file(filepath under private)"), "read: allow");
+    for directory in [".", "private", "alias", "src/.."] {
+        let deny = |tool: &str| format!("{tool}(directory under private)");
+        check(
+            "search_files",
+            json!({"pattern": "x", "directory": directory}),
+            (Deny, &deny("search_files")),
+            "read: deny",
+        );
+        check("list_files", json!({"directory": directory}), (Deny, &deny("list_files")), "read: deny");
+        check("list_files", json!({"path": directory}), (Deny, &deny("list_files")), "read: deny");
+        check("list_files", json!({"directory": directory}), (Deny, "list_files(path under private)"), "read: deny");
+        let search = json!({"mode": "grep", "query": "x", "path": directory});
+        check("file_search", search, (Deny, "file_search(path under private)"), "read: deny");
+    }
+    check("search_files", json!({"pattern": "x"}), (Deny, "search_files(directory under private)"), "read: deny");
+    let search = json!({"pattern": "x", "directory": "src"});
+    check("search_files", search, (Deny, "search_files(directory under private)"), "read: allow");
+    // What is allowed is what is meant, too.
+    let write = |path: &str, directory: &str| json!({"filepath": path, "working_dir": directory, "content": "x"});
+    check("write_file", write("a.txt", "src"), (Allow, "write_file(filepath under src)"), "write: allow");
+    check("write_file", write("src/a.txt", "private"), (Allow, "write_file(filepath under src)"), "write: ask");
+    check("write_file", write("src/a.txt", "private"), (Allow, "write_file(filepath^=src/)"), "write: ask");
+    check("write_file", write("a.txt", "private"), (Allow, "write_file(filepath=a.txt)"), "write: ask");
+    check(
+        "write_file",
+        json!({"filepath": "./a.txt", "content": "x"}),
+        (Allow, "write_file(filepath=a.txt)"),
+        "write: allow",
+    );
+}
+
+#[test]
+fn a_rule_is_about_a_path_in_the_directory_of_its_step() {
+    let place = Place::new();
+    place.file("private/key.txt", "secret\n");
+    place.file(
+        ".cycod/tools/show.yaml",
+        "description: d\ntags: [read]\nparameters:\n  FILE: {type: string, description: f, required: true}\n  DIR: {type: string, description: d, default: .}\n\
+         steps:\n- {name: s, bash: 'cat -- {FILE}', working-directory: \"{DIR}\"}\n",
+    );
+    let deny = (Deny, "show(FILE under private)");
+    assert_eq!(place.decided("show", json!({"FILE": "key.txt", "DIR": "private"}), &[deny]), "read: deny");
+    assert_eq!(place.decided("show", json!({"FILE": "key.txt"}), &[deny]), "read: allow");
+}
+
+#[test]
+fn a_rule_is_about_keys_as_well() {
+    let place = Place::new();
+    place.file(
+        ".cycod/tools/set.yaml",
+        "description: d\ntags: [read]\nparameters:\n  MAP: {type: object, description: m, required: true}\nbash: printf '%s' {MAP}\n",
+    );
+    let call = json!({"MAP": {"admin": "1"}});
+    assert_eq!(place.decided("set", call.clone(), &[(Deny, "set(MAP=admin)")]), "read: deny");
+    assert_eq!(place.decided("set", call.clone(), &[(Deny, "set(MAP=other)")]), "read: allow");
+    assert_eq!(place.decided("set", call, &[(Deny, "set(MAP>5)")]), "read: allow");
+}

@@ -36,7 +36,7 @@ pub(super) fn is_covered(rule: &Rule, example: &str) -> Result<bool, String> {
     let given = values.iter().map(|(name, value)| (*name, Held::Value(value)));
     let is_given = |name: &str| values.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
     let absent = rule.pattern.parameters().filter(|name| !is_given(name)).map(|name| (name, Held::Nothing));
-    let argument = |(name, value)| Argument { name, value, reading: Reading::Words };
+    let argument = |(name, value)| Argument { name, value, reading: Reading::Words, meant: None };
     let remote = name.strip_prefix("mcp:").map(|place| place.split_once('/').unwrap_or((place, "")));
     let full_name = remote.map(|(server, tool)| format!("mcp_{server}_{tool}"));
     let subject = Subject {
@@ -47,7 +47,8 @@ pub(super) fn is_covered(rule: &Rule, example: &str) -> Result<bool, String> {
         arguments: given.chain(absent).map(argument).collect(),
     };
     let place = Path::new("/project");
-    let places = Places { workspace: place, directory: place, home: Path::new("/home"), real: Path::to_owned };
+    let places =
+        Places { workspace: place, directory: place, others: &[], home: Path::new("/home"), real: Path::to_owned };
     Ok(rule.pattern.matches(rule.verdict, &subject, &places))
 }
 
