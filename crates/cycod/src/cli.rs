@@ -6,7 +6,8 @@ use cycod_engine::{Engine, diagnostic::visible, host};
 use crate::{
     background_run,
     command_error::CommandError,
-    commands, help,
+    commands::{self, approvals::by_a_person},
+    help,
     printer::{ERROR, Printer, paint},
     script_worker, servers,
     terminal::{Color, Terminal},
@@ -71,6 +72,49 @@ pub(crate) struct Entry {
     run: Run,
     /// Whether it looks at the tools of this place, and so needs to know where that is.
     opens_tools: bool,
+    /// Whether it lets more happen than before, or shows a secret.
+    grants: Grants,
+}
+
+/// Whether a command lets something happen later that could not happen before, or shows a secret. No tool may do that, or
+/// whatever was asked about one call would be allowed for all.
+#[derive(Clone, Copy)]
+enum Grants {
+    /// It only looks, takes something away, or asks and decides as every run does.
+    Never,
+    /// It grants.
+    Always,
+    /// It grants with one of these options.
+    With(&'static [&'static str]),
+    /// It grants, but with one of these options it only looks.
+    Without(&'static [&'static str]),
+}
+
+impl Grants {
+    fn is_so_of(self, matches: &ArgMatches) -> bool {
+        let any = |options: &[&str]| {
+            let is_typed = |name: &&str| matches.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
+            options.iter().any(is_typed)
+        };
+        match self {
+            Self::Never => false,
+            Self::Always => true,
+            Self::With(options) => any(options),
+            Self::Without(options) => !any(options),
+        }
+    }
+}
+
+impl Entry {
+    /// Carries it out. What grants something is refused where a tool is an ancestor, whatever it is told.
+    fn carry_out(&self, context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+        if self.grants.is_so_of(matches) {
+            let groups = GROUPS.iter().find(|group| group.commands.iter().any(|entry| std::ptr::eq(entry, self)));
+            let group = groups.map(|group| format!("{} ", group.name)).unwrap_or_default();
+            by_a_person(&format!("cycod {group}{}", self.name))?;
+        }
+        (self.run)(context, matches)
+    }
 }
 
 /// Commands behind a word of their own, as in `cycod tool list`.
@@ -93,11 +137,15 @@ impl Group {
 
 macro_rules! entry {
     ($name:literal, $($module:ident)::+, $opens_tools:literal) => {
+        entry!($name, $($module)::+, $opens_tools, Grants::Never)
+    };
+    ($name:literal, $($module:ident)::+, $opens_tools:literal, $grants:expr) => {
         Entry {
             name: $name,
             command: commands::$($module)::+::command,
             run: commands::$($module)::+::run,
             opens_tools: $opens_tools,
+            grants: $grants,
         }
     };
 }
@@ -146,14 +194,14 @@ pub(crate) const TOOL_COMMANDS: &[Entry] = &[
     entry!("groups", groups, true),
     entry!("info", info, true),
     entry!("get", get, true),
-    entry!("add", add, true),
-    entry!("create", create, true),
-    entry!("remove", remove, true),
+    entry!("add", add, true, Grants::Always),
+    entry!("create", create, true, Grants::Always),
+    entry!("remove", remove, true, Grants::Always),
     entry!("test", test, true),
-    entry!("validate", validate, true),
-    entry!("edit", edit, true),
+    entry!("validate", validate, true, Grants::With(&["fix"])),
+    entry!("edit", edit, true, Grants::Always),
     entry!("export", export, true),
-    entry!("import", import, true),
+    entry!("import", import, true, Grants::Always),
     entry!("run", run, true),
     entry!("call", call, true),
     entry!("schema", schema, true),
@@ -161,16 +209,16 @@ pub(crate) const TOOL_COMMANDS: &[Entry] = &[
     entry!("refresh", refresh, true),
     entry!("graph", graph, true),
     entry!("why", why, true),
-    entry!("confine", confine, true),
-    entry!("trust", trust, true),
+    entry!("confine", confine, true, Grants::With(&["write"])),
+    entry!("trust", trust, true, Grants::Without(&["check", "export"])),
     entry!("untrust", untrust, true),
 ];
 
 /// The commands below `cycod tools`, in the order in which help lists them.
 pub(crate) const TOOLS_COMMANDS: &[Entry] = &[
     entry!("list", tools::list, true),
-    entry!("enable", tools::enable, true),
-    entry!("disable", tools::disable, true),
+    entry!("enable", tools::enable, true, Grants::Always),
+    entry!("disable", tools::disable, true, Grants::Always),
     entry!("info", tools::info, true),
     entry!("tokens", tools::tokens, true),
     entry!("budget", tools::budget, true),
@@ -184,24 +232,24 @@ pub(crate) const AGENT_COMMANDS: &[Entry] =
 pub(crate) const POLICY_COMMANDS: &[Entry] = &[
     entry!("list", policy::list, true),
     entry!("check", policy::check, true),
-    entry!("add", policy::add, true),
-    entry!("remove", policy::remove, true),
-    entry!("accept", policy::accept, true),
+    entry!("add", policy::add, true, Grants::Always),
+    entry!("remove", policy::remove, true, Grants::Always),
+    entry!("accept", policy::accept, true, Grants::Always),
 ];
 
 /// The commands below `cycod mcp`, in the order in which help lists them.
 pub(crate) const MCP_COMMANDS: &[Entry] = &[
     entry!("list", mcp::list, true),
     entry!("get", mcp::get, true),
-    entry!("add", mcp::add, true),
-    entry!("remove", mcp::remove, true),
-    entry!("import", mcp::import, true),
+    entry!("add", mcp::add, true, Grants::Always),
+    entry!("remove", mcp::remove, true, Grants::Always),
+    entry!("import", mcp::import, true, Grants::Without(&["dry-run"])),
     entry!("test", mcp::test, true),
-    entry!("accept", mcp::accept, true),
-    entry!("login", mcp::login, true),
+    entry!("accept", mcp::accept, true, Grants::Always),
+    entry!("login", mcp::login, true, Grants::Without(&["forget"])),
     entry!("serve", mcp::serve, true),
-    entry!("install", mcp::install, true),
-    entry!("uninstall", mcp::uninstall, true),
+    entry!("install", mcp::install, true, Grants::Without(&["print"])),
+    entry!("uninstall", mcp::uninstall, true, Grants::Always),
 ];
 
 /// The commands below `cycod models`, in the order in which help lists them.
@@ -210,9 +258,9 @@ pub(crate) const MODEL_COMMANDS: &[Entry] = &[entry!("list", models::list, true)
 /// The commands below `cycod secret`, in the order in which help lists them.
 pub(crate) const SECRET_COMMANDS: &[Entry] = &[
     entry!("list", secret::list, true),
-    entry!("set", secret::set, true),
-    entry!("show", secret::show, true),
-    entry!("remove", secret::remove, true),
+    entry!("set", secret::set, true, Grants::Always),
+    entry!("show", secret::show, true, Grants::Always),
+    entry!("remove", secret::remove, true, Grants::Always),
 ];
 
 /// The commands below `cycod runs`, in the order in which help lists them.
@@ -226,16 +274,16 @@ pub(crate) const RUNS_COMMANDS: &[Entry] = &[
     entry!("export", runs::export, true),
     entry!("verify", runs::verify, true),
     entry!("head", runs::head, true),
-    entry!("prune", runs::prune, true),
+    entry!("prune", runs::prune, true, Grants::Always),
 ];
 
 /// The commands below `cycod approvals`, in the order in which help lists them.
 pub(crate) const APPROVAL_COMMANDS: &[Entry] = &[
     entry!("list", approvals::list, true),
     entry!("show", approvals::show, true),
-    entry!("approve", approvals::approve, true),
+    entry!("approve", approvals::approve, true, Grants::Always),
     entry!("deny", approvals::deny, true),
-    entry!("watch", approvals::watch, true),
+    entry!("watch", approvals::watch, true, Grants::Always),
     entry!("revoke", approvals::revoke, true),
 ];
 
@@ -309,7 +357,7 @@ pub(crate) fn main() -> ExitCode {
         Err(_) => Box::new(|| unreachable!("only commands that open no tools run without a working directory")),
     };
     let mut context = Context { engine: LazyCell::new(engine), printer, typed: Typed::Shell };
-    match (entry.run)(&mut context, matches) {
+    match entry.carry_out(&mut context, matches) {
         Ok(code) => end(&mut context.printer, code),
         Err(error) => fail(&mut context.printer, &error),
     }
@@ -331,7 +379,7 @@ pub(crate) fn within(context: &mut Context, arguments: &[String]) -> Result<u8, 
         Err(error) => return Err(misused(&error, context.typed, &words)),
     };
     let (entry, matches) = chosen(&matches).ok_or_else(|| CommandError::usage("a command is missing"))?;
-    (entry.run)(context, matches)
+    entry.carry_out(context, matches)
 }
 
 /// What is wrong with a command line.

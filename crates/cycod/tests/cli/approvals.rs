@@ -334,3 +334,54 @@ fn without_a_terminal_a_person_is_told_how_to_be_asked() {
     assert_eq!(place.run(&["tool", "run", "note", "T=milk"]).code(), 0);
     assert_eq!(notes(&place), "milk\n");
 }
+
+#[test]
+fn no_tool_grants_anything() {
+    let place = place();
+    let run = |words: &[&str]| {
+        let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+        let text = format!(
+            "description: Runs cycod\nbash: (setsid cycod {} </dev/null; echo $?) 2>&1\nprograms: {{cycod: text}}\ntags: [run]\n",
+            words.join(" ")
+        );
+        place.tool("grant", &text);
+        place.shell("cycod tool run grant")
+    };
+    let before = std::fs::read_dir(place.home()).expect("it exists").count();
+    for words in [
+        &["tool", "trust", "--all", "--yes"] as &[&str],
+        &["tool", "add", "evil", "--bash", "id"],
+        &["tool", "create", "evil"],
+        &["tool", "edit", "grant"],
+        &["tool", "remove", "grant", "--force"],
+        &["tool", "validate", "grant", "--fix"],
+        &["tool", "confine", "grant", "--write"],
+        &["tools", "enable", "grant"],
+        &["policy", "add", "allow", "*"],
+        &["policy", "add", "allow", "*", "--user"],
+        &["policy", "remove", "1"],
+        &["policy", "accept", "--all"],
+        &["mcp", "add", "evil", "--", "sh"],
+        &["mcp", "accept", "evil"],
+        &["mcp", "login", "evil"],
+        &["mcp", "install", "claude-code"],
+        &["secret", "set", "X"],
+        &["secret", "show", "X"],
+        &["runs", "prune"],
+        &["approvals", "watch"],
+    ] {
+        let ran = run(words);
+        let said = ran.stdout();
+        // What is typed wrongly says so first.
+        assert!(said.contains("error[approval-by-a-tool]") && said.ends_with("3\n"), "{words:?}: {}", ran.block());
+    }
+    for words in
+        [&["tool", "list"] as &[&str], &["policy", "list"], &["tool", "trust", "--check"], &["approvals", "list"]]
+    {
+        let ran = run(words);
+        assert!(!ran.stdout().contains("approval-by-a-tool"), "{words:?}: {}", ran.block());
+    }
+    let left = std::fs::read_to_string(place.project().join(".cycod/policy.yaml")).unwrap_or_default();
+    assert!(!left.contains('*'), "{left}");
+    assert!(std::fs::read_dir(place.home()).expect("it exists").count() <= before + 1);
+}

@@ -112,12 +112,12 @@ fn answer(context: &Context, id: &RequestId, answer: &Answer) -> Result<(), Comm
     context.engine.approvals().answer(id, &answer_json(answer), now()).map_err(|error| failed(&error))
 }
 
-/// Refuses to let a tool that we run approve anything.
+/// Refuses to let a tool that we run grant anything: approvals, trust, rules, servers, secrets.
 pub(crate) fn by_a_person(command: &str) -> Result<(), CommandError> {
     if !is_below_a_run() {
         return Ok(());
     }
-    Err(Refusal::new("approval-by-a-tool", format!("`{command}` was started by a tool, and no tool approves"))
+    Err(Refusal::new("approval-by-a-tool", format!("`{command}` was started by a tool, and no tool grants anything"))
         .attempt(format!("run it in a terminal of your own: {command}"))
         .into())
 }

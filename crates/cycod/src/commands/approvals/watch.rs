@@ -8,7 +8,7 @@ use cycod_engine::{Stop, diagnostic::Refusal};
 use cycod_process::host_interrupts;
 use cycod_store::approvals::{Pending, RequestId};
 
-use super::{answer, by_a_person, failed, now, request};
+use super::{answer, failed, now, request};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -29,7 +29,6 @@ pub(crate) fn command() -> Command {
 
 /// Shows each request as it comes, and asks about it, until somebody interrupts.
 pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, CommandError> {
-    by_a_person("cycod approvals watch")?;
     let Some(tty) = Tty::open() else {
         let why = "requests are shown to a person, and there is no terminal";
         return Err(Refusal::new("approval-needs-terminal", why).attempt("cycod approvals list").into());
