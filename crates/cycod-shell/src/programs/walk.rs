@@ -141,6 +141,11 @@ impl State {
         self.entry
     }
 
+    /// Whether its words end where `next` goes on with those of the program that starts it.
+    pub(crate) fn ends_before(&self, next: &Self) -> bool {
+        self.outer.as_deref() == Some(next)
+    }
+
     /// Whether it was given an operand that is not its standard input.
     pub(crate) fn has_operand(&self) -> bool {
         self.operand > 0 && !self.names_input
