@@ -20,6 +20,9 @@ use crate::{cmd, powershell};
 /// How many programs a template with choices is tried as.
 const MOST_VARIANTS: usize = 64;
 
+/// How many places of one command get a rewrite, each of which is as long as the command.
+const MOST_REWRITES: usize = 16;
+
 /// Who reads a command.
 #[derive(Debug, Clone, Copy)]
 pub enum Reader<'a> {
@@ -450,10 +453,15 @@ fn judge_shell(
             }
             Ok(findings) => {
                 let rewriter = Rewriter { source: &variant.source, tree: &tree, holes: &holes, order: &order };
+                let mut rewrites = 0;
                 for finding in &findings {
                     let Some(hole) = holes.get(finding.hole).filter(|_| finding.hole < told_of) else { continue };
                     let mut verdict = told(finding, hole);
-                    if verdict.proof == Proof::Code && verdict.code != Some(code::BROKEN_PROGRAMS) {
+                    if verdict.proof == Proof::Code
+                        && verdict.code != Some(code::BROKEN_PROGRAMS)
+                        && rewrites < MOST_REWRITES
+                    {
+                        rewrites += 1;
                         let (help, rewrite) = rewriter.rewrite(finding);
                         verdict.rewrite = rewrite;
                         if let Some(help) = help {

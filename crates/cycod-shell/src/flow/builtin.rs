@@ -2,7 +2,7 @@
 //!
 //! What each of their words is stands in the tables, like that of every program. Here is what they do with it.
 
-use super::value::{Atom, Cut, Field, Text, holes_among, holes_of, literal, made_of, push, texts_among};
+use super::value::{self, Atom, Cut, Field, Text, holes_among, holes_of, literal, made_of, push, texts_among};
 use super::{Flow, Input, Reason};
 use crate::piece::Shell;
 use crate::script::{Part, Word};
@@ -116,7 +116,7 @@ impl Flow<'_> {
                 self.places(name, rest);
                 let holes = self.input.holes();
                 if !holes.is_empty() {
-                    texts_among(rest).into_iter().for_each(|file| self.note_written(file, &holes));
+                    texts_among(rest).iter().for_each(|file| self.note_written(file, &holes));
                 }
                 Some(self.input.clone())
             }
@@ -239,7 +239,7 @@ impl Flow<'_> {
         for word in &new[usize::from(appends)..] {
             // In the middle, they stand for any number of words.
             if is_all(word) {
-                fields.push(Field::any_of(texts_among(&self.all_arguments())));
+                fields.push(Field::any_of(super::expand::bounded(texts_among(&self.all_arguments()))));
             } else {
                 fields.extend(self.fields(word));
             }
@@ -256,6 +256,7 @@ impl Flow<'_> {
                 }
             }
         }
+        self.spend(value::size_of(&fields));
         let is_outermost = self.depth == 0;
         let Some(arguments) = self.arguments.last_mut() else { return };
         let lists = if appends { &mut arguments.appended } else { &mut arguments.lists };

@@ -637,13 +637,21 @@ impl Flow<'_> {
             self.has_grown = true;
             return;
         }
-        let mut holes: Vec<usize> = known.iter().flat_map(|text| holes_of(text)).collect();
-        holes.extend(holes_of(&text));
-        let wide = vec![made_of(&holes)];
-        if !known.contains(&wide) {
-            known.push(wide);
-            self.has_grown = true;
-        }
+        // The last one stands for all, once there are too many.
+        let new = holes_of(&text);
+        let of_all = match known.get(MOST_TEXTS) {
+            Some(all) => {
+                let of_all = holes_of(all);
+                if new.iter().all(|hole| of_all.binary_search(hole).is_ok()) {
+                    return;
+                }
+                of_all
+            }
+            None => known.iter().flat_map(|text| holes_of(text)).collect(),
+        };
+        known.truncate(MOST_TEXTS);
+        known.push(vec![made_of(&[of_all, new].concat())]);
+        self.has_grown = true;
     }
 
     fn knows_text(&self, name: &str, text: &Text) -> bool {
@@ -766,7 +774,7 @@ fn split(text: &str) -> Pieces {
 }
 
 /// What a word may be, each text once; when there are many, it is only known whose values are in them.
-fn bounded(mut texts: Vec<Text>) -> Vec<Text> {
+pub(super) fn bounded(mut texts: Vec<Text>) -> Vec<Text> {
     if texts.is_empty() {
         texts.push(Text::new());
     }

@@ -14,12 +14,14 @@
 
 mod builtin;
 mod expand;
+mod files;
 mod graph;
 pub(crate) mod value;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use self::files::Written;
 use self::graph::Graph;
 use self::value::{
     Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal, made_of, part_of, texts_among,
@@ -31,6 +33,9 @@ use crate::script::{Command, Form, Part, Redirect, Script, Target, Word};
 use crate::track::{HOLE, Redirection, Spot, parse};
 use crate::verdict::{Guard, Rule};
 
+/// How much work following values may be, in words and pieces of words: at least this much, and more for long commands.
+const LEAST_WORK: usize = 200_000;
+const WORK_PER_BYTE: usize = 200;
 /// How many commands a walk may visit, calls of functions included.
 const MOST_VISITS: usize = 20_000;
 /// How many readings of one command's words are tried.
@@ -208,7 +213,7 @@ pub(crate) struct Flow<'a> {
     /// One for each function that is being walked, the script's own first.
     arguments: Vec<Arguments>,
     /// Targets of output in which values have a part.
-    written: Vec<(Text, Vec<usize>)>,
+    written: Written,
     /// A value reaches arithmetic, where the name of any variable is evaluated in turn.
     calculates: bool,
     /// `IFS` is not what it is at the start.
@@ -221,6 +226,9 @@ pub(crate) struct Flow<'a> {
     /// This pass tells what it sees; that counts when it finds nothing new.
     tells: bool,
     visits: usize,
+    /// How much was looked at in all passes.
+    work: usize,
+    most_work: usize,
     depth: usize,
     outputs: usize,
     /// What the command that is being walked reads.
@@ -246,6 +254,7 @@ pub(crate) fn follow<'a>(
     environment: &[(&str, Text)],
     input: &Input,
 ) -> Result<Vec<Finding>, &'static str> {
+    let length = tree.script.pipelines.iter().flatten().map(|command| command.span.end).max().unwrap_or(0);
     let mut flow = Flow {
         shell: shell.unwrap_or(Shell::Sh),
         is_shell: shell.is_some(),
@@ -256,7 +265,7 @@ pub(crate) fn follow<'a>(
         functions: HashMap::new(),
         called: HashSet::new(),
         arguments: vec![Arguments::default()],
-        written: Vec::new(),
+        written: Written::default(),
         calculates: false,
         splits_otherwise: false,
         exports_all: false,
@@ -264,6 +273,8 @@ pub(crate) fn follow<'a>(
         widens: false,
         tells: false,
         visits: 0,
+        work: 0,
+        most_work: LEAST_WORK.max(length * WORK_PER_BYTE),
         depth: 0,
         outputs: 0,
         input: input.clone(),
@@ -306,6 +317,14 @@ impl Flow<'_> {
         self.findings.clear();
         self.called.clear();
         self.arguments.truncate(1);
+    }
+
+    /// Notes that so much has to be looked at. A command that makes more of itself than its length allows is given up.
+    fn spend(&mut self, work: usize) {
+        self.work += work;
+        if self.work > self.most_work {
+            self.lose("what it says can be read in too many ways to be followed");
+        }
     }
 
     fn lose(&mut self, why: &'static str) {
@@ -430,7 +449,7 @@ impl Flow<'_> {
         let holes = printed.holes();
         if !holes.is_empty() {
             for target in outputs {
-                self.note_written(target, &holes);
+                self.note_written(&target, &holes);
             }
         }
         printed
@@ -486,30 +505,8 @@ impl Flow<'_> {
         self.reading(input, false, |flow| flow.script(body))
     }
 
-    fn note_written(&mut self, target: Text, holes: &[usize]) {
-        if !self.written.iter().any(|(known, of)| *known == target && of == holes) {
-            self.has_grown = true;
-            self.written.push((target, holes.to_vec()));
-        }
-    }
-
-    /// Values in a file that the script wrote, when this is its name. The directory is not compared: `cd` may have changed it.
-    fn holes_in_file(&self, name: &Text) -> Vec<usize> {
-        fn last(text: &Text) -> Option<&str> {
-            let path = literal(text)?;
-            path.rsplit('/').next().filter(|name| !name.is_empty())
-        }
-        let is_known = !name.contains(&Atom::Unknown(Tag::Somewhere));
-        let same = |other: &Text| {
-            let matches = |written: &str| {
-                last(name).is_some_and(|name| match name.find(['*', '?', '[']) {
-                    Some(end) => written.starts_with(&name[..end]),
-                    None => written == name,
-                })
-            };
-            is_known && (other == name || last(other).is_some_and(matches))
-        };
-        self.written.iter().filter(|(target, _)| same(target)).flat_map(|(_, holes)| holes.iter().copied()).collect()
+    fn note_written(&mut self, target: &Text, holes: &[usize]) {
+        self.has_grown |= self.written.add(target, holes);
     }
 
     /// Values in the files that these words name.
@@ -517,7 +514,7 @@ impl Flow<'_> {
         if self.written.is_empty() {
             return Vec::new();
         }
-        let mut holes: Vec<usize> = texts_among(fields).iter().flat_map(|text| self.holes_in_file(text)).collect();
+        let mut holes: Vec<usize> = texts_among(fields).iter().flat_map(|text| self.written.holes(text)).collect();
         holes.sort_unstable();
         holes.dedup();
         holes
@@ -544,7 +541,7 @@ impl Flow<'_> {
                 self.note_shell(&texts, "the target of a redirection");
                 match kind {
                     Redirection::Input => {
-                        let holes: Vec<usize> = texts.iter().flat_map(|text| self.holes_in_file(text)).collect();
+                        let holes: Vec<usize> = texts.iter().flat_map(|text| self.written.holes(text)).collect();
                         *input = Some(Input::made("", &holes));
                     }
                     Redirection::Output => outputs.extend(texts),
@@ -691,6 +688,7 @@ impl Flow<'_> {
             let prints = self.is_input_its_own && assignments.is_empty();
             return if prints { self.input.clone() } else { Input::Clean };
         }
+        self.spend(value::size_of(&fields));
         let splits_otherwise = assignments.iter().any(is_other_ifs);
         self.run(fields, words, splits_otherwise)
     }
@@ -845,6 +843,10 @@ impl Flow<'_> {
                 break;
             }
             let (next, is_end) = graph.next(node);
+            self.spend(1 + next.len());
+            if self.lost.is_some() {
+                break;
+            }
             if is_end && let Reading::Words(state) = &*reading {
                 self.prints_input |= state.is_filter();
                 self.input_of(state);
@@ -865,6 +867,9 @@ impl Flow<'_> {
                         let step = state.step(word, &mut |seen| parts.extend(Owned::of(&seen, copies)));
                         for part in parts {
                             self.part_of(state, part, &graph, to);
+                        }
+                        if step.next.iter().any(|next| state.ends_before(next)) {
+                            self.input_of(state);
                         }
                         makes_arguments |= step.command.is_some() && state.entry().input == Reads::Arguments;
                         let mut follow: Vec<_> =
@@ -887,7 +892,7 @@ impl Flow<'_> {
 
     /// Finds what runs by the name of a command.
     fn name(&mut self, word: &Text, outer: Option<&Arc<State>>, is_module: bool) -> Vec<State> {
-        let written = self.holes_in_file(word);
+        let written = self.written.holes(word);
         self.find_all(written, &Reason::Written);
         let start = |entries: Vec<Known>, label: &str| {
             entries.into_iter().map(|entry| State::new(entry, label, outer.cloned())).collect()
@@ -1000,14 +1005,14 @@ impl Flow<'_> {
         if !self.in_files.is_empty() && place.is_file() {
             // What stands in one file may be copied to the other.
             let holes = self.in_files.clone();
-            self.note_written(text.clone(), &holes);
+            self.note_written(text, &holes);
         }
         let holes = holes_of(text);
         let runs_a_file = matches!(place.kind, PlaceKind::CodeIn(_) | PlaceKind::Program);
         if (runs_a_file || is_unknown) && !self.written.is_empty() {
             let argument = literal(text).and_then(|text| text.split_once('=')).map(|(_, file)| vec![Atom::text(file)]);
             let files = [Some(text), argument.as_ref()];
-            let holes: Vec<usize> = files.into_iter().flatten().flat_map(|file| self.holes_in_file(file)).collect();
+            let holes: Vec<usize> = files.into_iter().flatten().flat_map(|file| self.written.holes(file)).collect();
             let unknown = Reason::UnknownProgram { program: Arc::clone(program) };
             self.find_all(holes, if runs_a_file { &Reason::Written } else { &unknown });
         }

@@ -1,6 +1,6 @@
 //! What is known of a word before it runs: the author's text, values, and what came of values.
 
-use std::sync::Arc;
+use std::{collections::HashSet, hash::Hash, sync::Arc};
 
 /// Holes, in order.
 pub(crate) type Holes = Arc<[usize]>;
@@ -177,6 +177,17 @@ impl Field {
     }
 }
 
+/// How much there is to look at in some words.
+pub(crate) fn size_of(fields: &[Field]) -> usize {
+    let of = |field: &Field| match field {
+        Field::Word(text) => 1 + text.len(),
+        Field::Choice(alternatives) | Field::Many(alternatives) => {
+            1 + alternatives.iter().map(|fields| size_of(fields)).sum::<usize>()
+        }
+    };
+    fields.iter().map(of).sum()
+}
+
 /// Every word that may stand among these.
 pub(crate) fn texts_among<'f>(fields: impl IntoIterator<Item = &'f Field>) -> Vec<Text> {
     let mut texts = Vec::new();
@@ -187,15 +198,9 @@ pub(crate) fn texts_among<'f>(fields: impl IntoIterator<Item = &'f Field>) -> Ve
 }
 
 /// Keeps the first of what is the same.
-pub(crate) fn dedup<T: PartialEq + Clone>(items: &mut Vec<T>) {
-    let mut seen: Vec<T> = Vec::with_capacity(items.len());
-    items.retain(|item| {
-        let is_new = !seen.contains(item);
-        if is_new {
-            seen.push(item.clone());
-        }
-        is_new
-    });
+pub(crate) fn dedup<T: Eq + Hash + Clone>(items: &mut Vec<T>) {
+    let mut seen = HashSet::with_capacity(items.len());
+    items.retain(|item| seen.insert(item.clone()));
 }
 
 /// All holes whose values reach some words.

@@ -1,0 +1,54 @@
+//! The files that a script writes, and whose values are in them.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::value::{Atom, Tag, Text, literal};
+
+/// Holes by the name of the file. The directory is not compared: `cd` may have changed it.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// Files whose last name is known, by that name.
+    named: HashMap<String, BTreeSet<usize>>,
+    /// Files of any other name.
+    others: HashMap<Text, BTreeSet<usize>>,
+}
+
+impl Written {
+    pub(super) fn is_empty(&self) -> bool {
+        self.named.is_empty() && self.others.is_empty()
+    }
+
+    /// Notes values that are written to a file; tells whether that is new.
+    pub(super) fn add(&mut self, file: &Text, holes: &[usize]) -> bool {
+        let known = match last(file) {
+            Some(name) => self.named.entry(name.to_owned()).or_default(),
+            None => self.others.entry(file.clone()).or_default(),
+        };
+        let before = known.len();
+        known.extend(holes);
+        known.len() > before
+    }
+
+    /// Values in the files that this may be the name of.
+    pub(super) fn holes(&self, name: &Text) -> Vec<usize> {
+        if self.is_empty() || name.contains(&Atom::Unknown(Tag::Somewhere)) {
+            return Vec::new();
+        }
+        let all = |known: Option<&BTreeSet<usize>>| known.into_iter().flatten().copied().collect();
+        let Some(last) = last(name) else { return all(self.others.get(name)) };
+        match last.find(['*', '?', '[']) {
+            None => all(self.named.get(last)),
+            Some(end) => {
+                let fits = |known: &&String| known.starts_with(&last[..end]);
+                let holes: BTreeSet<usize> =
+                    self.named.keys().filter(fits).flat_map(|known| &self.named[known]).copied().collect();
+                holes.into_iter().collect()
+            }
+        }
+    }
+}
+
+/// The name behind the last `/`, when it is the author's alone.
+fn last(path: &Text) -> Option<&str> {
+    literal(path)?.rsplit('/').next().filter(|name| !name.is_empty())
+}
