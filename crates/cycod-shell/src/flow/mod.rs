@@ -858,9 +858,11 @@ impl Flow<'_> {
                         .into_iter()
                         .map(|state| (to, Reading::Words(state)))
                         .collect(),
-                    Reading::Module => {
-                        self.name(word, None, true).into_iter().map(|state| (to, Reading::Words(state))).collect()
-                    }
+                    Reading::Module(outer) => self
+                        .name(word, outer.as_ref(), true)
+                        .into_iter()
+                        .map(|state| (to, Reading::Words(state)))
+                        .collect(),
                     Reading::Words(state) => {
                         let mut parts = Vec::new();
                         let copies = !self.in_files.is_empty();
@@ -875,7 +877,7 @@ impl Flow<'_> {
                         let mut follow: Vec<_> =
                             step.next.into_iter().map(|state| (to, Reading::Words(state))).collect();
                         follow.extend(step.command.map(|outer| (node, Reading::Name(outer))));
-                        follow.extend(step.module.then_some((node, Reading::Module)));
+                        follow.extend(step.module.then(|| (node, Reading::Module(state.outer().cloned()))));
                         follow
                     }
                 };
@@ -1301,7 +1303,7 @@ enum Reading {
     /// The name of a command comes next.
     Name(Option<Arc<State>>),
     /// The name of a module comes next.
-    Module,
+    Module(Option<Arc<State>>),
     Words(State),
 }
 

@@ -132,6 +132,11 @@ impl State {
         &self.label
     }
 
+    /// The program whose words go on behind its own, as those of `find` do.
+    pub(crate) fn outer(&self) -> Option<&Arc<Self>> {
+        self.outer.as_ref()
+    }
+
     /// Whether its words are the arguments of a command within those of `find`, which puts file names for `{}`.
     pub(crate) fn is_inside(&self) -> bool {
         self.outer.is_some()
@@ -246,7 +251,7 @@ impl State {
         see: &mut dyn FnMut(Seen<'_>),
     ) -> Step {
         match place.kind {
-            PlaceKind::Command => return Step::command(None),
+            PlaceKind::Command => return Step::command(state.outer),
             PlaceKind::Module => return Step { module: true, ..Step::default() },
             PlaceKind::CommandUntil => return Step::command(Some(Arc::new(state))),
             _ => see(Seen::Place { place, text: word, is_option_read: false, option: state.option }),
@@ -534,9 +539,9 @@ impl State {
                     see(Seen::Place { place: &PROGRAM_PLACE, text: word, is_option_read, option: "" });
                 }
                 // What stands behind them is a command.
-                return Step::command(None);
+                return Step::command(self.outer);
             }
-            PlaceKind::Command => return Step::command(None),
+            PlaceKind::Command => return Step::command(self.outer),
             PlaceKind::Module => return Step { module: true, ..Step::default() },
             PlaceKind::CommandUntil => {
                 self.operand += 1;
