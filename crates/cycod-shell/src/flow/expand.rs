@@ -133,9 +133,7 @@ impl Flow<'_> {
                 }
                 let is_open = splits && !quoted;
                 match printed {
-                    Input::Texts(texts) => {
-                        texts.into_iter().map(|text| self.inserted(text, is_open, "the output")).collect()
-                    }
+                    Input::Texts(texts) => texts.into_iter().map(|text| self.inserted(text, is_open, "$(…)")).collect(),
                     Input::Printed(holes) => {
                         vec![several(Atom::Output(holes.into()), is_open)]
                     }

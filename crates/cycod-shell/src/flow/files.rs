@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::value::{Atom, Tag, Text, literal};
+use super::value::{Atom, Tag, Text, beginning, literal};
 
 /// Holes by the name of the file. The directory is not compared: `cd` may have changed it.
 #[derive(Debug, Default)]
@@ -18,8 +18,11 @@ impl Written {
         self.named.is_empty() && self.others.is_empty()
     }
 
-    /// Notes values that are written to a file; tells whether that is new.
+    /// Notes values that are written to a file; tells whether that is new. Devices keep nothing.
     pub(super) fn add(&mut self, file: &Text, holes: &[usize]) -> bool {
+        if beginning(file).starts_with("/dev/") {
+            return false;
+        }
         let known = match last(file) {
             Some(name) => self.named.entry(name.to_owned()).or_default(),
             None => self.others.entry(file.clone()).or_default(),
@@ -36,7 +39,9 @@ impl Written {
         }
         let all = |known: Option<&BTreeSet<usize>>| known.into_iter().flatten().copied().collect();
         let Some(last) = last(name) else { return all(self.others.get(name)) };
-        match last.find(['*', '?', '[']) {
+        // A text with blanks is no pattern, but code in which such characters stand.
+        let pattern = last.find(['*', '?', '[']).filter(|_| !last.contains(char::is_whitespace));
+        match pattern {
             None => all(self.named.get(last)),
             Some(end) => {
                 let fits = |known: &&String| known.starts_with(&last[..end]);

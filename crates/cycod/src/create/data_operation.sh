@@ -1,12 +1,10 @@
 numbers=({numbers})
 case "{operation}" in
   sorted)
-    sorted=$(printf '%s\n' "${numbers[@]}" | sort -g)
-    echo $sorted
+    printf '%s\n' "${numbers[@]}" | sort -g | paste -s -d ' ' -
     ;;
   totals)
-    totals=$(printf '%s\n' "${numbers[@]}" | awk '{ total += $1; print total }')
-    echo $totals
+    printf '%s\n' "${numbers[@]}" | awk '{ total += $1; print total }' | paste -s -d ' ' -
     ;;
   *)
     printf '%s\n' "${numbers[@]}" | awk '

@@ -137,7 +137,7 @@ fn no_value_acts_on_any_surface() {
         let verdict = verdict.unwrap_or_else(|| "usable".to_owned());
         let _ = writeln!(table, "{}\n    X={value:?}\n    {verdict}; {ran}", body.replace('\n', "\n  "));
     }
-    expect_file!["values.txt"].assert_eq(&table);
+    expect_file!["../values.txt"].assert_eq(&table);
 }
 
 /// What is shown before a call is what decides about it: one verdict for each place, in the same words everywhere.
