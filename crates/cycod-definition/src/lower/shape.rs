@@ -164,6 +164,12 @@ impl Shape<'_> {
             }
             Some(Meant::Elsewhere(_)) | None => near,
         };
+        // A command line under a key of another format.
+        if near == Some("commands") && std::ptr::eq(section, &TOOL) && matches!(entry.value.kind, NodeKind::Scalar(_)) {
+            let help = "a command line has its place at `bash`, a program without a shell at `run`";
+            let fix = self.sink.rewrite(entry.key_span, "bash");
+            return self.sink.report(diagnostic.help(help).fix("write `bash`", fix));
+        }
         self.sink.report(match near {
             Some(near) => diagnostic
                 .help(format!("did you mean `{near}`?"))
@@ -303,6 +309,11 @@ impl Shape<'_> {
         }
         let diagnostic = Diagnostic::error(Code("unknown-choice"), span, format!("{name} cannot be `{text}`"))
             .note(format!("it is {}", one_of(words)));
+        // `string[]` is a list in other formats.
+        if words.contains(&"array") && text.ends_with("[]") {
+            let diagnostic = diagnostic.help("a list is of type `array`; each element is one word");
+            return self.sink.report(diagnostic.fix("write `array`", self.sink.rewrite(span, "array")));
+        }
         self.sink.report(match self.sink.did_you_mean(text, words.iter().copied()) {
             Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), self.sink.rewrite(span, near)),
             None => diagnostic,

@@ -12,8 +12,8 @@ use crate::report;
 #[track_caller]
 fn fixes_mend(yaml: &str, loaded: &Loaded) {
     for diagnostic in loaded.diagnostics.iter().filter(|diagnostic| diagnostic.fix.is_some()) {
-        let mended = apply_fixes(&SourceFile::new("tool.yaml", yaml), std::slice::from_ref(diagnostic));
-        let (again, lines) = report(&mended, None);
+        let fixed = apply_fixes(&SourceFile::new("tool.yaml", yaml), std::slice::from_ref(diagnostic));
+        let (again, lines) = report(&fixed, None);
         let same = |loaded: &Loaded| {
             loaded
                 .diagnostics
@@ -22,9 +22,9 @@ fn fixes_mend(yaml: &str, loaded: &Loaded) {
                 .count()
         };
         if serde_json::from_str::<serde_json::Value>(yaml).is_ok() {
-            serde_json::from_str::<serde_json::Value>(&mended).expect("JSON stays JSON");
+            serde_json::from_str::<serde_json::Value>(&fixed).expect("JSON stays JSON");
         }
-        assert!(same(&again) < same(loaded), "the fix of {} mends:\n{mended}\n{lines}", diagnostic.code.0);
+        assert!(same(&again) < same(loaded), "the fix of {} fixes:\n{fixed}\n{lines}", diagnostic.code.0);
     }
 }
 
@@ -125,7 +125,7 @@ mod files {
     }
 
     #[test]
-    fn mended_json_stays_json() {
+    fn fixed_json_stays_json() {
         check(
             r#"{"name": "my tool", "descripton": "b", "base-tool": "x", "timeout": "5", "ignore-errors": "yes", "parameters": {"P": {"type": "sting", "default": "a b'", "validation": {"enum": ["a b's"]}}}}"#,
             expect![[r#"
@@ -155,7 +155,7 @@ mod files {
     }
 
     #[test]
-    fn mended_json_on_lines_stays_json() {
+    fn fixed_json_on_lines_stays_json() {
         check(
             "{\n  \"description\": \"b\",\n  \"name\": \"a\",\n  \"base-tool\": \"x\"\n}\n",
             expect![[r#"
@@ -321,6 +321,20 @@ mod keys {
     use super::*;
 
     #[test]
+    fn a_command_line_of_another_format() {
+        check(
+            "name: x\ndescription: A test\ncommand: echo {X}\nparameters:\n  X: {type: string, description: Any, required: true}\n",
+            expect![[r#"
+                3:1-3:8 error[unknown-key]: a tool has no key `command`
+                  help: a command line has its place at `bash`, a program without a shell at `run`
+                  fix: write `bash`
+                5:3-5:4 warning[unused-parameter]: parameter `X` is never used
+                  help: write `{X}` where its value belongs, or remove it
+            "#]],
+        );
+    }
+
+    #[test]
     fn unknown_key() {
         check(
             "name: a\ndescription: b\nbash: ls\nfrobnicate: 1\n",
@@ -437,6 +451,18 @@ mod keys {
 
 mod types {
     use super::*;
+
+    #[test]
+    fn a_list_of_another_format() {
+        check(
+            "name: x\ndescription: A test\nbash: echo {X}\nparameters:\n  X: {type: 'string[]', description: Any, required: true}\n",
+            expect![[r#"
+                5:13-5:23 error[unknown-choice]: `type` cannot be `string[]`
+                  help: a list is of type `array`; each element is one word
+                  fix: write `array`
+            "#]],
+        );
+    }
 
     #[test]
     fn text_for_number() {

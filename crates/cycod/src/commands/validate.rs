@@ -233,7 +233,7 @@ struct Checked {
     looked_at: Option<Tool>,
     /// Why it cannot run on this machine.
     unavailable: Vec<String>,
-    /// What was mended.
+    /// What was fixed.
     fixed: Vec<String>,
 }
 
@@ -296,6 +296,9 @@ const ROUNDS: usize = 64;
 /// Applies fixes until none is left, writes the file once and checks what is then in it.
 ///
 /// A text that would have more errors than before is not written: a fix may be wrong, a file of a person is precious.
+/// How many fixes are tried in one round.
+const MOST_FIXES: usize = 64;
+
 fn fix(
     engine: &Engine,
     subject: &Subject,
@@ -317,9 +320,13 @@ fn fix(
             let left = subject.load(engine, &next).diagnostics;
             (weight(&left) < weight(&diagnostics)).then_some((next, left))
         };
-        // All at once; when that makes something worse, one by one, so that a bad fix does not keep back the good ones.
-        let one_by_one = || diagnostics.iter().find_map(|diagnostic| better(std::slice::from_ref(diagnostic)));
-        let Some((next, left)) = better(&diagnostics).or_else(one_by_one) else { break };
+        // Each that helps by itself, all of them at once; one by one when they do not go together. Trying takes a reading of the file
+        // for each, so the rest of a great many waits for the next round.
+        let alone = |diagnostic: &&Diagnostic| better(std::slice::from_ref(*diagnostic)).is_some();
+        let offered = diagnostics.iter().filter(|diagnostic| diagnostic.fix.is_some()).take(MOST_FIXES);
+        let good: Vec<Diagnostic> = offered.filter(alone).cloned().collect();
+        let one_by_one = || good.first().and_then(|diagnostic| better(std::slice::from_ref(diagnostic)));
+        let Some((next, left)) = better(&good).or_else(one_by_one) else { break };
         for diagnostic in &diagnostics {
             let Some(fix) = &diagnostic.fix else { continue };
             // One that clashed with another is still there and gets its turn in the next round.
@@ -519,7 +526,7 @@ fn summary(checked: &[Checked], files: &[House], was_fixed: bool, colour: bool) 
     // What is left after fixing was left for a reason.
     if fixable > 0 && !was_fixed {
         let which = if all.len() == 1 { "it".to_owned() } else { format!("{fixable} of them") };
-        text.push_str(&format!("{which} can be mended with --fix\n"));
+        text.push_str(&format!("{which} can be fixed with --fix\n"));
     }
     text
 }

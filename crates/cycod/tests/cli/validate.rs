@@ -63,7 +63,7 @@ fn every_tool_of_the_place() {
           = help: say what it is for; people and models choose by that
 
         3 tools: 2 errors, 1 warning; 2 tools cannot be used
-        1 of them can be mended with --fix
+        1 of them can be fixed with --fix
         --- stderr
     "#]],
     );
@@ -93,7 +93,7 @@ fn every_tool_of_the_place() {
           = help: write `timeout`
 
         2 tools: 1 error, 1 warning; 1 tool cannot be used
-        1 of them can be mended with --fix
+        1 of them can be fixed with --fix
         --- stderr
     "#]],
     );
@@ -201,7 +201,7 @@ fn a_file_anywhere_is_validated_and_fixed() {
           = help: write `timeout`
 
         tool: 1 warning
-        it can be mended with --fix
+        it can be fixed with --fix
         --- stderr
     "#]],
     );
@@ -711,4 +711,16 @@ fn what_is_given_to_a_tool_of_commands_is_a_command() {
             }
         }
     }
+}
+
+/// Each fix has to help by itself, also beside others that do.
+#[test]
+fn a_fix_that_does_not_help_is_not_applied() {
+    let text = "description: A test\nbash: echo {X}\nstep: echo a\nparameters:\n  X: {type: 'string[]', description: Any, required: true}\n";
+    let place = Place::with_tool("x", text);
+    let ran = place.run(&["tool", "validate", "x", "--fix"]);
+    let (now, shown) = (place.read(".cycod/tools/x.yaml"), ran.block());
+    assert!(now.contains("type: 'array'"), "{now}\n{shown}");
+    assert!(now.contains("\nstep: echo a"), "`steps` would take a list: {now}\n{shown}");
+    assert!(shown.contains("line 5: write `array`") && !shown.contains("line 3:"), "{shown}");
 }
