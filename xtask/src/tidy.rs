@@ -151,7 +151,7 @@ pub(crate) fn tidy(root: &Path) -> Result<String, Vec<String>> {
     problems.extend(purity(root, &sources));
     problems.extend(error_pages(root, &sources));
     problems.extend(unsafe_homes(root, &sources));
-    if problems.is_empty() { Ok("tidy: nothing to mend".to_owned()) } else { Err(problems) }
+    if problems.is_empty() { Ok("tidy: nothing to fix".to_owned()) } else { Err(problems) }
 }
 
 /// Compares the table with what cargo knows.

@@ -28,7 +28,7 @@ pub struct Finding {
 /// How bad a finding is; the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Mend it.
+    /// Fix it.
     Error,
     /// Look at it.
     Warning,

@@ -3,14 +3,14 @@ use cycod_diagnostic::Refusal;
 /// Why a call has no answer.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// What was asked for cannot be had: a lowercase sentence that says what is wrong and how to mend it, for whoever called.
+    /// What was asked for cannot be had: a lowercase sentence that says what is wrong and how to fix it, for whoever called.
     Failed(String),
     /// It was not allowed, or it was stopped.
     Refused(Refusal),
 }
 
 impl Failure {
-    /// Something that failed, and how to mend it.
+    /// Something that failed, and how to fix it.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self::Failed(text.into())
     }

@@ -99,7 +99,7 @@ pub struct ArgumentProblem {
     pub code: &'static str,
     /// What is wrong: a lowercase fragment without a final period.
     pub message: String,
-    /// How to mend it.
+    /// How to fix it.
     pub help: Option<String>,
     /// Arguments that would do, where some are known; with the first problem of a call.
     pub instead: Option<Arc<Instead>>,

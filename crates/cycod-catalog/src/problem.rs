@@ -11,7 +11,7 @@ pub struct Problem {
     pub message: String,
     /// The line it is on, from 1; absent when the whole file is meant.
     pub line: Option<u32>,
-    /// A fact that helps to mend it.
+    /// A fact that helps to fix it.
     pub note: Option<String>,
 }
 

@@ -24,7 +24,7 @@ pub(crate) enum Failure {
     Failed {
         /// The name that the document gives the failure, such as `TargetNotFoundError`.
         kind: &'static str,
-        /// What went wrong and how to mend it.
+        /// What went wrong and how to fix it.
         error: String,
         /// Fields beside those.
         more: Map<String, Json>,

@@ -1,4 +1,4 @@
-//! Whether what tools need is here, and how to mend what is not.
+//! Whether what tools need is here, and how to fix what is not.
 
 mod check;
 mod configured;

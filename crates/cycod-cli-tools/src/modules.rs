@@ -207,7 +207,7 @@ fn servers(checks: &[Check], entries: &[Entry]) -> Vec<Module> {
             description: format!("Tools of the MCP server `{name}`"),
             health: check.health(),
             message: check.message.clone(),
-            details: json!({ "tools": tools, "dependencies": ["mcp-client"], "mend": check.mend }),
+            details: json!({ "tools": tools, "dependencies": ["mcp-client"], "fix": check.fix }),
         })
     };
     names.iter().filter_map(|name| module(name.as_str()?)).collect()
@@ -231,7 +231,7 @@ fn of_check(check: &Check) -> Option<Module> {
         details: json!({
             "dependencies": program.into_iter().collect::<Vec<_>>(),
             "tools": check.details.get("tools"),
-            "mend": check.mend,
+            "fix": check.fix,
         }),
     })
 }

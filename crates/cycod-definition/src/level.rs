@@ -53,7 +53,7 @@ pub fn level(tool: &Tool, of: &dyn Fn(&str) -> Option<Level>) -> Level {
     };
     let used = tool.uses().into_iter().map(|name| of(name).unwrap_or(Level::Run)).max();
     let raw = places_raw(tool).then_some(Level::Run);
-    // Whoever gives options, or words that may be options, chooses what the program does.
+    // A caller who gives options, or words that may be options, chooses what the program does.
     let chooses = |parameter: &Parameter| {
         parameter.words || parameter.options || matches!(parameter.placing, Some(Placing::Code(_)))
     };

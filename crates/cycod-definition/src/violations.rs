@@ -52,7 +52,7 @@ pub struct Violation<'a> {
     pub path: ValuePath,
     /// What is wrong: a phrase that follows the part's name and a colon.
     pub message: String,
-    /// How to mend it.
+    /// How to fix it.
     pub help: Option<String>,
     /// What there was to choose from, for whoever wants to look for a near miss.
     pub choice: Option<Choice<'a>>,

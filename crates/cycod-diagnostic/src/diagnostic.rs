@@ -33,7 +33,7 @@ pub struct Edit {
     pub replacement: String,
 }
 
-/// A mend that can be applied mechanically by `validate --fix`.
+/// A fix that can be applied mechanically by `validate --fix`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
     /// What applying it does, as an imperative fragment.
@@ -57,7 +57,7 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// How to go on ("did you mean `fetch`?").
     pub help: Option<String>,
-    /// A mechanical mend, where there is one.
+    /// A mechanical fix, where there is one.
     pub fix: Option<Fix>,
 }
 
@@ -112,7 +112,7 @@ impl Diagnostic {
         self
     }
 
-    /// Offers a mechanical mend.
+    /// Offers a mechanical fix.
     #[must_use]
     pub fn fix(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Self {
         self.fix = Some(Fix { title: title.into(), edits });

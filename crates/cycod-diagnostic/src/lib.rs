@@ -1,4 +1,4 @@
-//! What is wrong in a user's file, exactly where, and how to mend it.
+//! What is wrong in a user's file, exactly where, and how to fix it.
 //!
 //! A [`Diagnostic`] is about text that a person wrote; errors about the world (a vanished file, a failed
 //! spawn) are ordinary Rust errors and live where they happen. This crate reads no file and prints nothing:

@@ -267,7 +267,7 @@ fn check_fixes(text: &str, fixes: &[&[(&str, &str)]], expect: &str) {
         .map(|edits| {
             let edits =
                 edits.iter().map(|(needle, new)| Edit { span: at(text, needle), replacement: (*new).to_owned() });
-            Diagnostic::error(UNKNOWN, Span::default(), "x").fix("mend", edits.collect())
+            Diagnostic::error(UNKNOWN, Span::default(), "x").fix("fix", edits.collect())
         })
         .collect();
     assert_eq!(apply_fixes(&SourceFile::new("a", text), &diagnostics), expect);
@@ -280,10 +280,10 @@ fn fixes_apply_whole_or_not_at_all() {
     check_fixes("one two three", &[&[("two", "2")], &[("one", "1"), ("wo th", "!")]], "one 2 three");
     check_fixes("one two three", &[&[("one", "1")], &[("one", "uno")]], "1 two three");
     let beyond = Diagnostic::error(UNKNOWN, Span::default(), "x")
-        .fix("mend", vec![Edit { span: Span::new(50, 60), replacement: "y".to_owned() }]);
+        .fix("fix", vec![Edit { span: Span::new(50, 60), replacement: "y".to_owned() }]);
     assert_eq!(apply_fixes(&SourceFile::new("a", "é"), &[beyond]), "é");
     let inside = Diagnostic::error(UNKNOWN, Span::default(), "x")
-        .fix("mend", vec![Edit { span: Span::new(1, 2), replacement: "y".to_owned() }]);
+        .fix("fix", vec![Edit { span: Span::new(1, 2), replacement: "y".to_owned() }]);
     assert_eq!(apply_fixes(&SourceFile::new("a", "é"), &[inside]), "é");
 }
 

@@ -274,10 +274,10 @@ fn parsed(output: &[u8]) -> Result<Json, Wrong> {
 }
 
 fn hold_to(tool: &Tool, value: &Json) -> Result<(), Wrong> {
-    const MEND: &str = "mend the tool, or its `returns`";
+    const FIX: &str = "fix the tool, or its `returns`";
     let Some(schema) = &tool.returns else { return Ok(()) };
     match schema.violations(value) {
-        Err(problem) => Err(Wrong::new("", format!("its `returns` cannot be applied: {problem}"), MEND)),
+        Err(problem) => Err(Wrong::new("", format!("its `returns` cannot be applied: {problem}"), FIX)),
         Ok(violations) => match violations.first() {
             None => Ok(()),
             Some(first) => {
@@ -285,7 +285,7 @@ fn hold_to(tool: &Tool, value: &Json) -> Result<(), Wrong> {
                     1 => String::new(),
                     count => format!(", and {} more", count - 1),
                 };
-                Err(Wrong::new(&*first.instance_pointer, format!("{}{more}", first.message), MEND))
+                Err(Wrong::new(&*first.instance_pointer, format!("{}{more}", first.message), FIX))
             }
         },
     }

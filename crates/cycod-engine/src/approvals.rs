@@ -210,7 +210,7 @@ impl Engine {
             self.remember(&plan, request, &answer, asker).map_err(|error| {
                 Refusal::new("not-approved", format!("the answer could not be kept: {}", told(&error)))
                     .place(&request.tool)
-                    .attempt("approve it once, or mend what is wrong with the file")
+                    .attempt("approve it once, or fix what is wrong with the file")
             })?;
         }
         let asked = self.asked(&plan, &decision);

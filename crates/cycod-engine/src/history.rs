@@ -132,7 +132,7 @@ impl Engine {
                 let why = format!("what runs must be in the history, and it cannot be written: {}", told(&error));
                 Err(Refusal::new("history-unwritable", why)
                     .place(plan.tool().name.as_str())
-                    .attempt("mend what is wrong with the file; `cycod runs verify` looks at all of it"))
+                    .attempt("fix what is wrong with the file; `cycod runs verify` looks at all of it"))
             }
         }
     }

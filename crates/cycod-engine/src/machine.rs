@@ -38,7 +38,7 @@ fn kernel_offers(note: &Note) -> Result<(), String> {
         note.write();
         return Ok(());
     }
-    let lack = |lack: &cycod_process::Lack| format!("{}: {}; {}", lack.mechanism, lack.why, lack.mend);
+    let lack = |lack: &cycod_process::Lack| format!("{}: {}; {}", lack.mechanism, lack.why, lack.fix);
     Err(offered.lacks.iter().map(lack).collect::<Vec<_>>().join(". "))
 }
 

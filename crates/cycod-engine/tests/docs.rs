@@ -349,9 +349,9 @@ fn the_first_example_of_an_error_page_shows_the_error() {
 fn the_last_example_of_an_error_page_mends_it() {
     let mut seen = 0;
     for (code, page) in error_pages() {
-        let [_, .., mended] = files(&page)[..] else { continue };
-        if is_tool(mended.1) {
-            let found = diagnostics(Some("greet"), mended);
+        let [_, .., fixed] = files(&page)[..] else { continue };
+        if is_tool(fixed.1) {
+            let found = diagnostics(Some("greet"), fixed);
             assert!(
                 !found.iter().any(|(severity, found, _)| *severity == Severity::Error || *found == code),
                 "{code}: {found:?}"
@@ -359,7 +359,7 @@ fn the_last_example_of_an_error_page_mends_it() {
             seen += 1;
         }
     }
-    assert!(seen > 50, "only {seen} mended examples were found");
+    assert!(seen > 50, "only {seen} fixed examples were found");
 }
 
 #[test]

@@ -31,16 +31,16 @@ const MAX_TOOL: usize = 64;
 
 /// Returns the nearest name that a tool can have.
 pub(crate) fn tool(name: &str) -> String {
-    let mut mended = String::new();
+    let mut fixed = String::new();
     for character in name.chars() {
         match character {
-            'A'..='Z' | 'a'..='z' | '0'..='9' | '_' | '.' => mended.push(character),
+            'A'..='Z' | 'a'..='z' | '0'..='9' | '_' | '.' => fixed.push(character),
             // What separates is kept as one separation.
-            _ if !mended.ends_with('-') => mended.push('-'),
+            _ if !fixed.ends_with('-') => fixed.push('-'),
             _ => {}
         }
     }
-    let kept = mended.trim_start_matches(|first: char| !first.is_ascii_alphanumeric());
+    let kept = fixed.trim_start_matches(|first: char| !first.is_ascii_alphanumeric());
     let kept = &kept[..kept.len().min(MAX_TOOL)];
     let kept = kept.trim_end_matches('-');
     if kept.is_empty() { "task".to_owned() } else { kept.to_owned() }

@@ -53,7 +53,7 @@ impl Pattern {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// What is wrong with it, and how to mend it.
+    /// What is wrong with it, and how to fix it.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         Parser { text, at: 0 }.pattern()
     }

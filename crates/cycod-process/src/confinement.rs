@@ -244,8 +244,8 @@ pub struct Lack {
     pub mechanism: Mechanism,
     /// Why it is, as far as can be told.
     pub why: String,
-    /// What would mend it.
-    pub mend: String,
+    /// What would fix it.
+    pub fix: String,
 }
 
 /// Finds out what this machine offers for confinement. Starts a process, so it costs as much as a run.
@@ -259,7 +259,7 @@ pub fn offered() -> Offered {
         lacks: vec![Lack {
             mechanism: Mechanism::UserNamespace,
             why: "this platform has none".to_owned(),
-            mend: "run it on Linux, or in a container".to_owned(),
+            fix: "run it on Linux, or in a container".to_owned(),
         }],
         limits: None,
     };

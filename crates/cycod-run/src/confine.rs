@@ -196,7 +196,7 @@ impl Held {
             (None, Root::ReadOnly) => "`execution-privilege: reduced` writes to the workspace and temporary files only",
             (None, Root::Minimal) => "`isolation: container` sees what it mounts",
         };
-        let mend = match (&self.allowed, self.root) {
+        let fix = match (&self.allowed, self.root) {
             (Some(_), _) => {
                 format!("add \"{}\" to `security.required-permissions` of `{}`", lack.permission, self.tool)
             }
@@ -205,7 +205,7 @@ impl Held {
             }
             (None, Root::Minimal) => "add it to `security.container.mounts`, or set its `network`".to_owned(),
         };
-        Refusal::new("permission-missing", lack.why.clone()).rule(rule.to_owned()).attempt(mend)
+        Refusal::new("permission-missing", lack.why.clone()).rule(rule.to_owned()).attempt(fix)
     }
 
     /// Takes away what was made for a program that failed.

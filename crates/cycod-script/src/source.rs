@@ -45,7 +45,7 @@ pub struct Exports {
 pub struct ScriptDiagnostic {
     /// What is wrong.
     pub message: String,
-    /// How to mend it, if that is known.
+    /// How to fix it, if that is known.
     pub help: Option<String>,
     /// Which bytes of the code are meant.
     pub span: Range<usize>,
@@ -141,7 +141,7 @@ fn read_with(code: &str, language: Language, imports: Imports) -> Result<Read, V
         })
         .collect();
     let mut read = None;
-    // A tree that the parser mended would only lead to more complaints about the same place.
+    // A tree that the parser fixed would only lead to more complaints about the same place.
     if problems.is_empty() {
         let blanked = blank::blank(code, &parsed.program, imports);
         problems.extend(blanked.problems);

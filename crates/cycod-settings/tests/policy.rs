@@ -384,7 +384,7 @@ fn the_documentation_shows_what_it_says() {
         } else {
             &blocks[..]
         };
-        assert!(!rest.is_empty(), "{page} mends nothing");
+        assert!(!rest.is_empty(), "{page} fixes nothing");
         rest.iter().for_each(|block| assert_eq!(codes(block), Vec::<String>::new(), "{page}: {block}"));
     }
 }

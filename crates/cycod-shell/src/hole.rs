@@ -59,12 +59,12 @@ pub struct Hole<'a> {
 /// Who says what a value is, and what the author of the command says about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Trust {
-    /// Whoever calls.
+    /// The caller.
     #[default]
     None,
-    /// Whoever calls; the author vouches that it is data where nothing is proven.
+    /// The caller; the author vouches that it is data where nothing is proven.
     Data,
-    /// Whoever calls; the author means it as code where it stands as code.
+    /// The caller; the author means it as code where it stands as code.
     Code,
     /// The machine, or the person whose machine it is: the workspace, the home directory, a variable of the environment.
     Machine,

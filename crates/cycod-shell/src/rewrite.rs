@@ -1,7 +1,7 @@
 //! What to say about a place that takes no value, and the command rewritten so that the value is data.
 //!
 //! A rewrite keeps the inner program fixed and hands it the value beside it: as an argument, as a variable, by the program's own
-//! way of naming data. It is only a proposal. Whoever shows it judges it first.
+//! way of naming data. It is only a proposal: it is judged before it is shown.
 
 use crate::flow::{Finding, Reason};
 use crate::hole::Hole;

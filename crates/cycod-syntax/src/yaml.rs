@@ -101,7 +101,7 @@ pub const COMMAND_KEYS: [&str; 8] = ["bash", "cmd", "pwsh", "run", "script", "py
 ///
 /// Without a tree there is always an error; with an error there may still be a tree, in which what is wrong
 /// was left out. An alias is replaced by a copy of what it names; inside of the copy the spans are those of
-/// the original, which is where a mistake would have to be mended.
+/// the original, which is where a mistake would have to be fixed.
 pub fn parse(source: &SourceFile) -> (Option<Node>, Vec<Diagnostic>) {
     let text = &*source.text;
     if text.len() > MAX_BYTES {
@@ -116,7 +116,7 @@ pub fn parse(source: &SourceFile) -> (Option<Node>, Vec<Diagnostic>) {
                     diagnostics.extend(repaired.warnings);
                     (tree, diagnostics)
                 }
-                // What is still wrong is what the author has to mend; the commands would have been read.
+                // What is still wrong is what the author has to fix; the commands would have been read.
                 Err(mut syntax) => {
                     syntax.extend(repaired.warnings);
                     syntax.sort_by_key(|diagnostic| diagnostic.span().unwrap_or_default());

@@ -60,7 +60,7 @@ pub(crate) fn chosen(matches: &ArgMatches) -> Option<Choice> {
 /// The rules that were given.
 ///
 /// # Errors
-/// What is no pattern, and how to mend it.
+/// What is no pattern, and how to fix it.
 pub(crate) fn rules(matches: &ArgMatches) -> Result<Vec<Rule>, CommandError> {
     let mut given = rules::given(matches)?;
     if matches.get_flag("no-safe-mode") {

@@ -29,7 +29,7 @@ pub(crate) fn options() -> [Arg; 2] {
 /// The rules that were given.
 ///
 /// # Errors
-/// What is no pattern, and how to mend it.
+/// What is no pattern, and how to fix it.
 pub(crate) fn given(matches: &ArgMatches) -> Result<Vec<Rule>, CommandError> {
     let mut rules = Vec::new();
     for (name, verdict, _) in OPTIONS {

@@ -92,7 +92,7 @@ fn opened(host: Host, words: &[String], secrets: SecretsOf) -> Engine {
     }
     if let Some(problem) = file_problem(&configured) {
         let why = format!("no server is known that has this tool; {}", told(problem, engine.host()));
-        engine.absent("mcp_".to_owned(), Refusal::new("unknown-server", why).attempt("mend the file"));
+        engine.absent("mcp_".to_owned(), Refusal::new("unknown-server", why).attempt("fix the file"));
     }
     engine
 }
@@ -130,14 +130,14 @@ pub(crate) fn unusable(configured: &Configured, name: &str, host: &Host) -> Refu
         !problem.is_warning && problem.server.as_ref().is_some_and(|server| server.eq_ignore_ascii_case(name))
     };
     if let Some(problem) = configured.problems.iter().find(is_of) {
-        return refusal(told(problem, host)).attempt("mend its entry in the file");
+        return refusal(told(problem, host)).attempt("fix its entry in the file");
     }
     let broken = configured.problems.iter().filter_map(|problem| problem.server.as_deref());
     if let Some(near) = closest(name, configured.servers.iter().map(|server| server.name.as_str()).chain(broken)) {
         return refusal(format!("no server is called `{name}`")).attempt(format!("did you mean `{near}`?"));
     }
     if let Some(problem) = file_problem(configured) {
-        return refusal(format!("no server is called `{name}`; {}", told(problem, host))).attempt("mend the file");
+        return refusal(format!("no server is called `{name}`; {}", told(problem, host))).attempt("fix the file");
     }
     refusal(format!("no server is called `{name}`")).attempt("cycod mcp list")
 }

@@ -10,8 +10,8 @@ pub(crate) struct Check {
     state: State,
     /// What was found.
     pub(crate) message: String,
-    /// How to mend it: a command where there is one.
-    pub(crate) mend: Option<String>,
+    /// How to fix it: a command where there is one.
+    pub(crate) fix: Option<String>,
     /// Programs that something here cannot do without.
     pub(crate) missing: Vec<String>,
     pub(crate) details: Map<String, Json>,
@@ -46,13 +46,13 @@ impl Check {
     }
 
     fn new(group: &'static str, name: String, state: State, message: String) -> Self {
-        Self { name, group, state, message, mend: None, missing: Vec::new(), details: Map::new() }
+        Self { name, group, state, message, fix: None, missing: Vec::new(), details: Map::new() }
     }
 
-    /// Says how to mend it.
+    /// Says how to fix it.
     #[must_use]
-    pub(crate) fn mend(mut self, mend: impl Into<String>) -> Self {
-        self.mend = Some(mend.into());
+    pub(crate) fn fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = Some(fix.into());
         self
     }
 
@@ -102,8 +102,8 @@ impl Check {
             "name": self.name, "group": self.group, "passed": self.has_passed(), "status": status,
             "message": self.message,
         });
-        if let Some(mend) = &self.mend {
-            json["mend"] = json!(mend);
+        if let Some(fix) = &self.fix {
+            json["fix"] = json!(fix);
         }
         if verbose && !self.details.is_empty() {
             json["details"] = Json::Object(self.details.clone());

@@ -53,7 +53,7 @@ pub(crate) fn checks(engine: &Engine) -> Vec<Check> {
             "{} of this project do not count, because you did not agree to them",
             count(waiting, "rule", "rules")
         );
-        checks.push(Check::warning(GROUP, "policy_consent", message).mend("cycod policy accept"));
+        checks.push(Check::warning(GROUP, "policy_consent", message).fix("cycod policy accept"));
     }
     checks.push(models(engine));
     checks
@@ -95,11 +95,11 @@ fn models(engine: &Engine) -> Check {
     let check = match lacking {
         Some((model, place, key)) => {
             Check::warning(GROUP, NAME, format!("`{model}`, which {place} names, cannot be asked: `{key}` is not set"))
-                .mend(format!("cycod secret set {key} --for-tool cycod:models"))
+                .fix(format!("cycod secret set {key} --for-tool cycod:models"))
         }
         None if ready.is_empty() => {
             Check::absent(GROUP, NAME, "no provider of language models has a key; only who asks a model needs one")
-                .mend("cycod models list")
+                .fix("cycod models list")
         }
         None => Check::ok(GROUP, NAME, format!("keys are there for {}", named(&ready))),
     };
@@ -122,13 +122,13 @@ fn files<'a>(
     let check = match (flaws.first(), warnings.first()) {
         (Some(first), _) => {
             let more = if flaws.len() > 1 { format!(" (and {} more)", flaws.len() - 1) } else { String::new() };
-            let mend = format!("edit {}", first.split(": ").next().unwrap_or("the file"));
-            Check::failed(GROUP, name, format!("{first}{more}; {consequence}")).mend(mend)
+            let fix = format!("edit {}", first.split(": ").next().unwrap_or("the file"));
+            Check::failed(GROUP, name, format!("{first}{more}; {consequence}")).fix(fix)
         }
         (None, Some(first)) => {
             let more = if warnings.len() > 1 { format!(" (and {} more)", warnings.len() - 1) } else { String::new() };
             Check::warning(GROUP, name, format!("{first}{more}"))
-                .mend(format!("edit {}", first.split(": ").next().unwrap_or("the file")))
+                .fix(format!("edit {}", first.split(": ").next().unwrap_or("the file")))
         }
         _ if files.is_empty() => Check::ok(GROUP, name, "no file, which is fine"),
         _ => Check::ok(GROUP, name, format!("{} read: {}", count(files.len(), "file", "files"), named(&paths))),
@@ -161,11 +161,11 @@ pub(crate) fn servers(place: &Place<'_>) -> Vec<Check> {
         [first, more @ ..] => format!("{first} (and {} more)", more.len()),
         [] => String::new(),
     };
-    let mend = |problems: &[String]| format!("edit {}", problems[0].split(": ").next().unwrap_or("the file"));
+    let fix = |problems: &[String]| format!("edit {}", problems[0].split(": ").next().unwrap_or("the file"));
     let check = if !errors.is_empty() {
-        Check::failed(GROUP, "mcp_configuration", first(&errors)).mend(mend(&errors))
+        Check::failed(GROUP, "mcp_configuration", first(&errors)).fix(fix(&errors))
     } else if !warnings.is_empty() {
-        Check::warning(GROUP, "mcp_configuration", first(&warnings)).mend(mend(&warnings))
+        Check::warning(GROUP, "mcp_configuration", first(&warnings)).fix(fix(&warnings))
     } else if names.is_empty() {
         Check::ok(GROUP, "mcp_configuration", "no MCP servers are configured, which is fine")
     } else {
@@ -189,17 +189,17 @@ fn remembered(servers: &Servers) -> Vec<Check> {
 }
 
 fn remembered_one(servers: &Servers, name: &str) -> Check {
-    let mend = format!("cycod mcp test {name}");
+    let fix = format!("cycod mcp test {name}");
     match servers.last_met(name).map(|met| met.failure) {
         Some(Some(failure)) => {
-            Check::warning(GROUP, format!("mcp_{name}"), format!("could not be used last time: {failure}")).mend(mend)
+            Check::warning(GROUP, format!("mcp_{name}"), format!("could not be used last time: {failure}")).fix(fix)
         }
         Some(None) if servers.is_known(name) => {
             Check::ok(GROUP, format!("mcp_{name}"), "answered when it was last met")
         }
         _ => {
             let message = "was never met as it is configured now, so its tools are not known";
-            Check::warning(GROUP, format!("mcp_{name}"), message).mend(mend)
+            Check::warning(GROUP, format!("mcp_{name}"), message).fix(fix)
         }
     }
 }
@@ -225,15 +225,15 @@ fn met(servers: &Arc<Servers>) -> Vec<Check> {
     }
     let check = |name: &String| {
         let called = format!("mcp_{name}");
-        let mend = format!("cycod mcp test {name}");
+        let fix = format!("cycod mcp test {name}");
         match answers.iter().find(|(answered, _)| answered == name) {
             Some((_, Ok(took))) => Check::ok(GROUP, called, format!("answered in {} ms", took.as_millis())),
             Some((_, Err(refusal))) => {
-                let mend = refusal.attempt.clone().unwrap_or(mend);
-                Check::warning(GROUP, called, refusal.why.clone()).mend(mend)
+                let fix = refusal.attempt.clone().unwrap_or(fix);
+                Check::warning(GROUP, called, refusal.why.clone()).fix(fix)
             }
             None if known.contains(name) => {
-                Check::warning(GROUP, called, format!("no answer within {} s", PATIENCE.as_secs())).mend(mend)
+                Check::warning(GROUP, called, format!("no answer within {} s", PATIENCE.as_secs())).fix(fix)
             }
             None => remembered_one(servers, name),
         }

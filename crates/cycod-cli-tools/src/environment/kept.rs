@@ -29,13 +29,13 @@ fn secrets(engine: &Engine) -> Check {
             let message = without_home(&format!("{error}{source}"), host);
             // A passphrase is the user's own wish.
             let check = if matches!(error, SecretError::Locked(_)) { Check::warning } else { Check::failed };
-            let mend = match &error {
+            let fix = match &error {
                 SecretError::Store(StoreError::NotPrivate { path, .. }) => {
                     format!("chmod go-rwx {}", super::places::quoted(path))
                 }
                 _ => error.attempt().to_owned(),
             };
-            check(GROUP, NAME, message).mend(mend)
+            check(GROUP, NAME, message).fix(fix)
         }
     }
 }
@@ -61,15 +61,15 @@ fn history(engine: &Engine) -> Check {
         }
         Ok(Some(Ends { rows, agrees: false })) => {
             let message = format!("ends with row {rows}, and its head says otherwise: rows were changed or removed");
-            Check::failed(GROUP, NAME, message).mend("cycod runs verify")
+            Check::failed(GROUP, NAME, message).fix("cycod runs verify")
         }
         Err(error) => {
             let source = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
-            let mend = match &error {
+            let fix = match &error {
                 StoreError::NotPrivate { path, .. } => format!("chmod go-rwx {}", super::places::quoted(path)),
                 _ => "cycod runs verify".to_owned(),
             };
-            Check::failed(GROUP, NAME, without_home(&format!("{error}{source}"), host)).mend(mend)
+            Check::failed(GROUP, NAME, without_home(&format!("{error}{source}"), host)).fix(fix)
         }
     }
 }

@@ -39,10 +39,10 @@ fn confinement(offered: &Offered) -> Check {
     } else {
         let lack = |lack: &Lack| format!("{}: {}", lack.mechanism, lack.why);
         let lacks: Vec<String> = offered.lacks.iter().map(lack).collect();
-        let mends: Vec<&str> = offered.lacks.iter().map(|lack| lack.mend.as_str()).collect();
+        let fixes: Vec<&str> = offered.lacks.iter().map(|lack| lack.fix.as_str()).collect();
         let message =
             format!("tools that declare permissions are refused, not run without them: {}; {HOW}", lacks.join(". "));
-        Check::warning(GROUP, NAME, message).mend(mends.join("; "))
+        Check::warning(GROUP, NAME, message).fix(fixes.join("; "))
     };
     let mechanisms: Map<_, _> = MECHANISMS
         .iter()
@@ -51,7 +51,7 @@ fn confinement(offered: &Offered) -> Check {
             // What comes after the first that failed was not tried.
             let is_tried = offered.limits.is_some() || *mechanism == Mechanism::Landlock;
             let found = match lack {
-                Some(lack) => json!({"available": false, "why": lack.why, "mend": lack.mend}),
+                Some(lack) => json!({"available": false, "why": lack.why, "fix": lack.fix}),
                 None if is_tried => json!({"available": true}),
                 None => json!({"available": null, "why": "not tried, because the one before it is missing"}),
             };
@@ -92,7 +92,7 @@ fn elevation(engine: &Engine) -> Check {
     match cycod_run::elevator(&host.environment, &host.working_directory) {
         Ok(_) => Check::ok(GROUP, NAME, "elevated tools can be run, each time after approval"),
         Err(why) => {
-            Check::absent(GROUP, NAME, format!("elevated tools are refused: {why}")).mend("install sudo or doas")
+            Check::absent(GROUP, NAME, format!("elevated tools are refused: {why}")).fix("install sudo or doas")
         }
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn checks(engine: &Engine) -> Vec<Check> {
     checks.push(room(user, host));
     for (path, error) in engine.catalog().problems() {
         let message = format!("the tools in `{}` cannot be listed: {error}", shown(path, host));
-        checks.push(Check::failed(GROUP, "tool_directory", message).mend(format!("ls -ld {}", quoted(path))));
+        checks.push(Check::failed(GROUP, "tool_directory", message).fix(format!("ls -ld {}", quoted(path))));
     }
     checks
 }
@@ -45,16 +45,16 @@ fn directory(name: &'static str, path: &Path, what: &str, host: &Host) -> Check 
     let check = match fs::metadata(path) {
         Ok(metadata) if !metadata.is_dir() => {
             let message = format!("`{at}` is not a directory, and {what}");
-            Check::failed(GROUP, name, message).mend(format!("mv {0} {0}.old", quoted(path)))
+            Check::failed(GROUP, name, message).fix(format!("mv {0} {0}.old", quoted(path)))
         }
         Ok(_) if !machine::may_write(path) => {
             let message = format!("`{at}` cannot be written, and {what}");
             Check::failed(GROUP, name, message)
-                .mend(format!("chmod u+rwx {0}  # or: sudo chown \"$USER\" {0}", quoted(path)))
+                .fix(format!("chmod u+rwx {0}  # or: sudo chown \"$USER\" {0}", quoted(path)))
         }
         Ok(metadata) if is_open_to_others(&metadata) => {
             let message = format!("others can write `{at}`, and so decide what runs as you");
-            Check::failed(GROUP, name, message).mend(format!("chmod go-w {}", quoted(path)))
+            Check::failed(GROUP, name, message).fix(format!("chmod go-w {}", quoted(path)))
         }
         Ok(_) => Check::ok(GROUP, name, format!("`{at}` can be written")),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -66,11 +66,11 @@ fn directory(name: &'static str, path: &Path, what: &str, host: &Host) -> Check 
                     "`{at}` is not there and cannot be made, because `{}` cannot be written",
                     shown(&above, host)
                 );
-                Check::failed(GROUP, name, message).mend(format!("sudo install -d -o \"$USER\" {}", quoted(path)))
+                Check::failed(GROUP, name, message).fix(format!("sudo install -d -o \"$USER\" {}", quoted(path)))
             }
         }
         Err(error) => Check::failed(GROUP, name, format!("`{at}` cannot be looked at: {error}"))
-            .mend(format!("ls -ld {}", quoted(path))),
+            .fix(format!("ls -ld {}", quoted(path))),
     };
     check.detail("path", path.to_string_lossy())
 }
@@ -103,8 +103,8 @@ fn room(path: &Path, host: &Host) -> Check {
     let free = machine::size(disk.available);
     let message = format!("{free} of {} are free for outputs and history in `{at}`", machine::size(disk.total));
     let check = match disk.available {
-        ..NOTHING => Check::failed(GROUP, NAME, message).mend("cycod runs prune"),
-        NOTHING..LITTLE => Check::warning(GROUP, NAME, message).mend("cycod runs prune"),
+        ..NOTHING => Check::failed(GROUP, NAME, message).fix("cycod runs prune"),
+        NOTHING..LITTLE => Check::warning(GROUP, NAME, message).fix("cycod runs prune"),
         _ => Check::ok(GROUP, NAME, message),
     };
     check.detail("available_bytes", disk.available).detail("total_bytes", disk.total)

@@ -127,7 +127,7 @@ pub(crate) fn checks(place: &Place<'_>, users: &Users) -> Vec<Check> {
             let check = match Found::of(name, host) {
                 Found::At(path) => Check::ok(PROGRAMS_GROUP, snake(name), format!("`{}`", shown(&path, host)))
                     .detail("path", text(&path)),
-                found => needed(name, PROGRAMS_GROUP, &found, tools, host).mend(format!("install `{name}`")),
+                found => needed(name, PROGRAMS_GROUP, &found, tools, host).fix(format!("install `{name}`")),
             };
             checks.push(check.detail("tools", tools.clone()));
         }
@@ -140,23 +140,21 @@ fn check(place: &Place<'_>, known: &Known, users: &Users) -> Check {
     let tools = users.get(known.program).map(Vec::as_slice).unwrap_or_default();
     let check = match Found::of(known.program, host) {
         Found::At(path) => present(place, known, &path),
-        found if !tools.is_empty() => {
-            needed(known.program, known.group, &found, tools, host).mend(install(known, host))
-        }
+        found if !tools.is_empty() => needed(known.program, known.group, &found, tools, host).fix(install(known, host)),
         Found::Refused(path) => {
             let message = format!("`{}` is not executable", shown(&path, host));
-            Check::warning(known.group, snake(known.program), message).mend(format!("chmod +x {}", path.display()))
+            Check::warning(known.group, snake(known.program), message).fix(format!("chmod +x {}", path.display()))
         }
         Found::Missing => {
             let message = format!("not on the PATH; it runs {}", known.purpose);
             if known.is_required && host.platform.is_unix() {
                 Check::failed(known.group, snake(known.program), message)
                     .missing(known.program)
-                    .mend(install(known, host))
+                    .fix(install(known, host))
             } else if known.program == "git" {
-                Check::warning(known.group, snake(known.program), message).mend(install(known, host))
+                Check::warning(known.group, snake(known.program), message).fix(install(known, host))
             } else {
-                Check::absent(known.group, snake(known.program), message).mend(install(known, host))
+                Check::absent(known.group, snake(known.program), message).fix(install(known, host))
             }
         }
     };
@@ -199,7 +197,7 @@ fn present(place: &Place<'_>, known: &Known, path: &Path) -> Check {
                     let message =
                         format!("`{at}`{leads} is there and did not say its version within {} s", PATIENCE.as_secs());
                     let command = format!("{} {}", known.program, known.version.join(" "));
-                    Check::warning(known.group, name.clone(), message).mend(format!("see what holds it up: {command}"))
+                    Check::warning(known.group, name.clone(), message).fix(format!("see what holds it up: {command}"))
                 }
                 Ok(executed) => {
                     let said = first_line(&executed.stderr).or_else(|| first_line(&executed.stdout));
@@ -208,7 +206,7 @@ fn present(place: &Place<'_>, known: &Known, path: &Path) -> Check {
                     let message =
                         format!("`{at}` is there, and `{command}` ends with exit code {}{said}", executed.exit_code);
                     let broken = if known.is_required { Check::failed } else { Check::warning };
-                    broken(known.group, name.clone(), message).mend(install(known, host))
+                    broken(known.group, name.clone(), message).fix(install(known, host))
                 }
                 Err(refusal) => found(None).detail("not_started", refusal.why),
             }
@@ -237,7 +235,7 @@ fn containers(place: &Place<'_>) -> Check {
         Err(why) => {
             let message = format!("{why}; tools that name an `image` need one, no other does");
             let podman = known("podman", PROGRAMS_GROUP, &[], "", false, ["podman"; 5]);
-            return Check::absent(PROGRAMS_GROUP, NAME, message).mend(install(&podman, host));
+            return Check::absent(PROGRAMS_GROUP, NAME, message).fix(install(&podman, host));
         }
     };
     let at = shown(&engine, host);
@@ -262,8 +260,8 @@ fn containers(place: &Place<'_>) -> Check {
                 Some(said) => said,
                 None => format!("exit code {}", executed.exit_code),
             };
-            let mend = if is_podman { "podman info" } else { "start its service: sudo systemctl start docker" };
-            Check::warning(PROGRAMS_GROUP, NAME, format!("`{at}` is there and does not work: {said}")).mend(mend)
+            let fix = if is_podman { "podman info" } else { "start its service: sudo systemctl start docker" };
+            Check::warning(PROGRAMS_GROUP, NAME, format!("`{at}` is there and does not work: {said}")).fix(fix)
         }
         Some(Err(refusal)) => {
             Check::ok(PROGRAMS_GROUP, NAME, format!("`{at}`, which was not asked whether it works: {}", refusal.why))

@@ -56,7 +56,7 @@ fn loading(entries: &[Entry], engine: &Engine) -> Check {
                     Some(span) => format!("{path}:{}: {}", source.position(span.start).line, error.message),
                     None => format!("{path}: {}", error.message),
                 },
-                // It was mended meanwhile, or only its neighbour is wrong.
+                // It was fixed meanwhile, or only its neighbour is wrong.
                 None => format!("{path}: another file holds the same name"),
             }
         })
@@ -66,7 +66,7 @@ fn loading(entries: &[Entry], engine: &Engine) -> Check {
     match broken.first() {
         Some(first) => {
             let message = format!("{} cannot be used: {first}", count(broken.len(), "tool file", "tool files"));
-            Check::failed(GROUP, "tool_files", message).mend("cycod tool validate").detail("broken", broken)
+            Check::failed(GROUP, "tool_files", message).fix("cycod tool validate").detail("broken", broken)
         }
         None => Check::ok(GROUP, "tool_files", format!("{} of files and servers", count(usable, "tool", "tools"))),
     }
@@ -99,7 +99,7 @@ fn running(entries: &[Entry]) -> Check {
         Some(first) => {
             let message = format!("{} cannot run here: {first}", count(unavailable.len(), "tool", "tools"));
             Check::warning(GROUP, "tool_requirements", message)
-                .mend("cycod tool list")
+                .fix("cycod tool list")
                 .detail("unavailable", unavailable)
         }
         None => Check::ok(GROUP, "tool_requirements", "no tool asks for what this machine cannot give"),
@@ -113,7 +113,7 @@ fn trust(entries: &[Entry], engine: &Engine) -> Check {
         Err(refusal) => {
             let check = Check::failed(GROUP, "trust", refusal.why);
             return match refusal.attempt {
-                Some(attempt) => check.mend(attempt),
+                Some(attempt) => check.fix(attempt),
                 None => check,
             };
         }
@@ -131,12 +131,9 @@ fn trust(entries: &[Entry], engine: &Engine) -> Check {
     if wrong.is_empty() {
         return Check::ok(GROUP, "trust", "every tool of this project is trusted");
     }
-    let mend = match (untrusted.as_slice(), changed.as_slice()) {
+    let fix = match (untrusted.as_slice(), changed.as_slice()) {
         ([one], []) | ([], [one]) => format!("cycod tool trust {one}"),
         _ => "cycod tool trust --all".to_owned(),
     };
-    Check::warning(GROUP, "trust", wrong.join("; "))
-        .mend(mend)
-        .detail("untrusted", untrusted)
-        .detail("changed", changed)
+    Check::warning(GROUP, "trust", wrong.join("; ")).fix(fix).detail("untrusted", untrusted).detail("changed", changed)
 }

@@ -28,10 +28,7 @@ fn check(answer: &Json, name: &str, status: &str, said: &str) {
     let is_failure = status == "failed";
     assert_eq!(check["passed"], !is_failure);
     if is_failure || status == "warning" {
-        assert!(
-            check["mend"].as_str().is_some_and(|mend| !mend.is_empty()),
-            "it does not say how to mend it: {check:#}"
-        );
+        assert!(check["fix"].as_str().is_some_and(|fix| !fix.is_empty()), "it does not say how to fix it: {check:#}");
     }
     let warnings = answer["warnings"].as_array().expect("warnings");
     let is_warned =
@@ -176,7 +173,7 @@ fn tools_that_nobody_agreed_to_are_named() {
     let run = place.run_with(TOOL, json!({}), &[(TRUSTED_DIRECTORIES, "")], &mut Ignore, &place.control());
     let answer = answer(TOOL, &run.expect("it runs"));
     check(&answer, "trust", "warning", "not trusted yet: `a`");
-    assert_eq!(find(&answer, "trust")["mend"], "cycod tool trust a");
+    assert_eq!(find(&answer, "trust")["fix"], "cycod tool trust a");
 }
 
 #[test]
@@ -187,7 +184,7 @@ fn directories_that_others_can_write_are_failures() {
     private(&user, 0o777);
     let answer = place.call(TOOL, json!({}));
     check(&answer, "user_directory", "failed", "others can write `~/.cycod`");
-    assert!(find(&answer, "user_directory")["mend"].as_str().expect("text").starts_with("chmod go-w "));
+    assert!(find(&answer, "user_directory")["fix"].as_str().expect("text").starts_with("chmod go-w "));
 }
 
 #[test]
@@ -198,7 +195,7 @@ fn secrets_that_others_can_read_and_that_nobody_can_are_failures() {
     private(&file, 0o644);
     let answer = place.call(TOOL, json!({}));
     check(&answer, "secrets", "failed", "open to others");
-    assert!(find(&answer, "secrets")["mend"].as_str().expect("text").starts_with("chmod go-rwx "));
+    assert!(find(&answer, "secrets")["fix"].as_str().expect("text").starts_with("chmod go-rwx "));
     private(&file, 0o600);
     check(&place.call(TOOL, json!({})), "secrets", "failed", "secrets.age");
 }
@@ -235,7 +232,7 @@ fn a_server_that_was_never_met_is_not_met_now() {
     .expect("a file");
     let answer = place.call(TOOL, json!({"servers": true}));
     check(&answer, "mcp_x", "warning", "never met");
-    assert_eq!(find(&answer, "mcp_x")["mend"], "cycod mcp test x");
+    assert_eq!(find(&answer, "mcp_x")["fix"], "cycod mcp test x");
     assert!(!trace.exists(), "to meet it for the first time would accept its tools");
 }
 

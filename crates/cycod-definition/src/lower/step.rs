@@ -312,7 +312,7 @@ impl Lowering<'_> {
                 .collect();
             let walk: Vec<String> =
                 cycle.iter().chain(cycle.first()).map(|index| format!("`{}`", names[*index])).collect();
-            // Of the links of the circle the one that was written out is the one to mend.
+            // Of the links of the circle the one that was written out is the one to fix.
             let Some((_, first)) = steps.iter().find(|(_, edge)| edge.why != "comes after").or(steps.first()) else {
                 continue;
             };

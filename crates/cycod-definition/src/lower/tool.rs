@@ -161,22 +161,22 @@ impl Lowering<'_> {
             return name;
         };
         let Some(name) = ToolName::new(&text.scalar.text) else {
-            let mended: String = text
+            let fixed: String = text
                 .scalar
                 .text
                 .trim()
                 .chars()
                 .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-') { c } else { '-' })
                 .collect();
-            let mended = mended.trim_matches('-');
+            let fixed = fixed.trim_matches('-');
             let diagnostic = Diagnostic::error(
                 Code("invalid-name"),
                 text.span,
                 format!("`{}` cannot name a tool", text.scalar.text),
             )
             .note(rule);
-            self.sink.report(if ToolName::new(mended).is_some() {
-                diagnostic.fix(format!("write `{mended}`"), self.sink.rewrite(text.span, mended))
+            self.sink.report(if ToolName::new(fixed).is_some() {
+                diagnostic.fix(format!("write `{fixed}`"), self.sink.rewrite(text.span, fixed))
             } else {
                 diagnostic
             });

@@ -41,15 +41,15 @@ fn example(name: &str) -> Tool {
     tool(&text)
 }
 
-/// Reports what is wrong; every fix mends.
+/// Reports what is wrong; every fix fixes.
 #[track_caller]
 fn check(text: &str, expect: Expect) {
     let (loaded, lines) = report_of(&source(text), Some("tool"));
     expect.assert_eq(&lines);
     for diagnostic in loaded.diagnostics.iter().filter(|diagnostic| diagnostic.fix.is_some()) {
-        let mended = apply_fixes(&source(text), std::slice::from_ref(diagnostic));
-        let again = load(&source(&mended), Some("tool"));
-        assert!(again.diagnostics.len() < loaded.diagnostics.len(), "{mended}");
+        let fixed = apply_fixes(&source(text), std::slice::from_ref(diagnostic));
+        let again = load(&source(&fixed), Some("tool"));
+        assert!(again.diagnostics.len() < loaded.diagnostics.len(), "{fixed}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Every code has a page whose first example shows the problem and whose last shows it mended.
+//! Every code has a page whose first example shows the problem and whose last shows it fixed.
 
 use std::{fs, path::PathBuf};
 
@@ -35,10 +35,10 @@ fn every_page_shows_its_problem_and_the_mend() {
             bad.text
         );
         let (loaded, lines) = report_of(good, stem);
-        assert!(loaded.tool.is_some(), "{code}: the mended example loads:\n{}\n{lines}", good.text);
+        assert!(loaded.tool.is_some(), "{code}: the fixed example loads:\n{}\n{lines}", good.text);
         assert!(
             loaded.diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Hint),
-            "{code}: the mended example is clean:\n{}\n{lines}",
+            "{code}: the fixed example is clean:\n{}\n{lines}",
             good.text
         );
     }

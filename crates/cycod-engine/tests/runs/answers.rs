@@ -114,7 +114,7 @@ fn json_is_held_to_its_schema() {
         &tool(r#"echo '{"n": 1, "list": ["a", 2]}'"#),
         expect![[r#"
         text "{\"n\": 1, \"list\": [\"a\", 2]}\n"
-        text "{\"refusal\":{\"code\":\"wrong-output\",\"where\":\"/list/1\",\"why\":\"the output of `t` is not what it promises: 2 is not of type \\\"string\\\"\",\"try\":\"mend the tool, or its `returns`\"}}"
+        text "{\"refusal\":{\"code\":\"wrong-output\",\"where\":\"/list/1\",\"why\":\"the output of `t` is not what it promises: 2 is not of type \\\"string\\\"\",\"try\":\"fix the tool, or its `returns`\"}}"
         error
     "#]],
     );

@@ -75,8 +75,8 @@ fn what_was_missing_is_named_so_that_adding_it_helps() {
     let (code, attempt) = refused(&report);
     let permission = format!("filesystem:read:{}", place.project().join("beside").display());
     assert_eq!((code, attempt.contains(&permission)), ("permission-missing", true), "{attempt}");
-    let mended = confined(&format!("'filesystem:read:in', 'filesystem:read:{}'", "beside"), "cat in/file beside");
-    assert_eq!(said(&mended.run(&[])), "contentbeside");
+    let fixed = confined(&format!("'filesystem:read:in', 'filesystem:read:{}'", "beside"), "cat in/file beside");
+    assert_eq!(said(&fixed.run(&[])), "contentbeside");
 }
 
 #[test]

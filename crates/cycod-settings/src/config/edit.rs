@@ -38,7 +38,7 @@ pub fn turn(scopes: &Scopes, scope: Scope, tools: &[ToolPattern], on: bool) -> R
     })
 }
 
-/// Refuses a file that is wrong: what is wrong is mended by hand, and not built upon.
+/// Refuses a file that is wrong: what is wrong is fixed by hand, and not built upon.
 fn understood(scope: Scope, path: &Path, text: &str) -> Result<(), FileError> {
     let source = SourceFile::new(path.display().to_string(), text);
     let (file, _) = SettingsFile::of(scope, path.to_owned(), true, source);

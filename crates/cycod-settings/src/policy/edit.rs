@@ -87,7 +87,7 @@ pub fn remove(scopes: &Scopes, file: &RuleFile, rule: &FileRule) -> Result<(), F
     Consents::of_rules(scopes).forget(&rule.digest)
 }
 
-/// The file as it is, if it is right: what is wrong is mended by hand, and not built upon.
+/// The file as it is, if it is right: what is wrong is fixed by hand, and not built upon.
 fn understood(scope: Scope, path: &Path, text: &str) -> Result<RuleFile, FileError> {
     let file = RuleFile::of(scope, path.to_owned(), SourceFile::new(path.display().to_string(), text));
     if !read::has_errors(&file.report.diagnostics) {

@@ -1,4 +1,4 @@
-//! What the YAML parser complains about, in the words of a person who wants to mend it.
+//! What the YAML parser complains about, in the words of a person who wants to fix it.
 
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use granit_parser::{ErrorKind, ScanError};

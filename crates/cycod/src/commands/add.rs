@@ -153,7 +153,7 @@ fn in_editor(context: &mut Context, request: &Request, name: &ToolName) -> Resul
             Some(tool) => store::say_saved(context, "Added", scope, &tool, &written),
             None => {
                 context.printer.say(&format!("Saved as it is: {}", store::shown(&written.path, context.engine.host())));
-                context.printer.warn("the tool cannot be used until it is mended");
+                context.printer.warn("the tool cannot be used until it is fixed");
             }
         }
         Ok(())

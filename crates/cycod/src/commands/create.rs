@@ -103,10 +103,10 @@ fn new_name(given: &str) -> Result<ToolName, CommandError> {
     name.ok_or_else(|| {
         let error = CommandError::usage(format!("`{given}` cannot name a new tool"))
             .hint("names are of lowercase letters, digits and hyphens, at most 64, such as `my-tool`");
-        let mended: String = given.to_lowercase().chars().map(|c| if fits(c) { c } else { '-' }).collect::<String>();
-        let mended = mended.trim_matches('-');
-        if ToolName::new(mended).is_some() && mended != given {
-            error.hint(format!("did you mean `{mended}`?"))
+        let fixed: String = given.to_lowercase().chars().map(|c| if fits(c) { c } else { '-' }).collect::<String>();
+        let fixed = fixed.trim_matches('-');
+        if ToolName::new(fixed).is_some() && fixed != given {
+            error.hint(format!("did you mean `{fixed}`?"))
         } else {
             error
         }

@@ -18,7 +18,7 @@ const TOOL: &str = "cli_check_environment";
 pub(crate) fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     Command::new("doctor")
-        .about("Check what tools need on this machine, and how to mend what is missing")
+        .about("Check what tools need on this machine, and how to fix what is missing")
         .arg(flag("verbose", "Tell what each check found in detail"))
         .arg(flag("servers", "Meet the MCP servers that were met before, which starts them"))
         .arg(
@@ -73,7 +73,7 @@ fn checked(context: &mut Context, verbose: bool, servers: bool) -> Result<Json, 
     }
 }
 
-/// What was found, for people: by group, each check with what mends it.
+/// What was found, for people: by group, each check with what fixes it.
 fn text(found: &Json, verbose: bool, charset: Charset, colour: bool) -> String {
     let (ok, absent) = (charset.pick("✓", "ok  "), charset.pick("·", "none"));
     let (warning, failed) = (charset.pick("!", "warn"), charset.pick("✗", "FAIL"));
@@ -94,8 +94,8 @@ fn text(found: &Json, verbose: bool, charset: Charset, colour: bool) -> String {
         };
         text.push_str(&format!("  {mark} {}: {}\n", visible(field("name")), visible(field("message"))));
         let is_wrong = check["passed"] != true || field("status") == "warning";
-        if !field("mend").is_empty() && (is_wrong || verbose) {
-            text.push_str(&format!("      mend: {}\n", visible(field("mend"))));
+        if !field("fix").is_empty() && (is_wrong || verbose) {
+            text.push_str(&format!("      fix: {}\n", visible(field("fix"))));
         }
         if verbose && let Some(details) = check["details"].as_object() {
             for (name, detail) in details.iter().filter(|(_, detail)| !is_empty(detail)) {

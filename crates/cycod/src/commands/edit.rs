@@ -74,7 +74,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                 now.as_ref().map_or(entry.name.as_str(), |name| name.as_str())
             ));
             if is_broken {
-                context.printer.warn("the tool cannot be used until it is mended");
+                context.printer.warn("the tool cannot be used until it is fixed");
             }
             if let Some(now) = now.filter(|now| !now.as_str().eq_ignore_ascii_case(&entry.name)) {
                 context.printer.say(&format!("  `{}` is now called `{now}`", entry.name));

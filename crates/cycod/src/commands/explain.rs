@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_page_on_a_terminal() {
-        let page = "# some-code\n\nA `key` is\nwrong. Really.\n\n```yaml\na: 1\n\nb: 2\n```\n\nMend it.\n";
+        let page = "# some-code\n\nA `key` is\nwrong. Really.\n\n```yaml\na: 1\n\nb: 2\n```\n\nFix it.\n";
         assert_eq!(summary(page), "A key is wrong");
         expect![[r#"
             some-code
@@ -113,7 +113,7 @@ mod tests {
 
                 b: 2
 
-            Mend it.
+            Fix it.
         "#]]
         .assert_eq(&readable(page, false));
     }

@@ -31,7 +31,7 @@ fn what_the_tool_answers_is_what_the_command_prints() {
     assert_eq!(by_tool["missing_dependencies"], printed["missing_dependencies"]);
     let text = place.run(&["doctor"]).stdout();
     assert!(text.contains(
-        "✗ no_such_program: not on the PATH, and 1 tool here cannot run without it: `a`\n      mend: install"
+        "✗ no_such_program: not on the PATH, and 1 tool here cannot run without it: `a`\n      fix: install"
     ));
     assert!(text.ends_with("1 failed check, 0 warnings.\n") || text.contains("1 failed check, "), "{text}");
 }

@@ -42,7 +42,7 @@ fn no_change() {
     .assert_eq(&block);
 }
 
-/// The editor breaks the tool the first time it is called and mends it the second time.
+/// The editor breaks the tool the first time it is called and fixes it the second time.
 #[test]
 fn a_broken_edit_can_be_gone_back_to() {
     let place = Place::with_tool("t", TEXT);
@@ -109,7 +109,7 @@ fn a_broken_edit_is_saved_when_somebody_insists() {
     let (block, _) = edit(&place, "sed -i s/bash/bahs/ \"$1\"", "s\\n");
     assert!(
         block.ends_with(
-            "Saved local tool `t`: .cycod/tools/t.yaml\nwarning: the tool cannot be used until it is mended\n"
+            "Saved local tool `t`: .cycod/tools/t.yaml\nwarning: the tool cannot be used until it is fixed\n"
         ),
         "{block}"
     );

@@ -257,7 +257,7 @@ fn validate_points_into_the_file() {
           |                              ^
 
         broken: 1 error, 1 warning
-        1 of them can be mended with --fix
+        1 of them can be fixed with --fix
         --- stderr
     "#]]
     .assert_eq(&place.run(&["tool", "validate", "broken"]).block());
@@ -290,7 +290,7 @@ fn validate_points_into_the_file() {
           = help: write `python`
 
         loose: 1 error
-        it can be mended with --fix
+        it can be fixed with --fix
         --- stderr
     "#]]
     .assert_eq(&place.run(&["tool", "validate", "loose.md"]).block());

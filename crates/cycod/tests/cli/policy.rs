@@ -152,7 +152,7 @@ fn a_mistake_anywhere_stops_everything_but_the_looking() {
         deny tool:git-push(BRANCH=main)  all  .cycod/policy.yaml:3  main is protected; open a pull request
         ignored: allow git-push          all  .cycod/policy.yaml:5
         --- stderr
-        warning: nothing runs until this is mended: ~/.cycod/policy.yaml:2:9: `tools:x`: `tools:` begins no pattern
+        warning: nothing runs until this is fixed: ~/.cycod/policy.yaml:2:9: `tools:x`: `tools:` begins no pattern
         1 rule does not count: it came with the project; agree to it with: cycod policy accept
         where no rule decides, a person may run anything; a model may read, and is asked about the rest
     "#]],

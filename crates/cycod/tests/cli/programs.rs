@@ -297,7 +297,7 @@ fn a_broken_file_stops_those_that_need_it_and_no_others() {
           = help: `fossa` has no end of options; a path can begin with `./` (`path: true`)
 
         6 tools: 3 errors, 1 hint; 2 tools cannot be used
-        1 of them can be mended with --fix
+        1 of them can be fixed with --fix
         --- stderr
     "#]].assert_eq(&place.run(&["tool", "validate"]).block());
     expect![[r#"
@@ -347,7 +347,7 @@ fn what_is_wrong_with_it_is_said_where_it_stands() {
           = help: write `text`
 
         .cycod/programs.yaml: 1 error
-        it can be mended with --fix
+        it can be fixed with --fix
         --- stderr
     "#]],
     );

@@ -19,15 +19,14 @@ pub(crate) fn offered() -> Offered {
         lacks.push(Lack {
             mechanism: Mechanism::Landlock,
             why: "the kernel has no Landlock, or it is not among its security modules".to_owned(),
-            mend: "boot Linux 5.13 or later with `lsm=landlock,…`; without it a program that shares our network cannot be confined"
+            fix: "boot Linux 5.13 or later with `lsm=landlock,…`; without it a program that shares our network cannot be confined"
                 .to_owned(),
         });
     } else if landlock < Some(6) {
         lacks.push(Lack {
             mechanism: Mechanism::Landlock,
             why: "this version of Landlock cannot hold abstract sockets".to_owned(),
-            mend: "boot Linux 6.12 or later; until then a program that shares our network cannot be confined"
-                .to_owned(),
+            fix: "boot Linux 6.12 or later; until then a program that shares our network cannot be confined".to_owned(),
         });
     }
     // Without a network of its own first: what fails there fails everywhere.
@@ -65,12 +64,12 @@ fn trial(network: Network, limits: Limits, processes: Option<u32>) -> Result<End
 fn lack(error: StartError) -> Lack {
     let StartError::Confine { mechanism, doing, source, .. } = error else {
         let why = format!("a trial did not start: {error}");
-        return Lack { mechanism: Mechanism::UserNamespace, why, mend: "see that `/usr/bin/true` runs".to_owned() };
+        return Lack { mechanism: Mechanism::UserNamespace, why, fix: "see that `/usr/bin/true` runs".to_owned() };
     };
-    Lack { mechanism, why: format!("cannot {doing}: {source}"), mend: mend(mechanism).to_owned() }
+    Lack { mechanism, why: format!("cannot {doing}: {source}"), fix: fix(mechanism).to_owned() }
 }
 
-fn mend(mechanism: Mechanism) -> &'static str {
+fn fix(mechanism: Mechanism) -> &'static str {
     let is_set = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
     match mechanism {
         Mechanism::Landlock => "boot a kernel with Landlock (5.13 or later, 6.12 for all of it), with `lsm=landlock,…`",

@@ -28,7 +28,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let policy = written.policy(&[]);
     let waiting: Vec<&Rule> = written.waiting().map(|(_, rule)| &rule.rule).collect();
     for flaw in policy.flaws() {
-        context.printer.warn(&format!("nothing runs until this is mended: {}: {}", flaw.place, flaw.message));
+        context.printer.warn(&format!("nothing runs until this is fixed: {}: {}", flaw.place, flaw.message));
     }
     if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
         let in_force = policy.rules().iter().map(|rule| as_json(rule, None));
