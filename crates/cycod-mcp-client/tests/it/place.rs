@@ -97,6 +97,20 @@ pub(crate) fn call_within(
     servers.call(&call, &mut |_| {})
 }
 
+/// Waits until the server `test` was told of this many cancellations. They are sent beside other calls, so that
+/// the next call may reach the server first.
+pub(crate) fn assert_cancelled(servers: &Servers, number: &str) {
+    let end = Instant::now() + Duration::from_secs(10);
+    loop {
+        let told = text(&call(servers, "cancelled").unwrap());
+        if told == number || Instant::now() > end {
+            assert_eq!(told, number);
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// What a call said.
 pub(crate) fn text(outcome: &Outcome) -> String {
     String::from_utf8(outcome.output.clone()).expect("text is UTF-8")
