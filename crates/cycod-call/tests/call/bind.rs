@@ -504,6 +504,19 @@ parameters:
 }
 
 #[test]
+fn what_becomes_long_of_a_short_secret_is_masked() {
+    let yaml = "
+name: t
+description: d
+bash: echo {T:urlencode}
+parameters:
+  T: {type: string, description: d, sensitive: true, transform: base64decode}
+";
+    let secrets = bind(&tool(yaml), &["T=AgoB"]).secrets();
+    assert!(secrets.contains(&"%02%0A%01".to_owned()), "{secrets:?}");
+}
+
+#[test]
 fn deprecated_parameters_warn_when_they_are_given() {
     let parameters = "
 OLD: {type: string, description: d, deprecated: true, deprecated-message: it goes away, deprecated-alternative: NEW}
