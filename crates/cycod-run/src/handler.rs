@@ -268,11 +268,50 @@ fn argument_type(parameter: &Parameter) -> Option<(String, ArgumentType)> {
 
 /// What a function's result is for people, models and later steps.
 fn outcome(value: Value) -> Outcome {
+    if let Some(failed) = reported_failure(&value) {
+        return failed;
+    }
     match value {
         Value::Null => Outcome::default(),
         Value::String(text) => Outcome { output: text.into_bytes(), ..Outcome::default() },
         value => Outcome { output: format!("{value:#}").into_bytes(), ..Outcome::default() },
     }
+}
+
+/// What became of a function that returned an object with `success: false` instead of raising an error.
+///
+/// Its `error` is what is told. The object is the output, unless there is nothing else in it.
+fn reported_failure(value: &Value) -> Option<Outcome> {
+    let fields = value.as_object()?;
+    if fields.get("success") != Some(&Value::Bool(false)) {
+        return None;
+    }
+    let told = ["error", "message"].into_iter().find_map(|name| Some((name, error_text(fields.get(name)?)?)));
+    let is_told = |name: &str| name == "success" || told.as_ref().is_some_and(|(known, _)| *known == name);
+    let is_empty = |value: &Value| value.is_null() || value.as_str() == Some("");
+    let says_more = fields.iter().any(|(name, value)| !is_told(name) && !is_empty(value));
+    let mut error = match told {
+        Some((_, text)) => text,
+        None => "the function returned `success: false`, and no `error` that says why".to_owned(),
+    };
+    error.push('\n');
+    let output = if says_more { format!("{value:#}").into_bytes() } else { Vec::new() };
+    Some(Outcome { output, error: error.into_bytes(), is_error: true, ..Outcome::default() })
+}
+
+/// What a value says as the reason of a failure: a text, several of them, or an error with its message.
+fn error_text(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::Null => return None,
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().filter_map(error_text).collect::<Vec<_>>().join("\n"),
+        Value::Object(fields) if fields.get("message").is_some_and(Value::is_string) => {
+            return error_text(&fields["message"]);
+        }
+        value => value.to_string(),
+    };
+    let text = text.trim_end();
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// What a function that failed has to say, with the place in its file.

@@ -82,6 +82,70 @@ fn an_error_names_the_line_of_the_file() {
     }
 }
 
+/// Functions that say in their result that they failed.
+fn failing(place: &Place) {
+    for (name, language, code) in [
+        ("in_r", "r", "function() {\n  list(success = FALSE, error = 'the disk is full')\n}"),
+        ("in_python", "python", "def handler():\n    return {'success': False, 'error': 'the disk is full'}"),
+        ("in_node", "javascript", "export const execute = () => ({ success: false, error: 'the disk is full' });"),
+        (
+            "in_engine",
+            "typescript",
+            "export const execute = async (): Promise<ToolResult> => ({ success: false, error: 'the disk is full' });",
+        ),
+    ] {
+        handler(place, name, "", language, code);
+    }
+}
+
+#[test]
+fn a_result_that_says_it_failed_is_a_failure() {
+    let place = Place::new();
+    failing(&place);
+    let mut client = Client::legacy(&place, &[], json!({}));
+    for name in ECHOES {
+        let ran = run(&place, name, &[]);
+        assert_eq!((ran.code(), ran.stdout().as_str()), (1, ""), "{name}: {}", ran.block());
+        assert!(ran.stderr().contains("the disk is full"), "{name}: {}", ran.block());
+        let answer = client.call(name, json!({}));
+        assert_eq!(answer["isError"], true, "{name}: {answer}");
+        assert!(answer["content"].to_string().contains("the disk is full"), "{name}: {answer}");
+        let steps = format!(
+            "description: D\ntags: [read]\nsteps:\n  - name: try\n    use-tool: {name}\n    error-handling:\n      retry: {{attempts: 2, delay: 1}}\n      fallback: echo instead\n"
+        );
+        place.write(".cycod/tools/retried.yaml", &steps);
+        let ran = place.run(&["tool", "run", "retried", "--format", "json"]);
+        let result: Value = serde_json::from_str(&ran.stdout()).expect("JSON");
+        let step = &result["steps"][0];
+        assert_eq!((ran.code(), &step["output"]), (0, &json!("instead\n")), "{name}: {}", ran.block());
+        assert_eq!((&step["attempts"], &step["used_fallback"]), (&json!(3), &json!(true)), "{name}: {}", ran.block());
+    }
+}
+
+#[test]
+fn what_a_failed_result_says_beside_its_error_is_the_output() {
+    let place = Place::new();
+    let check = |code: &str, output: Value, error: &str| {
+        handler(&place, "says", "", "typescript", &format!("export const execute = () => ({code});"));
+        let ran = run(&place, "says", &[]);
+        let found = serde_json::from_str(&ran.stdout()).unwrap_or(Value::Null);
+        assert_eq!((ran.code(), found), (1, output), "{code}: {}", ran.block());
+        assert!(ran.stderr().contains(error), "{code}: {}", ran.block());
+    };
+    let more = json!({"success": false, "error": "2 tests failed", "failed": ["a", "b"]});
+    check("{ success: false, error: '2 tests failed', failed: ['a', 'b'] }", more, "2 tests failed");
+    check("{ success: false, output: '', error: 'as Mimir writes it' }", Value::Null, "as Mimir writes it");
+    check("{ success: false, error: new TypeError('no text') }", Value::Null, "no text");
+    check("{ success: false, error: ['one', 'two'] }", Value::Null, "one\ntwo");
+    check("{ success: false, message: 'said otherwise' }", Value::Null, "said otherwise");
+    check("{ success: false }", Value::Null, "returned `success: false`");
+    // Only `false` says so, and only for the whole.
+    handler(&place, "says", "", "typescript", "export const execute = () => [{ success: false }, { success: 0 }];");
+    assert_eq!(run(&place, "says", &[]).code(), 0);
+    handler(&place, "says", "", "typescript", "export const execute = () => ({ success: true, error: null });");
+    assert_eq!(run(&place, "says", &[]).code(), 0);
+}
+
 #[test]
 fn a_dry_run_shows_the_call() {
     let place = Place::new();
@@ -263,3 +327,4 @@ fn the_documents_tool_runs_the_tests_of_a_project() {
     let ran = run("mjs");
     assert!(ran.stdout().starts_with("✗ 1 tests failed (1 passed)"), "{}", ran.block());
 }
+
