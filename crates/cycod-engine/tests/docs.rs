@@ -66,6 +66,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("reserved-name", "the catalog's tests: a program with tools of its own"),
     ("run-without-control", "the tests of workflows in the background: a run that somebody waits for"),
     ("script-syntax", "the tests of the command line: a tool that is validated"),
+    ("script-unchecked", "the tests of the command line: a tool that is validated"),
     ("secret-missing", "the tests of secrets: a run"),
     ("secret-not-for-tool", "the tests of secrets: a store"),
     ("secrets-unavailable", "the tests of secrets: a store that cannot be read"),

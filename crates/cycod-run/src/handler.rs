@@ -7,7 +7,7 @@ use cycod_diagnostic::Refusal;
 use cycod_plan::PreparedCall;
 use cycod_process::{Ending, Input, Limits, Program, Spec, Stream};
 use cycod_script::{
-    Answers, Codec, Prelude, prelude,
+    Answers, Codec, Places, Prelude, prelude,
     protocol::{ArgumentType, Call, CallContext, Failure, FromWorker, Language, ToWorker},
 };
 use serde_json::{Map, Value};
@@ -65,7 +65,7 @@ impl Worker<'_> {
             return Err(Refusal::new("not-started", "nothing here carries out functions").place(place));
         };
         let deadline = self.attempt_deadline();
-        let request = self.request(handler, call, deadline)?;
+        let (request, places) = self.request(handler, call, deadline)?;
         let starts = match &handler.allowlist {
             Some(list) => Starts::Listed(list),
             None if !self.plan.confinement.layers.is_empty() || self.plan.granted() == Level::Run => Starts::Any,
@@ -94,6 +94,7 @@ impl Worker<'_> {
             Ok(Ok(value)) => Ok(outcome(value)),
             Ok(Err(_)) if Instant::now() >= deadline => Err(self.timed_out()),
             Ok(Err(failure)) => {
+                let failure = self.placed(failure, handler, &places);
                 Ok(Outcome { error: told(&failure, self.file()), is_error: true, ..Outcome::default() })
             }
             Err(broken) => Err(self.broken(broken)),
@@ -106,7 +107,8 @@ impl Worker<'_> {
         self.plan.tool().resources.max_memory.is_some() || self.driver.observer.is_some() || !call.swaps.is_empty()
     }
 
-    fn request(&self, handler: &Handler, call: &PreparedCall, deadline: Instant) -> Result<Call, Refusal> {
+    /// What a worker is told, and where the code that it gets stood in the file.
+    fn request(&self, handler: &Handler, call: &PreparedCall, deadline: Instant) -> Result<(Call, Places), Refusal> {
         let tool = self.plan.tool();
         let is_engine = handler.runtime == Runtime::Engine;
         let arguments = call.arguments.iter().map(|(name, value)| (name.clone(), value.to_json()));
@@ -116,12 +118,12 @@ impl Worker<'_> {
         config.insert("workingDirectory".to_owned(), Value::String(directory.clone()));
         let mut conversation = config.clone();
         conversation.insert("id".to_owned(), Value::String(self.plan.run_id().to_owned()));
-        let code = match (handler.runtime, handler.is_typescript) {
-            (Runtime::Node, true) => stripped(&handler.code, handler.line)?,
-            _ => handler.code.clone(),
+        let (code, places) = match (handler.runtime, handler.is_typescript) {
+            (Runtime::Node, true) => lowered(&handler.code, handler.line)?,
+            _ => (handler.code.clone(), Places::default()),
         };
         let language = if handler.is_typescript { Language::TypeScript } else { Language::JavaScript };
-        Ok(Call {
+        let request = Call {
             tool: tool.name.to_string(),
             key: digest(&format!("{}\0{}\0{code}", tool.name.key(), handler.line)),
             code,
@@ -140,7 +142,24 @@ impl Worker<'_> {
                 config,
                 conversation: Some(conversation),
             },
-        })
+        };
+        Ok((request, places))
+    }
+
+    /// A failure with the places of the file, where its worker ran code that was made of the file's.
+    fn placed(&self, failure: Failure, handler: &Handler, places: &Places) -> Failure {
+        let first = handler.line as usize;
+        let name = self
+            .file()
+            .map_or_else(|| format!("<{}>", self.plan.tool().name), |file| file.to_string_lossy().into_owned());
+        let trace = failure.trace.map(|trace| places.in_trace(&trace, &name, first));
+        let line = failure.line.map(|line| {
+            let inside = (line as usize + 1).saturating_sub(first).max(1);
+            u32::try_from(places.original(inside, 1).0 + first - 1).unwrap_or(line)
+        });
+        // The trace knows the column too.
+        let line = trace.as_deref().and_then(|trace| line_in(trace, &name)).or(line);
+        Failure { trace, line, ..failure }
     }
 
     /// Whether the plan lets anything out.
@@ -332,9 +351,16 @@ fn told(failure: &Failure, file: Option<&std::path::Path>) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// TypeScript without its types, for an interpreter that does not know them.
-fn stripped(code: &str, line: u32) -> Result<String, Refusal> {
-    cycod_script::strip(code).map_err(|problems| {
+/// The line of the first place in a trace that is one of the file.
+fn line_in(trace: &str, file: &str) -> Option<u32> {
+    let mark = format!("{file}:");
+    let (_, after) = trace.split_once(&mark)?;
+    after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// JavaScript made of TypeScript, for an interpreter that does not know types.
+fn lowered(code: &str, line: u32) -> Result<(String, Places), Refusal> {
+    cycod_script::lower(code).map_err(|problems| {
         let first =
             problems.first().map(|problem| format!(": line {}: {}", line as usize + problem.line - 1, problem.message));
         Refusal::new("not-started", format!("the handler cannot be read{}", first.unwrap_or_default()))

@@ -1,6 +1,6 @@
 use rquickjs::{CatchResultExt as _, CaughtError, Context, Module, Runtime, context::intrinsic};
 
-use crate::source::ScriptDiagnostic;
+use crate::source::{Places, ScriptDiagnostic};
 
 /// What the engine has against code that the parser took, such as a name that is declared twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,8 +11,10 @@ pub(crate) struct CompileProblem {
 }
 
 impl CompileProblem {
-    pub(crate) fn into_diagnostic(self, code: &str) -> ScriptDiagnostic {
-        ScriptDiagnostic::at(code, self.line, self.column, self.message)
+    /// What it is in the code of which the script was made.
+    pub(crate) fn into_diagnostic(self, code: &str, places: &Places) -> ScriptDiagnostic {
+        let (line, column) = places.original(self.line, self.column);
+        ScriptDiagnostic::at(code, line, column, self.message)
     }
 }
 

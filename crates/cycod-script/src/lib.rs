@@ -10,8 +10,10 @@
 //! with it.
 //!
 //! [`protocol`] is what a program says to the worker process in which the code of a tool runs, and what that answers.
-//! [`prelude`] is what makes a worker of R, Python and Node.js, and [`Codec`] how each is talked to.
+//! [`prelude`] is what makes a worker of R, Python and Node.js, and [`Codec`] how each is talked to. [`checker`] is what reads
+//! code of R and Python without running it.
 
+mod checker;
 mod codec;
 mod compile;
 mod engine;
@@ -22,7 +24,8 @@ mod source;
 #[cfg(unix)]
 pub mod worker;
 
+pub use checker::{Checker, Finding, checker};
 pub use codec::{Answers, Codec};
 pub use engine::{Engine, Limits, ScriptError};
 pub use prelude::{Prelude, prelude};
-pub use source::{Exports, LONGEST_CODE, ScriptDiagnostic, check, strip};
+pub use source::{Exports, LONGEST_CODE, Places, ScriptDiagnostic, check, check_for_node, lower};

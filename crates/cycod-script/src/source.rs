@@ -1,19 +1,23 @@
-//! The code of a tool as its author wrote it: read, checked, and freed of its types.
+//! The code of a tool as its author wrote it: read, checked, and made into JavaScript.
 //!
-//! Types become spaces, so that every line and column of what runs is that of the file. What cannot be left out because it
-//! makes code of its own, such as an `enum`, is a mistake with the way to write it otherwise.
+//! What an engine says about the script that was made is told of the code as it was written, by [`Places`].
 
-mod blank;
 mod depth;
+mod look;
+mod lower;
+mod places;
 
 use std::{ops::Range, thread};
 
 use oxc_allocator::Allocator;
+use oxc_diagnostics::{LabeledSpan, OxcDiagnostic};
 use oxc_parser::Parser;
 use oxc_span::SourceType;
 
-use self::{blank::Imports, depth::Unparsable};
+use self::depth::Unparsable;
 use crate::{compile, protocol::Language};
+
+pub use self::places::Places;
 
 /// How many bytes of code a tool may have.
 pub const LONGEST_CODE: usize = 256 << 10;
@@ -37,6 +41,17 @@ pub struct Exports {
     pub default: bool,
     /// Every name that is exported, `default` too, in the order of the code.
     pub names: Vec<String>,
+    /// Whether there may be more, of which only whoever runs the code knows.
+    pub is_open: bool,
+}
+
+/// Where code is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Home {
+    /// In the engine, where it stands alone.
+    Engine,
+    /// In a program that finds modules for it.
+    Elsewhere,
 }
 
 /// What is wrong in a tool's code, and where.
@@ -55,25 +70,40 @@ pub struct ScriptDiagnostic {
     pub column: usize,
 }
 
-/// Checks a tool's code and returns what it exports: a function `execute`, or a default export.
+/// Checks a tool's code for the engine and returns what it exports: a function `execute`, or a default export.
 ///
 /// # Errors
 /// With everything that is wrong, in the order of the code.
 pub fn check(code: &str, language: Language) -> Result<Exports, Vec<ScriptDiagnostic>> {
     with_a_large_stack(code, || {
         let read = read(code, language)?;
-        compile::compile(&read.script).map_err(|problem| vec![problem.into_diagnostic(code)])?;
+        compile::compile(&read.script).map_err(|problem| vec![problem.into_diagnostic(code, &read.places)])?;
         Ok(read.exports)
     })
 }
 
-/// Leaves the types of TypeScript out that another engine is to run, which may import what it finds there. Every character
-/// stays where it stood.
+/// Checks a tool's code for Node.js. It may import what it finds there, and may be a module of either kind.
 ///
 /// # Errors
 /// As for [`check`], but that what the engine itself objects to is not known.
-pub fn strip(code: &str) -> Result<String, Vec<ScriptDiagnostic>> {
-    with_a_large_stack(code, || Ok(read_with(code, Language::TypeScript, Imports::Kept)?.script))
+pub fn check_for_node(code: &str, language: Language) -> Result<Exports, Vec<ScriptDiagnostic>> {
+    // Node.js has other limits than the engine. Of what is beyond ours, it alone knows whether it is right.
+    let is_beyond = || code.len() > LONGEST_CODE || depth::look(code).is_err();
+    if language == Language::JavaScript && is_beyond() {
+        return Ok(Exports { is_open: true, ..Exports::default() });
+    }
+    with_a_large_stack(code, || Ok(read_for(code, language, Home::Elsewhere)?.exports))
+}
+
+/// Makes JavaScript for Node.js of TypeScript, with the places where each part of it stood.
+///
+/// # Errors
+/// As for [`check_for_node`].
+pub fn lower(code: &str) -> Result<(String, Places), Vec<ScriptDiagnostic>> {
+    with_a_large_stack(code, || {
+        let read = read_for(code, Language::TypeScript, Home::Elsewhere)?;
+        Ok((read.script, read.places))
+    })
 }
 
 /// Does something with code on a thread whose stack is large enough for it.
@@ -97,18 +127,20 @@ fn with_a_large_stack<T: Send>(
 /// Code that was read.
 #[derive(Debug)]
 pub(crate) struct Read {
-    /// The code as it can run: every character stands where it stood.
+    /// The code as it can run.
     pub(crate) script: String,
+    /// Where it stood.
+    pub(crate) places: Places,
     /// What it offers.
     pub(crate) exports: Exports,
 }
 
-/// Reads code on this thread, which must have a stack of [`READING_STACK`].
+/// Reads code for the engine on this thread, which must have a stack of [`READING_STACK`].
 pub(crate) fn read(code: &str, language: Language) -> Result<Read, Vec<ScriptDiagnostic>> {
-    read_with(code, language, Imports::Refused)
+    read_for(code, language, Home::Engine)
 }
 
-fn read_with(code: &str, language: Language, imports: Imports) -> Result<Read, Vec<ScriptDiagnostic>> {
+fn read_for(code: &str, language: Language, home: Home) -> Result<Read, Vec<ScriptDiagnostic>> {
     if code.len() > LONGEST_CODE {
         let message = format!("the code has {} bytes, and a tool may have {LONGEST_CODE}", code.len());
         let help = "move data into files that the tool reads, and leave out what it does not need";
@@ -124,42 +156,62 @@ fn read_with(code: &str, language: Language, imports: Imports) -> Result<Read, V
         }
     }
     let allocator = Allocator::default();
-    let kind = match language {
-        Language::TypeScript => SourceType::ts().with_module(true),
-        Language::JavaScript => SourceType::mjs(),
+    let parse = |kind: SourceType| {
+        let parsed = Parser::new(&allocator, code, kind).parse();
+        let problems: Vec<_> =
+            parsed.diagnostics.errors().map(|found| told(code, found, found.labels.first())).collect();
+        (parsed.program, problems)
     };
-    let parsed = Parser::new(&allocator, code, kind).parse();
-    let mut problems: Vec<ScriptDiagnostic> = parsed
-        .diagnostics
-        .errors()
-        .map(|error| {
-            let span = error.labels.first().map_or(0..0, |label| {
-                let start = label.offset() as usize;
-                start..start + label.len() as usize
-            });
-            ScriptDiagnostic::new(code, span, lowercase(&error.message), error.help.as_deref())
-        })
-        .collect();
-    let mut read = None;
+    let (program, mut problems) = match language {
+        Language::TypeScript => parse(SourceType::ts().with_module(true)),
+        Language::JavaScript => parse(SourceType::mjs()),
+    };
+    let mut exports = Exports::default();
     // A tree that the parser fixed would only lead to more complaints about the same place.
     if problems.is_empty() {
-        let blanked = blank::blank(code, &parsed.program, imports);
-        problems.extend(blanked.problems);
-        read = Some(Read { script: blanked.script, exports: blanked.exports });
-    }
-    if problems.is_empty()
-        && let Some(read) = &read
-        && !(read.exports.execute || read.exports.default)
-    {
-        problems.push(no_entry(code, &parsed.program));
-    }
-    match read {
-        Some(read) if problems.is_empty() => Ok(read),
-        _ => {
-            problems.sort_by_key(|problem| problem.span.start);
-            Err(problems)
+        (exports, problems) = look::look(code, &program, home);
+        if problems.is_empty() && !(exports.execute || exports.default || exports.is_open) {
+            problems.push(no_entry(code, &program, home));
+        }
+    } else if language == Language::JavaScript && home == Home::Elsewhere {
+        // What is no module of the one kind may be one of the other, in which more is allowed.
+        let (program, of_script) = parse(SourceType::cjs());
+        if of_script.is_empty() {
+            let (found, wrong) = look::look(code, &program, home);
+            if found.is_open {
+                (exports, problems) = (found, wrong);
+            }
         }
     }
+    if problems.is_empty() {
+        let made = match language {
+            Language::TypeScript => lower::lower(code, &allocator, program),
+            Language::JavaScript => Ok((without_hashbang(code), Places::default())),
+        };
+        match made {
+            Ok((script, places)) => return Ok(Read { script, places, exports }),
+            Err(found) => problems = found,
+        }
+    }
+    problems.sort_by_key(|problem| problem.span.start);
+    Err(problems)
+}
+
+/// The engine knows `#!` only at the very start, where nothing of the file may stand before it.
+fn without_hashbang(code: &str) -> String {
+    match code.strip_prefix("#!") {
+        Some(rest) => format!("//{rest}"),
+        None => code.to_owned(),
+    }
+}
+
+/// What the parser, or what makes JavaScript, has found.
+fn told(code: &str, found: &OxcDiagnostic, label: Option<&LabeledSpan>) -> ScriptDiagnostic {
+    let span = label.map_or(0..0, |label| {
+        let start = label.offset() as usize;
+        start..start + label.len() as usize
+    });
+    ScriptDiagnostic::new(code, span, lowercase(&found.message), found.help.as_deref())
 }
 
 impl ScriptDiagnostic {
@@ -195,7 +247,7 @@ fn too_deep(code: &str, span: Range<usize>) -> ScriptDiagnostic {
 }
 
 /// Says what is missing where nothing is exported that could be called.
-fn no_entry(code: &str, program: &oxc_ast::ast::Program<'_>) -> ScriptDiagnostic {
+fn no_entry(code: &str, program: &oxc_ast::ast::Program<'_>, home: Home) -> ScriptDiagnostic {
     use oxc_ast::ast::{BindingPattern, Statement};
     let message = "the code exports no function that could be called";
     let help = "write `export async function execute(args, context) { … }`";
@@ -220,7 +272,7 @@ fn no_entry(code: &str, program: &oxc_ast::ast::Program<'_>) -> ScriptDiagnostic
             );
         }
     }
-    if code.contains("module.exports") || code.contains("exports.") {
+    if home == Home::Engine && (code.contains("module.exports") || code.contains("exports.")) {
         let help = "the code is an ES module: write `export async function execute(args, context) { … }` instead of \
                     assigning to `exports`";
         return ScriptDiagnostic::new(code, 0..0, message, Some(help));

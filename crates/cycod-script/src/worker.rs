@@ -22,7 +22,7 @@ use std::{
 use self::{call::carry_out, channel::Channel};
 use crate::{
     protocol::{Call, Failure, FromWorker, Language, MessageError, Ready, SendError, ToWorker},
-    source::{READING_STACK, ScriptDiagnostic, read},
+    source::{Places, READING_STACK, ScriptDiagnostic, read},
 };
 
 pub use self::call::MEMORY;
@@ -93,6 +93,7 @@ struct Kept {
     code: String,
     language: Language,
     script: String,
+    places: Places,
 }
 
 impl<R: Read + AsFd + 'static, W: Write + AsFd + 'static> Worker<R, W> {
@@ -113,7 +114,7 @@ impl<R: Read + AsFd + 'static, W: Write + AsFd + 'static> Worker<R, W> {
     fn call<E: fmt::Display>(&mut self, id: u64, call: &Call) -> Result<(), WorkerError<E>> {
         let channel = self.channel.clone();
         let ended = match self.script(call) {
-            Ok(script) => carry_out(id, call, script, &channel),
+            Ok(kept) => carry_out(id, call, &kept.script, &kept.places, &channel),
             Err(failure) => Ok(Err(failure)),
         };
         let mut channel = channel.borrow_mut();
@@ -128,8 +129,8 @@ impl<R: Read + AsFd + 'static, W: Write + AsFd + 'static> Worker<R, W> {
         Ok(())
     }
 
-    /// Returns the code of a call without its types, and keeps it.
-    fn script(&mut self, call: &Call) -> Result<&str, Failure> {
+    /// Returns the code of a call as it can run, and keeps it.
+    fn script(&mut self, call: &Call) -> Result<&Kept, Failure> {
         let language = call.language.unwrap_or(Language::TypeScript);
         let is_same = |kept: &Kept| kept.code == call.code && kept.language == language;
         if !self.kept.get(&call.key).is_some_and(is_same) {
@@ -138,11 +139,12 @@ impl<R: Read + AsFd + 'static, W: Write + AsFd + 'static> Worker<R, W> {
                 self.kept.clear();
                 self.size = 0;
             }
-            self.size += 2 * call.code.len();
-            let kept = Kept { code: call.code.clone(), language, script: read.script };
+            // The script and its places are about as large again.
+            self.size += 4 * call.code.len();
+            let kept = Kept { code: call.code.clone(), language, script: read.script, places: read.places };
             self.kept.insert(call.key.clone(), kept);
         }
-        Ok(&self.kept[&call.key].script)
+        Ok(&self.kept[&call.key])
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn load_at(context: &Context, source: &SourceFile, stem: Option<&str>
 pub(crate) fn look_at(context: &mut Context, source: &SourceFile, stem: Option<&str>, target: &Path) -> Loaded {
     let mut loaded = load_at(context, source, stem, target);
     if let Some(tool) = &loaded.tool {
-        loaded.diagnostics.extend(check_code(tool, source));
+        loaded.diagnostics.extend(check_code(tool, source, context.engine.host()));
     }
     if !loaded.diagnostics.is_empty() {
         let style = if context.printer.colour { Style::Coloured } else { Style::Plain };

@@ -11,29 +11,18 @@ fn read_it(code: &str) -> Result<Read, Vec<ScriptDiagnostic>> {
     })
 }
 
-/// Strips code and checks that nothing moved, and that the engine takes what remains.
-fn stripped(code: &str) -> String {
+/// Makes JavaScript of code, and checks that the engine takes it.
+fn script(code: &str) -> String {
     let whole = format!("{code}\nexport function execute() {{}}");
-    let script = read_it(&whole).unwrap_or_else(|problems| panic!("{code}\n{problems:#?}")).script;
-    assert_eq!(script.len(), whole.len());
-    assert_eq!(script.encode_utf16().count(), whole.encode_utf16().count());
-    let ends = |text: &str| text.match_indices(['\n', '\r', '\u{2028}']).map(|(at, _)| at).collect::<Vec<_>>();
-    assert_eq!(ends(&script), ends(&whole));
-    // What is not left out stands where it stood.
-    for (at, char) in script.char_indices().filter(|(_, char)| !char.is_whitespace()) {
-        assert!(";()".contains(char) || whole[at..].starts_with(char), "{script}");
-    }
-    compile::compile(&script).unwrap_or_else(|problem| panic!("{script}\n{problem:?}"));
-    script.strip_suffix("\nexport function execute() {}").expect("nothing there is a type").to_owned()
+    let read = read_it(&whole).unwrap_or_else(|problems| panic!("{code}\n{problems:#?}"));
+    compile::compile(&read.script).unwrap_or_else(|problem| panic!("{}\n{problem:?}", read.script));
+    read.script.strip_suffix("export function execute() {}\n").expect("nothing there is a type").to_owned()
 }
 
-fn strips(code: &str, expected: &str) {
-    let narrow = |text: &str| {
-        text.lines()
-            .map(|line| line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ") + "\n")
-            .collect::<String>()
-    };
-    assert_eq!(narrow(&stripped(code)), narrow(expected), "{code}");
+/// What code becomes, with any space as one.
+fn becomes(code: &str, expected: &str) {
+    let narrow = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(narrow(&script(code)), narrow(expected), "{code}");
 }
 
 fn wrong(code: &str, expected: &Expect) {
@@ -49,100 +38,72 @@ fn wrong(code: &str, expected: &Expect) {
 }
 
 #[test]
-fn annotations() {
-    strips("const a: number = 1, b: string[] = [];", "const a         = 1, b           = [];");
-    strips("let x!: Foo<Bar>;", "let x           ;");
-    strips("function f(a?: number, ...b: string[]): void {}", "function f(a         , ...b          )       {}");
-    strips("function f(this: Foo, a: Bar) {}", "function f(           a     ) {}");
-    strips("function f(this: Foo) {}", "function f(         ) {}");
-    strips("const f = ({ a, b }: { a: A; b: B } = {}) => a;", "const f = ({ a, b }                  = {}) => a;");
-    strips("try {} catch (e: unknown) {}", "try {} catch (e         ) {}");
-    strips("function is(x: any): x is string { return true }", "function is(x     )              { return true }");
-    strips("for (const x of y as T[]) {}", "for (const x of y       ) {}");
-}
-
-#[test]
-fn parameters_and_arguments_of_types() {
-    strips("function f<T extends U = V>(x: T) {}", "function f                 (x   ) {}");
-    strips("const f = <T,>(x: T) => x;", "const f =     (x   ) => x;");
-    strips("f<number>(1); new Map<string, A<B>>(); t<X>`a`;", "f        (1); new Map              (); t   `a`;");
-    strips("class A<T> extends B<T> implements C<T>, D {}", "class A    extends B                        {}");
-    strips("const g = f<string>;", "const g = f        ;");
-}
-
-#[test]
-fn assertions() {
-    strips("const a = b as C as D;", "const a = b          ;");
-    strips("const a = { b: 1 } as const satisfies C;", "const a = { b: 1 }                     ;");
-    strips("a!.b![0]!;", "a .b [0] ;");
-    strips("(a as any) = 1; a! += 2; [a as any] = b;", "(a       ) = 1; a  += 2; [a       ] = b;");
-    strips("a! /* ! */ .b", "a  /* ! */ .b");
-    strips("x = a < (b as any)", "x = a < (b       )");
-}
-
-#[test]
-fn declarations() {
-    strips("interface A { b: C }", ";                   ");
-    strips("type A = {\n  b: C;\n};", ";         \n       \n  ");
-    strips("export type A = B; export interface C {}", ";                  ;                    ");
-    strips(
-        "declare const a: number; declare function f(): void;",
-        ";                        ;                         ",
+fn types_are_left_out() {
+    becomes("const a: number = 1, b: string[] = [];", "const a = 1, b = [];");
+    becomes("function is(x: any): x is string { return true }", "function is(x) { return true; }");
+    becomes(
+        "const f = <T,>(x: T) => x; f<number>(1); new Map<string, A<B>>();",
+        "const f = (x) => x; f(1); new Map();",
     );
-    strips("declare global { interface A {} }", ";                                ");
-    strips("declare module 'x' { export const a: number }", ";                                            ");
-    strips("namespace A { export type B = C; interface D {} }", ";                                                 ");
-    strips(
-        "import type { A } from 'a'; import { type B, type C } from 'b';",
-        ";                           ;                                  ",
+    becomes("const a = { b: 1 } as const satisfies C;", "const a = { b: 1 };");
+    becomes("a!.b![0]!; (a as any) = 1; const x = <any>y;", "a.b[0]; a = 1; const x = y;");
+    becomes("interface A { b: C }\ntype D = A; declare const e: number; export type F = D;", "");
+    becomes("function f(a: string): void;\nfunction f(a: any) {}", "function f(a) {}");
+    becomes("namespace A { export type B = C; interface D {} }", "");
+    becomes("import type { A } from 'a'; import { type B } from 'b';", "");
+    becomes("#!/usr/bin/env tsx\nconst a = 1;", "const a = 1;");
+    becomes(
+        "abstract class A { private readonly a: number = 1; static b?: B; declare d: D; abstract e(): void; [k: string]: any }",
+        "class A { a = 1; static b; }",
     );
-    strips("const a = 1; type B = 1; export { a, type B };", "const a = 1; ;           export { a,        };");
-    strips(
-        "export type { A } from 'a'; export type * from 'b';",
-        ";                           ;                      ",
+    becomes(
+        "const f = (a: A)\n  : B => a;\nconst g = async <\n  T\n>(a: T) => a",
+        "const f = (a) => a; const g = async (a) => a;",
     );
-    strips(
-        "function f(a: string): void;\nfunction f(a: any) {}",
-        ";                           \nfunction f(a     ) {}",
-    );
-    strips("#!/usr/bin/env tsx\nconst a = 1;", "                  \nconst a = 1;");
+    becomes("const a = b as C\n;[d].e", "const a = b; [d].e;");
 }
 
 #[test]
-fn classes() {
-    strips(
-        "abstract class A { private readonly a: number = 1; static override b?: B; c!: C; declare d: D; abstract e(): void; f?(): void; [k: string]: any }",
-        "         class A { ;                a         = 1; static          b    ; c    ; ;           ; ; ; }",
+fn what_makes_code_makes_it() {
+    becomes(
+        "enum Color { Red, Green = 5, Blue }",
+        "var Color = function(Color) { Color[Color[\"Red\"] = 0] = \"Red\"; Color[Color[\"Green\"] = 5] = \"Green\"; \
+         Color[Color[\"Blue\"] = 6] = \"Blue\"; return Color; }(Color || {});",
     );
+    for code in [
+        "export enum Text { A = 'a', B = `${A}b` } const b: Text = Text.B;",
+        "const enum C { D = 1 << 3, E = D | 1 } const e = C.E;",
+        "class Point { constructor(private readonly x: number, public y = 2) {} sum() { return this.x + this.y } } new Point(1).sum();",
+        "namespace Tools { export const twice = (n: number) => n * 2; export namespace Inner { export function f() { return twice(2) } } } Tools.Inner.f();",
+        "namespace A.B { export const c = 1 } import d = A.B; const e = d.c;",
+        "class A { private a: number = 1; constructor(readonly b: string, c?: number) { c; } }",
+    ] {
+        drop(script(code));
+    }
 }
 
+/// Where the mark `HERE` of code stands in what is made of it, taken back to the code.
 #[test]
-fn what_ends_a_statement_still_does() {
-    strips("const a = b as C\n(d)", "const a = b ;   \n(d)");
-    strips("const a = b satisfies C\n[d].e", "const a = b ;          \n[d].e");
-    strips("const a = 1\ntype B = C\n(d)", "const a = 1\n;         \n(d)");
-    strips("a = f<string>\nb", "a = f;       \nb");
-    strips("if (a) b as C\nelse d", "if (a) b ;   \nelse d");
-    strips("class A { get: B\n c() {} }", "class A { get;  \n c() {} }");
-    strips("class A { a = 1\n private [b] = 2 }", "class A { a = 1\n ;       [b] = 2 }");
-    strips("class A { a = b as C\n [d] = 2 }", "class A { a = b ;   \n [d] = 2 }");
-    strips("const f = () => a as B\n(c)", "const f = () => a ;   \n(c)");
-}
-
-#[test]
-fn lines_that_may_not_end_do_not() {
-    strips("const f = (a: A)\n  : B => a;", "const f = (a    \n    ) => a;");
-    strips("const f = (a): {\n  b: C\n} => a;", "const f = (a    \n      \n) => a;");
-    strips("function f() { return <\n  T\n>(a: T) => a }", "function f() { return (\n   \n  a   ) => a }");
-    strips("const f = async <\n  T\n>(a: T) => a", "const f = async (\n   \n  a   ) => a");
-    strips("const f = (a) /* b */ : C /* d */ => a", "const f = (a) /* b */     /* d */ => a");
-}
-
-#[test]
-fn other_alphabets_keep_their_width() {
-    strips("const a: Größe = '✓'; b", "const a    \u{a0}\u{a0}  = '✓'; b");
-    let script = stripped("const a: '✓😀' = b;\r\nconst c: /* \u{2028} */ D = 1;");
-    assert!(!script.contains('✓') && !script.contains('😀'), "{script:?}");
+fn places_are_those_of_the_code() {
+    let code = "enum Color { Red, Green }\n\ninterface A {\n  b: string;\n}\n\nclass P {\n  constructor(private x: Color) {}\n}\n\n\
+                export function execute(args: A) {\n  const p = new P(Color.Green);\n  const list = [\n    1,\n    args.b,\n    \
+                fail(Color.Red),\n  ];\n  return `${\n    other(list)\n  }`;\n}\n";
+    let read = read_it(code).expect("it is TypeScript");
+    let place = |text: &str, word: &str| {
+        let at = text.find(word).unwrap_or_else(|| panic!("{word} in {text}"));
+        let line = text[..at].matches('\n').count() + 1;
+        (line, at - text[..at].rfind('\n').map_or(0, |end| end + 1) + 1)
+    };
+    for word in ["new P", "args.b", "fail(", "other(", "execute("] {
+        let (line, column) = place(&read.script, word);
+        assert_eq!(read.places.original(line, column), place(code, word), "{word}\n{}", read.script);
+    }
+    // In a file that has lines before it, and with a name in which there are colons.
+    let (line, column) = place(&read.script, "fail(");
+    let trace = format!("    at fail (C:/a.md:{}:{column})\n    at other.md:1:1", line + 9);
+    let (line, column) = place(code, "fail(");
+    let expected = format!("    at fail (C:/a.md:{}:{column})\n    at other.md:1:1", line + 9);
+    assert_eq!(read.places.in_trace(&trace, "C:/a.md", 10), expected);
 }
 
 #[test]
@@ -159,37 +120,18 @@ fn what_is_exported_is_known() {
     );
     assert_eq!(exports("export default class {} export class A {}"), ["default", "A"]);
     let found = check("export type A = 1; export default 1", Language::TypeScript).expect("it is well");
-    assert_eq!(found, Exports { execute: false, default: true, names: vec!["default".to_owned()] });
+    assert_eq!(found, Exports { execute: false, default: true, names: vec!["default".to_owned()], is_open: false });
 }
 
 #[test]
-fn what_makes_code_is_refused_with_the_way_out() {
+fn what_cannot_run_is_refused_with_the_way_out() {
     wrong(
-        "enum A { B }\nexport const enum C { D }\nexport function execute() {}",
+        "namespace A { export let b = 1 }\nexport function execute() {}",
         &expect![[r#"
-        1:1: `enum A` makes code, which leaving types out cannot do
-          at `enum A { B }`
-          help: write an object with `as const`, and a union of its values as the type
-        2:8: `enum C` makes code, which leaving types out cannot do
-          at `const enum C { D }`
-          help: write an object with `as const`, and a union of its values as the type
-    "#]],
-    );
-    wrong(
-        "namespace A { export const b = 1 }\nexport function execute() {}",
-        &expect![[r#"
-        1:1: `namespace A` makes code, which leaving types out cannot do
-          at `namespace A { export const b = 1 }`
-          help: write its functions and values at the top of the file, or in an object
-    "#]],
-    );
-    wrong(
-        "export class A { constructor(private a: string) {} }\nexport function execute() {}",
-        &expect![[r#"
-        1:30: a parameter that is also a field makes code, which leaving types out cannot do
-          at `private a: string`
-          help: declare the field in the class, and assign it in the constructor
-    "#]],
+            1:15: a namespace exports no `let` and no `var`, because they could change
+              at `export let b = 1`
+              help: write `export const`, or export functions that read and change the variable
+        "#]],
     );
     wrong(
         "export function execute() { @a class B { @c d() {} } }",
@@ -203,14 +145,6 @@ fn what_makes_code_is_refused_with_the_way_out() {
     "#]],
     );
     wrong(
-        "export function execute() { return <any>1 }",
-        &expect![[r#"
-        1:36: a type before a value cannot be told from other code when it is left out
-          at `<any>`
-          help: write `value as Type`
-    "#]],
-    );
-    wrong(
         "export function execute() { return <div>a</div> }",
         &expect![[r#"
         1:43: unterminated regular expression
@@ -220,13 +154,10 @@ fn what_makes_code_is_refused_with_the_way_out() {
     wrong(
         "import a = require('b'); import c = d.e; export function execute() {}",
         &expect![[r#"
-        1:1: a tool's code stands alone and imports nothing
-          at `import a = require('b');`
-          help: write `import type` if only types are meant, reach files and programs through `context.platform`, and put other code into the file
-        1:26: `import c = …` makes code, which leaving types out cannot do
-          at `import c = d.e;`
-          help: write `const` for a value and `type` for a type
-    "#]],
+            1:1: a tool's code stands alone and imports nothing
+              at `import a = require('b');`
+              help: write `import type` if only types are meant, reach files and programs through `context.platform`, and put other code into the file
+        "#]],
     );
     wrong(
         "export = 1",
@@ -282,9 +213,9 @@ fn mistakes_have_a_place() {
     wrong(
         "export function execute() {\n  let a = 1;\n  let a = 2;\n}",
         &expect![[r#"
-        3:9: invalid redefinition of lexical identifier
-          at `=`
-    "#]],
+            3:7: identifier `a` has already been declared
+              at `a`
+        "#]],
     );
     wrong(
         "export function execute( {",
@@ -394,16 +325,33 @@ fn bombs_are_refused() {
 
 #[test]
 fn what_runs_elsewhere_keeps_its_imports() {
-    let code = "import { readFile, type PathLike } from 'node:fs/promises';\nimport type { X } from 'x';\nexport async function execute(args: { path: PathLike }): Promise<string> {\n  const os = await import('node:os');\n  return os.EOL + await readFile(args.path as string, 'utf8');\n}\n";
-    let script = crate::strip(code).expect("it is TypeScript");
-    assert_eq!(script.len(), code.len());
-    assert!(script.starts_with("import { readFile,               } from 'node:fs/promises';\n"), "{script}");
+    let code = "import { readFile, type PathLike } from 'node:fs/promises';\nimport { Stats } from 'node:fs';\nenum E { A = 'utf8' }\nexport async function execute(args: { path: PathLike }): Promise<string> {\n  const os = await import('node:os');\n  const known: Stats | undefined = undefined;\n  return os.EOL + await readFile(args.path as string, E.A);\n}\n";
+    let (script, _) = crate::lower(code).expect("it is TypeScript");
+    assert!(script.starts_with("import { readFile } from \"node:fs/promises\";\n"), "{script}");
+    // What is used as a type alone need not be there.
     assert!(
-        !script.contains("import type") && !script.contains("PathLike") && script.contains("import('node:os')"),
+        !script.contains("PathLike") && !script.contains("Stats") && script.contains("import(\"node:os\")"),
         "{script}"
     );
-    let wrong = crate::strip("enum E { A }\nexport default () => E.A;").expect_err("it makes code");
-    assert!(!wrong.is_empty());
+}
+
+#[test]
+fn modules_of_both_kinds_run_in_node() {
+    for code in [
+        "module.exports = async (args) => args;",
+        "exports.execute = () => 1;",
+        "const fs = require('fs');\nmodule.exports = { execute() { return fs.EOL } };",
+        "Object.assign(exports, { execute() {} });",
+        "with ({}) {}\nmodule.exports = () => 010;",
+        "export * from './other.mjs';",
+        "export { execute } from './other.mjs';",
+    ] {
+        assert!(check_for_node(code, Language::JavaScript).is_ok(), "{code}");
+    }
+    assert!(check_for_node("const f: () => void = () => {};\nmodule.exports = f;", Language::TypeScript).is_ok());
+    for code in ["const execute = () => 1;", "module.exports = (", "export const a = 1;", "with ({}) {}"] {
+        assert!(check_for_node(code, Language::JavaScript).is_err(), "{code}");
+    }
 }
 
 #[test]

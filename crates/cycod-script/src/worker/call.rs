@@ -18,8 +18,11 @@ use super::{
     channel::{Heard, Shared},
     natives,
 };
-use crate::protocol::{
-    Call, CallContext, Failure, FromWorker, LONGEST_LINE, Level, Log, MessageError, ReplyError, SendError, ToWorker,
+use crate::{
+    protocol::{
+        Call, CallContext, Failure, FromWorker, LONGEST_LINE, Level, Log, MessageError, ReplyError, SendError, ToWorker,
+    },
+    source::Places,
 };
 
 /// How many bytes the code of a call may use when nothing is said.
@@ -68,6 +71,7 @@ pub(super) fn carry_out<R, W>(
     id: u64,
     call: &Call,
     script: &str,
+    places: &Places,
     channel: &Shared<R, W>,
 ) -> Result<Result<String, Failure>, Broken>
 where
@@ -109,7 +113,7 @@ where
     };
     let memory = usize::try_from(call.memory.unwrap_or(MEMORY)).unwrap_or(usize::MAX);
     runtime.set_memory_limit(memory);
-    let running = Running { id, call, memory, channel, progress: &progress };
+    let running = Running { id, call, memory, places, channel, progress: &progress };
     let outcome = context.with(|ctx| running.run(&ctx, script));
     // They hold on to the runtime, which must be the last to go.
     progress.rejections.borrow_mut().clear();
@@ -210,6 +214,7 @@ struct Running<'c, R, W> {
     id: u64,
     call: &'c Call,
     memory: usize,
+    places: &'c Places,
     channel: &'c Shared<R, W>,
     progress: &'c Rc<Progress>,
 }
@@ -515,8 +520,10 @@ impl<R: Read + AsFd + 'static, W: Write + AsFd + 'static> Running<'_, R, W> {
         // How our surroundings called the code tells its author nothing.
         let is_ours = |frame: &str| frame.contains(&format!("({SURROUNDINGS}:")) || frame.trim() == "at apply (native)";
         let frames: Vec<&str> = trace.lines().filter(|frame| !is_ours(frame) && !frame.trim().is_empty()).collect();
-        let line = frames.iter().find_map(|frame| line_of(frame, &module));
-        let trace = (!frames.is_empty()).then(|| shortened(frames.join("\n")));
+        // The engine counts in the script, people in the file.
+        let trace = self.places.in_trace(&frames.join("\n"), &module, self.call.line as usize);
+        let line = trace.lines().find_map(|frame| line_of(frame, &module));
+        let trace = (!trace.is_empty()).then(|| shortened(trace));
         Failure { message: shortened(message), trace, line }
     }
 

@@ -93,15 +93,29 @@ fn to_settle_are_noticed_at_once() {
 
 #[test]
 fn to_read_code_are_told_with_the_line() {
-    let mut call = whole("enum A {}\nexport default () => 1");
+    let mut call = whole("@a class A {}\nexport default () => 1");
     call.line = 5;
     let failure = Host::new().carry_out(call, &mut |_| unreachable!()).expect_err("it is no code");
     assert_eq!(failure.line, Some(5));
-    assert!(failure.message.starts_with("line 5, column 1: `enum A` makes code"), "{failure:?}");
+    assert!(failure.message.starts_with("line 5, column 1: the engine knows no decorators"), "{failure:?}");
     let mut call = whole("export default (a: string) => 1");
     call.language = Some(Language::JavaScript);
     let failure = Host::new().carry_out(call, &mut |_| unreachable!()).expect_err("it is no code");
     assert_eq!(failure.message, "line 1, column 18: expected `,` or `)` but found `:`");
+}
+
+#[test]
+fn of_code_that_was_made_have_the_places_of_the_file() {
+    let code = "enum Color { Red, Green, Blue }\n\ninterface Args {\n  color: Color;\n}\n\nclass Paint {\n  constructor(readonly color: Color) {}\n\n  \
+                mix(): never {\n    throw new Error(Color[this.color]);\n  }\n}\n\nexport function execute(args: Args) {\n  return [\n    1,\n    \
+                new Paint(Color.Green).mix(),\n  ];\n}\n";
+    let mut call = whole(code);
+    call.line = 5;
+    let failure = Host::new().carry_out(call, &mut |_| unreachable!()).expect_err("it throws");
+    assert_eq!((failure.message.as_str(), failure.line), ("Green", Some(15)), "{failure:?}");
+    let trace = failure.trace.expect("it has one");
+    let places: Vec<&str> = trace.lines().filter_map(|frame| frame.rsplit(['/', '(', ' ']).next()).collect();
+    assert!(places[0].contains(":15:") && places[1].contains(":22:"), "{trace}");
 }
 
 #[test]

@@ -269,7 +269,7 @@ fn check(engine: &Engine, subject: &Subject, strict: bool, names: &Names) -> Che
     let source = SourceFile { name: shown, ..source };
     let looked_at = tool.clone().or_else(|| subject.load(engine, &source).refused.map(|tool| *tool));
     if let Some(tool) = &tool {
-        diagnostics.extend(check_code(tool, &source));
+        diagnostics.extend(check_code(tool, &source, engine.host()));
         diagnostics.extend(neighbours::check(engine, tool, &source, names));
     }
     if strict {

@@ -1,6 +1,7 @@
 //! Functions in R, Python, Node and TypeScript: what they are given and give back, and how their processes are kept and ended.
 #![cfg(target_os = "linux")]
 
+use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
 use crate::{
@@ -144,6 +145,195 @@ fn what_a_failed_result_says_beside_its_error_is_the_output() {
     assert_eq!(run(&place, "says", &[]).code(), 0);
     handler(&place, "says", "", "typescript", "export const execute = () => ({ success: true, error: null });");
     assert_eq!(run(&place, "says", &[]).code(), 0);
+}
+
+/// What `validate` says about one block of code, which begins in line 7, without the lines that show the file.
+fn validated(place: &Place, language: &str, code: &str) -> (i32, String) {
+    handler(place, "checked", "", language, code);
+    let ran = place.run(&["tool", "validate", "checked"]);
+    let said = ran.stdout();
+    let lines = said.lines().filter(|line| {
+        let line = line.trim_start();
+        line.starts_with("error") || line.starts_with("warning") || line.starts_with("-->")
+    });
+    (ran.code(), lines.map(|line| format!("{}\n", line.trim_start())).collect())
+}
+
+#[test]
+fn validate_reads_r_and_python_with_their_interpreters() {
+    let place = Place::new();
+    let check = |language: &str, code: &str, expect: Expect| {
+        let (exit, said) = validated(&place, language, code);
+        expect.assert_eq(&format!("{exit}\n{said}"));
+    };
+    check(
+        "r",
+        "function(x) {\n  y <- x 1\n}",
+        expect![[r#"
+        1
+        warning[no-description]: parameter `x` has no description
+        --> .cycod/tools/checked.md:8:10
+        error[script-syntax]: the code is not R: unexpected numeric constant
+        --> .cycod/tools/checked.md:9:10
+    "#]],
+    );
+    check(
+        "r",
+        "function(x) {\n\t\u{e9} <- \"\u{fc}\" )",
+        expect![[r#"
+        1
+        warning[no-description]: parameter `x` has no description
+        --> .cycod/tools/checked.md:8:10
+        error[script-syntax]: the code is not R: unexpected ')'
+        --> .cycod/tools/checked.md:9:11
+    "#]],
+    );
+    check(
+        "r",
+        "function(x) {\n  x\n",
+        expect![[r#"
+        1
+        warning[no-description]: parameter `x` has no description
+        --> .cycod/tools/checked.md:8:10
+        error[script-syntax]: the code is not R: unexpected end of input
+        --> .cycod/tools/checked.md:9:4
+    "#]],
+    );
+    check(
+        "r",
+        "library(stats)\nlimit <- 3",
+        expect![[r#"
+        1
+        error[script-syntax]: the code yields a number and no function; its last expression must be `function(...) { ... }`
+        --> .cycod/tools/checked.md:9:1
+    "#]],
+    );
+    check(
+        "r",
+        "cat('working')",
+        expect![[r#"
+        0
+        warning[script-syntax]: the code holds no function: what `cat()` returns must be one
+        --> .cycod/tools/checked.md:8:1
+    "#]],
+    );
+    check(
+        "r",
+        "add <- function(x) x + 1\nadd",
+        expect![[r#"
+        0
+        warning[no-description]: parameter `x` has no description
+        --> .cycod/tools/checked.md:8:17
+    "#]],
+    );
+    check(
+        "python",
+        "def handler(x):\n    return (x\n",
+        expect![[r#"
+        1
+        warning[no-description]: parameter `x` has no description
+        --> .cycod/tools/checked.md:8:13
+        error[script-syntax]: the code is not Python: '(' was never closed
+        --> .cycod/tools/checked.md:9:12
+    "#]],
+    );
+    check(
+        "python",
+        "def handler(x):\n    \u{e9} = '\u{fc}' x\n",
+        expect![[r#"
+        1
+        warning[no-description]: parameter `x` has no description
+        --> .cycod/tools/checked.md:8:13
+        error[script-syntax]: the code is not Python: invalid syntax
+        --> .cycod/tools/checked.md:9:13
+    "#]],
+    );
+    check(
+        "python",
+        "return 1\n",
+        expect![[r#"
+        1
+        error[script-syntax]: the code is not Python: 'return' outside function
+        --> .cycod/tools/checked.md:8:1
+    "#]],
+    );
+    check(
+        "python",
+        "LIMIT = 3\nprint(LIMIT)\n",
+        expect![[r#"
+        1
+        error[script-syntax]: the code has no function that could be called: write `def handler(...)`
+        --> .cycod/tools/checked.md:8:1
+    "#]],
+    );
+    check(
+        "python",
+        "def one():\n    pass\n\ndef two():\n    pass\n",
+        expect![[r#"
+        1
+        error[script-syntax]: the code has several functions (`one`, `two`); one must be called `handler`
+        --> .cycod/tools/checked.md:11:1
+    "#]],
+    );
+    check(
+        "python",
+        "from functools import partial\nhandler = partial(print, 'x')\n",
+        expect![[r#"
+        0
+    "#]],
+    );
+    check(
+        "python",
+        "def _help():\n    pass\n\nasync def go():\n    pass\n",
+        expect![[r#"
+        0
+    "#]],
+    );
+}
+
+#[test]
+fn validate_runs_nothing_of_what_it_reads() {
+    let place = Place::new();
+    let touch = |name: &str| place.project().join(name).to_string_lossy().into_owned();
+    let (r, python) = (touch("r"), touch("python"));
+    handler(&place, "in_r", "", "r", &format!("file.create('{r}')\nfunction(x = file.create('{r}')) x"));
+    let code =
+        format!("open('{python}', 'w')\n@open('{python}', 'w')\ndef handler(x=open('{python}', 'w')):\n    pass");
+    handler(&place, "in_python", "", "python", &code);
+    // Nor is anything of the project part of how they are read.
+    for (name, text) in [
+        (".Rprofile", format!("file.create('{r}')\n")),
+        ("ast.py", format!("open('{python}', 'w')\n")),
+        ("sitecustomize.py", format!("open('{python}', 'w')\n")),
+        ("python3", format!("#!/bin/sh\ntouch '{python}'\n")),
+        ("Rscript", format!("#!/bin/sh\ntouch '{r}'\n")),
+    ] {
+        place.write(name, &text);
+    }
+    let ran =
+        place.shell("chmod +x python3 Rscript; PATH=.:$PATH PYTHONPATH=. R_PROFILE_USER=.Rprofile cycod tool validate");
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    for path in [r, python] {
+        assert!(!std::path::Path::new(&path).exists(), "{path}");
+    }
+}
+
+#[test]
+fn what_is_not_installed_checks_nothing() {
+    let place = Place::new();
+    handler(&place, "in_r", "", "r", "function(x) {");
+    handler(&place, "in_python", "", "python", "def handler(:");
+    let ran = place.shell("PATH=$(dirname $(command -v cycod)) cycod tool validate");
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    // One that says nothing of use is no proof of anything.
+    place.write("bin/python3", "#!/bin/sh\necho broken >&2; exit 3\n");
+    let ran = place.shell("chmod +x bin/python3; PATH=$PWD/bin:$PATH cycod tool validate in_python");
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    assert!(
+        ran.stdout().contains("warning[script-unchecked]") && ran.stdout().contains("exit code 3: broken"),
+        "{}",
+        ran.block()
+    );
 }
 
 #[test]
@@ -326,5 +516,59 @@ fn the_documents_tool_runs_the_tests_of_a_project() {
     assert!(ran.stderr().contains("Running tests matching: sum"), "{}", ran.block());
     let ran = run("mjs");
     assert!(ran.stdout().starts_with("✗ 1 tests failed (1 passed)"), "{}", ran.block());
+}
+
+#[test]
+fn what_makes_code_of_types_works_and_keeps_its_lines() {
+    let place = Place::new();
+    let code = "enum Size { Small = 's', Large = 'l' }\n\nnamespace Units {\n  export const factor = 2;\n}\n\nclass Box {\n  \
+                constructor(private readonly size: Size, public count = 1) {}\n\n  fill(): string {\n    if (this.count > 2) throw new Error('too many');\n    \
+                return `${this.count * Units.factor} ${this.size}`;\n  }\n}\n\nexport function execute({ count }: { count: number }) {\n  \
+                return new Box(Size.Large, count).fill();\n}";
+    for (name, runtime) in [("in_engine", "engine"), ("in_node", "node")] {
+        let front =
+            format!("runtime: {runtime}\nparameters:\n  count: {{type: integer, description: C, default: 2}}\n");
+        handler(&place, name, &front, "typescript", code);
+        let ran = place.run(&["tool", "validate", name]);
+        assert_eq!(ran.code(), 0, "{name}: {}", ran.block());
+        let ran = run(&place, name, &[]);
+        assert_eq!((ran.code(), ran.stdout().as_str()), (0, "4 l"), "{name}: {}", ran.block());
+        let ran = run(&place, name, &["count=3"]);
+        assert_eq!(ran.code(), 1, "{name}: {}", ran.block());
+        // The code begins in the eleventh line.
+        for line in [21, 27] {
+            assert!(ran.stderr().contains(&format!(":{line}:")), "{name}: {line} in {}", ran.block());
+        }
+        assert!(ran.stderr().contains(&format!("at {name}.md:21\n")), "{name}: {}", ran.block());
+    }
+}
+
+#[test]
+fn code_for_node_may_put_its_function_into_module_exports() {
+    let place = Place::new();
+    for (name, code) in [
+        (
+            "all",
+            "const path = require('node:path');\nmodule.exports = async (args: { a: string }) => path.join('x', args.a);",
+        ),
+        ("one", "exports.execute = ({ a }: { a: string }) => `x/${a}`;"),
+        ("object", "module.exports = { execute({ a }) { return 'x/' + a } };"),
+    ] {
+        let code = code.replace('\n', "\n  ");
+        place.write(
+            &format!(".mimir/tools/{name}.yml"),
+            &format!("name: {name}\ndescription: D\nruntime: node\nschema:\n  type: object\n  properties:\n    a: {{type: string}}\n  required: [a]\ncode: |\n  {code}\n"),
+        );
+        let ran = place.run(&["tool", "validate", name]);
+        assert_eq!(ran.code(), 0, "{name}: {}", ran.block());
+        let ran = run(&place, name, &["a=b"]);
+        assert_eq!((ran.code(), ran.stdout().as_str()), (0, "x/b"), "{name}: {}", ran.block());
+    }
+    // What offers nothing is told before it runs, and so is what is no JavaScript.
+    for code in ["const execute = () => 1;", "module.exports = () => {"] {
+        handler(&place, "wrong", "", "javascript", code);
+        let ran = place.run(&["tool", "validate", "wrong"]);
+        assert!(ran.code() == 1 && ran.stdout().contains("error[script-syntax]"), "{code}: {}", ran.block());
+    }
 }
 

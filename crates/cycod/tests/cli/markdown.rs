@@ -129,7 +129,7 @@ fn info_says_what_somebody_wants_to_know() {
         PERMISSIONS
           may start `git status*`
           reaches nothing by itself; the host reads and writes for it, inside of the workspace
-          somebody is asked each time a model wants to run it
+          somebody is asked each time a model wants to run it, unless your own policy allows it by its name
 
         EXAMPLES
           cycod tool run add a=1 b=1
@@ -237,7 +237,7 @@ fn validate_points_into_the_file() {
         ".cycod/tools/quiet.md",
         "---\nname: quiet\ndescription: d\n---\n\n```ts\nfunction execute(): number { return 1 }\n```\n",
     );
-    place.write("loose.md", "---\nname: loose\ndescription: d\n---\n\n```pyton\nx\n```\n");
+    place.write("loose.md", "---\nname: loose\ndescription: d\n---\n\n```pyton\nhandler = lambda: 1\n```\n");
     expect![[r#"
         exit: 1
         --- stdout
