@@ -62,8 +62,9 @@ impl Answerer for Asks<'_> {
             "fs.stat" => self.stat(&given),
             "fs.readdir" => self.readdir(&given),
             "fs.glob" => self.glob(&given),
-            "fs.mkdir" => self.mkdir(&given),
+            "fs.mkdir" | "fs.ensureDir" => self.mkdir(&given),
             "fs.unlink" | "fs.rm" => self.remove(&given),
+            "fs.remove" => self.remove_whatever(&given),
             "fs.rename" => self.rename(&given),
             "fs.copyFile" => self.copy(&given),
             "executor.execute" => self.execute(&given),
@@ -193,6 +194,20 @@ impl Asks<'_> {
         });
         removed.map_err(|error| io_error(name, &error))?;
         Ok(Value::Null)
+    }
+
+    /// Removes a file, or a directory with everything in it; where there is none, nothing is to be done.
+    fn remove_whatever(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
+        let name = given.text(0, "path")?;
+        let path = self.platform.may_replace(Path::new(name)).map_err(refused)?;
+        let removed = entry(&path).and_then(|(folder, entry)| match folder.kind(entry)? {
+            Kind::Directory => folder.remove_all(entry),
+            _ => folder.remove_file(entry),
+        });
+        match removed {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(name, &error)),
+            _ => Ok(Value::Null),
+        }
     }
 
     fn rename(&self, given: &Given<'_>) -> Result<Value, ReplyError> {

@@ -190,6 +190,15 @@ const load = async (call) => {
     lineOffset: call.line - 1,
     importModuleDynamically: (specifier, _module, attributes) => bring(specifier, attributes),
   };
+  // What is put into `module.exports`, by code that is a module of that kind.
+  const required = () => {
+    const inside = { exports: {} };
+    const names = ['exports', 'require', 'module', '__filename', '__dirname'];
+    const run = vm.compileFunction(call.code, names, { ...options, filename: identifier });
+    run(inside.exports, createRequire(bases[0]), inside, file, path.dirname(file));
+    return typeof inside.exports === 'function' ? { default: inside.exports } : inside.exports;
+  };
+  const mentionsExports = /\bexports\b/.test(call.code);
   let module;
   try {
     module = new vm.SourceTextModule(call.code, {
@@ -203,9 +212,20 @@ const load = async (call) => {
       },
     });
   } catch (error) {
-    throw Object.assign(new NoData(`the code is not JavaScript: ${error.message}`), { line: lineOfSyntax(error, call) });
+    // What is no module of the one kind may be one of the other, in which more is allowed.
+    const isOther = () => {
+      try {
+        new vm.Script(`(function () {${call.code}\n})`);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    if (!mentionsExports || !isOther()) {
+      throw Object.assign(new NoData(`the code is not JavaScript: ${error.message}`), { line: lineOfSyntax(error, call) });
+    }
   }
-  await module.link(async (specifier, _module, extra) => {
+  await module?.link(async (specifier, _module, extra) => {
     const namespace = await bring(specifier, extra.attributes ?? extra.assert);
     const names = Object.keys(namespace);
     return new vm.SyntheticModule(
@@ -217,12 +237,8 @@ const load = async (call) => {
     );
   });
   let exported;
-  if (Object.getOwnPropertyNames(module.namespace).length === 0 && /\bexports\b/.test(call.code)) {
-    const inside = { exports: {} };
-    const names = ['exports', 'require', 'module', '__filename', '__dirname'];
-    const run = vm.compileFunction(call.code, names, { ...options, filename: identifier });
-    run(inside.exports, createRequire(bases[0]), inside, file, path.dirname(file));
-    exported = typeof inside.exports === 'function' ? { default: inside.exports } : inside.exports;
+  if (module === undefined || (Object.getOwnPropertyNames(module.namespace).length === 0 && mentionsExports)) {
+    exported = required();
   } else {
     await module.evaluate();
     exported = module.namespace;
@@ -251,6 +267,9 @@ const platform = Object.freeze({
       return encoding === null || encoding === 'buffer' ? fs.promises.readFile(name) : fs.promises.readFile(name, encoding ?? 'utf-8');
     },
     exists: (name) => fs.promises.access(name).then(() => true, () => false),
+    join: path.join,
+    ensureDir: (name) => fs.promises.mkdir(name, { recursive: true }).then(() => {}),
+    remove: (name) => fs.promises.rm(name, { recursive: true, force: true }),
     glob: async (pattern, options) => ask('fs.glob', pattern, options),
   }),
   // What a tool may start is the host's to decide.

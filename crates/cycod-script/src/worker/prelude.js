@@ -150,7 +150,27 @@
   };
 
   const encodingOf = (options) => (options !== null && typeof options === 'object' ? options.encoding : options);
+  /** Joins the parts of a path, as `path.posix.join` of Node.js does. It looks at no file. */
+  const join = (...parts) => {
+    for (const part of parts) {
+      if (typeof part !== 'string') throw new TypeError(`a part of a path must be a text, not ${show(part, 1)}`);
+    }
+    const joined = parts.filter((part) => part !== '').join('/');
+    if (joined === '') return '.';
+    const isAbsolute = joined.startsWith('/');
+    const names = [];
+    for (const name of joined.split('/')) {
+      if (name === '' || name === '.') continue;
+      if (name !== '..') names.push(name);
+      else if (names.length > 0 && names.at(-1) !== '..') names.pop();
+      else if (!isAbsolute) names.push(name);
+    }
+    const inside = names.join('/');
+    const end = joined.endsWith('/') && inside !== '' ? '/' : '';
+    return (isAbsolute ? '/' : '') + inside + end || (joined.endsWith('/') ? './' : '.');
+  };
   const fs = freeze({
+    join,
     async readFile(path, options) {
       const encoding = encodingOf(options);
       if (encoding === null || encoding === 'buffer') {
@@ -175,6 +195,8 @@
       return freeze({ ...rest, mtime: new Date(rest.mtimeMs ?? NaN), isFile: () => isFile, isDirectory: () => isDirectory });
     },
     mkdir: async (path, options) => ask('fs.mkdir', path, options),
+    ensureDir: async (path) => ask('fs.ensureDir', path),
+    remove: async (path) => ask('fs.remove', path),
     unlink: async (path) => ask('fs.unlink', path),
     rm: async (path, options) => ask('fs.rm', path, options),
     rename: async (from, to) => ask('fs.rename', from, to),

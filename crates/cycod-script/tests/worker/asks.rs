@@ -23,7 +23,7 @@ fn have_the_shapes_that_tools_use() {
         await fs.readFile('a'); await fs.readFile('a', 'utf-8'); await fs.readFile('a', { encoding: 'latin1' });
         await fs.writeFile('b', 'text'); await fs.writeFile('b', new Uint8Array([0, 255])); await fs.appendFile('b', 'x', 'utf-8');
         await fs.exists('c'); await fs.readdir('.'); await fs.mkdir('d', { recursive: true }); await fs.unlink('e');
-        await fs.rm('e', { recursive: true }); await fs.rename('a', 'b'); await fs.copyFile('a', 'b'); await fs.glob('**/*.ts', { cwd: 'src' });
+        await fs.rm('e', { recursive: true }); await fs.ensureDir(fs.join('d', '..', 'e', './f')); await fs.remove('e'); await fs.rename('a', 'b'); await fs.copyFile('a', 'b'); await fs.glob('**/*.ts', { cwd: 'src' });
         await executor.execute({ command: 'yarn', args: ['test'], cwd: context.conversation?.workingDirectory, timeout: 5 });
         await executor.execute('git', ['status']); await executor.execute('ls', undefined, { cwd: 'src' });
         await docker.run({ image: 'a', command: ['b'] }); await context.llm.complete('hello', { maxTokens: 5 });
@@ -45,6 +45,8 @@ fn have_the_shapes_that_tools_use() {
         fs.mkdir ["d",{"recursive":true}]
         fs.unlink ["e"]
         fs.rm ["e",{"recursive":true}]
+        fs.ensureDir ["e/f"]
+        fs.remove ["e"]
         fs.rename ["a","b"]
         fs.copyFile ["a","b"]
         fs.glob ["**/*.ts",{"cwd":"src"}]
@@ -133,4 +135,26 @@ fn may_be_many_and_large_without_anybody_waiting_for_ever() {
         return all.map((answer) => answer.length).reduce((a, b) => a + b)";
     let outcome = Host::new().carry_out(call(body), &mut |ask| Ok(ask.with[1].clone()));
     assert_eq!(outcome, Ok(json!(40 * 300_000)));
+}
+
+#[test]
+fn paths_are_joined_without_asking() {
+    // As `path.posix.join` of Node.js does it.
+    let cases = [
+        ("'a', 'b'", "a/b"),
+        ("'a/', '/b/'", "a/b/"),
+        ("'/a', '../../b'", "/b"),
+        ("'..', 'a', '..', '..', 'b'", "../../b"),
+        ("'', ''", "."),
+        ("", "."),
+        ("'.', './'", "./"),
+        ("'/'", "/"),
+        ("'a', '', '.', 'b//c'", "a/b/c"),
+    ];
+    let list: Vec<String> = cases.iter().map(|(given, _)| format!("context.platform.fs.join({given})")).collect();
+    let (asks, outcome) = asked(&format!("return [{}]", list.join(", ")), false, &json!(null));
+    assert!(asks.is_empty(), "{asks:?}");
+    assert_eq!(outcome, Ok(json!(cases.map(|(_, joined)| joined))));
+    let (_, outcome) = asked("return context.platform.fs.join('a', 1)", false, &json!(null));
+    assert!(outcome.as_ref().is_err_and(|why| why.contains("must be a text, not 1")), "{outcome:?}");
 }

@@ -172,6 +172,24 @@ fn node_keeps_what_calls_leave_and_nothing_disturbs_the_channel() {
         ),
         json!("a/b")
     );
+    for code in [
+        "exports.execute = async ({x}) => x;",
+        "module.exports = { execute({x}) { return x } };",
+        "module.exports = function run({x}) { return x };\nmodule.exports.other = 1;",
+        "module.exports = Object.assign(() => 'the function', { execute: ({x}) => x });",
+        "Object.assign(exports, { default: ({x}) => x });",
+        // What no module of the other kind may hold.
+        "var arguments = 1;\nif (!module) return;\nmodule.exports = ({x}) => x;",
+        "let await = 1;\nwith ({}) {}\nexports.execute = ({x}) => x;",
+    ] {
+        assert_eq!(worker.value(code, json!({"x": 4})), json!(4), "{code}");
+    }
+    let failure = worker.failure("module.exports = async () => {\n  throw new Error('no');\n};", json!({}));
+    assert_eq!((failure.message.as_str(), failure.line), ("no", Some(LINE + 1)), "{failure:?}");
+    let files = "export default async (args, { platform: { fs } }) => {\n  await fs.ensureDir(fs.join('made', 'deep'));\n  \
+                 await fs.ensureDir('made/deep');\n  const was = await fs.exists('made/deep');\n  await fs.remove('made');\n  \
+                 await fs.remove('made');\n  return [was, await fs.exists('made')];\n}";
+    assert_eq!(worker.value(files, json!({})), json!([true, false]));
 
     let mut call = worker.call("import process from 'node:process';\nexport default () => { const where = process.cwd(); process.chdir('/'); return [where, process.env.CYCOD_TEST_NEW, process.env.CYCOD_TEST_OLD]; }", json!({}));
     let both = [("CYCOD_TEST_NEW", "né w"), ("CYCOD_TEST_OLD", "else")].map(|(a, b)| (a.to_owned(), b.to_owned()));

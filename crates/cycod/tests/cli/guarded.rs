@@ -48,10 +48,12 @@ fn a_script_changes_nothing_that_decides_unless_it_is_run() {
         ("writes", "await fs.writeFile(path, 'x')"),
         ("appends", "await fs.appendFile(path, 'x')"),
         ("makes", "await fs.mkdir(path)"),
+        ("ensures", "await fs.ensureDir(path)"),
         ("copies", "await fs.copyFile('plain.txt', path)"),
         ("renames", "await fs.rename('plain.txt', path)"),
         ("moves", "await fs.rename(path, 'plain2.txt')"),
         ("removes", "await fs.rm(path, { recursive: true })"),
+        ("clears", "await fs.remove(fs.join('.', path))"),
     ] {
         script(&place.project(), name, "write", body);
         for path in [".git/config", "link/config", ".cycod/tools/x.yaml", ".mcp.json", "script.sh", "dir/script.sh"] {
