@@ -1,6 +1,10 @@
 # What handlers use most of rlang, cli and fs, for machines without these packages. An installed package is always used
 # itself; what a stand-in lacks is an error that says what to install.
 local({
+  # How the functions of this place do their work is told nobody who looks at an error.
+  here <- environment()
+  attr(here, "stand_in") <- TRUE
+
   stand_in <- function(name, functions) {
     if (nzchar(system.file(package = name))) return(invisible())
     # As `loadNamespace` makes a namespace, which has no public function for it.

@@ -99,7 +99,7 @@ local({
         call. = FALSE
       )
     }
-    known <- list(key = call$key, handler = handler, source = source)
+    known <- list(key = call$key, handler = handler, source = source, home = home)
     assign(call$tool, known, envir = tools)
     known
   }
@@ -115,17 +115,32 @@ local({
     if (nchar(text) > 100) paste0(substr(text, 1, 100), "...") else text
   }
 
-  # What led to an error: the calls since the handler was called, innermost first.
-  trace_of <- function(calls, source, handler) {
-    functions <- vapply(calls, function(call) if (is.symbol(call[[1]])) as.character(call[[1]]) else "", "")
-    ours <- match(".handleSimpleError", functions, nomatch = length(calls))
-    calls <- rev(calls[seq_len(ours - 1L)])
-    # How a stand-in for a package raises an error is no part of the handler.
-    if (length(calls) && grepl("^stop\\(condition\\(", shorten(calls[[1]]))) {
-      inner <- vapply(calls, function(call) is.symbol(call[[1]]) && as.character(call[[1]]) %in% c("stop", "abort", "need"), NA)
-      outer <- which(!inner)
-      if (length(outer)) calls <- calls[seq.int(outer[1], length(calls))]
+  # Whether a function belongs to the tool, or to what tools keep, and not to a package.
+  is_own <- function(f, home) {
+    place <- environment(f)
+    while (!is.null(place) && !identical(place, emptyenv())) {
+      if (identical(place, home) || identical(place, globalenv())) return(TRUE)
+      if (isNamespace(place) || identical(place, baseenv()) || isTRUE(attr(place, "stand_in"))) return(FALSE)
+      place <- parent.env(place)
     }
+    FALSE
+  }
+
+  # What led to an error: the calls that the tool made since its handler was called, innermost first. What a package calls to do
+  # its work, and R itself, tells the author of a tool nothing.
+  trace_of <- function(seen, tool) {
+    source <- tool$source$filename
+    handler <- tool$handler
+    calls <- seen$calls
+    functions <- vapply(calls, function(call) if (is.symbol(call[[1]])) as.character(call[[1]]) else "", "")
+    invoked <- match("invoke", functions, nomatch = 0L)
+    # Without our own calls around the handler: `invoke`, `eval` and its like.
+    first <- if (invoked > 0L) invoked + 3L else 1L
+    last <- match(".handleSimpleError", functions, nomatch = length(calls)) - 1L
+    own <- vapply(seen$functions, is_own, NA, home = tool$home)
+    by_own <- vapply(seen$parents, function(parent) parent > 0L && own[parent], NA)
+    kept <- if (last >= first) Filter(function(at) own[at] || by_own[at], seq.int(last, first)) else integer()
+    calls <- calls[kept]
     lines <- vapply(calls, line_of, 0L, source = source)
     place <- ifelse(is.na(lines), "", paste0(" at ", basename(source), ":", lines))
     # Endless recursion is said in a line.
@@ -200,7 +215,10 @@ local({
             tool <<- load_tool(call)
             list(value = invoke(tool$handler, call$args))
           },
-          error = function(e) seen <<- list(error = e, calls = sys.calls()),
+          error = function(e) {
+            functions <- lapply(seq_len(sys.nframe()), sys.function)
+            seen <<- list(error = e, calls = sys.calls(), functions = functions, parents = sys.parents())
+          },
           warning = function(w) {
             level <- getOption("warn")
             if (is.numeric(level) && level >= 2) return(NULL)
@@ -220,15 +238,7 @@ local({
       cycod_located = function(e) fail(conditionMessage(e), line = if (!is.na(e$line)) e$line),
       error = function(e) {
         text <- tryCatch(conditionMessage(e), error = function(e) paste0("a condition of class ", class(e)[1]))
-        trace <- if (is.null(tool) || is.null(seen)) {
-          NULL
-        } else {
-          # Without our own calls around the handler: `invoke`, `eval` and its like.
-          calls <- seen$calls
-          first <- which(vapply(calls, function(call) identical(call[[1]], quote(invoke)), NA))[1]
-          if (!is.na(first)) calls <- calls[-seq_len(min(first + 2L, length(calls)))]
-          trace_of(calls, tool$source$filename, tool$handler)
-        }
+        trace <- if (!is.null(tool) && !is.null(seen)) trace_of(seen, tool)
         fail(text, trace$text, if (!is.null(trace) && !is.na(trace$line)) trace$line)
       },
       interrupt = function(e) fail("the call was interrupted")

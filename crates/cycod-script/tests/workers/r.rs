@@ -7,11 +7,67 @@ use cycod_script::{
 use expect_test::{Expect, expect};
 use proptest::{prelude::Strategy as _, strategy::ValueTree as _, test_runner::TestRunner};
 use serde_json::{Value, json};
+use std::path::Path;
+use tempfile::TempDir;
 
 use crate::support::*;
 
 fn r() -> Worker {
     Worker::start(Runtime::R)
+}
+
+/// R with the packages of these directories and of R itself, and no other.
+fn r_with(libraries: &Path) -> Worker {
+    Worker::start_with(Runtime::R, &["R_LIBS", "R_LIBS_SITE", "R_LIBS_USER"].map(|name| (name, libraries)))
+}
+
+/// A directory with a package `cli` and a package `rlang`, which raise errors as the real ones do: deep below the function that
+/// was called.
+fn packages() -> TempDir {
+    let directory = tempfile::tempdir().expect("a directory can be made");
+    let libraries = directory.path().join("library");
+    std::fs::create_dir(&libraries).expect("a directory can be made");
+    let rlang = "abort <- function(message, class = NULL, ..., call = parent.frame()) signal_abort(list(message = message, class = class))\n\
+                 signal_abort <- function(about) {\n  cnd <- structure(class = c(about$class, 'rlang_error', 'error', 'condition'), \
+                 list(message = about$message, call = NULL))\n  signalCondition(cnd)\n  stop(cnd)\n}\n\
+                 try_fetch <- function(expr, error) withCallingHandlers(expr, error = function(e) error(e))\n";
+    let cli = "cli_abort <- function(message, ..., .envir = parent.frame()) {\n  marks <- c(i = '\\u2139', x = '\\u2716')[names(message)]\n  \
+               filled <- vapply(message, function(text) fill(text, .envir), '')\n  \
+               rlang::abort(paste(ifelse(is.na(marks), filled, paste(marks, filled)), collapse = '\\n'))\n}\n\
+               fill <- function(text, env) {\n  text <- gsub('[{][.]file ([{][^}]*[}])[}]', \"'\\\\1'\", text)\n  \
+               found <- regmatches(text, gregexpr('[{][^}]*[}]', text))[[1]]\n  \
+               for (one in found) text <- sub(one, as.character(eval(parse(text = one)[[1]], env)), text, fixed = TRUE)\n  text\n}\n";
+    for (name, exports, imports, code) in
+        [("rlang", "abort, try_fetch", "", rlang), ("cli", "cli_abort", "Imports: rlang\n", cli)]
+    {
+        let source = directory.path().join(name);
+        std::fs::create_dir_all(source.join("R")).expect("a directory can be made");
+        for (file, text) in [
+            (
+                "DESCRIPTION",
+                format!("Package: {name}\nVersion: 1.0.0\nTitle: T\nDescription: D.\nLicense: MIT\n{imports}"),
+            ),
+            ("NAMESPACE", format!("export({exports})\n")),
+            ("R/code.R", code.to_owned()),
+        ] {
+            std::fs::write(source.join(file), text).expect("a file can be written");
+        }
+        let install = "function(source, library) system2(file.path(R.home('bin'), 'R'), \
+                       c('CMD', 'INSTALL', '--no-docs', '--no-test-load', paste0('--library=', library), source), stdout = FALSE, stderr = FALSE)";
+        let installed =
+            r_with(&libraries).value(install, json!({"source": utf8(&source), "library": utf8(&libraries)}));
+        assert_eq!(installed, json!(0), "{name}");
+    }
+    directory
+}
+
+/// Each way in which packages that raise errors may be there: not at all, as this machine has them, and as the test has made them.
+fn each_way(mut check: impl FnMut(&mut Worker)) {
+    let nothing = tempfile::tempdir().expect("a directory can be made");
+    let packages = packages();
+    check(&mut r_with(nothing.path()));
+    check(&mut r());
+    check(&mut r_with(&packages.path().join("library")));
 }
 
 #[test]
@@ -177,14 +233,17 @@ fn failure(worker: &mut Worker, code: &str, args: Value, expected: &Expect) {
 
 #[test]
 fn errors_of_r_say_where_in_the_file() {
-    let mut worker = r();
+    each_way(errors_say_where);
+}
+
+fn errors_say_where(worker: &mut Worker) {
     let nested = "helper <- function(x) {\n  log(x)\n  stop('too ', x)\n}\n\nfunction(x) {\n  y <- x\n  helper(y)\n}";
     for _ in 0..3 {
         // The same also when R has compiled it.
         worker.failure(nested, json!({"x": 1}));
     }
     failure(
-        &mut worker,
+        worker,
         nested,
         json!({"x": 1}),
         &expect![[r#"
@@ -196,7 +255,7 @@ fn errors_of_r_say_where_in_the_file() {
     "#]],
     );
     failure(
-        &mut worker,
+        worker,
         "function(x) x + 'a'",
         json!({"x": 1}),
         &expect![[r#"
@@ -206,7 +265,7 @@ fn errors_of_r_say_where_in_the_file() {
     "#]],
     );
     failure(
-        &mut worker,
+        worker,
         "function(x) {\n  x[[\n}",
         json!({}),
         &expect![[r#"
@@ -219,7 +278,7 @@ fn errors_of_r_say_where_in_the_file() {
     "#]],
     );
     failure(
-        &mut worker,
+        worker,
         "x <- 1",
         json!({}),
         &expect![[r#"
@@ -229,7 +288,7 @@ fn errors_of_r_say_where_in_the_file() {
     "#]],
     );
     failure(
-        &mut worker,
+        worker,
         "function(x) x",
         json!({"y": 1}),
         &expect![[r#"
@@ -239,7 +298,7 @@ fn errors_of_r_say_where_in_the_file() {
     "#]],
     );
     failure(
-        &mut worker,
+        worker,
         "function(path) {\n  tryCatch(stop('no'), error = function(e) {\n    cli::cli_abort(c('cannot read {.file {path}}', i = 'because: {e$message}'))\n  })\n}",
         json!({"path": "/x y"}),
         &expect![[r#"
@@ -248,10 +307,21 @@ fn errors_of_r_say_where_in_the_file() {
             -- line 13
             cli::cli_abort(c("cannot read {.file {path}}", i = "because: {e$message}")) at <tool>:13
             value[[3L]](cond)
-            tryCatchOne(expr, names, parentenv, handlers[[1L]])
-            tryCatchList(expr, classes, parentenv, handlers)
             tryCatch(stop("no"), error = function(e) { at <tool>:12
             handler(path = path)
+        "#]],
+    );
+    failure(
+        worker,
+        "function(x) {\n  lapply(x, function(one) {\n    rlang::abort('no')\n  })\n}",
+        json!({"x": [1]}),
+        &expect![[r#"
+            no
+            -- line 13
+            rlang::abort("no") at <tool>:13
+            FUN(X[[i]], ...)
+            lapply(x, function(one) { at <tool>:12
+            handler(x = x)
         "#]],
     );
     let endless = worker.failure("function() {\n  f <- function() f()\n  f()\n}", json!({}));
@@ -275,7 +345,6 @@ fn errors_of_r_say_where_in_the_file() {
         ("function() { x <- 1; for (i in 1:300) x <- list(x); x }", "more than 100 levels"),
         ("function() { x <- 1; for (i in 1:3000) x <- list(x); x }", "nested"),
         ("function() invokeRestart('abort')", "aborted"),
-        ("function() fs::nowhere('x')", "apt install r-cran-fs"),
         ("function() nopackage::f()", "nopackage"),
         ("function() raw(70 * 1024^2)", "MiB"),
         // What is small in R and would be endless in JSON.
@@ -374,13 +443,16 @@ fn a_worker_of_r_that_is_killed_or_writes_garbage_is_seen() {
 
 #[test]
 fn the_functions_that_stand_in_for_packages_do_what_these_do() {
-    let mut worker = r();
-    if worker.value("function() any(c('rlang', 'cli', 'fs') %in% rownames(installed.packages()))", json!({}))
+    let nothing = tempfile::tempdir().expect("a directory can be made");
+    let mut worker = r_with(nothing.path());
+    if worker.value("function() any(c('rlang', 'cli', 'fs') %in% rownames(installed.packages(.Library)))", json!({}))
         == json!(true)
     {
-        // The packages themselves need no proof of ours.
+        // Where they are part of R itself nothing ever stands in for them.
         return;
     }
+    let missing = worker.failure("function() fs::nowhere('x')", json!({}));
+    assert!(missing.message.contains("apt install r-cran-fs"), "{missing:?}");
     let mut check = |code: &str, expected: Value| {
         let value = worker.value(&format!("function() {{ {code} }}"), json!({}));
         assert_eq!(value, expected, "{code}");

@@ -48,6 +48,11 @@ pub(crate) struct Answer {
 
 impl Worker {
     pub(crate) fn start(runtime: Runtime) -> Worker {
+        Self::start_with(runtime, &[])
+    }
+
+    /// A worker with these variables in its environment.
+    pub(crate) fn start_with(runtime: Runtime, variables: &[(&str, &Path)]) -> Worker {
         let directory = tempfile::tempdir().expect("a directory can be made");
         let prelude = prelude(runtime).expect("it is a program");
         let file = directory.path().join(prelude.file_name);
@@ -56,6 +61,9 @@ impl Worker {
         let mut program = Program::new(find("sh"), directory.path()).env("PATH", PATH).env("HOME", directory.path());
         // The barest environment: text is UTF-8 in a worker all the same.
         program = program.env("LC_ALL", "C").env("CYCOD_TEST_OLD", "from the start");
+        for (name, value) in variables {
+            program = program.env(*name, value.as_os_str());
+        }
         program.args = prelude.shell_arguments(&find(prelude.program), &file);
         let (conversation, streams) = Conversation::start(program, Limits::default()).expect("it starts");
         let (sender, answers) = mpsc::channel();
