@@ -71,7 +71,7 @@ pub use parameter::{
 };
 pub use platform::Platform;
 pub use programs_file::{ProgramsFile, Stated};
-pub use security::{Access, Demand, Isolation, Permission, Privilege, Security};
+pub use security::{Access, Approval, Demand, Isolation, Permission, Privilege, Security};
 pub use settings::{
     Change, Cleanup, Container, Deprecation, Environment, FunctionCalling, Interactive, Metadata, Requires, Resources,
     Secret,

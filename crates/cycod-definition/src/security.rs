@@ -13,12 +13,29 @@ pub struct Security {
     pub isolation: Isolation,
     /// What it may reach; when any is given, nothing else.
     pub permissions: Vec<Permission>,
-    /// Whether somebody is asked each time a model wants to run it, whatever rules allow it.
-    pub asks_always: bool,
+    /// Whether somebody is asked each time a model wants to run it.
+    pub approval: Approval,
     /// Why, for the person who is asked.
     pub justification: Option<String>,
     /// The container to use with `isolation: container`.
     pub container: Option<Container>,
+}
+
+/// Whether somebody is asked each time a model wants to run a tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Approval {
+    /// As the rules say.
+    #[default]
+    ByRules,
+    /// Each time, unless a rule of the user's own allows the tool by its name.
+    UnlessNamed,
+    /// Each time, whatever rules allow it.
+    Always,
+}
+
+impl Approval {
+    /// What a file can ask for, by the words for it.
+    pub const NAMES: [(&'static str, Self); 2] = [("always", Self::Always), ("unless-named", Self::UnlessNamed)];
 }
 
 /// Something that a tool asks to be held to, and that not every machine can give.

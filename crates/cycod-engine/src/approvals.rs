@@ -319,7 +319,7 @@ fn call(plan: &Plan, keys: &Keys, commands: &[String]) -> Digest {
 
 /// Whether an answer may hold for more than one call.
 fn is_lasting(plan: &Plan) -> bool {
-    plan.privilege != Privilege::Elevated && !plan.asks_always
+    plan.privilege != Privilege::Elevated && !plan.asks_always && plan.asks_unless_named.is_empty()
 }
 
 /// Puts a request into the queue where other processes answer it.

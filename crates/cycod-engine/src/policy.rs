@@ -9,7 +9,7 @@ use std::{
 
 use cycod_call::{Call, NoSteps};
 use cycod_definition::{Body, Level, Parameter, Tool};
-use cycod_plan::{Library, Plan, PlannedAction, effective_level};
+use cycod_plan::{Library, Plan, PlannedAction, asking, effective_level};
 use cycod_policy::{Argument, Decision, Held, Meant, Places, Policy, Question, Reading, Rule, Subject, Surface};
 use cycod_run::{How, Touch};
 use cycod_settings::policy::Rules;
@@ -63,12 +63,14 @@ impl Engine {
         let effective = |tool: &Arc<Tool>| library.effective(tool).unwrap_or_else(|_| Arc::clone(tool));
         let (own, reached) = (effective(tool), library.tools().map(effective).collect::<Vec<_>>());
         let level = effective_level(tool, &library).max(effective_level(&own, &library));
+        let (asks_always, asks_unless_named) = asking(std::iter::once(&own).chain(&reached).map(|tool| &**tool));
         let host = self.host();
         let question = Question {
             tool: Subject { level, ..later(&own, &library) },
             reached: reached.iter().map(|tool| later(tool, &library)).collect(),
             privilege: tool.security.privilege,
-            asks_always: std::iter::once(&own).chain(&reached).any(|tool| tool.security.asks_always),
+            asks_always,
+            asks_unless_named: &asks_unless_named,
             surface,
             standing: self.standing_of_tool(tool),
             unmet: &[],
@@ -112,6 +114,7 @@ impl Engine {
                 .collect(),
             privilege: plan.privilege,
             asks_always: plan.asks_always,
+            asks_unless_named: &plan.asks_unless_named,
             surface,
             standing: self.standing(plan),
             unmet: &plan.unmet,

@@ -24,7 +24,7 @@ pub use effective::{Library, effective_level, standing_for};
 pub use function::PreparedCall;
 pub use mask::{Masks, mask, spellings};
 pub use misuse::{Misuse, misuses};
-pub use plan::{HeldTo, Plan, PlanError, PlannedAction, PlannedStep, Request, Through};
+pub use plan::{HeldTo, Plan, PlanError, PlannedAction, PlannedStep, Request, Through, asking};
 pub use prepare::{Argument, Prepared, ScriptFile};
 pub use preview::{Preview, StepPreview};
 pub use secrets::{NoSecrets, Secrets, Swap};

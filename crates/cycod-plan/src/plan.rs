@@ -4,9 +4,9 @@ use cycod_call::{
     ArgumentProblem, Call, Change, Given, NoSteps, ResolveError, RunContext, Scripts, Steps, bind, normalize_path,
 };
 use cycod_definition::{
-    Body, Cleanup, CodeReader, Command, CommandText, Demand, Environment, Handler, Host, Interpreter, Isolation, Level,
-    Literal, Offered, Output, Parameter, Platform, Privilege, RemoteTool, Retry, Step, StepAction, Tool, ToolUse,
-    Value, Verdicts, argument_verdicts, verdicts_in_cmd,
+    Approval, Body, Cleanup, CodeReader, Command, CommandText, Demand, Environment, Handler, Host, Interpreter,
+    Isolation, Level, Literal, Offered, Output, Parameter, Platform, Privilege, RemoteTool, Retry, Step, StepAction,
+    Tool, ToolUse, Value, Verdicts, argument_verdicts, verdicts_in_cmd,
 };
 use cycod_diagnostic::Refusal;
 use cycod_shell::Verdict;
@@ -90,6 +90,8 @@ pub struct Plan {
     pub privilege: Privilege,
     /// Whether it, or a tool it uses, wants somebody asked each time.
     pub asks_always: bool,
+    /// Which of them want that unless a rule of the user's own names them.
+    pub asks_unless_named: Vec<String>,
     /// What the tool asks to be confined to and is not offered.
     pub unmet: Vec<String>,
     /// What a person should know, such as the use of something deprecated.
@@ -102,6 +104,21 @@ pub struct Plan {
     pub through: Option<Arc<Through>>,
     /// Of a built-in tool that was to run a workflow: why there is no plan of that.
     pub unplanned: Option<Refusal>,
+}
+
+/// Whether one of these tools wants somebody asked each time a model wants to run it, and which of them want that unless a rule
+/// of the user's own names them.
+pub fn asking<'t>(tools: impl Iterator<Item = &'t Tool>) -> (bool, Vec<String>) {
+    let (mut always, mut unless_named) = (false, Vec::new());
+    for tool in tools {
+        match tool.security.approval {
+            Approval::ByRules => {}
+            Approval::UnlessNamed => unless_named.push(tool.name.to_string()),
+            Approval::Always => always = true,
+        }
+    }
+    unless_named.dedup();
+    (always, unless_named)
 }
 
 /// The call of a built-in tool in whose place a workflow runs.
@@ -209,7 +226,8 @@ impl Plan {
             .collect();
         let privileges = library.tools().map(|used| used.security.privilege).chain([confinement.privilege]);
         let privilege = privileges.max().unwrap_or_default();
-        let asks_always = definition.security.asks_always || library.tools().any(|used| used.security.asks_always);
+        let (asks_always, asks_unless_named) =
+            asking(std::iter::once(&*definition).chain(library.tools().map(|used| &**used)));
         // An alias can be called more dangerous than what it stands for, never less.
         let level = effective_level(tool, &library).max(effective_level(&definition, &library));
         Ok(Self {
@@ -227,6 +245,7 @@ impl Plan {
             confinement,
             privilege,
             asks_always,
+            asks_unless_named,
             unmet,
             warnings,
             library,

@@ -51,6 +51,7 @@ fn main() {
         reached: Vec::new(),
         privilege: Privilege::SameAsUser,
         asks_always: false,
+        asks_unless_named: &[],
         surface: Surface::Mcp,
         standing: Standing::Trusted,
         unmet: &[],

@@ -2,7 +2,7 @@ use std::{cell::Cell, cmp::Reverse};
 
 use cycod_definition::{Level, Privilege};
 
-use crate::{Decision, Question, Rule, Standing, Subject, Verdict, codes, index::Index, value::Readings};
+use crate::{Decision, Layer, Question, Rule, Standing, Subject, Verdict, codes, index::Index, value::Readings};
 
 /// Everything that was decided beforehand.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +48,8 @@ impl Policy {
     /// decided anything: a person who runs a tool by hand has consented, and a model may read and is asked about the rest.
     ///
     /// Some things hold whatever is allowed: a tool never runs with less confinement than it asks for, elevated rights
-    /// and a tool that is not known as it is are asked about each time, and so is a model's call of a tool that says so.
+    /// and a tool that is not known as it is are asked about each time, and so is a model's call of a tool that says so. What
+    /// a tool says of itself in the weaker way gives way to a rule of the user's own that names it.
     pub fn decide(&self, question: &Question<'_>) -> Decision {
         let first: Cell<Option<(usize, Option<&str>)>> = Cell::default();
         let is_before = |at| first.get().is_none_or(|(first, _)| at < first);
@@ -92,6 +93,33 @@ impl Policy {
         }
     }
 
+    /// What holds for tools that are asked about each time unless the user has named them.
+    fn unnamed(&self, question: &Question<'_>) -> Option<Decision> {
+        let asking = question.asks_unless_named.iter().filter(|_| question.surface.is_model());
+        let unnamed = asking.into_iter().find(|name| !self.is_named(name, question))?;
+        let rule = format!(
+            "the tool says that somebody is asked each time, unless a rule of the user's own allows `{unnamed}` by its name"
+        );
+        Some(Decision { yields: *unnamed == question.tool.name, ..ask(rule) })
+    }
+
+    /// Whether a rule allows a tool by its name that does not come from the project, in this call.
+    fn is_named(&self, name: &str, question: &Question<'_>) -> bool {
+        let subjects = std::iter::once(&question.tool).chain(&question.reached);
+        let mut calls = subjects.filter(|subject| subject.name.eq_ignore_ascii_case(name)).peekable();
+        let is_allowed = |subject: &Subject<'_>| {
+            let arguments: Vec<_> = subject.arguments.iter().map(Readings::of).collect();
+            self.rules.iter().any(|rule| {
+                rule.verdict == Verdict::Allow
+                    && !matches!(rule.origin.layer, Layer::Local | Layer::BuiltIn)
+                    && rule.pattern.tool().is_some_and(|tool| tool.eq_ignore_ascii_case(name))
+                    && rule.surfaces.contains(question.surface)
+                    && rule.pattern.conditions_hold(rule.verdict, &arguments, &question.places)
+            })
+        };
+        calls.peek().is_some() && calls.all(is_allowed)
+    }
+
     /// The decisions of some rules together with those that need none, by weight.
     fn weighed(&self, question: &Question<'_>, rules: &[(usize, Option<&str>)]) -> Vec<Decision> {
         let by_rule = |&(at, through): &(usize, Option<&str>)| Decision::by(&self.rules[at], through);
@@ -99,6 +127,7 @@ impl Policy {
         let mut decisions: Vec<Decision> = self.flaws.iter().map(broken).collect();
         decisions.extend(rules[..denies].iter().map(by_rule));
         decisions.extend(fixed(question));
+        decisions.extend(self.unnamed(question));
         decisions.extend(rules[denies..].iter().map(by_rule));
         decisions.sort_by_key(|decision| Reverse(decision.verdict));
         decisions.push(default(question));

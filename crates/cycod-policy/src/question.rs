@@ -15,6 +15,9 @@ pub struct Question<'a> {
     pub privilege: Privilege,
     /// Whether its author wants somebody asked each time, whatever rules allow it.
     pub asks_always: bool,
+    /// The tools, it or those that it reaches, whose authors want somebody asked each time unless a rule of the user's own allows
+    /// the tool by its name.
+    pub asks_unless_named: &'a [String],
     /// Who asks.
     pub surface: Surface,
     /// Whether the tool is known to this machine's user as it is.

@@ -66,6 +66,7 @@ pub(crate) fn question(tool: &Tool, surface: Surface) -> Question<'_> {
         reached: Vec::new(),
         privilege: Privilege::SameAsUser,
         asks_always: false,
+        asks_unless_named: &[],
         surface,
         standing: Standing::Trusted,
         unmet: &[],

@@ -4,9 +4,9 @@ use cycod_engine::{
     Engine,
     catalog::{Entry, Scope, ScopeFilter, Style},
     definition::{
-        Body, Cleanup, Hints, Interpreter, Isolation, Level, Literal, Offer, Parameter, PlatformKey, Privilege,
-        Produces, Runtime, Step, StepAction, TaskSupport, TestCase, Tool, Transform, Validation, Value, Verdict, Whom,
-        verdicts_by_parameter,
+        Approval, Body, Cleanup, Hints, Interpreter, Isolation, Level, Literal, Offer, Parameter, PlatformKey,
+        Privilege, Produces, Runtime, Step, StepAction, TaskSupport, TestCase, Tool, Transform, Validation, Value,
+        Verdict, Whom, verdicts_by_parameter,
     },
 };
 use cycod_syntax::template::{Names, Template};
@@ -412,8 +412,13 @@ fn permissions(tool: &Tool) -> Vec<String> {
             _ => "declares none: it runs with your rights".to_owned(),
         });
     }
-    if security.asks_always {
-        lines.push("somebody is asked each time a model wants to run it".to_owned());
+    match security.approval {
+        Approval::ByRules => {}
+        Approval::Always => lines.push("somebody is asked each time a model wants to run it".to_owned()),
+        Approval::UnlessNamed => lines.push(
+            "somebody is asked each time a model wants to run it, unless your own policy allows it by its name"
+                .to_owned(),
+        ),
     }
     lines
 }

@@ -74,7 +74,7 @@ pub(super) fn read(source: &SourceFile, sink: &Sink<'_>) -> Option<Node> {
     Some(mapping(entries, span))
 }
 
-/// `false` asks each time; `true` would be the file's own approval, which nobody gives to himself.
+/// `false` asks each time, unless the user has named the tool in a rule; `true` would be the file's own approval, which nobody gives to himself.
 fn auto_accept(accepts: &Entry, entries: &mut Vec<Entry>, sink: &Sink<'_>) {
     match accepts.value.as_scalar().map(yaml::Scalar::resolve) {
         Some(Resolved::Bool(true)) => {
@@ -86,7 +86,7 @@ fn auto_accept(accepts: &Entry, entries: &mut Vec<Entry>, sink: &Sink<'_>) {
             );
         }
         Some(Resolved::Bool(false)) => {
-            let approval = entry("approval", accepts.key_span, text("always", accepts.value.span));
+            let approval = entry("approval", accepts.key_span, text("unless-named", accepts.value.span));
             match entries.iter_mut().find(|entry| entry.key == "security") {
                 Some(Entry { value: Node { kind: NodeKind::Mapping(security), .. }, .. }) => {
                     if !security.iter().any(|entry| entry.key == "approval") {

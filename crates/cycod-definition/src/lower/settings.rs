@@ -10,9 +10,9 @@ use super::{
     parameter::{Refused, disclosure},
 };
 use crate::{
-    Access, Change, Cleanup, Container, Environment, Expected, FilePaths, FunctionCalling, Interactive, Isolation,
-    Metadata, ParameterType, Permission, Privilege, Requires, Resources, Secret, Security, TestCase, ToolName, Value,
-    table::SECRET,
+    Access, Approval, Change, Cleanup, Container, Environment, Expected, FilePaths, FunctionCalling, Interactive,
+    Isolation, Metadata, ParameterType, Permission, Privilege, Requires, Resources, Secret, Security, TestCase,
+    ToolName, Value, table::SECRET,
 };
 
 impl Lowering<'_> {
@@ -164,7 +164,10 @@ impl Lowering<'_> {
                 .into_iter()
                 .filter_map(|text| self.permission(text))
                 .collect(),
-            asks_always: view.choice("approval").is_some(),
+            approval: view
+                .choice("approval")
+                .and_then(|word| Approval::NAMES.into_iter().find(|(name, _)| *name == word))
+                .map_or(Approval::ByRules, |(_, approval)| approval),
             justification: view.string("justification"),
             container: view.object("container").map(|container| Container {
                 image: container.string("image"),

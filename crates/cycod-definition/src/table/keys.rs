@@ -347,7 +347,7 @@ static SECURITY: Section = Section {
         key("execution-privilege", Choice(&["same-as-user", "reduced", "elevated"]), "With whose rights; `elevated` is approved each time.").or("same-as-user").chapter("Privilege Control and Security Boundaries").restricts(),
         key("isolation", Choice(&["none", "process", "container"]), "How far from us.").or("process").chapter("Privilege Control and Security Boundaries").restricts(),
         key("required-permissions", Texts, "`filesystem:read|write|execute:<path>` or `network:external|loopback:<host[:port]|*>`. A tool that declares any is confined to them.").chapter("Privilege Control and Security Boundaries").restricts(),
-        key("approval", Choice(&["always"]), "`always`: somebody is asked each time a model wants to run it, whatever rules allow it.").restricts(),
+        key("approval", Choice(&["always", "unless-named"]), "`always`: somebody is asked each time a model wants to run it, whatever rules allow it. `unless-named`: likewise, unless a rule of the user's own allows it by its name.").restricts(),
         key("justification", Text, "Why, for the person who is asked.").chapter("Privilege Control and Security Boundaries"),
         key("container", Object(&CONTAINER), "The container for `isolation: container`.").restricts(),
     ],
@@ -503,8 +503,8 @@ static HANDLER: Section = Section {
     doc: "A function in a language. Its arguments and its result cross as data, beside everything that it prints.",
     strict: false,
     keys: &[
-        key("language", Choice(&["r", "python", "javascript", "typescript"]), "What the code is written in. Required."),
-        key("code", Command, "The code: in R the function that it yields, in Python `handler` or the only function, in JavaScript and TypeScript the exported `execute` or the default export. Required."),
+        key("language", Choice(&["r", "python", "javascript", "typescript", "ruby", "perl"]), "What the code is written in. Required."),
+        key("code", Command, "The code: in R the function that it yields, in Python `handler` or the only function, in JavaScript and TypeScript the exported `execute` or the default export, in Ruby and Perl a program that finds its arguments in the environment. Required."),
         key("runtime", Choice(&["engine", "node"]), "Who runs JavaScript and TypeScript: the engine of this program, which reaches nothing by itself, or Node.").or("`engine` for TypeScript, `node` for JavaScript"),
         key("allowlist", Texts, "The commands that it may start through `platform.executor`, with the variables that it may set: `CI=* npm test *`.").or("any").restricts(),
     ],
@@ -586,7 +586,7 @@ static MIMIR_PERMISSIONS: Section = Section {
     strict: true,
     keys: &[
         key("allowlist", Texts, "The commands that it may start through `platform.executor`, with the variables that it may set: `CI=* npm test *`.").or("any").restricts(),
-        key("autoAccept", Bool, "`false`: somebody is asked each time a model wants to run it. `true` has no effect: a file cannot allow itself anything.").restricts(),
+        key("autoAccept", Bool, "`false`: somebody is asked each time a model wants to run it, unless a rule of the user's own allows it by its name. `true` has no effect: a file cannot allow itself anything.").restricts(),
         key("riskLevel", Choice(&["low", "medium", "high", "critical"]), "Raises the level: low is read, medium write, high and critical run. Never lowers it.").restricts(),
     ],
 };

@@ -69,7 +69,7 @@ fn settings() {
             privilege: Reduced,
             isolation: Container,
             permissions: [Permission { access: FilesystemWrite, target: Template { segments: [Hole(Hole { raw: false, value: Reference { of: Predefined(Workspace), transforms: [], format: None}}), Text("/out")]}, source: "filesystem:write:{WORKSPACE}/out"}, Permission { access: NetworkExternal, target: Template { segments: [Text("*")]}, source: "network:external:*"}],
-            asks_always: true,
+            approval: Always,
             justification: Some("Because"),
             container: Some(Container { image: Some("alpine"), network: Some("none"), mounts: ["/tmp"]})}
         "#]],

@@ -1,6 +1,6 @@
 //! Mimir tools: what they mean, and what is said about those that are wrong.
 
-use cycod_definition::{Body, Level, Runtime, Tool, document_json, level, load};
+use cycod_definition::{Approval, Body, Level, Runtime, Tool, document_json, level, load};
 use cycod_diagnostic::SourceFile;
 use expect_test::{Expect, expect};
 
@@ -29,7 +29,7 @@ fn the_example_of_the_specification() {
     let tool = loaded.tool.expect("it loads");
     assert_eq!((tool.enabled, tool.token_cost, tool.declared_risk), (true, Some(450), Some(Level::Write)));
     assert_eq!(level(&tool, &|_| None), Level::Run, "no tag says less");
-    assert!(tool.security.asks_always);
+    assert_eq!(tool.security.approval, Approval::UnlessNamed);
     let names: Vec<_> = tool.parameters.iter().map(|parameter| (&*parameter.name, parameter.required)).collect();
     assert_eq!(names, [("pattern", true), ("coverage", false), ("watch", false)]);
     let Body::Handler(handler) = &tool.body else { panic!("a handler") };
@@ -54,9 +54,12 @@ fn json_reads_back_as_the_same_tool() {
 fn keys() {
     let of = |keys: &str| tool(&format!("{keys}{TAIL}"));
     assert!(!of("enabled: false\n").enabled);
-    assert!(of("").enabled && !of("").security.asks_always);
-    assert!(!of("permissions: {autoAccept: true}\n").security.asks_always);
-    assert!(of("permissions: {autoAccept: false}\nsecurity: {execution-privilege: reduced}\n").security.asks_always);
+    assert!(of("").enabled && of("").security.approval == Approval::ByRules);
+    assert_eq!(of("permissions: {autoAccept: true}\n").security.approval, Approval::ByRules);
+    let asks = of("permissions: {autoAccept: false}\nsecurity: {execution-privilege: reduced}\n");
+    assert_eq!(asks.security.approval, Approval::UnlessNamed);
+    let always = of("permissions: {autoAccept: false}\nsecurity: {approval: always}\n");
+    assert_eq!(always.security.approval, Approval::Always);
     assert_eq!(level(&of("tags: [read]\npermissions: {riskLevel: high}\n"), &|_| None), Level::Run);
     assert_eq!(level(&of("tags: [read]\npermissions: {riskLevel: low}\n"), &|_| None), Level::Read);
     let Body::Handler(handler) = of("runtime: node\n").body else { panic!("a handler") };

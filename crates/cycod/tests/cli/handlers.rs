@@ -572,3 +572,47 @@ fn code_for_node_may_put_its_function_into_module_exports() {
     }
 }
 
+#[test]
+fn a_tool_that_wants_to_be_asked_about_can_be_allowed_by_its_name() {
+    let place = Place::new();
+    let tool = |name: &str, more: &str| {
+        place.write(
+            &format!(".mimir/tools/{name}.yml"),
+            &format!("name: {name}\ndescription: D\nschema: {{type: object, properties: {{n: {{type: integer}}}}}}\npermissions: {{autoAccept: false}}\n{more}code: |\n  export const execute = () => 'done'\n"),
+        );
+    };
+    tool("run_tests", "");
+    tool("always", "security: {approval: always}\n");
+    place.tool("uses", "description: D\ntags: [run]\nsteps: [{name: a, use-tool: run_tests}]\n");
+    let asks = |name: &str, more: &[&str]| {
+        let ran = place.run(&[&["tool", "why", name], more].concat());
+        let said = ran.stdout();
+        let answer = said.lines().find_map(|line| line.strip_prefix("a model in a host (mcp): "));
+        match answer.unwrap_or_else(|| panic!("{}", ran.block())) {
+            "allowed" => false,
+            "asked about" => true,
+            other => panic!("{other}: {}", ran.block()),
+        }
+    };
+    let add = |rule: &str, scope: &str| {
+        let ran = place.run(&["policy", "add", "allow", rule, scope]);
+        assert_eq!(ran.code(), 0, "{}", ran.block());
+    };
+    // What is broader than its name, or comes from the project, does not speak of it.
+    for rule in ["*", "run", "run_*", "tool:ci"] {
+        add(rule, "--user");
+    }
+    add("run_tests", "--local");
+    assert!(asks("run_tests", &["n=1"]));
+    add("run_tests(n=1)", "--user");
+    assert!(!asks("run_tests", &["n=1"]) && asks("run_tests", &["n=2"]));
+    add("run_tests", "--user");
+    assert!(!asks("run_tests", &["n=2"]));
+    add("always", "--user");
+    assert!(asks("always", &[]), "what its author holds to is asked about whatever rules say");
+    assert!(!asks("uses", &[]), "the rule is about the tool wherever it runs");
+    assert!(
+        place.run(&["tool", "info", "run_tests"]).stdout().contains("unless your own policy allows it by its name")
+    );
+}
+
