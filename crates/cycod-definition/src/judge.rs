@@ -211,7 +211,7 @@ fn names(tool: &Tool) -> Names {
         _ => Vec::new(),
     };
     let parameters = tool.parameters.iter().map(|parameter| parameter.name.clone()).collect();
-    Names { parameters, steps }
+    Names { parameters, steps, is_code: false }
 }
 
 /// Where a template stands.

@@ -28,7 +28,7 @@ fn read(text: &str) -> Vec<Diagnostic> {
         };
         let steps = tree.get("steps").and_then(Node::as_sequence).unwrap_or_default();
         let steps = steps.iter().filter_map(|step| Some(step.get("name")?.as_scalar()?.text.clone())).collect();
-        visit(tree, &Names { parameters: keys(tree.get("parameters")), steps }, &mut diagnostics);
+        visit(tree, &Names { parameters: keys(tree.get("parameters")), steps, ..Names::default() }, &mut diagnostics);
     }
     diagnostics
 }

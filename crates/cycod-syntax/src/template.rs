@@ -161,6 +161,9 @@ pub struct Names {
     pub parameters: Vec<String>,
     /// Steps of the tool; empty for a tool without steps.
     pub steps: Vec<String>,
+    /// Whether the text is code of a language whose grammar nobody here knows. Braces are its own there, so a predefined variable
+    /// or one of the environment is no placeholder, and neither is what looks like the subscript of a variable: `$ENV{HOME}`.
+    pub is_code: bool,
 }
 
 pub use parse::parse;

@@ -293,7 +293,7 @@ fn results_of_steps() {
 fn conditions_are_decided_over_values() {
     let tool = tool(STEPS);
     let call = bind(&tool, &[]);
-    let names = Names { parameters: vec!["S".to_owned()], steps: vec!["first".to_owned()] };
+    let names = Names { parameters: vec!["S".to_owned()], steps: vec!["first".to_owned()], ..Names::default() };
     let mut shown = String::new();
     for text in [
         "{first.exit-code} == 0",

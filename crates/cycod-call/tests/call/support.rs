@@ -95,7 +95,12 @@ pub(crate) fn template(tool: &Tool, text: &str) -> Template {
         _ => Vec::new(),
     };
     let parameters = tool.parameters.iter().map(|parameter| parameter.name.clone()).collect();
-    cycod_syntax::template::parse(text, |at| u32::try_from(at).expect("a short text"), &Names { parameters, steps }).0
+    cycod_syntax::template::parse(
+        text,
+        |at| u32::try_from(at).expect("a short text"),
+        &Names { parameters, steps, ..Names::default() },
+    )
+    .0
 }
 
 pub(crate) fn text_literal(tool: &Tool, text: &str) -> Literal {

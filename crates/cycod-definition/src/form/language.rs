@@ -114,7 +114,7 @@ impl Language {
             vec![entry("script", language_span, code), entry("shell", language_span, text(shell, language_span))]
         };
         match self {
-            Self::R | Self::Python | Self::JavaScript | Self::TypeScript => {
+            Self::R | Self::Python | Self::JavaScript | Self::TypeScript | Self::Ruby | Self::Perl => {
                 let language = entry("language", language_span, text(self.name(), language_span));
                 let mut keys = vec![language, entry("code", code_span, code)];
                 keys.extend(runtime);
@@ -123,7 +123,7 @@ impl Language {
             Self::Bash => vec![entry("bash", language_span, code)],
             Self::PowerShell => vec![entry("pwsh", language_span, code)],
             Self::Cmd => vec![entry("cmd", language_span, code)],
-            Self::Sh | Self::Zsh | Self::Ruby | Self::Perl => script(self.name(), code),
+            Self::Sh | Self::Zsh => script(self.name(), code),
         }
     }
 }

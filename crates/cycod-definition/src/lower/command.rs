@@ -121,7 +121,7 @@ impl Lowering<'_> {
             "steps" => Some(Form::Steps(*view)),
             "handler" => {
                 let handler = View::new(&form.value, crate::table::handler())?;
-                self.handler(&handler, form.key_span).map(Form::Handler)
+                self.handler(&handler, form.key_span)
             }
             _ => Some(Form::Use(self.tool_use(view, text()?, scope))),
         }
@@ -257,7 +257,10 @@ impl Lowering<'_> {
         options: Vec<String>,
         scope: Scope,
     ) -> CommandText {
-        let template = self.template(text, scope);
+        let template = match interpreter {
+            Interpreter::Program(_) => self.template_of_code(text, scope),
+            _ => self.template(text, scope),
+        };
         CommandText { interpreter, template, options, verdicts: Verdicts::default() }
     }
 

@@ -1,13 +1,14 @@
 //! Functions in a language.
 
 use cycod_diagnostic::{Code, Diagnostic, Span};
+use cycod_syntax::template::Template;
 
-use super::{Lowering, Text, View};
-use crate::{CommandPattern, Handler, Runtime};
+use super::{Lowering, Text, View, command::Form};
+use crate::{Command, CommandPattern, CommandText, Handler, Interpreter, ProgramTemplate, Runtime, Verdicts};
 
 impl Lowering<'_> {
     /// Reads `handler`. What is missing was left out by its author, or reported where the file was read.
-    pub(crate) fn handler(&self, view: &View<'_>, key_span: Span) -> Option<Handler> {
+    pub(crate) fn handler<'a>(&self, view: &View<'a>, key_span: Span) -> Option<Form<'a>> {
         let missing = |key: &str, help: &str| {
             let is_there = view.entries.iter().any(|entry| entry.key == key && entry.value.as_scalar().is_some());
             if !is_there {
@@ -15,11 +16,14 @@ impl Lowering<'_> {
                 self.sink.report(Diagnostic::error(Code("no-handler"), key_span, message).help(help));
             }
         };
-        missing("language", "add `language: r`, `python`, `javascript` or `typescript`");
+        missing("language", "add `language: r`, `python`, `javascript`, `typescript`, `ruby` or `perl`");
         missing("code", "add `code: |` and the function below it");
         let (language, code) = (view.choice("language")?, view.text("code")?);
         let asked = view.choice("runtime");
         let is_typescript = language == "typescript";
+        if let "ruby" | "perl" = language {
+            return Some(self.program(view, language, &code.scalar.text));
+        }
         let runtime = match (language, asked) {
             ("r", _) => Runtime::R,
             ("python", _) => Runtime::Python,
@@ -34,13 +38,30 @@ impl Lowering<'_> {
             self.sink.report(diagnostic.note("it says who runs JavaScript and TypeScript"));
         }
         let line = self.sink.source.position(code.scalar.origin(0)).line;
-        Some(Handler {
+        Some(Form::Handler(Handler {
             runtime,
             is_typescript,
             code: code.to_owned(),
             line: u32::try_from(line).unwrap_or(u32::MAX),
             allowlist: view.entry("allowlist").map(|_| self.allowlist(&view.texts("allowlist"), runtime)),
-        })
+        }))
+    }
+
+    /// A program that finds its arguments in its environment. Like that of any handler, its text is no template.
+    fn program<'a>(&self, view: &View<'_>, language: &str, code: &str) -> Form<'a> {
+        for key in ["runtime", "allowlist"] {
+            if let Some(entry) = view.entry(key) {
+                let message = format!("`{key}` has no effect on code in {language}");
+                self.sink.report(Diagnostic::error(Code("unused-key"), entry.key_span, message).help("remove it"));
+            }
+        }
+        let words = vec![language.to_owned(), "{0}".to_owned()];
+        Form::Command(Command::One(CommandText {
+            interpreter: Interpreter::Program(ProgramTemplate { words }),
+            template: Template::text(code),
+            options: Vec::new(),
+            verdicts: Verdicts::default(),
+        }))
     }
 
     fn allowlist(&self, patterns: &[Text<'_>], runtime: Runtime) -> Vec<CommandPattern> {

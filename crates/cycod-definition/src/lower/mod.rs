@@ -147,8 +147,16 @@ impl Lowering<'_> {
 
     /// Reads a template.
     pub(crate) fn template(&self, text: Text<'_>, scope: Scope) -> Template {
-        let (template, mut found) =
-            template::parse(&text.scalar.text, |offset| text.scalar.origin(offset), &self.names);
+        self.template_under(text, scope, &self.names)
+    }
+
+    /// Reads a template of code in a language whose grammar is not known here.
+    pub(crate) fn template_of_code(&self, text: Text<'_>, scope: Scope) -> Template {
+        self.template_under(text, scope, &Names { is_code: true, ..self.names.clone() })
+    }
+
+    fn template_under(&self, text: Text<'_>, scope: Scope, names: &Names) -> Template {
+        let (template, mut found) = template::parse(&text.scalar.text, |offset| text.scalar.origin(offset), names);
         // A name that an alias does not know is most likely a parameter of its base.
         found.retain(|diagnostic| !(self.alias && diagnostic.code.0 == "misspelt-placeholder"));
         self.sink.extend(found);

@@ -12,6 +12,7 @@ fn names() -> Names {
     Names {
         parameters: own(&["NAME", "COUNT", "BIG", "VERSION", "LIST", "NONE", "FLAG"]),
         steps: own(&["fetch", "try-https", "count"]),
+        is_code: false,
     }
 }
 

@@ -29,7 +29,7 @@ impl Names {
         if self.parameters.iter().any(|parameter| parameter == name) {
             return Resolution::Known(Reference::Parameter(name.to_owned()));
         }
-        if let Some((_, variable)) = Predefined::NAMES.iter().find(|(known, _)| *known == name) {
+        if let Some((_, variable)) = Predefined::NAMES.iter().find(|(known, _)| *known == name && !self.is_code) {
             return Resolution::Known(Reference::Predefined(*variable));
         }
         if let Some((step, attribute)) = name.rsplit_once('.') {
@@ -49,7 +49,7 @@ impl Names {
         let mut bytes = name.bytes();
         let upper = bytes.next().is_some_and(|first| first.is_ascii_uppercase())
             && bytes.all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-'));
-        if upper { Resolution::Environment(name.to_owned()) } else { Resolution::Unknown }
+        if upper && !self.is_code { Resolution::Environment(name.to_owned()) } else { Resolution::Unknown }
     }
 
     /// Returns the declared or predefined name that a person most likely meant by `name`.

@@ -139,6 +139,9 @@ impl Scanner<'_> {
         if before.ends_with(b"$#") {
             return Token::Text;
         }
+        if self.names.is_code && is_subscript(&self.text[..open]) {
+            return Token::Text;
+        }
         let token = self.placeholder(open);
         if let Token::Hole(_, end, _) | Token::Wrong(end, _) = &token
             && before.ends_with(b"{")
@@ -399,6 +402,32 @@ pub(crate) fn unresolved(resolution: &Resolution, span: Span, names: &Names) -> 
         }
         _ => Diagnostic::error(SYNTAX, span, "this name is not known"),
     }
+}
+
+/// Whether a brace after this text opens the subscript of a variable: `$name{`, `$name->{`, `$name{a}{`, `$name[0]{`.
+fn is_subscript(before: &str) -> bool {
+    /// How many subscripts may stand behind one another.
+    const MOST: usize = 16;
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let mut before = &line[line.ceil_char_boundary(line.len().saturating_sub(MAX_TOKEN))..];
+    for _ in 0..MOST {
+        if before.ends_with("->") {
+            return true;
+        }
+        let Some(close) = before.chars().next_back().filter(|last| matches!(last, '}' | ']')) else { break };
+        // The subscript before this one says whether it is one.
+        let open = if close == '}' { '{' } else { '[' };
+        let mut depth = 0;
+        let start = before.char_indices().rev().find(|&(_, character)| {
+            depth += usize::from(character == close);
+            depth -= usize::from(character == open);
+            depth == 0
+        });
+        let Some((start, _)) = start else { return false };
+        before = &before[..start];
+    }
+    let name = before.trim_end_matches(|character: char| character.is_alphanumeric() || matches!(character, '_' | ':'));
+    name.len() < before.len() && name.ends_with(['$', '@', '%'])
 }
 
 /// Reads `:transform:format(…)}` and returns the parts and the length; nothing when it does not fit.

@@ -10,6 +10,7 @@ fn names() -> Names {
     Names {
         parameters: own(&["NAME", "FILE", "author", "count", "SHOULD-RUN", "LOCATION", "DEBUG"]),
         steps: own(&["fetch", "try-https", "build.all", "1st"]),
+        is_code: false,
     }
 }
 
@@ -307,13 +308,13 @@ fn mistakes_are_told() {
 
 #[test]
 fn a_tool_without_steps_has_no_step_references() {
-    let names = Names { parameters: vec!["a".to_owned()], steps: Vec::new() };
+    let names = Names { parameters: vec!["a".to_owned()], ..Names::default() };
     assert_eq!(describe("{foo.output} {a}", &names), "\"{foo.output} \" <parameter {a}>");
 }
 
 #[test]
 fn a_parameter_hides_a_predefined_name() {
-    let names = Names { parameters: vec!["HOME".to_owned()], steps: Vec::new() };
+    let names = Names { parameters: vec!["HOME".to_owned()], ..Names::default() };
     assert_eq!(describe("{HOME}", &names), "<parameter {HOME}>");
 }
 
@@ -449,4 +450,28 @@ proptest! {
         let _ = parse(&text, |at| at as u32, &names());
         let _ = parse(&text, |at| at as u32, &Names::default());
     }
+}
+
+#[test]
+fn braces_of_code_are_its_own() {
+    let names = Names { parameters: vec!["count".to_owned(), "HOME".to_owned()], is_code: true, ..Names::default() };
+    let found = |text: &str| {
+        let (template, diagnostics) = parse(text, |at| at as u32, &names);
+        assert!(diagnostics.is_empty(), "{text}: {diagnostics:?}");
+        template.holes().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    for text in [
+        "$ENV{HOME}",
+        "\"$h{count} @h{count} %h{count}\"",
+        "$h->{count} $$h{count} $My::h{count}",
+        "$h{a}{count} $h[0]{count} $h->[0]->{count} $h{x}[1]{count}",
+        "f'{WORKSPACE} {PATH} {OS}'",
+        "${count} @{count} %{count}",
+    ] {
+        assert!(found(text).is_empty(), "{text}: {:?}", found(text));
+    }
+    for text in ["print {count};", "x[{count}]", "({count})", "'item{count}'", "[1]{count}", "->x {count}"] {
+        assert_eq!(found(text), ["{count}"], "{text}");
+    }
+    assert_eq!(found("{HOME}{count}"), ["{HOME}", "{count}"], "parameters keep their places");
 }

@@ -544,6 +544,54 @@ fn what_makes_code_of_types_works_and_keeps_its_lines() {
 }
 
 #[test]
+fn functions_and_programs_of_handlers_are_no_templates() {
+    let place = Place::new();
+    let front = "parameters:\n  HOME: {type: string, description: H, default: given}\n  count: {type: integer, description: C, default: 2}\n";
+    for (name, language, code, expect) in [
+        ("in_r", "r", "function(HOME, count) paste('{HOME}', '{count}', HOME)", "{HOME} {count} given"),
+        ("in_python", "python", "def handler(HOME, count):\n    return f'{HOME} {{HOME}} {count}'", "given {HOME} 2"),
+        (
+            "in_node",
+            "javascript",
+            "export const execute = ({ HOME }) => `${HOME} {HOME} {count}`;",
+            "given {HOME} {count}",
+        ),
+        (
+            "in_engine",
+            "typescript",
+            "export const execute = ({ HOME }) => `${HOME} {HOME} {count}`;",
+            "given {HOME} {count}",
+        ),
+        (
+            "in_perl",
+            "perl",
+            "my %h = (count => 7, HOME => 8);\nprint \"$h{count} $h{HOME} {count} {LANG} $ENV{LANG} $ENV{CYCOD_PARAM_count}\";",
+            "7 8 {count} {LANG} C.UTF-8 2",
+        ),
+        (
+            "in_ruby",
+            "ruby",
+            "HOME = 8\nprint \"#{HOME} {HOME} {count} #{ENV['CYCOD_PARAM_count']} \", [1].map{HOME}",
+            "8 {HOME} {count} 2 [8]",
+        ),
+    ] {
+        handler(&place, name, front, language, code);
+        let ran = place.run(&["tool", "validate", name]);
+        assert_eq!(ran.code(), 0, "{name}: {}", ran.block());
+        let ran = run(&place, name, &[]);
+        assert_eq!((ran.code(), ran.stdout().as_str()), (0, expect), "{name}: {}", ran.block());
+    }
+    // In a script of a tool file numbers may stand where they are no part of the language.
+    place.tool(
+        "script",
+        "description: D\ntags: [read]\nshell: perl\nparameters:\n  count: {type: integer, description: C, default: 2}\n\
+         script: |\n  my %h = (count => 7);\n  print \"$ENV{LANG} $h{count} {LANG} {WORKSPACE} \", {count} * 2;\n",
+    );
+    let ran = run(&place, "script", &[]);
+    assert_eq!((ran.code(), ran.stdout().as_str()), (0, "C.UTF-8 7 {LANG} {WORKSPACE} 4"), "{}", ran.block());
+}
+
+#[test]
 fn code_for_node_may_put_its_function_into_module_exports() {
     let place = Place::new();
     for (name, code) in [
