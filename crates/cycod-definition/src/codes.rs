@@ -2,7 +2,7 @@
 ///
 /// A file's diagnostics also carry codes of the crates that read YAML, templates and conditions, and of the one
 /// that places values into shells.
-pub const CODES: [&str; 79] = [
+pub const CODES: [&str; 80] = [
     "alias-command",
     "alias-of-itself",
     "alias-without-base",
@@ -78,6 +78,7 @@ pub const CODES: [&str; 79] = [
     "unknown-secret",
     "unknown-step",
     "unknown-transform",
+    "unknown-type",
     "unused-key",
     "unused-parameter",
     "whom-to-ask",

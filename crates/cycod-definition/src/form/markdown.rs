@@ -14,7 +14,7 @@ use super::{
     signature,
 };
 use crate::{
-    Level,
+    Level, ParameterType,
     lower::{Sink, shape},
     table::{MARKDOWN, one_of},
 };
@@ -32,9 +32,12 @@ pub(super) fn read(source: &SourceFile, sink: &Sink<'_>) -> Option<Node> {
     let (root, found) = yaml::parse(&SourceFile::new(source.name.as_str(), &text[..front.end]));
     sink.extend(found);
     let code = code(&Page::read(text, front.body), front.end, text.len(), sink);
-    let root = root?;
+    let mut root = root?;
     if root.as_mapping().is_none() {
         return Some(root);
+    }
+    if code.language == Language::R {
+        forgive_types(&mut root, sink);
     }
     shape::check(&root, &MARKDOWN, sink);
     let Node { span, kind: NodeKind::Mapping(mut entries) } = root else { return None };
@@ -212,6 +215,37 @@ fn unknown_language(word: &str, span: Span, sink: &Sink<'_>) {
         Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), crate::lower::replace(span, near)),
         None => diagnostic.help("or run it from a `bash` block"),
     });
+}
+
+/// Lets parameters of a function in R have types that we do not know: such a parameter takes anything, and the function
+/// sees for itself what it was given.
+fn forgive_types(root: &mut Node, sink: &Sink<'_>) {
+    let NodeKind::Mapping(entries) = &mut root.kind else { return };
+    let Some(parameters) = entries.iter_mut().find(|entry| entry.key == "parameters") else { return };
+    let declared: Vec<&mut Node> = match &mut parameters.value.kind {
+        NodeKind::Sequence(items) => items.iter_mut().collect(),
+        NodeKind::Mapping(named) => named.iter_mut().map(|parameter| &mut parameter.value).collect(),
+        NodeKind::Scalar(_) => return,
+    };
+    for parameter in declared {
+        let NodeKind::Mapping(fields) = &mut parameter.kind else { continue };
+        let Some(kind) = fields.iter_mut().find(|field| field.key == "type") else { continue };
+        let known = || ParameterType::NAMES.iter().map(|(name, _)| *name);
+        let Some(scalar) = kind.value.as_scalar() else { continue };
+        if scalar.resolve() == Resolved::Null || known().any(|name| name == scalar.text) {
+            continue;
+        }
+        let span = kind.value.span;
+        let message = format!("`{}` is not a type that is known here", scalar.text);
+        let diagnostic = Diagnostic::warning(Code("unknown-type"), span, message).label("any value is taken");
+        sink.report(match sink.did_you_mean(&scalar.text, known()) {
+            Some((near, help)) => {
+                diagnostic.help(help).fix(format!("write `{near}`"), crate::lower::replace(span, near))
+            }
+            None => diagnostic.note(format!("types are {}", one_of(&known().collect::<Vec<_>>()))),
+        });
+        kind.value = text("any", span);
+    }
 }
 
 /// Turns a list of parameters into a mapping, and fills in what a parameter means that does not say it.

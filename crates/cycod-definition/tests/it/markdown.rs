@@ -2,7 +2,9 @@
 
 use std::{fs, path::PathBuf};
 
-use cycod_definition::{Body, Command, Interpreter, Level, Runtime, Tool, document_json, function_schema, level, load};
+use cycod_definition::{
+    Approval, Body, Command, Interpreter, Level, Runtime, Tool, document_json, function_schema, level, load,
+};
 use cycod_diagnostic::{SourceFile, apply_fixes};
 use expect_test::{Expect, expect};
 
@@ -272,6 +274,33 @@ fn types() {
 }
 
 #[test]
+fn types_of_r_that_are_not_known_take_anything() {
+    let of =
+        |name: &str, block: &str| page(&format!("parameters:\n  - {{name: p, description: d, type: {name}}}\n"), block);
+    for name in ["tibble", "factor", "\"character | NULL\"", "data.frame", "String"] {
+        let tool = tool(&of(name, R));
+        assert_eq!(tool.parameters[0].kind.name(), "any", "{name}");
+    }
+    check(
+        &of("logcal", R),
+        expect![[r#"
+            5:37-5:43 warning[unknown-type]: `logcal` is not a type that is known here
+              help: did you mean `logical`?
+              fix: write `logical`
+        "#]],
+    );
+    check(
+        &page("parameters:\n  p: {description: d, type: tibble}\n", R),
+        expect![[r#"
+            5:29-5:35 warning[unknown-type]: `tibble` is not a type that is known here
+        "#]],
+    );
+    // Elsewhere a type decides how a value is placed or handed over, and is one of ours.
+    let (loaded, lines) = report_of(&source(&of("tibble", "```bash\necho {p}\n```\n")), Some("tool"));
+    assert!(loaded.tool.is_none() && lines.contains("error[unknown-choice]"), "{lines}");
+}
+
+#[test]
 fn levels() {
     let of = |keys: &str| level(&tool(&page(keys, R)), &|_| None);
     assert_eq!(of(""), Level::Run);
@@ -314,7 +343,7 @@ fn keys_of_our_own_work_in_front_matter() {
                 security: {required-permissions: ['filesystem:read:.'], approval: always}\n\
                 tests: [{name: one, parameters: {}, expected: {output-contains: x}}]\nx-note: mine\n";
     let tool = tool(&page(keys, R));
-    assert!(!tool.enabled && tool.security.asks_always);
+    assert!(!tool.enabled && tool.security.approval == Approval::Always);
     assert_eq!((tool.token_cost, tool.tests.len(), tool.security.permissions.len()), (Some(120), 1, 1));
 }
 
