@@ -664,3 +664,51 @@ fn a_tool_that_wants_to_be_asked_about_can_be_allowed_by_its_name() {
     );
 }
 
+#[test]
+fn the_guides_tools_run_the_tests_of_a_project() {
+    let page = include_str!("../../../../docs/guide/run-tests.md");
+    let tools: Vec<&str> = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("\n```").next()).collect();
+    let [document, corrected] = tools[..] else { panic!("two tools") };
+    assert_eq!(document, include_str!("../../../cycod-definition/tests/mimir/run_tests.yml").trim_end());
+    let place = Place::new();
+    // What Vitest says, whose first word after `test` is the pattern.
+    place.write(
+        "bin/yarn",
+        "#!/bin/sh\ncase $2 in\n\
+         sum) printf ' \\342\\235\\257 sum.test.ts (3)\\n   \\303\\227 adds\\n\\n FAIL  sum.test.ts > adds\\n FAIL  sum.test.ts > adds nothing\\n\\n'\n\
+         printf ' Test Files  1 failed (1)\\n      Tests  2 failed | 1 passed (3)\\n'; exit 1;;\n\
+         ok) printf '\\033[2m      Tests \\033[22m \\033[32m4 passed\\033[39m (4)\\n'; [ \"$3\" != --coverage ] || echo covered;;\n\
+         none) echo 'No test files found, exiting with code 1'; exit 1;;\n\
+         *) echo nothing at all;;\nesac\n",
+    );
+    let run =
+        |more: &str| place.shell(&format!("chmod +x bin/yarn; PATH=$PWD/bin:$PATH cycod tool run run_tests {more}"));
+    place.write(".mimir/tools/run_tests.yml", document);
+    for pattern in ["sum", "none"] {
+        let ran = run(&format!("pattern={pattern}"));
+        assert_eq!(ran.code(), 0, "as the page says: {}", ran.block());
+    }
+    let ran = run("pattern=none");
+    assert_eq!(ran.stdout(), "✓ All 0 tests passed!", "as the page says: {}", ran.block());
+    let ran = run("pattern=ok coverage=true");
+    assert!(ran.code() == 1 && ran.stderr().contains("allowlist"), "as the page says: {}", ran.block());
+
+    place.write(".mimir/tools/run_tests.yml", corrected);
+    let ran = place.run(&["tool", "validate", "run_tests"]);
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    for more in ["pattern=ok", "pattern=ok coverage=true"] {
+        let ran = run(more);
+        assert_eq!((ran.code(), ran.stdout().as_str()), (0, "✓ All 4 tests passed!"), "{}", ran.block());
+    }
+    let ran = run("pattern=sum");
+    assert_eq!(ran.code(), 1, "{}", ran.block());
+    assert!(
+        ran.stderr().contains("2 tests failed (1 passed)\nsum.test.ts > adds\nsum.test.ts > adds nothing\n"),
+        "{}",
+        ran.block()
+    );
+    for (pattern, why) in [("none", "No test files found"), ("other", "no test ran for other")] {
+        let ran = run(&format!("pattern={pattern}"));
+        assert!(ran.code() == 1 && ran.stderr().contains(why), "{}", ran.block());
+    }
+}
