@@ -13,7 +13,7 @@ use std::{
     process::ExitCode,
 };
 
-use entry::{Entry, Input, Number, Operand, Options, Place, PlaceKind, Syntax, Takes, Unlisted};
+use entry::{Entry, Input, Loads, Number, Operand, Options, Place, PlaceKind, Syntax, Takes, Unlisted};
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
@@ -89,6 +89,8 @@ struct Compiler {
     /// What counts for a name that nothing else describes.
     fallback: Vec<(String, Number)>,
     variables: Vec<String>,
+    /// What the programs of a file, or the subcommands of a program, load unless they say otherwise.
+    loads: Loads<'static>,
     place: String,
 }
 
@@ -136,6 +138,8 @@ impl Compiler {
 
     fn file(&mut self, file: &str, table: &Table) {
         self.place = file.to_owned();
+        self.loads = Loads::Unknown;
+        self.loads = self.loads(table);
         if let Some(variables) = table.get("variables") {
             let words = self.words(variables);
             self.variables.extend(words);
@@ -209,9 +213,19 @@ impl Compiler {
         }
     }
 
+    /// What a table says about what runs beside what words name; what it does not say, the table around it does.
+    fn loads(&mut self, table: &dyn TableLike) -> Loads<'static> {
+        match self.text(table, "loads") {
+            None => self.loads.clone(),
+            Some("nothing") => Loads::Nothing,
+            Some("unknown") => Loads::Unknown,
+            Some(files) => Loads::Files(files.split_whitespace().map(kept).collect()),
+        }
+    }
+
     /// Compiles one entry and what is below it; returns its number. What it does not say, `above` does.
     fn entry(&mut self, table: &dyn TableLike, above: Option<&str>) -> Number {
-        const KEYS: [&str; 23] = [
+        const KEYS: [&str; 24] = [
             "names",
             "source",
             "aliases",
@@ -227,6 +241,7 @@ impl Compiler {
             "after-end",
             "when",
             "stdin",
+            "loads",
             "filter",
             "inherit",
             "last-options",
@@ -304,6 +319,12 @@ impl Compiler {
             self.flag(table, "inherit", false),
         );
         let is_filter = self.flag(table, "filter", false);
+        let loads = match table.get("loads") {
+            // What is not described may do anything, whatever its neighbours do.
+            None if syntax == Syntax::Opaque => Loads::Unknown,
+            _ => self.loads(table),
+        };
+        let loads_above = std::mem::replace(&mut self.loads, loads.clone());
         let end = match table.get("end") {
             None if matches!(syntax, Syntax::Gnu | Syntax::Posix) => "--",
             None => "",
@@ -329,6 +350,7 @@ impl Compiler {
         let otherwise =
             table.get("default").and_then(Item::as_table_like).map(|item| self.entry(item, Some(&syntax_name)));
         self.place = place;
+        self.loads = loads_above;
         let all =
             operands.iter().chain(after_end.iter().flatten()).chain(when.iter().flat_map(|(_, operands)| operands));
         runs_shell_code |= runs_shell(all.map(|operand| &operand.place));
@@ -352,6 +374,7 @@ impl Compiler {
             watched,
             last_options,
             input,
+            loads,
             is_filter,
             runs_shell_code,
             options,

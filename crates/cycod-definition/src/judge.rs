@@ -7,8 +7,8 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
 use cycod_shell::{
-    Branch, Format, Hole, Kind, Mode, Nature, Proof, Question, Reader, Segment, Shell, Trust, Verdict,
-    code::BROKEN_PROGRAMS,
+    Branch, Format, Hole, Kind, Mode, Nature, Programs, Proof, Question, Reader, Segment, Shell, Starts, Trust,
+    Verdict, code::BROKEN_PROGRAMS,
 };
 use cycod_syntax::template::{
     self, Branch as Side, HoleValue, Names, Predefined, Reference, Segment as Part, StepAttribute, Template,
@@ -16,8 +16,8 @@ use cycod_syntax::template::{
 };
 
 use crate::{
-    Body, CodeReader, CommandText, Interpreter, Literal, NamedTransform, Parameter, ParameterType, Placing, StepAction,
-    Tool, Transform, Value, Verdicts, lower::Lowering, tool::Reached,
+    Body, CodeReader, CommandText, Interpreter, Literal, NamedTransform, Parameter, ParameterType, Placing, Runtime,
+    StepAction, Tool, Transform, Value, Verdicts, lower::Lowering, tool::Reached,
 };
 
 /// Judges every placeholder of every command of a tool, and keeps the verdicts with the commands.
@@ -128,13 +128,71 @@ pub fn argument_verdicts(tool: &Tool, template: &Template, reader: CodeReader) -
     verdicts_of(tool, &text, &nothing, None).0.command
 }
 
-/// What is proven about a command, and the statements of a file that it may rest on.
-fn verdicts_of(
-    tool: &Tool,
-    text: &CommandText,
-    reached: &Reached<'_>,
-    reader: Option<Reader<'_>>,
-) -> (Verdicts, Vec<(String, Nature)>) {
+/// What the commands of a tool start, and its function, as far as its own file says.
+pub fn starts(tool: &Tool) -> Starts {
+    let mut all = Starts::default();
+    for (text, reached) in tool.command_texts() {
+        if !reached.is_elsewhere {
+            with_question(tool, text, &reached, None, |question, _| all.add(cycod_shell::starts(question)));
+        }
+    }
+    if let Body::Handler(handler) = &tool.body {
+        let is_known = handler.runtime == Runtime::Engine && !handler.starts_anything();
+        if !is_known {
+            all.unpinned.push(format!("what its function, for {}, starts or loads", handler.runtime));
+        }
+        // The process of a function is started with these variables.
+        let nothing = CommandText {
+            interpreter: Interpreter::Sh,
+            template: Template::default(),
+            options: Vec::new(),
+            verdicts: Verdicts::default(),
+        };
+        let reached = Reached { environment: &[], input: None, is_elsewhere: false };
+        with_question(tool, &nothing, &reached, None, |question, _| all.add(cycod_shell::starts(question)));
+    }
+    all
+}
+
+/// What a text starts that a tool gives to a parameter of another, which is program text for `reader`.
+pub fn starts_of_argument(tool: &Tool, template: &Template, reader: CodeReader) -> Starts {
+    let text = CommandText {
+        interpreter: reader.interpreter(),
+        template: template.clone(),
+        options: Vec::new(),
+        verdicts: Verdicts::default(),
+    };
+    let nothing = Reached { environment: &[], input: None, is_elsewhere: false };
+    with_question(tool, &text, &nothing, None, |question, _| cycod_shell::starts(question))
+}
+
+/// What a script of a shell starts, by itself.
+pub fn starts_of_script(script: &str) -> Starts {
+    let none = Programs::default();
+    cycod_shell::starts(&Question {
+        reader: Reader::Shell(Shell::Bash),
+        command: &[Segment::Text(script)],
+        environment: &[],
+        input: &[],
+        programs: &none,
+    })
+}
+
+/// The places of a command and of what reaches it, as they were put into its question.
+struct Asked<'a> {
+    command: Places<'a>,
+    input: Places<'a>,
+    variables: Vec<(&'a str, Places<'a>)>,
+}
+
+/// Calls `ask` with the question that a command is.
+fn with_question<'a, T>(
+    tool: &'a Tool,
+    text: &'a CommandText,
+    reached: &Reached<'a>,
+    reader: Option<Reader<'a>>,
+    ask: impl FnOnce(&Question<'_>, &Asked<'a>) -> T,
+) -> T {
     let reader = reader.unwrap_or(match &text.interpreter {
         Interpreter::Bash => Reader::Shell(Shell::Bash),
         Interpreter::Sh | Interpreter::PlatformDefault => Reader::Shell(Shell::Sh),
@@ -159,41 +217,54 @@ fn verdicts_of(
             (name.as_str(), places)
         })
         .collect();
+    let asked = Asked { command, input, variables };
     let environment: Vec<(&str, Vec<Segment<'_>>)> =
-        variables.iter().map(|(name, places)| (*name, places.segments.clone())).collect();
+        asked.variables.iter().map(|(name, places)| (*name, places.segments.clone())).collect();
     let question = Question {
         reader,
-        command: &command.segments,
+        command: &asked.command.segments,
         environment: &environment,
-        input: &input.segments,
+        input: &asked.input.segments,
         programs: &tool.programs,
     };
-    let judged = cycod_shell::judge(&question);
-    let mut verdicts = Verdicts {
-        command: command.gather(judged.command),
-        environment: variables
-            .iter()
-            .zip(judged.environment)
-            .map(|((name, places), verdicts)| ((*name).to_owned(), places.gather(verdicts)))
-            .collect(),
-        input: input.gather(judged.input),
-    };
-    let names = names(tool);
-    for verdict in &mut verdicts.command {
-        if let Some(rewrite) = &verdict.rewrite
-            && !is_proven(rewrite, &names, &question, tool)
-        {
-            verdict.rewrite = None;
-        }
-    }
-    if let Some(problem) = tool.stated.file.as_ref().and_then(|file| file.problem()) {
-        verdicts.each_mut(&mut |verdict| {
-            if verdict.code == Some(BROKEN_PROGRAMS) {
-                verdict.reason = format!("{}: {problem}", verdict.reason);
+    ask(&question, &asked)
+}
+
+/// What is proven about a command, and the statements of a file that it may rest on.
+fn verdicts_of(
+    tool: &Tool,
+    text: &CommandText,
+    reached: &Reached<'_>,
+    reader: Option<Reader<'_>>,
+) -> (Verdicts, Vec<(String, Nature)>) {
+    with_question(tool, text, reached, reader, |question, Asked { command, input, variables }| {
+        let judged = cycod_shell::judge(question);
+        let mut verdicts = Verdicts {
+            command: command.gather(judged.command),
+            environment: variables
+                .iter()
+                .zip(judged.environment)
+                .map(|((name, places), verdicts)| ((*name).to_owned(), places.gather(verdicts)))
+                .collect(),
+            input: input.gather(judged.input),
+        };
+        let names = names(tool);
+        for verdict in &mut verdicts.command {
+            if let Some(rewrite) = &verdict.rewrite
+                && !is_proven(rewrite, &names, question, tool)
+            {
+                verdict.rewrite = None;
             }
-        });
-    }
-    (verdicts, judged.stated)
+        }
+        if let Some(problem) = tool.stated.file.as_ref().and_then(|file| file.problem()) {
+            verdicts.each_mut(&mut |verdict| {
+                if verdict.code == Some(BROKEN_PROGRAMS) {
+                    verdict.reason = format!("{}: {problem}", verdict.reason);
+                }
+            });
+        }
+        (verdicts, judged.stated)
+    })
 }
 
 /// Whether a rewrite is a template in which every placeholder is one, and is data.

@@ -51,7 +51,9 @@ mod violations;
 pub use codes::CODES;
 pub use command::{Command, CommandText, Interpreter, PlatformCommands, PlatformKey, ProgramTemplate, Verdicts};
 pub use confusable::{looks_like, mixes_scripts, name_shapes};
-pub use cycod_shell::{Guard, Nature, Programs, Proof, SharedPrograms, Verdict};
+pub use cycod_shell::{
+    FilePart, Guard, Loader, Nature, Programs, Proof, ReadAs, SharedPrograms, Started, Starts, Verdict,
+};
 pub use cycod_syntax::decimal::Decimal;
 pub use digest::digest;
 pub use document::{document, document_json, exact_json};
@@ -62,7 +64,10 @@ pub use handler::{CommandPattern, Handler, Runtime};
 pub use host::{Host, Offered};
 pub use interface::{Ask, Hints, Offer, Produces, TaskSupport, Whom};
 pub use json_schema::{JsonSchema, SchemaViolation};
-pub use judge::{argument_verdicts, judge, placing_mode, verdicts_by_parameter, verdicts_in_cmd};
+pub use judge::{
+    argument_verdicts, judge, placing_mode, starts, starts_of_argument, starts_of_script, verdicts_by_parameter,
+    verdicts_in_cmd,
+};
 pub use level::{Level, level};
 pub use load::{Loaded, load, load_beside, load_built_in};
 pub use lower::static_value;

@@ -98,7 +98,7 @@ pub fn judge(question: &Question<'_>) -> Judgement {
     Judgement { command, environment, input, stated: statements.into_used() }
 }
 
-fn count_holes(segments: &[Segment<'_>]) -> usize {
+pub(crate) fn count_holes(segments: &[Segment<'_>]) -> usize {
     holes_of(segments).count()
 }
 
@@ -152,14 +152,14 @@ pub(crate) struct Variant<'a> {
     /// The command's own holes, then choices of words.
     pub(crate) holes: Vec<Hole<'a>>,
     /// For each hole of the source, in order, its number in `holes`.
-    order: Vec<usize>,
+    pub(crate) order: Vec<usize>,
 }
 
 /// Every program that a template may become, by what its conditions choose; nothing when there are too many.
 ///
 /// Choices between plain words stay holes: such a word is one or the other wherever it goes. So does a value with the words around
 /// it that its author gave it, unless `splices` says that their text is to be put in as it is.
-fn variants<'a>(segments: &[Segment<'a>], splices: bool) -> Option<Vec<Variant<'a>>> {
+pub(crate) fn variants<'a>(segments: &[Segment<'a>], splices: bool) -> Option<Vec<Variant<'a>>> {
     let holes = holes_of(segments).cloned().collect();
     let mut variants = vec![Variant { source: String::new(), holes, order: Vec::new() }];
     let mut next = 0;
@@ -425,7 +425,7 @@ fn judge_shell(
     let reads = if input.is_empty() { Input::Clean } else { Input::Texts(vec![input]) };
     let findings = match tree {
         Ok(tree) => {
-            let findings = follow(shell, &tree, &holes, statements, &names, &reads);
+            let (findings, _) = follow(shell, &tree, &holes, statements, &names, &reads, None);
             Some((tree, findings))
         }
         Err(why) => {
@@ -527,7 +527,7 @@ fn settle(verdict: Option<Verdict>, hole: &Hole<'_>) -> Verdict {
     vouched
 }
 
-fn add_text<'a>(segments: &[Segment<'a>], holes: &mut Vec<Hole<'a>>, text: &mut Text) {
+pub(crate) fn add_text<'a>(segments: &[Segment<'a>], holes: &mut Vec<Hole<'a>>, text: &mut Text) {
     let mut add = |hole: &Hole<'a>, text: &mut Text| {
         text.push(Atom::value(holes.len()));
         holes.push(hole.clone());
@@ -591,7 +591,7 @@ fn judge_stages(
     // Every value counts as text, whichever is asked about.
     let holes: Vec<Hole<'_>> =
         (0..count).map(|_| Hole { kind: Kind::Text, texts: Vec::new(), ..about.clone() }).collect();
-    match follow(None, &tree, &holes, statements, &[], input) {
+    match follow(None, &tree, &holes, statements, &[], input, None).0 {
         Ok(findings) => {
             let own = findings.iter().filter(|finding| finding.hole == index);
             settle(own.map(|finding| told(finding, about)).reduce(Verdict::and), about)

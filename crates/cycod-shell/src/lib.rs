@@ -1,10 +1,12 @@
 //! Places values into shell commands so that they are always data.
 //!
-//! A template is the author's text with holes. It is looked at twice.
+//! A template is the author's text with holes. It is looked at three times.
 //!
 //! Once when the tool is loaded: [`judge`] says of every hole whether a value can only be data there. It knows, for every hole, in
 //! which part of the shell's grammar it stands (`track`, `script`), where the value goes from there (`flow`), and what the programs
 //! that get it do with their words (`programs`). What is not proven is refused.
+//!
+//! Once for trust: [`starts`] says which files a command starts or runs code from, and what of that it cannot tell.
 //!
 //! And at each run: [`place`] refuses values that the verdict's guards stop, and writes the others so that they arrive byte for
 //! byte and are never parsed as code (`posix`, `powershell`, `cmd`, `argv`).
@@ -26,6 +28,7 @@ mod programs;
 mod refusal;
 mod rewrite;
 mod script;
+mod starts;
 mod track;
 mod verdict;
 mod words;
@@ -35,6 +38,7 @@ pub use judge::{Judgement, Question, Reader, judge};
 pub use piece::{Kind, Mode, Piece, Shell, Value, Words};
 pub use programs::{Nature, Programs, SharedPrograms, is_described};
 pub use refusal::{Placed, Refusal, code};
+pub use starts::{FilePart, Loader, ReadAs, Started, Starts, starts};
 pub use verdict::{Guard, Hint, Proof, Verdict};
 pub use words::{Word, words};
 

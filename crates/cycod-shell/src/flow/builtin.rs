@@ -78,6 +78,27 @@ impl Flow<'_> {
                 self.assign_fields(&name, vec![Field::any_of(lines)]);
                 None
             }
+            "cd" | "pushd" | "chdir" if self.watches() => {
+                self.places(name, rest);
+                let targets = texts_among(rest);
+                targets
+                    .iter()
+                    .filter(|text| !super::beginning(text).starts_with('-'))
+                    .for_each(|text| self.note_directory(text));
+                Some(Input::Clean)
+            }
+            "pwd" if self.watches() => {
+                Some(Input::Texts(vec![vec![Atom::Unknown(super::Tag::Variable("PWD".into()))]]))
+            }
+            "dirname" | "realpath" | "readlink" if self.watches() => {
+                let path = texts_among(rest).into_iter().rfind(|text| !super::beginning(text).starts_with('-'));
+                let printed = match name {
+                    "dirname" => path.as_ref().and_then(super::watch::parent),
+                    _ => path,
+                };
+                self.places(name, rest);
+                Some(Input::Texts(vec![printed.unwrap_or_else(|| vec![Atom::Unknown(super::Tag::Somewhere)])]))
+            }
             "getopts" => {
                 let arguments = self.all_arguments();
                 let holes = holes_among(&arguments);
@@ -149,7 +170,11 @@ impl Flow<'_> {
             match (name, option) {
                 ("command", "-v" | "-V" | "-pv" | "-pV") => {
                     self.places("type", &rest[at..]);
-                    return Some(Input::Clean);
+                    // It prints where the program is that it names.
+                    return Some(match rest.get(at) {
+                        Some(Field::Word(text)) if self.watches() => Input::Texts(vec![text.clone()]),
+                        _ => Input::Clean,
+                    });
                 }
                 ("exec", "-a" | "-la" | "-ca" | "-cla") => at += 1,
                 _ => {}

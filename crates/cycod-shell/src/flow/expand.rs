@@ -143,7 +143,13 @@ impl Flow<'_> {
             Part::Process(script) => {
                 // It reads what is written to it, or what it prints is read.
                 let printed = self.inside(script).holes();
-                vec![vec![Piece::Mark, Piece::Atom(Atom::Output(printed.into()))]]
+                let mut pieces = vec![Piece::Mark];
+                if self.watches() {
+                    // What it holds is followed; nobody chooses its name.
+                    pieces.push(Piece::Atom(Atom::text("/dev/fd/")));
+                }
+                pieces.push(Piece::Atom(Atom::Output(printed.into())));
+                vec![pieces]
             }
             Part::Array(words) | Part::Pattern(words) => {
                 let mut holes = Vec::new();
@@ -217,6 +223,8 @@ impl Flow<'_> {
                     }
                     pieces.push(Piece::Atom(atom));
                 }
+                // A directory is one word where the author meant one.
+                Atom::Unknown(Tag::Variable(_)) if self.watches() => pieces.push(Piece::Atom(atom)),
                 Atom::Output(_) | Atom::Unknown(_) if splits => pieces.push(Piece::Several(atom)),
                 _ => pieces.push(Piece::Atom(atom)),
             }
@@ -341,7 +349,9 @@ impl Flow<'_> {
         if name == "_" {
             return vec![vec![made_of(&self.holes_of_variables())]];
         }
-        let Some(variable) = self.variables.get(name) else {
+        // Where things are searched for grows out of itself; each part of it is seen where it is assigned.
+        let variable = self.variables.get(name).filter(|_| !(self.watches() && name.ends_with("PATH")));
+        let Some(variable) = variable else {
             return vec![vec![Atom::Unknown(Tag::Variable(name.into()))]];
         };
         let mut texts = variable.texts.clone();
@@ -485,6 +495,13 @@ impl Flow<'_> {
                 for text in &patterns {
                     self.find_all(holes_of(text), &Reason::Shell("the pattern of an expansion"));
                 }
+                if operator.starts_with('%')
+                    && self.watches()
+                    && patterns.iter().any(|text| literal(text) == Some("/*"))
+                {
+                    let parents = values.iter().map(super::watch::parent);
+                    return parents.map(|path| path.unwrap_or_else(|| vec![Atom::Unknown(Tag::Somewhere)])).collect();
+                }
                 if operator.starts_with('%') {
                     return cut(Some(Cut::Beginning));
                 }
@@ -577,6 +594,7 @@ impl Flow<'_> {
 
     fn note_assigned(&mut self, name: &str, text: &Text, is_exported: bool) {
         self.variable_of_environment(name, &holes_of(text), is_exported);
+        self.note_variable(name, text);
         if self.variables.get(name).is_some_and(|variable| variable.is_integer) {
             self.calculated_text(text);
         }

@@ -40,7 +40,8 @@ impl Written {
         let all = |known: Option<&BTreeSet<usize>>| known.into_iter().flatten().copied().collect();
         let Some(last) = last(name) else { return all(self.others.get(name)) };
         // A text with blanks is no pattern, but code in which such characters stand.
-        let pattern = last.find(['*', '?', '[']).filter(|_| !last.contains(char::is_whitespace));
+        let pattern =
+            last.find(['*', '?', '[']).filter(|_| !last.contains(char::is_whitespace) && !matches!(last, "[" | "[["));
         match pattern {
             None => all(self.named.get(last)),
             Some(end) => {

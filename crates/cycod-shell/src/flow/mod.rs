@@ -17,6 +17,7 @@ mod expand;
 mod files;
 mod graph;
 pub(crate) mod value;
+pub(crate) mod watch;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -237,15 +238,20 @@ pub(crate) struct Flow<'a> {
     is_input_its_own: bool,
     /// Values in files that the words of the command name.
     in_files: Vec<usize>,
+    /// The command prints nothing but what it reads, or what stands in the files that it names; unknown before it was read.
+    is_filter: Option<bool>,
     /// The command prints what it reads, also where a command around it was given that.
     prints_input: bool,
     lost: Option<&'static str>,
     findings: Vec<Finding>,
+    /// What is started, when that is looked for.
+    watch: Option<watch::Watch>,
 }
 
 /// Follows the values of a script.
 ///
-/// Without a shell, the tree is one command that is started as it is. `environment` is what the author sets before it starts; `input` is what it reads. The error says why nothing in it is proven.
+/// Without a shell, the tree is one command that is started as it is. `environment` is what the author sets before it starts;
+/// `input` is what it reads; `watch` notes what it starts, and comes back. The error says why nothing in it is proven.
 pub(crate) fn follow<'a>(
     shell: Option<Shell>,
     tree: &crate::script::Tree,
@@ -253,7 +259,8 @@ pub(crate) fn follow<'a>(
     statements: &'a Statements<'a>,
     environment: &[(&str, Text)],
     input: &Input,
-) -> Result<Vec<Finding>, &'static str> {
+    watch: Option<watch::Watch>,
+) -> (Result<Vec<Finding>, &'static str>, Option<watch::Watch>) {
     let length = tree.script.pipelines.iter().flatten().map(|command| command.span.end).max().unwrap_or(0);
     let mut flow = Flow {
         shell: shell.unwrap_or(Shell::Sh),
@@ -280,9 +287,11 @@ pub(crate) fn follow<'a>(
         input: input.clone(),
         is_input_its_own: false,
         in_files: Vec::new(),
+        is_filter: None,
         prints_input: false,
         lost: None,
         findings: Vec::new(),
+        watch,
     };
     for (name, text) in environment {
         flow.variables.entry((*name).into()).or_default().texts.push(text.clone());
@@ -296,17 +305,21 @@ pub(crate) fn follow<'a>(
         // What still grows then grows out of itself.
         flow.widens = pass >= WIDENS_AFTER;
         flow.begin_pass();
+        for (name, text) in environment {
+            flow.note_variable(name, text);
+        }
         flow.script(&tree.script);
         flow.uncalled();
     }
-    if let Some(why) = flow.lost {
-        return Err(why);
-    }
-    if flow.has_grown {
-        return Err("its variables are built from each other in too many ways");
-    }
-    flow.spread_arithmetic();
-    Ok(flow.findings)
+    let followed = match flow.lost {
+        Some(why) => Err(why),
+        None if flow.has_grown => Err("its variables are built from each other in too many ways"),
+        None => {
+            flow.spread_arithmetic();
+            Ok(std::mem::take(&mut flow.findings))
+        }
+    };
+    (followed, flow.watch)
 }
 
 impl Flow<'_> {
@@ -541,7 +554,8 @@ impl Flow<'_> {
                 self.note_shell(&texts, "the target of a redirection");
                 match kind {
                     Redirection::Input => {
-                        let holes: Vec<usize> = texts.iter().flat_map(|text| self.written.holes(text)).collect();
+                        let mut holes: Vec<usize> = texts.iter().flat_map(|text| self.written.holes(text)).collect();
+                        holes.extend(texts.iter().filter_map(|text| self.content_of(text)).collect::<Vec<_>>());
                         *input = Some(Input::made("", &holes));
                     }
                     Redirection::Output => outputs.extend(texts),
@@ -744,9 +758,16 @@ impl Flow<'_> {
 
     /// Reads the words of a command as its program does; tells what it may print.
     fn programs_of(&mut self, fields: &[Field]) -> Input {
+        if self.watches()
+            && let Some(printed) = self.printed_directory(fields)
+        {
+            return printed;
+        }
         let holes = holes_among(fields);
-        let in_files = self.holes_in_files(fields);
+        let mut in_files = self.holes_in_files(fields);
+        in_files.extend(self.contents_of_words(fields));
         let outer = std::mem::replace(&mut self.in_files, in_files);
+        let was_filter = self.is_filter.take();
         if self.concerns_values(fields, &holes) {
             self.prints_input = false;
             if self.read_words(fields) {
@@ -768,11 +789,19 @@ impl Flow<'_> {
             Input::Texts(_) => Input::made("", &read.holes()),
             read => read,
         };
+        let is_filter = std::mem::replace(&mut self.is_filter, was_filter);
+        let holes = match self.output_of(fields).filter(|_| is_filter != Some(true)) {
+            Some(output) => [holes, vec![output]].concat(),
+            None => holes,
+        };
         read.and(Input::made("", &in_files)).and(Input::printed(holes))
     }
 
     /// Whether reading a command can tell anything: values reach it, or it may run code or a file that has to be followed.
     fn concerns_values(&self, fields: &[Field], holes: &[usize]) -> bool {
+        if self.watches() {
+            return true;
+        }
         let reaches = !holes.is_empty() || self.input != Input::Clean;
         let mut may_run = !self.written.is_empty() || self.tells && reaches;
         for field in fields {
@@ -783,7 +812,7 @@ impl Flow<'_> {
 
     /// The words of a command to which `xargs` adds what it reads: at the end, and where what may be the author's mark stands.
     fn with_arguments(&mut self, fields: &[Field]) -> Vec<Vec<Field>> {
-        let pieces = self.pieces_of_input(false);
+        let pieces = self.literal_input().unwrap_or_else(|| self.pieces_of_input(false));
         let mut mark = None;
         let mut words = fields.iter().filter_map(|field| match field {
             Field::Word(text) => literal(text),
@@ -849,6 +878,8 @@ impl Flow<'_> {
             }
             if is_end && let Reading::Words(state) = &*reading {
                 self.prints_input |= state.is_filter();
+                self.is_filter = Some(self.is_filter.unwrap_or(true) && state.entry().is_filter);
+                self.note_run(state, fields);
                 self.input_of(state);
             }
             for (word, to) in next {
@@ -865,13 +896,16 @@ impl Flow<'_> {
                         .collect(),
                     Reading::Words(state) => {
                         let mut parts = Vec::new();
-                        let copies = !self.in_files.is_empty();
+                        let copies = !self.in_files.is_empty() || self.watches();
                         let step = state.step(word, &mut |seen| parts.extend(Owned::of(&seen, copies)));
                         for part in parts {
                             self.part_of(state, part, &graph, to);
                         }
                         if step.next.iter().any(|next| state.ends_before(next)) {
                             self.input_of(state);
+                        }
+                        if step.command.is_some() {
+                            self.note_run(state, fields);
                         }
                         makes_arguments |= step.command.is_some() && state.entry().input == Reads::Arguments;
                         let mut follow: Vec<_> =
@@ -889,11 +923,12 @@ impl Flow<'_> {
                 }
             }
         }
-        makes_arguments && !self.input.holes().is_empty()
+        makes_arguments && (self.watches() || !self.input.holes().is_empty())
     }
 
     /// Finds what runs by the name of a command.
     fn name(&mut self, word: &Text, outer: Option<&Arc<State>>, is_module: bool) -> Vec<State> {
+        self.note_command(word, is_module);
         let written = self.written.holes(word);
         self.find_all(written, &Reason::Written);
         let start = |entries: Vec<Known>, label: &str| {
@@ -971,6 +1006,7 @@ impl Flow<'_> {
         match part {
             Owned::Place { place, text, is_option_read, option } => {
                 let place = place.behind(beginning(&text));
+                self.note_place(state, place, &text);
                 let is_unknown = state.is_of_unknown_program();
                 if let PlaceKind::CodeIn(language) = place.kind
                     && is_shell(language)
@@ -1224,6 +1260,9 @@ impl Flow<'_> {
     /// Follows text that is evaluated as a script; the values in it are code, unless they are quoted for that.
     fn evaluate(&mut self, text: &Text, by: &Arc<str>, rest: Vec<Field>) {
         if text.iter().all(|atom| matches!(atom, Atom::Unknown(_))) {
+            if !text.is_empty() {
+                self.note_unpinned(|| format!("the code that `{by}` evaluates"));
+            }
             return;
         }
         if self.depth >= DEEPEST {
@@ -1234,7 +1273,11 @@ impl Flow<'_> {
         for atom in text {
             match atom {
                 Atom::Text(text) => source.push_str(text),
-                Atom::Unknown(_) => source.push_str("cycod_unknown"),
+                Atom::Unknown(Tag::Variable(name)) if self.watches() => source.push_str(&format!("${{{name}}}")),
+                Atom::Unknown(_) => {
+                    self.note_unpinned(|| format!("a part of the code that `{by}` evaluates"));
+                    source.push_str(watch::UNKNOWN);
+                }
                 Atom::Value { hole, cut: Cut::Beginning } if self.is_fragment(*hole) => {
                     holes.push(*hole);
                     source.push(HOLE as char);
@@ -1246,7 +1289,7 @@ impl Flow<'_> {
                 atom => {
                     let evaluated = Reason::Evaluated { by: Arc::clone(by) };
                     self.find_by_kind(atom.holes().iter().copied(), &evaluated, "code");
-                    source.push_str("cycod_unknown");
+                    source.push_str(watch::UNKNOWN);
                 }
             }
         }
@@ -1284,6 +1327,7 @@ impl Flow<'_> {
             }
             Err(_) => {
                 // Not a program for a shell that is known; what its variables hold may be run.
+                self.note_unpinned(|| format!("the code that `{by}` evaluates, which is not understood"));
                 self.find_unclear(
                     self.holes_of_variables(),
                     &format!("the code that `{by}` evaluates is not understood"),

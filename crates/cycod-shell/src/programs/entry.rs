@@ -30,6 +30,8 @@ pub(crate) struct Entry<'a> {
     /// Options after whose argument no option is read any more, by bit of `watched`.
     pub(crate) last_options: u32,
     pub(crate) input: Input<'a>,
+    /// What it runs that its words do not name.
+    pub(crate) loads: Loads<'a>,
     /// It prints what it reads: its input, or the files that its last operands name.
     pub(crate) is_filter: bool,
     /// It, or one of its subcommands, hands text to a shell.
@@ -165,6 +167,19 @@ pub(crate) enum Input<'a> {
     Arguments,
     /// Nobody knows.
     Unknown,
+}
+
+/// What a program runs, or loads code from, that neither its words nor its input name.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum Loads<'a> {
+    /// Nobody has looked: it may run any file of the directory that it works in.
+    #[default]
+    Unknown,
+    /// Nothing of the directory that it works in.
+    Nothing,
+    /// What these files of the directory say.
+    #[serde(borrow)]
+    Files(Vec<&'a str>),
 }
 
 impl<'a> Place<'a> {

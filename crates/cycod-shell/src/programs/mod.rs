@@ -14,7 +14,7 @@ mod walk;
 
 use std::sync::LazyLock;
 
-pub(crate) use entry::{Entry, Input, Place, PlaceKind};
+pub(crate) use entry::{Entry, Input, Loads, Place, PlaceKind};
 use entry::{Number, Operand, Options, Syntax, Takes, Unlisted};
 use stated::Said;
 pub(crate) use stated::Statements;
@@ -162,7 +162,8 @@ static COMMAND: LazyLock<Entry<'static>> =
 static OPAQUE: LazyLock<Entry<'static>> = LazyLock::new(|| opaque("code"));
 /// A program of which a file may say anything that cannot be understood.
 static WITHHELD: LazyLock<Entry<'static>> = LazyLock::new(|| opaque(WITHHELD_LANGUAGE));
-static OF_PROJECT: LazyLock<Entry<'static>> = LazyLock::new(loose);
+// What it loads is told of its file.
+static OF_PROJECT: LazyLock<Entry<'static>> = LazyLock::new(|| Entry { loads: Loads::Nothing, ..loose() });
 static UNKNOWN: LazyLock<Entry<'static>> = LazyLock::new(|| Entry { input: Input::Unknown, ..loose() });
 
 impl Entry<'static> {
