@@ -1,10 +1,20 @@
 //! The rim: the one place that reads the environment and the clock.
 
-use std::{io, path::PathBuf, time::SystemTime};
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    io,
+    path::PathBuf,
+    time::SystemTime,
+};
 
 use cycod_definition::{Host, Platform};
+use cycod_process::{is_below_a_run, variable_above_runs};
 
-use crate::machine;
+use crate::{machine, trust};
+
+/// Variables by which a person grants something, or says where it stands what they granted.
+const GRANTS: [&str; 4] = [trust::TRUSTED_DIRECTORIES, trust::TRUST_FILE, "CYCOD_AUTO_APPROVE", "CYCOD_HOME"];
 
 /// Describes this machine, this process's environment and this moment.
 ///
@@ -12,9 +22,20 @@ use crate::machine;
 /// When the working directory cannot be told, because it was removed.
 #[expect(clippy::disallowed_methods, reason = "this is the rim: everything else gets the host as a value")]
 pub fn current() -> io::Result<Host> {
-    let environment: std::collections::BTreeMap<_, _> = std::env::vars_os().collect();
+    let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    if is_below_a_run() {
+        // What a tool sets for a program of ours that it starts is not what the person said.
+        for name in
+            GRANTS.map(OsStr::new).into_iter().filter(|name| environment.contains_key(*name)).collect::<Vec<_>>()
+        {
+            match variable_above_runs(name) {
+                Some(value) => environment.insert(name.to_owned(), value),
+                None => environment.remove(name),
+            };
+        }
+    }
     let working_directory = std::env::current_dir()?;
-    let variable = |name: &str| environment.get(std::ffi::OsStr::new(name)).filter(|value| !value.is_empty());
+    let variable = |name: &str| environment.get(OsStr::new(name)).filter(|value| !value.is_empty());
     let home = variable("HOME").or_else(|| variable("USERPROFILE")).map_or_else(|| PathBuf::from("/"), PathBuf::from);
     let offered = machine::offered(&environment, &working_directory);
     Ok(Host {

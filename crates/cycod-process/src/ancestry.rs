@@ -1,5 +1,7 @@
 //! Where this process stands among the others: below a run, in a terminal's session.
 
+use std::ffi::{OsStr, OsString};
+
 /// Whether one of our runs has started this process, by however many others.
 ///
 /// Everything that a run starts stays below its warden, which has a name of its own. So it is found by looking upwards.
@@ -11,6 +13,18 @@ pub fn is_below_a_run() -> bool {
     parents.take_while(|pid| *pid > 0).take(1_000).any(system::is_warden)
 }
 
+/// What a variable of the environment was when the program above all runs was started, for a process below one of our runs: what
+/// a tool sets for what it starts is not there. Nothing where it was not set, and where it cannot be told.
+pub fn variable_above_runs(name: &OsStr) -> Option<OsString> {
+    let mut above = std::iter::successors(system::parent("self"), |pid| system::parent(&pid.to_string()))
+        .take_while(|pid| *pid > 0)
+        .take(1_000)
+        .collect::<Vec<_>>();
+    let topmost = above.iter().rposition(|pid| system::is_warden(*pid))?;
+    let starter = above.drain(topmost + 1..).next()?;
+    system::variable(starter, name)
+}
+
 /// Names the terminal session of this process so that no other has the name: not a later one with the same number, nor
 /// one after a restart. Nothing where the system does not tell.
 pub fn terminal_session() -> Option<String> {
@@ -19,7 +33,19 @@ pub fn terminal_session() -> Option<String> {
 
 #[cfg(target_os = "linux")]
 mod system {
-    use std::fs;
+    use std::{
+        ffi::{OsStr, OsString},
+        fs,
+        os::unix::ffi::{OsStrExt as _, OsStringExt as _},
+    };
+
+    /// The environment that a process was started with, as far as it is ours to read.
+    pub(super) fn variable(pid: i32, name: &OsStr) -> Option<OsString> {
+        let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+        let mut entries = environment.split(|byte| *byte == 0);
+        let value = entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+        Some(OsString::from_vec(value.to_vec()))
+    }
 
     /// What `/proc/PID/stat` says after the name: the state is the first of it.
     fn stat(pid: &str) -> Option<String> {
@@ -47,6 +73,12 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
+    use std::ffi::{OsStr, OsString};
+
+    pub(super) fn variable(_pid: i32, _name: &OsStr) -> Option<OsString> {
+        None
+    }
+
     pub(super) fn session() -> Option<String> {
         None
     }
