@@ -68,7 +68,7 @@ impl Tools {
     pub fn choose(engine: &Engine, choice: &Choice) -> Result<Self, Vec<Refusal>> {
         let registry = engine.registry(Measure::ESTIMATE);
         let is_kept_back = |tool: &&Registered| {
-            tool.switch.is_on() && tool.standing.as_ref().is_some_and(|standing| *standing != Standing::Trusted)
+            tool.switch.is_on() && tool.standing.as_ref().is_some_and(|standing| *standing == Standing::Untrusted)
         };
         let untrusted = registry.tools.iter().filter(is_kept_back).map(|tool| tool.entry.name.clone()).collect();
         let mut refused = Vec::new();
@@ -113,7 +113,7 @@ impl Tools {
         for registered in chosen {
             match registered.entry.load() {
                 Ok(opened) => {
-                    let resulting = engine.resulting(opened.tool.clone());
+                    let resulting = engine.told_to_models(opened.tool.clone());
                     offered.push(Offered {
                         sensitive: sensitive(&resulting),
                         function: Function::from_json(&function_schema(&resulting)),

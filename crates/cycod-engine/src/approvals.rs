@@ -16,7 +16,10 @@ use cycod_store::{
 };
 use serde_json::{Map, Value as Json, json};
 
-use crate::{Caller, Engine, trust::with_attempt};
+use crate::{
+    Caller, Engine,
+    trust::{CHANGED, with_attempt},
+};
 
 /// How long an answer for a session holds at most.
 const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
@@ -149,7 +152,7 @@ impl Engine {
             rule: decision.rule.clone(),
             yields: decision.yields,
             justification: tool.security.justification.clone(),
-            changes: None,
+            changes: self.changes_since_trusted(plan),
             warnings,
             digest,
             surface: asker.surface,
@@ -215,9 +218,18 @@ impl Engine {
         }
         let asked = self.asked(&plan, &decision);
         let was_asked = decision.verdict == Verdict::Ask;
-        let approved = decision.approve_answered(plan, request, answer);
-        let approved =
-            approved.and_then(|approved| if was_asked { self.still_trusted(approved) } else { Ok(approved) });
+        let is_yes = matches!(answer, Answer::Once | Answer::Session(_) | Answer::Always(_));
+        if was_asked && is_yes && decision.code == CHANGED {
+            // Who said yes was shown the change, and nothing is to ask about it again.
+            self.trust_shown(&plan, &request.digest)?;
+        }
+        let is_changed = decision.code == CHANGED;
+        let is_unanswered = matches!(answer, Answer::Unanswered(None));
+        let approved = decision.approve_answered(plan, request, answer).map_err(|refusal| {
+            if is_changed && is_unanswered { with_attempt(refusal, &request.tool) } else { refusal }
+        });
+        let approved = approved
+            .and_then(|approved| if was_asked { self.still_trusted(approved, asker.surface) } else { Ok(approved) });
         approved.map_err(|refusal| self.record_refusal(asked.as_ref(), &self.caller_of(asker), refusal))
     }
 

@@ -1,4 +1,10 @@
-use std::{ffi::OsString, io, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    io,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use cycod_call::{Given, Scripts, speaks_of_secret};
 use cycod_catalog::{Adopted, Catalog, Entry, Opened, Overrides, Reason, ScopeFilter, Scopes};
@@ -8,7 +14,7 @@ use cycod_plan::{Confinement, Library, Misuse, NoSecrets, Plan, PlanError, Previ
 use cycod_policy::{Approved, Approver, Surface, Verdict};
 use cycod_process::{Pool, Stop};
 use cycod_run::{BuiltIns, Driver, Event, Models, Remotes, RunReport, Sink, Workers, run};
-use cycod_store::{History, RunId};
+use cycod_store::{Digest, History, RunId};
 
 use crate::{
     AnswerTo, Asker, Control, EngineError, Recording, background::Ourselves, policy::RulesHere, registry::SettingsHere,
@@ -21,6 +27,8 @@ pub struct Engine {
     catalog: Catalog,
     pub(crate) scripts: JavaScript,
     pub(crate) rules: RulesHere,
+    /// Tools as they are that a person runs by hand.
+    pub(crate) vouched: Mutex<BTreeSet<Digest>>,
     pub(crate) configured: SettingsHere,
     remotes: Option<Arc<dyn Remotes>>,
     models: Option<Arc<dyn Models>>,
@@ -57,6 +65,7 @@ impl Engine {
             catalog,
             scripts: JavaScript::default(),
             rules: RulesHere::default(),
+            vouched: Mutex::default(),
             configured,
             remotes: None,
             models: None,

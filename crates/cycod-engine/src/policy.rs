@@ -116,7 +116,7 @@ impl Engine {
             asks_always: plan.asks_always,
             asks_unless_named: &plan.asks_unless_named,
             surface,
-            standing: self.standing(plan),
+            standing: self.standing_for(plan, surface),
             unmet: &plan.unmet,
             places: Places {
                 workspace: &host.workspace,

@@ -76,7 +76,7 @@ pub struct Registered {
 }
 
 impl Registered {
-    /// Whether models are told of it: it is on, its name leads to it, it can run here and is trusted.
+    /// Whether models are told of it: it is on, its name leads to it, it can run here and is trusted, or was before it changed.
     pub fn is_offered(&self) -> bool {
         self.switch.is_on() && self.is_usable()
     }
@@ -85,7 +85,7 @@ impl Registered {
     pub fn is_usable(&self) -> bool {
         self.entry.is_active()
             && self.entry.availability.if_on() == cycod_catalog::Availability::Available
-            && self.standing.as_ref().is_none_or(|standing| *standing == Standing::Trusted)
+            && self.standing.as_ref().is_none_or(|standing| *standing != Standing::Untrusted)
     }
 }
 
@@ -227,7 +227,7 @@ impl Engine {
             return None;
         }
         let tool = entry.load().ok()?.tool;
-        Some(Function::from_json(&function_schema(&self.resulting(tool))))
+        Some(Function::from_json(&function_schema(&self.told_to_models(tool))))
     }
 
     /// Proposes what to do so that the tools that models are told of take at most so many tokens.

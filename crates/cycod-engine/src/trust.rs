@@ -1,7 +1,8 @@
 //! Which tools of a project the person at this machine trusts.
 //!
 //! A tool that came with a project says what it says; that it may run is for the person to say, once, having seen what it
-//! does. What they saw is kept as a [`Fingerprint`], and a tool that is another one since is not trusted any more.
+//! does. What they saw is kept as a [`Fingerprint`], and a tool that is another one since is not trusted any more. Where the
+//! project lies is no part of it.
 //! Tools of the user and of the machine are trusted, and so are those of the project that a command of ours wrote.
 //!
 //! A file of a project cannot grant anything: what is trusted stands in the user's own directory, in directories that the
@@ -10,6 +11,8 @@
 mod codes;
 mod exhibit;
 mod fingerprint;
+mod mine;
+mod pins;
 mod programs;
 mod team;
 
@@ -18,19 +21,22 @@ use std::{
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, PoisonError},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use cycod_catalog::{Entry, Scope, State};
-use cycod_definition::Tool;
+use cycod_definition::{FunctionCalling, Parameter, Tool};
 use cycod_diagnostic::Refusal;
 use cycod_plan::Plan;
-use cycod_policy::{Approved, Decision, Standing};
+use cycod_policy::{Approved, Decision, Standing, Surface, Verdict};
 use cycod_store::{Digest, Pin, PinKey, Pins, StoreError};
+use serde_json::Value as Json;
 
-use codes::{CHANGED, UNTRUSTED};
+pub(crate) use codes::CHANGED;
+use codes::UNTRUSTED;
 pub use fingerprint::Fingerprint;
+use programs::Places;
 pub use team::exported;
 
 use crate::Engine;
@@ -55,12 +61,47 @@ pub struct Subject {
     pub fingerprint: Fingerprint,
     /// Whether it is trusted.
     pub standing: Standing,
+    /// Whether it differs from what was trusted only in what it tells its readers: descriptions, titles, tests.
+    pub runs_as_trusted: bool,
     /// What is different from what was trusted, for a person to judge.
     pub difference: Option<String>,
+    /// The tools, and the programs by path, that are not as they were trusted; all of them when nothing was.
+    doubtful: Doubtful,
+    /// Whether it needs no trust, because its project lies in a directory of the user's own.
+    is_in_trusted_directory: bool,
     key: PinKey,
 }
 
+/// What of a tool is not as it was trusted.
+#[derive(Clone, Debug, Default)]
+struct Doubtful {
+    tools: Vec<String>,
+    programs: Vec<String>,
+    /// What a file says about programs is another thing.
+    natures: bool,
+}
+
 impl Subject {
+    /// The files that are not as they were trusted; nothing when one of them cannot be named.
+    fn doubtful_files(&self, workspace: &Path) -> Option<Vec<PathBuf>> {
+        let mut files: Vec<PathBuf> = self.doubtful.programs.iter().map(|path| workspace.join(path)).collect();
+        for name in &self.doubtful.tools {
+            let tool = if self.tool.name.key() == *name { Some(&self.tool) } else { self.used.get(name)?.as_ref() };
+            match tool?.origin.file.as_ref() {
+                Some(file) => files.push(real(file)),
+                // It comes with the program, or from a server.
+                None => return None,
+            }
+        }
+        if self.doubtful.natures {
+            let tools = std::iter::once(&self.tool).chain(self.used.values().flatten());
+            for file in tools.filter_map(|tool| tool.stated.file.as_ref()) {
+                files.push(real(&workspace.join(&file.source.name)));
+            }
+        }
+        Some(files)
+    }
+
     /// What it is called.
     pub fn name(&self) -> &str {
         self.tool.name.as_str()
@@ -91,14 +132,13 @@ impl Engine {
     /// Everything that decides what a tool does: its definition, the tools it reaches, and the programs of the workspace
     /// that any of them names.
     pub fn fingerprint(&self, tool: &Tool) -> Fingerprint {
-        let host = self.host();
-        Fingerprint::of(tool, &self.reached(tool), &host.workspace, &host.working_directory)
+        Fingerprint::of(tool, &self.reached(tool), self.places(&self.host().working_directory))
     }
 
     /// The fingerprint of what a plan would do, by the very definitions that it holds.
     pub fn fingerprint_of_plan(&self, plan: &Plan) -> Fingerprint {
         let used = reached(&plan.asked, &|name| plan.library.get(name).cloned());
-        Fingerprint::of(&plan.asked, &used, &self.host().workspace, &plan.host().working_directory)
+        Fingerprint::of(&plan.asked, &used, self.places(&plan.host().working_directory))
     }
 
     /// The tools of the project that must be trusted before `tool` may run: itself, or those it reaches.
@@ -176,6 +216,16 @@ impl Engine {
         entries.iter().map(&mut standing).collect()
     }
 
+    /// What a tool of the project starts that trust in it cannot rest on, each a phrase for people; nothing for a tool that needs
+    /// no trust.
+    pub fn unpinned(&self, tool: &Arc<Tool>) -> Vec<String> {
+        let Ok(subjects) = self.subjects(tool) else { return Vec::new() };
+        let watched = subjects.iter().filter(|subject| !subject.is_in_trusted_directory);
+        let mut all: Vec<String> = watched.flat_map(|subject| subject.fingerprint.unpinned().iter().cloned()).collect();
+        all.dedup();
+        all
+    }
+
     /// Trusts tools as they were looked at.
     ///
     /// # Errors
@@ -218,14 +268,16 @@ impl Engine {
         Ok(true)
     }
 
-    /// Trusts a tool of the project no longer, whether it is still there or not; says whether it was trusted.
+    /// Trusts a tool of the project no longer, whether it is still there or not; says whether it was trusted. What it is now
+    /// is not trusted in other projects either, because it is the same tool there.
     ///
     /// # Errors
     /// When the pins cannot be written.
     pub fn distrust(&self, name: &str) -> Result<bool, Refusal> {
-        let keys: Vec<PinKey> = self.local_directories().map(|directory| key(&directory, name)).collect();
-        let removed = self.pins().update(|pins| keys.iter().filter(|key| pins.remove(key).is_some()).count());
-        removed.map(|count| count > 0).map_err(|error| unreadable(&error))
+        let keys: BTreeSet<PinKey> = self.local_directories().map(|directory| key(&directory, name)).collect();
+        let here = self.project_tools()?;
+        let here: Vec<&Subject> = here.iter().filter(|subject| subject.name().eq_ignore_ascii_case(name)).collect();
+        self.drop_pins(&here, |key| keys.contains(key)).map(|gone| !gone.is_empty())
     }
 
     /// Trusts no tool of this project any longer, and returns the names of those that were trusted.
@@ -234,13 +286,104 @@ impl Engine {
     /// When the pins cannot be written.
     pub fn distrust_all(&self) -> Result<Vec<String>, Refusal> {
         let scopes: BTreeSet<String> = self.local_directories().map(|directory| scope_text(&directory)).collect();
+        let here = self.project_tools()?;
+        let gone = self.drop_pins(&here.iter().collect::<Vec<_>>(), |key| scopes.contains(&key.scope))?;
+        let names: BTreeSet<String> = gone.into_iter().map(|key| key.name).collect();
+        Ok(names.into_iter().collect())
+    }
+
+    /// Removes pins of tools: those that are meant, and those by which one of `here` is trusted.
+    fn drop_pins(&self, here: &[&Subject], is_meant: impl Fn(&PinKey) -> bool) -> Result<Vec<PinKey>, Refusal> {
+        let workspace = &self.host().workspace;
         let removed = self.pins().update(|pins| {
+            let is_gone = |key: &PinKey, pin: &Pin| {
+                let is_here = |subject: &&&Subject| {
+                    subject.key.name == key.name && subject.fingerprint.is_within(&pin.definition, workspace)
+                };
+                key.kind == TOOL && (is_meant(key) || here.iter().any(|subject| is_here(&subject)))
+            };
             let gone: Vec<PinKey> =
-                pins.keys().filter(|key| key.kind == TOOL && scopes.contains(&key.scope)).cloned().collect();
+                pins.iter().filter(|(key, pin)| is_gone(key, pin)).map(|(key, _)| key.clone()).collect();
             gone.iter().for_each(|key| drop(pins.remove(key)));
             gone
         });
-        removed.map(|keys| keys.into_iter().map(|key| key.name).collect()).map_err(|error| unreadable(&error))
+        removed.map_err(|error| unreadable(&error))
+    }
+
+    /// Lets a person run a tool by hand as it is now, as long as this engine lives. Models do not get it by that.
+    pub fn vouch(&self, subject: &Subject) {
+        let mut vouched = self.vouched.lock().unwrap_or_else(PoisonError::into_inner);
+        vouched.insert(subject.fingerprint.digest());
+    }
+
+    /// How a plan stands for who asks for it: a person is not stopped by what they vouched for.
+    pub(crate) fn standing_for(&self, plan: &Plan, surface: Surface) -> Standing {
+        let subjects = self.subjects_of(plan);
+        if surface != Surface::Person {
+            return worst(subjects);
+        }
+        let vouched = self.vouched.lock().unwrap_or_else(PoisonError::into_inner);
+        worst(subjects.map(|mut subjects| {
+            subjects.retain(|subject| !vouched.contains(&subject.fingerprint.digest()));
+            subjects
+        }))
+    }
+
+    /// Trusts what somebody said yes to who was shown how a tool has changed; nothing when it is another one since.
+    pub(crate) fn trust_shown(&self, plan: &Plan, shown: &str) -> Result<(), Refusal> {
+        if self.fingerprint_of_plan(plan).digest().to_string() != shown {
+            return Ok(());
+        }
+        let changed = self.subjects_of(plan)?;
+        self.trust(changed.iter().filter(|subject| subject.standing == Standing::Changed))
+    }
+
+    /// What models are told of a tool: what a caller of it meets; of one that has changed since it was trusted, only what was
+    /// trusted of it. Who has the change before them decides about the rest.
+    pub fn told_to_models(&self, tool: Tool) -> Tool {
+        let tool = Arc::new(tool);
+        let subjects = self.subjects(&tool).unwrap_or_default();
+        let changed = subjects.iter().find(|subject| subject.standing == Standing::Changed);
+        let Some(changed) = changed else { return self.resulting(Arc::unwrap_or_clone(tool)) };
+        let pins = self.pins().all().unwrap_or_default();
+        let accepted = pins.get(&changed.key).map(|pin| &pin.definition["tools"][tool.name.key()]);
+        let accepted = accepted.filter(|_| changed.name().eq_ignore_ascii_case(tool.name.as_str()));
+        let (accepted, document) = (accepted.unwrap_or(&Json::Null), &tool.origin.document);
+        let text = |key: &str| accepted[key].as_str().map(str::to_owned);
+        let is_same = |key: &str| accepted[key] == document[key];
+        let is_kept = |parameter: &&Parameter| {
+            let name = parameter.name.as_str();
+            document["parameters"][name].is_object() && accepted["parameters"][name] == document["parameters"][name]
+        };
+        let description = text("description").map(|told| told.trim_end().to_owned());
+        Tool {
+            description: Some(format!(
+                "{}{}(It has changed since it was trusted; a person is asked before it runs.)",
+                description.as_deref().unwrap_or_default(),
+                if description.is_some() { " " } else { "" }
+            )),
+            title: text("title"),
+            parameters: tool.parameters.iter().filter(is_kept).cloned().collect(),
+            input_schema: tool.input_schema.clone().filter(|_| is_same("input-schema")),
+            returns: tool.returns.clone().filter(|_| is_same("returns")),
+            function_calling: if is_same("function-calling") {
+                tool.function_calling.clone()
+            } else {
+                FunctionCalling::default()
+            },
+            ..Tool::clone(&tool)
+        }
+    }
+
+    /// What has changed about the tools of a plan since they were trusted, for people; nothing when all are as they were.
+    pub(crate) fn changes_since_trusted(&self, plan: &Plan) -> Option<String> {
+        let subjects = self.subjects_of(plan).ok()?;
+        let differences = subjects.iter().filter_map(|subject| {
+            let difference = subject.difference.as_ref()?;
+            Some(if subjects.len() == 1 { difference.clone() } else { format!("{}:\n{difference}", subject.name()) })
+        });
+        let all = differences.collect::<Vec<_>>().join("\n");
+        (!all.is_empty()).then_some(all)
     }
 
     /// Whether the tool of a plan, with all that it reaches, is known to this machine's user as it is. What cannot be
@@ -255,8 +398,8 @@ impl Engine {
     }
 
     /// Looks again at what somebody was asked about: an answer takes its time, in which files can change.
-    pub(crate) fn still_trusted(&self, approved: Approved<Plan>) -> Result<Approved<Plan>, Refusal> {
-        if self.standing(approved.subject()) == Standing::Trusted {
+    pub(crate) fn still_trusted(&self, approved: Approved<Plan>, surface: Surface) -> Result<Approved<Plan>, Refusal> {
+        if self.standing_for(approved.subject(), surface) == Standing::Trusted {
             return Ok(approved);
         }
         let tool = approved.subject().tool().name.as_str();
@@ -278,10 +421,17 @@ impl Engine {
         };
         let name = doubtful.name();
         let rule = match &doubtful.difference {
+            // It is shown by itself.
+            Some(_) if decision.verdict == Verdict::Ask => format!("`{name}` is not what was trusted"),
             Some(difference) => format!("`{name}` came with this project and is not what was trusted:\n{difference}"),
             None => format!("`{name}` came with this project, and nobody has said that it is trusted"),
         };
         Decision { rule, ..decision }
+    }
+
+    fn places<'a>(&'a self, working_directory: &'a Path) -> Places<'a> {
+        let host = self.host();
+        Places { workspace: &host.workspace, working_directory, home: &host.home }
     }
 
     fn pins(&self) -> Pins {
@@ -334,10 +484,20 @@ impl Engine {
     fn subject(&self, trusted: &Trusted, tool: &Arc<Tool>, directory: &Path, find: Find<'_>, here: &Path) -> Subject {
         let used = reached(tool, find);
         let workspace = &self.host().workspace;
-        let fingerprint = Fingerprint::of(tool, &used, workspace, here);
-        let (standing, difference) = trusted.standing(directory, tool.name.as_str(), &fingerprint, workspace);
-        let key = key(directory, tool.name.as_str());
-        Subject { key, tool: Arc::clone(tool), used, fingerprint, standing, difference }
+        let fingerprint = Fingerprint::of(tool, &used, self.places(here));
+        let Stands { standing, difference, runs_as_trusted, doubtful } =
+            trusted.standing(directory, tool.name.as_str(), &fingerprint, workspace);
+        Subject {
+            key: key(directory, tool.name.as_str()),
+            tool: Arc::clone(tool),
+            used,
+            fingerprint,
+            standing,
+            runs_as_trusted,
+            difference,
+            doubtful,
+            is_in_trusted_directory: trusted.has_directory(directory),
+        }
     }
 }
 
@@ -361,32 +521,61 @@ impl Trusted {
         })
     }
 
+    /// Whether a directory lies in one of the user's own.
+    fn has_directory(&self, directory: &Path) -> bool {
+        self.directories.iter().any(|trusted| directory.starts_with(trusted))
+    }
+
+    /// Every pin of a tool of this name, in whatever project.
+    fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Pin> {
+        self.pins.iter().filter(move |(key, _)| key.kind == TOOL && key.name == name).map(|(_, pin)| pin)
+    }
+
     /// How a tool stands, when that can be told without reading it.
     fn without_looking(&self, directory: &Path, name: &str) -> Option<Standing> {
-        if self.directories.iter().any(|trusted| directory.starts_with(trusted)) {
+        if self.has_directory(directory) {
             return Some(Standing::Trusted);
         }
         let key = key(directory, name);
-        let is_unknown = !self.pins.contains_key(&key) && !self.team.contains_key(&key.name);
+        let is_unknown = self.named(&key.name).next().is_none() && !self.team.contains_key(&key.name);
         is_unknown.then_some(Standing::Untrusted)
     }
 
     /// How a tool stands, and what is different about it.
-    fn standing(&self, directory: &Path, name: &str, is: &Fingerprint, workspace: &Path) -> (Standing, Option<String>) {
-        if let Some(told) = self.without_looking(directory, name) {
-            return (told, None);
+    ///
+    /// What was trusted once is trusted wherever it is met again: in another clone, another worktree, a project that was moved.
+    fn standing(&self, directory: &Path, name: &str, is: &Fingerprint, workspace: &Path) -> Stands {
+        if let Some(standing) = self.without_looking(directory, name) {
+            return Stands { standing, difference: None, runs_as_trusted: false, doubtful: is.doubtful(None) };
         }
         let key = key(directory, name);
-        let pin = self.pins.get(&key);
-        let is_known = || pin.is_some_and(|pin| is.is_within(&pin.definition, workspace));
-        if is.incomplete().is_none() && (self.team.get(&key.name) == Some(&is.digest()) || is_known()) {
-            return (Standing::Trusted, None);
+        let is_complete = is.incomplete().is_none();
+        let mut known = self.named(&key.name);
+        if is_complete
+            && (self.team.get(&key.name) == Some(&is.digest())
+                || known.any(|pin| is.is_within(&pin.definition, workspace)))
+        {
+            let doubtful = Doubtful::default();
+            return Stands { standing: Standing::Trusted, difference: None, runs_as_trusted: true, doubtful };
         }
-        match pin {
-            Some(pin) => (Standing::Changed, Some(is.difference(&pin.definition))),
-            None => (Standing::Untrusted, None),
+        let runs_as_trusted = is_complete && self.named(&key.name).any(|pin| is.runs_as(&pin.definition, workspace));
+        let doubtful = is.doubtful(self.pins.get(&key).map(|pin| &pin.definition));
+        match self.pins.get(&key) {
+            Some(pin) => {
+                let difference = Some(is.difference(&pin.definition));
+                Stands { standing: Standing::Changed, difference, runs_as_trusted, doubtful }
+            }
+            None => Stands { standing: Standing::Untrusted, difference: None, runs_as_trusted, doubtful },
         }
     }
+}
+
+/// How a tool stands.
+struct Stands {
+    standing: Standing,
+    difference: Option<String>,
+    runs_as_trusted: bool,
+    doubtful: Doubtful,
 }
 
 fn worst(subjects: Result<Vec<Subject>, Refusal>) -> Standing {

@@ -191,10 +191,12 @@ impl Stock {
         // refused with the reason. When what is trusted cannot be told, nothing is.
         let standings =
             self.engine.standings(&entries).unwrap_or_else(|_| vec![Some(Standing::Untrusted); entries.len()]);
-        let is_trusted = |standing: &Option<Standing>| standing.as_ref().is_none_or(|one| *one == Standing::Trusted);
+        // One that has changed stays in the list as it was trusted: who is asked at its first call is shown the change.
+        let is_known = |standing: &Option<Standing>| standing.as_ref().is_none_or(|one| *one != Standing::Untrusted);
         let offered =
-            entries.iter().zip(&standings).filter(|(entry, standing)| self.offers(entry) && is_trusted(standing));
-        let offered: Vec<&Entry> = offered.map(|(entry, _)| entry).collect();
+            entries.iter().zip(&standings).filter(|(entry, standing)| self.offers(entry) && is_known(standing));
+        let is_changed = |standing: &Option<Standing>| *standing == Some(Standing::Changed);
+        let offered: Vec<(&Entry, bool)> = offered.map(|(entry, standing)| (entry, is_changed(standing))).collect();
         let workers = thread::available_parallelism().map_or(1, usize::from).min(offered.len() / WORTH_A_THREAD + 1);
         let share = offered.len().div_ceil(workers).max(1);
         let mut lists = thread::scope(|scope| {
@@ -206,13 +208,17 @@ impl Stock {
         lists
     }
 
-    fn list_of(&self, entries: &[&Entry]) -> Lists {
+    /// Lists entries, each with whether it has changed since it was trusted.
+    fn list_of(&self, entries: &[(&Entry, bool)]) -> Lists {
         let mut lists = Lists::default();
-        for entry in entries {
+        for (entry, is_changed) in entries {
             let Ok(opened) = entry.load() else { continue };
             // An alias is listed with the parameters of its base.
-            let tool = self.engine.resulting(opened.tool);
+            let tool = self.engine.told_to_models(opened.tool);
             match &tool.offer {
+                Offer::Tool if *is_changed => lists.tools.push(wire::tool(&tool, entry.level)),
+                // What they give is read by a model before anybody is asked.
+                _ if *is_changed => {}
                 Offer::Tool => {
                     lists.tools.push(wire::tool(&tool, entry.level));
                     if matches!(tool.body, Body::Steps(_)) {

@@ -153,13 +153,19 @@ fn fixed(question: &Question<'_>) -> impl Iterator<Item = Decision> {
     let always = asks_always.then(|| ask("the tool says that somebody is asked each time".to_owned()));
     let unknown = match question.standing {
         Standing::Trusted => None,
-        Standing::Untrusted => Some(("a tool that came with a project runs when it is trusted", "untrusted-tool")),
+        // Only the person can say so, having seen the tool: no answer to a call stands for it.
+        Standing::Untrusted => {
+            Some((Verdict::Deny, "a tool that came with a project runs when it is trusted", "untrusted-tool"))
+        }
+        // Who answers is shown the change, and was shown all else before.
+        Standing::Changed if question.surface.is_model() => {
+            Some((Verdict::Ask, "a tool that is not what was trusted is asked about", "tool-changed"))
+        }
         Standing::Changed => {
-            Some(("a tool that is not what was trusted runs when it is trusted again", "tool-changed"))
+            Some((Verdict::Deny, "a tool that is not what was trusted runs when it is trusted again", "tool-changed"))
         }
     };
-    // Only the person can say so, having seen the tool: no answer to a call stands for it.
-    let unknown = unknown.map(|(rule, code)| Decision::built_in(Verdict::Deny, rule, code));
+    let unknown = unknown.map(|(verdict, rule, code)| Decision::built_in(verdict, rule, code));
     unmet.into_iter().chain(unknown).chain(elevated).chain(always)
 }
 

@@ -1,5 +1,7 @@
 //! Everything a person wants to know about one tool, on a page.
 
+use std::sync::Arc;
+
 use cycod_engine::{
     Engine,
     catalog::{Entry, Scope, ScopeFilter, Style},
@@ -78,6 +80,11 @@ impl<'a> Detail<'a> {
         let beyond = Beyond::of(self.engine, self.entry);
         let trust = beyond.trust.as_ref();
         page.fact("trust", trust.map(|trust| trust.name()).unwrap_or_default());
+        if let Some(tool) = self.tool {
+            for what in self.engine.unpinned(&Arc::new(tool.clone())) {
+                page.fact("unpinned", &what);
+            }
+        }
         let notes = notes(self.entry, &beyond, host);
         let limits = notes.iter().filter(|note| trust.is_none_or(|trust| note.word != trust.name()));
         let limits: Vec<String> = limits.map(|note| format!("{}{}", note.word, note.reason)).collect();
@@ -175,6 +182,9 @@ impl<'a> Detail<'a> {
         page.fact("group", tool.group.as_deref().unwrap_or_default());
         page.fact("level", &self.level(tool));
         page.fact("programs", &stated(tool, host).unwrap_or_default());
+        for what in self.engine.unpinned(&Arc::new(tool.clone())) {
+            page.fact("unpinned", &what);
+        }
         page.fact("tags", &tags(self.entry).join(", "));
         let summary = &self.entry.summary;
         let category: Vec<&str> =

@@ -55,7 +55,10 @@ impl Engine {
         let mut text = self.described(&subject.tool);
         let programs: Vec<String> = subject.fingerprint.programs().map(|(path, _)| line(path)).collect();
         if !programs.is_empty() {
-            let _ = writeln!(text, "programs of this project that it names: {}", programs.join(", "));
+            let _ = writeln!(text, "programs of this project that it starts or names: {}", programs.join(", "));
+        }
+        for what in subject.fingerprint.unpinned() {
+            let _ = writeln!(text, "cannot be pinned: {}", line(what));
         }
         for warning in self.warnings(subject) {
             let _ = writeln!(text, "beware: {warning}");

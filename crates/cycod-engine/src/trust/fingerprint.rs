@@ -1,11 +1,14 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use cycod_definition::Tool;
+use cycod_definition::{Body, Literal, Starts, StepAction, Tool, starts, starts_of_argument};
 use cycod_diagnostic::Refusal;
 use cycod_store::{Digest, diff, digest, render};
 use serde_json::{Map, Value as Json, json};
 
-use super::{UNTRUSTED, programs::Programs};
+use super::{
+    Doubtful, UNTRUSTED,
+    programs::{Places, Programs},
+};
 
 /// Where what a file says about programs stands.
 const NATURES: &str = "natures";
@@ -20,22 +23,21 @@ pub struct Fingerprint {
     content: Json,
     /// Why something is missing from it.
     missing: Option<String>,
+    /// What the tool starts that is not in it, for people.
+    unpinned: Vec<String>,
 }
 
 impl Fingerprint {
     /// Looks at a tool, those it reaches, and the programs of the workspace that they name.
-    pub(super) fn of(
-        tool: &Tool,
-        used: &BTreeMap<String, Option<Arc<Tool>>>,
-        workspace: &Path,
-        working_directory: &Path,
-    ) -> Self {
+    pub(super) fn of(tool: &Tool, used: &BTreeMap<String, Option<Arc<Tool>>>, places: Places<'_>) -> Self {
         let mut tools = Map::new();
         tools.insert(tool.name.key(), Json::clone(&tool.origin.document));
         for (name, used) in used {
             tools.insert(name.clone(), used.as_ref().map_or(Json::Null, |used| Json::clone(&used.origin.document)));
         }
-        let programs = Programs::named_in(tools.values(), workspace, working_directory);
+        let mut all = started(tool, used);
+        used.values().flatten().for_each(|tool| all.add(started(tool, used)));
+        let programs = Programs::of(tools.values(), all, places);
         let files: Map<String, Json> = programs.files.into_iter().map(|(path, state)| (path, state.into())).collect();
         let mut content = json!({ "tool": tool.name.key(), "tools": tools, "programs": files });
         let natures: Map<String, Json> = std::iter::once(tool)
@@ -49,7 +51,7 @@ impl Fingerprint {
         if !natures.is_empty() {
             content[NATURES] = natures.into();
         }
-        Self { content, missing: programs.too_many }
+        Self { content, missing: programs.too_many, unpinned: programs.unpinned }
     }
 
     /// The digest of it.
@@ -60,6 +62,11 @@ impl Fingerprint {
     /// The programs of the workspace in it, each with its digest or what else is known of it.
     pub fn programs(&self) -> impl Iterator<Item = (&str, &str)> {
         programs(&self.content).map(|(path, state)| (path, state.as_str().unwrap_or_default()))
+    }
+
+    /// What the tool starts, or loads code from, whose content is not in it: each a phrase for people.
+    pub fn unpinned(&self) -> &[String] {
+        &self.unpinned
     }
 
     /// Why it cannot be told from that of a changed tool, if it cannot.
@@ -80,6 +87,19 @@ impl Fingerprint {
             && programs(accepted).all(|(path, _)| workspace.join(path).symlink_metadata().is_ok())
     }
 
+    /// Whether it does what was accepted: as [`Fingerprint::is_within`], but for what tools only tell their readers, and how they
+    /// are tested.
+    pub(super) fn runs_as(&self, accepted: &Json, workspace: &Path) -> bool {
+        let bare = |content: &Json| {
+            let mut content = content.clone();
+            if let Some(tools) = content["tools"].as_object_mut() {
+                tools.values_mut().for_each(without_prose);
+            }
+            content
+        };
+        Self { content: bare(&self.content), missing: None, unpinned: Vec::new() }.is_within(&bare(accepted), workspace)
+    }
+
     /// What is accepted with it: itself, and what was accepted of the same tool from other directories.
     pub(super) fn joined_with(&self, before: Option<&Json>, workspace: &Path) -> Json {
         let mut content = self.content.clone();
@@ -94,10 +114,66 @@ impl Fingerprint {
         content
     }
 
+    /// What of it is not as it was accepted; all of it when nothing was.
+    pub(super) fn doubtful(&self, accepted: Option<&Json>) -> Doubtful {
+        let none = Json::Null;
+        let accepted = accepted.unwrap_or(&none);
+        let differing = |key: &str| {
+            let entries = self.content[key].as_object().into_iter().flatten();
+            let differing = entries.filter(|(name, is)| accepted[key].get(name.as_str()) != Some(is));
+            differing.map(|(name, _)| name.clone()).collect()
+        };
+        Doubtful {
+            tools: differing("tools"),
+            programs: differing("programs"),
+            natures: digest(&self.content[NATURES]) != digest(&accepted[NATURES]),
+        }
+    }
+
     /// What is different from what was accepted.
     pub(super) fn difference(&self, accepted: &Json) -> String {
         render(&diff(accepted, &self.content))
     }
+}
+
+/// Takes out of a tool's document what is only told to readers, and its tests.
+fn without_prose(document: &mut Json) {
+    const TOLD: [&str; 4] = ["description", "title", "detailed-help", "examples"];
+    let Json::Object(entries) = document else { return };
+    entries.retain(|key, _| !TOLD.contains(&key.as_str()) && !matches!(key.as_str(), "tests" | "changelog"));
+    for parameter in entries.get_mut("parameters").and_then(Json::as_object_mut).into_iter().flat_map(Map::values_mut) {
+        if let Json::Object(parameter) = parameter {
+            parameter.retain(|key, _| !TOLD.contains(&key.as_str()));
+        }
+    }
+}
+
+/// What the commands of a tool start, with those that it gives to tools that run them.
+fn started(tool: &Tool, used: &BTreeMap<String, Option<Arc<Tool>>>) -> Starts {
+    let mut all = starts(tool);
+    let mut given = |name: &str, arguments: &[(String, Literal)]| {
+        let Some(Some(used)) = used.get(&name.to_ascii_lowercase()) else { return };
+        for (name, literal) in arguments {
+            if let (Literal::Text(template), Some(reader)) =
+                (literal, used.parameter(name).and_then(|parameter| parameter.code_reader()))
+            {
+                all.add(starts_of_argument(tool, template, reader));
+            }
+        }
+    };
+    match &tool.body {
+        Body::Use(used) => given(&used.tool, &used.with),
+        Body::Alias { base, defaults } => given(base, defaults),
+        Body::Steps(steps) => {
+            for step in steps {
+                if let StepAction::Use(used) = &step.action {
+                    given(&used.tool, &used.with);
+                }
+            }
+        }
+        Body::Command(_) | Body::Handler(_) | Body::BuiltIn(_) | Body::Remote(_) => {}
+    }
+    all
 }
 
 fn programs(content: &Json) -> impl Iterator<Item = (&str, &Json)> {

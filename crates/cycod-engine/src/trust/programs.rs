@@ -1,12 +1,12 @@
-//! The programs of a workspace that tools name: what a tool runs is not only what its own file says.
+//! The programs of a workspace that tools start: what a tool runs is not only what its own file says.
 //!
-//! A file counts when it is named in full and is a program: it may be executed, begins with `#!`, has the ending of a
-//! language or the name of a build file, or stands where an interpreter looks for its program, as in `bash notes.txt`.
-//! What a script of a shell names counts as well, one step deep. Data does not count: a tool that reads a file is not
-//! another tool when the file has new lines.
+//! They are found in two ways. The commands are read as their shells read them, and what they start is followed, through the
+//! shell scripts among it as well: those files count whatever they look like, and what cannot be told is said (`pins`). And every
+//! word that names a file counts when the file is a program: it may be executed, begins with `#!`, has the ending of a language
+//! or the name of a build file, or stands where an interpreter looks for its program, as in `bash notes.txt`. Data does not
+//! count: a tool that reads a file is not another tool when the file has new lines.
 //!
-//! Not seen: names that are put together when the tool runs, what programs name that are no shell scripts, and programs
-//! outside of the workspace.
+//! Programs outside of the workspace do not count.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,14 +15,17 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use cycod_definition::{ReadAs, Starts};
 use cycod_store::Digest;
 use serde_json::Value as Json;
+
+use super::pins::Pinning;
 
 /// How many words are looked at; the longest known tool has some hundred.
 const MOST_WORDS: usize = 10_000;
 
 /// How many directories are looked in.
-const MOST_DIRECTORIES: usize = 32;
+pub(super) const MOST_DIRECTORIES: usize = 32;
 
 /// How many files count.
 const MOST_FILES: usize = 1000;
@@ -59,6 +62,16 @@ pub(super) struct Programs {
     pub(super) files: BTreeMap<String, String>,
     /// Why not everything was looked at.
     pub(super) too_many: Option<String>,
+    /// What is started that is not among the files, for people.
+    pub(super) unpinned: Vec<String>,
+}
+
+/// Where programs are looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Places<'a> {
+    pub(super) workspace: &'a Path,
+    pub(super) working_directory: &'a Path,
+    pub(super) home: &'a Path,
 }
 
 /// A name of a file in a text.
@@ -70,33 +83,58 @@ struct Word {
 }
 
 impl Programs {
-    /// Finds the programs that documents name.
-    pub(super) fn named_in<'a>(
-        documents: impl Iterator<Item = &'a Json>,
-        workspace: &Path,
-        working_directory: &Path,
-    ) -> Self {
+    /// Finds the programs that documents name, and those that their commands start.
+    pub(super) fn of<'a>(documents: impl Iterator<Item = &'a Json>, starts: Starts, places: Places<'_>) -> Self {
         let mut programs = Self::default();
-        let Ok(workspace) = fs::canonicalize(workspace) else { return programs };
+        let Ok(workspace) = fs::canonicalize(places.workspace) else { return programs };
         let mut words = Words::default();
         for document in documents {
             texts(document, true, &mut |text| words.add(&text.replace("{WORKSPACE}", &workspace.to_string_lossy())));
         }
         let mut search = Search { bases: BTreeSet::from([workspace.clone()]), workspace, left: MOST_BYTES };
-        search.base(working_directory);
+        search.base(places.working_directory);
         words.seen.iter().for_each(|word| search.base(Path::new(&word.text)));
         let scripts = programs.add(&mut search, &words);
         for (directory, text) in scripts {
             let mut words = Words::default();
             words.add(&text);
-            // A script finds what lies beside it by its own path, which stands before the name.
-            let is_new = search.bases.insert(directory.clone());
-            drop(programs.add(&mut search, &words));
-            if is_new {
-                search.bases.remove(&directory);
-            }
+            programs.add_beside(&mut search, &words, &directory);
         }
+        Pinning::new(&mut programs, &mut search, places.home).follow(starts);
         programs
+    }
+
+    /// Adds the programs that a text names, which lies in a directory.
+    pub(super) fn add_named(&mut self, search: &mut Search, text: &str, directory: &Path) {
+        let mut words = Words::default();
+        words.add(text);
+        self.add_beside(search, &words, directory);
+    }
+
+    fn add_beside(&mut self, search: &mut Search, words: &Words, directory: &Path) {
+        // A script finds what lies beside it by its own path, which stands before the name.
+        let is_new = search.bases.insert(directory.to_owned());
+        drop(self.add(search, words));
+        if is_new {
+            search.bases.remove(directory);
+        }
+    }
+
+    /// Adds a file that runs, and returns its text when it is a script of a shell.
+    pub(super) fn pin(&mut self, search: &mut Search, inside: &str, file: &Path, read_as: ReadAs) -> Option<String> {
+        if !self.files.contains_key(inside) && (self.files.len() >= MOST_FILES || search.left == 0) {
+            self.too_many = Some("the tool starts more files than can be watched".to_owned());
+            return None;
+        }
+        let (state, script) = search.state(file, Some(read_as))?;
+        self.files.insert(inside.to_owned(), state);
+        script
+    }
+
+    pub(super) fn not_pinned(&mut self, what: String) {
+        if !self.unpinned.contains(&what) {
+            self.unpinned.push(what);
+        }
     }
 
     /// Adds the programs among the words, and returns the shell scripts among them with their directories.
@@ -115,7 +153,8 @@ impl Programs {
                 if self.files.contains_key(&path) {
                     continue;
                 }
-                let Some((state, script)) = search.state(&file, word.is_read_as_program) else { continue };
+                let read_as = word.is_read_as_program.then_some(ReadAs::Code);
+                let Some((state, script)) = search.state(&file, read_as) else { continue };
                 if self.files.len() >= MOST_FILES || search.left == 0 {
                     self.too_many = Some("the tool names more files than can be watched".to_owned());
                     return scripts;
@@ -129,16 +168,16 @@ impl Programs {
 }
 
 /// Where files are looked for.
-struct Search {
-    workspace: PathBuf,
-    bases: BTreeSet<PathBuf>,
+pub(super) struct Search {
+    pub(super) workspace: PathBuf,
+    pub(super) bases: BTreeSet<PathBuf>,
     /// How many bytes may still be read.
     left: u64,
 }
 
 impl Search {
     /// Looks in a directory of the workspace, too.
-    fn base(&mut self, name: &Path) {
+    pub(super) fn base(&mut self, name: &Path) {
         let path = self.workspace.join(name);
         if let Ok(path) = fs::canonicalize(path)
             && path.starts_with(&self.workspace)
@@ -159,8 +198,8 @@ impl Search {
         })
     }
 
-    /// What tells a file from another, if it is a program, and its text if it is a script of a shell.
-    fn state(&mut self, path: &Path, is_read_as_program: bool) -> Option<(String, Option<String>)> {
+    /// What tells a file from another, if it is a program or runs as one, and its text if it is a script of a shell.
+    fn state(&mut self, path: &Path, read_as: Option<ReadAs>) -> Option<(String, Option<String>)> {
         let real = fs::canonicalize(path).ok()?;
         let name = path.file_name()?.to_string_lossy().to_lowercase();
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -168,7 +207,7 @@ impl Search {
         let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
         let mut bytes = vec![0; 2];
         let is_script = file.read_exact(&mut bytes).is_ok() && bytes == *b"#!";
-        let is_program = is_read_as_program
+        let is_program = read_as.is_some()
             || is_script
             || is_executable(&metadata)
             || has(ENDINGS, ending)
@@ -187,7 +226,12 @@ impl Search {
         self.left = self.left.saturating_sub(bytes.len() as u64);
         let is_shell = || {
             let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
-            has(" sh bash zsh ksh ", ending) || is_script && first.windows(2).any(|pair| pair == b"sh")
+            let is_text = || !bytes.iter().take(8_000).any(|&byte| byte == 0);
+            has(" sh bash zsh ksh ", ending)
+                || is_script && first.windows(2).any(|pair| pair == b"sh")
+                || read_as == Some(ReadAs::Shell)
+                // What a shell starts and the system does not know is a script.
+                || read_as == Some(ReadAs::Program) && !is_script && is_text()
         };
         let script =
             (bytes.len() <= LARGEST_SCRIPT && is_shell()).then(|| String::from_utf8_lossy(&bytes).into_owned());
@@ -196,7 +240,7 @@ impl Search {
 }
 
 /// The path without `.` and `..`, as a shell that did not follow a link would write it.
-fn plain(path: &Path) -> Option<PathBuf> {
+pub(super) fn plain(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {

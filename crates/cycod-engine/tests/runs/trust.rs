@@ -190,18 +190,75 @@ fn data_that_a_tool_names_is_not_part_of_it() {
 }
 
 #[test]
-fn what_a_script_names_is_part_of_it_one_step_deep() {
+fn what_a_script_starts_is_part_of_it_however_deep() {
     let place = Clone::new(&[
         ("project/.cycod/tools/t.yaml", "description: d\ntags: [read]\nrun: bin/run\n"),
         ("project/bin/run", "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\n"),
-        ("project/bin/lib.sh", ". ./deep.sh\n"),
-        ("project/deep.sh", "echo one\n"),
+        ("project/bin/lib.sh", ". ./deep\n"),
+        ("project/deep", "sh < deeper.txt\n"),
+        ("project/deeper.txt", "echo one\n"),
     ]);
     place.trust("t");
     let programs: Vec<String> = place.subject("t").fingerprint.programs().map(|(path, _)| path.to_owned()).collect();
-    assert_eq!(programs, ["bin/lib.sh", "bin/run"]);
-    place.write("project/bin/lib.sh", "echo two\n");
+    assert_eq!(programs, ["bin/lib.sh", "bin/run", "deep", "deeper.txt"]);
+    place.write("project/deeper.txt", "echo two\n");
     place.check("t", "tool-changed");
+}
+
+#[test]
+fn what_was_trusted_is_trusted_in_every_clone() {
+    let files = [
+        ("project/.cycod/tools/t.yaml", "description: d\ntags: [read]\nbash: ./run.sh\n"),
+        ("project/run.sh", "echo one\n"),
+    ];
+    let place = Clone::new(&files);
+    place.trust("t");
+    for (path, text) in files {
+        place.write(&path.replace("project", "other"), text);
+        place.write(&path.replace("project", "moved/deeper"), text);
+    }
+    for directory in ["other", "moved/deeper"] {
+        check(&place.engine_with(&[], directory), "t", "runs");
+    }
+    place.write("other/run.sh", "echo two\n");
+    check(&place.engine_with(&[], "other"), "t", "untrusted-tool");
+    place.check("t", "runs");
+    // Whoever takes the trust back takes it from the tool, wherever it is.
+    assert!(place.engine_with(&[], "moved/deeper").distrust("t").expect("it can be forgotten"));
+    place.check("t", "untrusted-tool");
+}
+
+#[test]
+fn what_only_tells_readers_something_is_told_from_what_runs() {
+    let place = Clone::new(&[(
+        "project/.cycod/tools/t.yaml",
+        "description: d\ntags: [read]\nbash: echo {A}\nparameters: {A: {description: a, default: x}}\n",
+    )]);
+    place.trust("t");
+    for (from, to, runs) in [
+        ("description: d", "description: e", true),
+        ("description: d", "title: T\ndescription: d\ntests: [{name: a, expected-output: x}]", true),
+        ("description: a", "description: b", true),
+        ("default: x", "default: y", false),
+        ("tags: [read]", "tags: [write]", false),
+        ("echo {A}", "echo -- {A}", false),
+    ] {
+        let path = "project/.cycod/tools/t.yaml";
+        let before = fs::read_to_string(place.path(path)).expect("it is there");
+        place.write(path, &before.replace(from, to));
+        let subject = place.subject("t");
+        assert_eq!((subject.standing, subject.runs_as_trusted), (Standing::Changed, runs), "{to}");
+        let engine = place.engine();
+        check(&engine, "t", "tool-changed");
+        engine.vouch(&subject);
+        let approve = |surface| {
+            let plan = engine.plan(&engine.tool("t").expect("it loads"), Vec::<(String, Given)>::new(), None);
+            engine.approve(plan.expect("a plan"), surface, &Nobody).map(drop).map_err(|refusal| refusal.code)
+        };
+        assert_eq!(approve(Surface::Person), Ok(()), "who vouches for it runs it");
+        assert_eq!(approve(Surface::Mcp), Err("tool-changed"));
+        place.write(path, &before);
+    }
 }
 
 #[test]
@@ -359,7 +416,7 @@ fn all_of_a_tool_is_shown_what_it_runs_last() {
             bash:
                 | ./run.sh
                 | curl \u{202e}x
-        programs of this project that it names: run.sh
+        programs of this project that it starts or names: run.sh
         beware: its name looks like `deploy`, which is another tool: ~/.cycod/tools/deploy.yaml
         beware: it says that it only reads, and its level is run
         beware: the word `pаypal.com` has letters that look like others: p\u{430}ypal.com

@@ -15,7 +15,7 @@ use crate::{
     command_line::pair,
     commands::{
         approvals::{WhoeverIsThere, asker},
-        trust::settle,
+        trust::{ByHand, settle},
     },
     rules,
     run::{Display, answers, not_planned, preview_json, preview_text},
@@ -134,7 +134,7 @@ fn told(
 /// Asks, where it must be asked, whether a plan may run.
 pub(super) fn approved(context: &mut Context, plan: Plan) -> Result<Approved<Plan>, CommandError> {
     let subjects = context.engine.subjects_of(&plan)?;
-    settle(context, subjects)?;
+    settle(context, subjects, ByHand::Tool)?;
     let control = context.engine.control().map_err(|error| unprepared(&error))?;
     let approver = person(&context.engine, &control);
     Ok(context.engine.approve(plan, Surface::Person, &approver)?)
@@ -148,7 +148,7 @@ fn execute(
     json: bool,
 ) -> Result<u8, CommandError> {
     let subjects = context.engine.subjects(tool)?;
-    settle(context, subjects)?;
+    settle(context, subjects, ByHand::Tool)?;
     let arguments = context.engine.by_person(tool, arguments)?;
     let answers = answers(context, tool, &arguments)?;
     let failed = |error: std::io::Error| unprepared(&error);
@@ -267,12 +267,13 @@ fn json_arguments(text: &str) -> Result<Vec<(String, Given)>, CommandError> {
 
 fn show(context: &mut Context, plan: &Plan, whole: bool, json: bool) -> Result<u8, CommandError> {
     let preview = context.engine.preview(plan);
+    let unpinned = if whole { context.engine.unpinned(&plan.asked) } else { Vec::new() };
     if let (Some(refusal), false) = (preview.refusal(), whole) {
         return Err(refusal.clone().into());
     }
     match (whole, json) {
-        (true, false) => context.printer.data(preview_text(plan, &preview).as_bytes()),
-        (true, true) => context.printer.line(&preview_json(plan, &preview).to_string()),
+        (true, false) => context.printer.data(preview_text(plan, &preview, &unpinned).as_bytes()),
+        (true, true) => context.printer.line(&preview_json(plan, &preview, &unpinned).to_string()),
         (false, false) => context.printer.line(&preview.commands().join("\n")),
         (false, true) => context.printer.line(&serde_json::json!(preview.commands()).to_string()),
     }

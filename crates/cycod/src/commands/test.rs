@@ -15,7 +15,7 @@ use crate::{
     charset::Charset,
     cli::Context,
     command_error::{CommandError, exit},
-    commands::trust::settle,
+    commands::trust::{ByHand, settle},
     junit::junit,
     printer::{DIM, HEADING, paint},
     run::duration,
@@ -66,7 +66,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     for subject in &subjects {
         if let Subject::Tool(tool) = subject {
             let subjects = context.engine.subjects(tool)?;
-            settle(context, subjects)?;
+            settle(context, subjects, ByHand::Tests)?;
         }
     }
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));

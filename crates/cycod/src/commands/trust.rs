@@ -4,6 +4,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     Standing,
     catalog::{Scope, ScopeFilter},
+    diagnostic::visible,
     trust::{Subject, exported},
 };
 use serde_json::{Value, json};
@@ -38,7 +39,12 @@ pub(crate) fn command() -> Command {
                 .value_name("FILE")
                 .help("Trust the tools whose digests the file holds; it must lie outside of the project"),
         )
+        .arg(
+            flag("mine", "Mark this project as your own: what you write in it runs by hand without a question")
+                .conflicts_with_all(["names", "all"]),
+        )
         .group(clap::ArgGroup::new("what").args(["yes", "check", "export", "import"]))
+        .group(clap::ArgGroup::new("whose").args(["mine"]).conflicts_with_all(["check", "export", "import"]))
         .arg(format())
 }
 
@@ -46,13 +52,20 @@ pub(crate) fn command() -> Command {
 pub(crate) fn untrust_command() -> Command {
     Command::new("untrust")
         .about("Trust tools of a project no longer")
-        .arg(Arg::new("names").value_name("TOOL_NAME").num_args(1..).required_unless_present("all"))
+        .arg(Arg::new("names").value_name("TOOL_NAME").num_args(1..).required_unless_present_any(["all", "mine"]))
         .arg(
             Arg::new("all")
                 .long("all")
                 .action(ArgAction::SetTrue)
                 .conflicts_with("names")
                 .help("Every tool of the project"),
+        )
+        .arg(
+            Arg::new("mine")
+                .long("mine")
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(["names", "all"])
+                .help("This project is not marked as your own any longer; tools that are trusted stay so"),
         )
         .arg(format())
 }
@@ -68,6 +81,9 @@ fn format() -> Arg {
 
 /// Shows tools that came with the project, and trusts them when the person says so.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    if matches.get_flag("mine") {
+        return mark(context, matches.get_flag("yes"));
+    }
     let (is_check, is_json) = (matches.get_flag("check"), is_json(matches));
     let export = matches.get_one::<String>("export");
     let import = matches.get_one::<String>("import");
@@ -116,8 +132,35 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     Ok(0)
 }
 
+/// Marks the project as the user's own.
+fn mark(context: &mut Context, is_agreed: bool) -> Result<u8, CommandError> {
+    let project = shown(&context.engine.host().workspace.clone(), context.engine.host());
+    let told = format!(
+        "In `{project}`, tools run by hand at a terminal without a question when what changed about them is not committed, \
+         or was committed here by you. Models are asked about as before.\n"
+    );
+    context.printer.talk(visible(&told).as_bytes());
+    if !is_agreed {
+        if !context.is_attended() {
+            return Err(CommandError::failure("nothing was marked: nobody can be asked")
+                .hint("when it is what you want: cycod tool trust --mine --yes"));
+        }
+        if ask(context, "Is all of this project yours? [y/n] ", &["y", "n"])? != Some("y") {
+            return Err(CommandError::failure("nothing was marked"));
+        }
+    }
+    let is_new = context.engine.mark_mine(true)?;
+    context.printer.say(if is_new { "Marked as yours" } else { "it was marked as yours before" });
+    Ok(0)
+}
+
 /// Trusts tools no longer.
 pub(crate) fn untrust(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    if matches.get_flag("mine") {
+        let was_marked = context.engine.mark_mine(false)?;
+        context.printer.say(if was_marked { "No longer marked as yours" } else { "it was not marked as yours" });
+        return Ok(0);
+    }
     let gone: Vec<String> = match matches.get_many::<String>("names") {
         None => context.engine.distrust_all()?,
         Some(names) => {
@@ -142,14 +185,32 @@ pub(crate) fn untrust(context: &mut Context, matches: &ArgMatches) -> Result<u8,
     Ok(if gone.is_empty() && !matches.get_flag("all") { exit::FAILURE } else { 0 })
 }
 
+/// What a person runs by hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ByHand {
+    /// The tool.
+    Tool,
+    /// Its tests, which run more than the tool does.
+    Tests,
+}
+
 /// Asks a person who is there whether they trust what came with the project, before it runs.
 ///
-/// Nobody there, or nothing to ask, is no error: what may run is decided elsewhere.
-pub(crate) fn settle(context: &mut Context, subjects: Vec<Subject>) -> Result<(), CommandError> {
-    if !context.is_attended() {
-        return Ok(());
-    }
+/// They are not asked about what only tells readers something, nor, in a project of their own, about their own work. Nobody
+/// there, or nothing to ask, is no error: what may run is decided elsewhere.
+pub(crate) fn settle(context: &mut Context, subjects: Vec<Subject>, what: ByHand) -> Result<(), CommandError> {
     for subject in subjects.into_iter().filter(|subject| subject.standing != Standing::Trusted) {
+        if what == ByHand::Tool && subject.runs_as_trusted {
+            context.engine.vouch(&subject);
+            continue;
+        }
+        if !context.is_attended() {
+            continue;
+        }
+        if context.engine.is_mine() && context.engine.is_own_work(&subject) {
+            context.engine.vouch(&subject);
+            continue;
+        }
         let shown = context.engine.exhibit(&subject);
         context.printer.talk(shown.as_bytes());
         if agrees(context, subject.name(), ", and let it run")? {
@@ -237,6 +298,7 @@ fn json_of(subject: &Subject, is_trusted_now: bool) -> Value {
         "trust": if is_trusted_now { Standing::Trusted.name() } else { subject.standing.name() },
         "digest": subject.fingerprint.digest().to_string(),
         "programs": subject.fingerprint.programs().map(|(path, _)| path).collect::<Vec<_>>(),
+        "unpinned": subject.fingerprint.unpinned(),
         "difference": subject.difference,
     })
 }

@@ -3,6 +3,7 @@ use std::{
     fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -235,6 +236,8 @@ struct Checked {
     unavailable: Vec<String>,
     /// What was fixed.
     fixed: Vec<String>,
+    /// What it starts that trust in it cannot rest on.
+    unpinned: Vec<String>,
 }
 
 fn check(engine: &Engine, subject: &Subject, strict: bool, names: &Names) -> Checked {
@@ -285,7 +288,9 @@ fn check(engine: &Engine, subject: &Subject, strict: bool, names: &Names) -> Che
     {
         unavailable.extend(reasons.iter().map(ToString::to_string));
     }
-    Checked { name, report: Report { source, diagnostics }, tool, looked_at, unavailable, fixed: Vec::new() }
+    let unpinned = looked_at.as_ref().map(|tool| engine.unpinned(&Arc::new(tool.clone()))).unwrap_or_default();
+    let report = Report { source, diagnostics };
+    Checked { name, report, tool, looked_at, unavailable, fixed: Vec::new(), unpinned }
 }
 
 /// What a key that is not known is reported as.
@@ -420,6 +425,9 @@ impl Checked {
         if !numbers.is_empty() {
             text.push_str(&format!("  checked: {}\n", numbers.join(", ")));
         }
+        for what in &self.unpinned {
+            text.push_str(&format!("  cannot be pinned: {what}\n"));
+        }
         for place in places(tool, &self.report.source) {
             let what = place.verdict.describe();
             text.push_str(&format!("  {}:{}  {}  {what}\n", place.line, place.column, place.token));
@@ -451,6 +459,9 @@ impl Checked {
                 })
             });
             object["placeholders"] = places.collect();
+            if !self.unpinned.is_empty() {
+                object["unpinned"] = json!(self.unpinned);
+            }
             object["parameters"] = tool.parameters.len().into();
             object["steps"] = steps(tool).into();
             object["tests"] = tool.tests.len().into();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::standing::{stated, stated_json};
 
 /// Writes a whole plan for a person.
-pub(crate) fn preview_text(plan: &Plan, preview: &Preview) -> String {
+pub(crate) fn preview_text(plan: &Plan, preview: &Preview, unpinned: &[String]) -> String {
     let mut text = format!(
         "{} (level {}, timeout {} ms, in {})\n",
         preview.tool,
@@ -32,6 +32,9 @@ pub(crate) fn preview_text(plan: &Plan, preview: &Preview) -> String {
     }
     for stated in tools(plan).filter_map(|tool| stated(tool, plan.host())) {
         text.push_str(&format!("  {stated}\n"));
+    }
+    for what in unpinned {
+        text.push_str(&format!("  cannot be pinned: {what}\n"));
     }
     for (name, verdict) in placed(plan) {
         text.push_str(&format!("  {name}: {}\n", verdict.describe()));
@@ -109,7 +112,7 @@ fn write_command(
 }
 
 /// Writes a whole plan for a program.
-pub(crate) fn preview_json(plan: &Plan, preview: &Preview) -> Value {
+pub(crate) fn preview_json(plan: &Plan, preview: &Preview, unpinned: &[String]) -> Value {
     let mut json = steps_json(preview);
     if let Some(fields) = json.as_object_mut() {
         fields.insert("level".into(), plan.level.name().into());
@@ -120,6 +123,9 @@ pub(crate) fn preview_json(plan: &Plan, preview: &Preview) -> Value {
         fields.insert("warnings".into(), json!(plan.warnings));
         fields.insert("unmet".into(), json!(plan.unmet));
         fields.insert("reach".into(), json!(preview.reaches()));
+        if !unpinned.is_empty() {
+            fields.insert("unpinned".into(), json!(unpinned));
+        }
         let placed = placed(plan).into_iter().map(|(name, verdict)| {
             json!({
                 "parameter": name,
