@@ -223,7 +223,7 @@ fn what_was_trusted_is_trusted_in_every_clone() {
     place.write("other/run.sh", "echo two\n");
     check(&place.engine_with(&[], "other"), "t", "untrusted-tool");
     place.check("t", "runs");
-    // Whoever takes the trust back takes it from the tool, wherever it is.
+    // Trust that is taken back is taken from the tool in every project.
     assert!(place.engine_with(&[], "moved/deeper").distrust("t").expect("it can be forgotten"));
     place.check("t", "untrusted-tool");
 }

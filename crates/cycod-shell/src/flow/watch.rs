@@ -94,9 +94,9 @@ fn found(starts: &mut Starts, finding: &Finding, holes: &[Hole<'_>], sources: &[
 /// Whether a program of this name runs scripts as this shell does.
 fn is_shell(program: &str) -> bool {
     let none = programs::Programs::default();
-    let is_shell = |entry: &&programs::Entry<'_>| matches!(entry.input, Reads::Code { language: "sh", .. });
+    let is_shell = |entry: &programs::Entry<'_>| matches!(entry.input, Reads::Code { language: "sh", .. });
     matches!(program, "." | "source")
-        || programs::find(program, &Statements::new(&none)).iter().any(|entry| is_shell(&entry))
+        || programs::find(program, &Statements::new(&none)).iter().any(|entry| is_shell(entry))
 }
 
 /// The path that a text is, unless it can be none.

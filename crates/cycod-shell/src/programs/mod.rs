@@ -162,7 +162,7 @@ static COMMAND: LazyLock<Entry<'static>> =
 static OPAQUE: LazyLock<Entry<'static>> = LazyLock::new(|| opaque("code"));
 /// A program of which a file may say anything that cannot be understood.
 static WITHHELD: LazyLock<Entry<'static>> = LazyLock::new(|| opaque(WITHHELD_LANGUAGE));
-// What it loads is told of its file.
+// What it loads belongs to its file, which is named.
 static OF_PROJECT: LazyLock<Entry<'static>> = LazyLock::new(|| Entry { loads: Loads::Nothing, ..loose() });
 static UNKNOWN: LazyLock<Entry<'static>> = LazyLock::new(|| Entry { input: Input::Unknown, ..loose() });
 

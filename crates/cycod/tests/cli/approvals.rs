@@ -427,3 +427,22 @@ fn a_confined_tool_cannot_write_what_grants() {
         assert!(!place.home().join(".cycod").join(file).exists(), "{file}");
     }
 }
+
+#[test]
+fn what_grants_asks_before_it_does() {
+    let place = Place::new();
+    for (words, question) in [
+        ("policy add allow note --user", "Allow `note` from now on? [y/n] "),
+        ("mcp add mine --user -- ls", "Add the server `mine`: ls? [y/n] "),
+    ] {
+        let alone = place.shell(&format!("cycod {words}"));
+        assert!(alone.code() == 1 && alone.stderr().contains("nobody can be asked"), "{words}: {}", alone.block());
+        let no = at_terminal(&place, 80, &[(question, "n\n")], &format!("cycod {words}")).stdout();
+        assert!(no.contains("nothing was granted"), "{words}: {no}");
+        let yes = at_terminal(&place, 80, &[(question, "y\n")], &format!("cycod {words}")).stdout();
+        assert!(yes.contains("Added"), "{words}: {yes}");
+    }
+    // A rule that takes something away needs no question, and a script says yes beforehand.
+    assert_eq!(place.run(&["policy", "add", "deny", "note", "--user"]).code(), 0);
+    assert_eq!(place.run(&["policy", "add", "allow", "other", "--user", "--yes"]).code(), 0);
+}

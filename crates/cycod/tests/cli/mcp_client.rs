@@ -119,7 +119,7 @@ fn a_tool_that_cannot_be_known_says_what_keeps_its_server_away() {
 #[test]
 fn an_address_where_nobody_listens_says_why_it_is_not_reached() {
     let place = Place::new();
-    cycod(&place, 0, &["mcp", "add", "web", "--url", "http://127.0.0.1:1/mcp"]);
+    cycod(&place, 0, &["mcp", "add", "web", "--yes", "--url", "http://127.0.0.1:1/mcp"]);
     let (_, err) = cycod(&place, 1, &["mcp", "test", "web"]);
     assert!(err.contains("Connection refused") && err.contains("try: cycod mcp get web"), "{err}");
 }
@@ -168,7 +168,7 @@ fn a_server_that_the_user_replaces_is_met_anew() {
     let place = with_server(&["plain"]);
     cycod(&place, 0, &["mcp", "test", "test"]);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../cycod-mcp-client/tests/servers/server.py");
-    let other = ["mcp", "add", "test", "-u", "--override", "--", "python3", script, "plain", "modern"];
+    let other = ["mcp", "add", "test", "-u", "--yes", "--override", "--", "python3", script, "plain", "modern"];
     cycod(&place, 0, &other);
     let (out, err) = cycod(&place, 0, &["mcp", "test", "test"]);
     assert!(out.contains("protocol: 2026-07-28") && err.contains("its tools were accepted"), "{out}{err}");

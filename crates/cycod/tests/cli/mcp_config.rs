@@ -9,8 +9,8 @@ fn a_server_is_added_shown_and_removed() {
     let place = Place::new();
     let ran = place.shell(
         r#"cycod mcp list
-cycod mcp add files --cwd . --timeout 3000 --tools read,list -- npx -y some-server --token abc .
-cycod mcp add tracker --user --url https://tracker.example/mcp --header 'Authorization: Bearer ${TRACKER_TOKEN}'
+cycod mcp add files --yes --cwd . --timeout 3000 --tools read,list -- npx -y some-server --token abc .
+cycod mcp add tracker --yes --user --url https://tracker.example/mcp --header 'Authorization: Bearer ${TRACKER_TOKEN}'
 cycod mcp list
 cycod mcp list --user --format simple
 cycod mcp get files
@@ -97,7 +97,7 @@ fn what_came_with_a_project_is_told_from_what_its_user_added() {
         ".cycod/mcp.json",
         "{\"mcpServers\": {\n  \"theirs\": {\"command\": \"curl\", \"args\": [\"x\\u001b[2K\"]}\n}}\n",
     );
-    let ran = place.shell("cycod mcp add mine -- ls; cycod mcp list; cycod mcp get theirs");
+    let ran = place.shell("cycod mcp add mine --yes -- ls; cycod mcp list; cycod mcp get theirs");
     expect![[r#"
         exit: 0
         --- stdout
@@ -130,8 +130,8 @@ cycod mcp add a --any -- ls
 cycod mcp add a --timeout 0 -- ls
 cycod mcp add a --tools '' -- ls
 cycod mcp add a npx -y b
-cycod mcp add a -- ls
-cycod mcp add A -- ls
+cycod mcp add a --yes -- ls
+cycod mcp add A --yes -- ls
 cycod mcp get b
 cycod mcp get a --user
 cycod mcp remove a
@@ -204,7 +204,7 @@ cycod mcp import zed"#,
 fn what_is_wrong_is_told_to_whoever_serves_and_in_whose_words_it_is() {
     let place = Place::new();
     place.write(".cycod/mcp.json", "{\"servers\": {\"a\": {\"command\": \"x\"}}}");
-    let ran = place.shell("cycod mcp serve < /dev/null; cycod mcp list; cycod mcp add b -- y; cycod mcp list");
+    let ran = place.shell("cycod mcp serve < /dev/null; cycod mcp list; cycod mcp add b --yes -- y; cycod mcp list");
     expect![[r#"
         exit: 0
         --- stdout
@@ -223,7 +223,8 @@ fn what_is_wrong_is_told_to_whoever_serves_and_in_whose_words_it_is() {
 fn a_broken_file_is_told_and_left_alone() {
     let place = Place::new();
     place.write(".cycod/mcp.json", "{\"mcpServers\": {\n  oops\n}}\n");
-    let ran = place.shell("cycod mcp add a --user -- ls; cycod mcp list; cycod mcp add b -- ls; cat .cycod/mcp.json");
+    let ran = place
+        .shell("cycod mcp add a --user --yes -- ls; cycod mcp list; cycod mcp add b --yes -- ls; cat .cycod/mcp.json");
     expect![[r#"
         exit: 0
         --- stdout

@@ -301,7 +301,7 @@ fn rules_are_added_and_removed() {
     );
     check(
         &place,
-        &["policy", "add", "allow", "write", "--user"],
+        &["policy", "add", "allow", "write", "--yes", "--user"],
         &expect![[r#"
         exit: 0
         --- stdout
@@ -311,7 +311,7 @@ fn rules_are_added_and_removed() {
     );
     check(
         &place,
-        &["policy", "add", "allow", "git-psh"],
+        &["policy", "add", "allow", "git-psh", "--yes"],
         &expect![[r#"
         exit: 0
         --- stdout
@@ -518,7 +518,7 @@ fn why_says_who_may_and_what_would_change_it() {
     let answer: Value = serde_json::from_str(&asked).expect("JSON");
     assert_eq!(answer["surfaces"][2]["verdict"], "ask");
     let command = answer["surfaces"][2]["to-change-it"][0].as_str().expect("a command");
-    assert_eq!(place.shell(command).code(), 0, "{command}");
+    assert_eq!(place.shell(&format!("{command} --yes")).code(), 0, "{command}");
     let asked = place.run(&["tool", "why", "git-push", "BRANCH=main", "--format", "json"]).stdout();
     let answer: Value = serde_json::from_str(&asked).expect("JSON");
     assert_eq!(

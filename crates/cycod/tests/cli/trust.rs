@@ -83,8 +83,10 @@ fn trusting_shows_the_tool_and_lasts_until_it_changes() {
     assert_eq!(place.run(&["tool", "run", "hi"]).code(), 3);
 }
 
-/// Every way to start what a project brings: the command, the file that runs by it, and what else must be there.
-const WAYS: &[(&str, &str, &[(&str, &str)])] = &[
+/// A way to start what a project brings: the command, the file that runs by it, and what else must be there.
+type Way = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+const WAYS: &[Way] = &[
     ("./x", "x", &[]),
     ("scripts/x.sh a", "scripts/x.sh", &[]),
     ("cat scripts/run.txt | sh", "scripts/run.txt", &[]),

@@ -26,7 +26,7 @@ use cycod_store::{
 };
 
 pub(crate) use self::there::WhoeverIsThere;
-use crate::{cli::Context, command_error::CommandError};
+use crate::{cli::Context, command_error::CommandError, editor::ask};
 
 /// The option of commands whose calls may wait for somebody.
 pub(crate) fn wait_for_approval() -> Arg {
@@ -120,4 +120,24 @@ pub(crate) fn by_a_person(command: &str) -> Result<(), CommandError> {
     Err(Refusal::new("approval-by-a-tool", format!("`{command}` was started by a tool, and no tool grants anything"))
         .attempt(format!("run it in a terminal of your own: {command}"))
         .into())
+}
+
+/// `--yes` of a command that grants something and asks before it does.
+pub(crate) fn yes() -> Arg {
+    Arg::new("yes").long("yes").action(clap::ArgAction::SetTrue).help("Do it without asking")
+}
+
+/// Has a person confirm what a command grants, unless they said so with it. Below a tool nobody can, see [`by_a_person`].
+pub(crate) fn confirm(context: &mut Context, matches: &ArgMatches, question: &str) -> Result<(), CommandError> {
+    if matches.get_flag("yes") {
+        return Ok(());
+    }
+    if !context.is_attended() {
+        return Err(CommandError::failure("nothing was granted: nobody can be asked")
+            .hint("when it is what you want, add: --yes"));
+    }
+    if ask(context, &format!("{question} [y/n] "), &["y", "n"])? == Some("y") {
+        return Ok(());
+    }
+    Err(CommandError::failure("nothing was granted"))
 }

@@ -4,13 +4,17 @@ use clap::{Arg, ArgAction, ArgMatches, Command, builder::NonEmptyStringValuePars
 use cycod_engine::{
     catalog::{Scope, Scopes},
     definition::Host,
+    diagnostic::visible,
 };
 use cycod_settings::{Entry, Servers, Transport, is_server_name, masked, servers_file};
 
 use crate::{
     cli::Context,
     command_error::CommandError,
-    commands::mcp::{file_error, forget, written_scope},
+    commands::{
+        approvals::{confirm, yes},
+        mcp::{file_error, forget, written_scope},
+    },
     scope::{scope, with_scope},
     store::shown,
 };
@@ -35,7 +39,8 @@ pub(crate) fn command() -> Command {
                 .value_delimiter(',')
                 .action(ArgAction::Append),
         )
-        .arg(Arg::new("override").long("override").action(ArgAction::SetTrue).help("Replace the server of this name"));
+        .arg(Arg::new("override").long("override").action(ArgAction::SetTrue).help("Replace the server of this name"))
+        .arg(yes());
     with_scope(command)
 }
 
@@ -47,12 +52,15 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             .hint("names start with a letter or digit and hold letters, digits, `_` and `-`, at most 32"));
     }
     let scope = written_scope(scope(matches)?, Scope::Local)?;
-    let scopes = context.engine.catalog().scopes();
-    let host = context.engine.host();
-    let mut entry = Entry::new(transport(matches, scope, host)?);
+    let mut entry = Entry::new(transport(matches, scope, context.engine.host())?);
     entry.timeout = matches.get_one::<u64>("timeout").map(|timeout| Duration::from_millis(*timeout));
     entry.tools = matches.get_many::<String>("tools").map(|tools| tools.cloned().collect());
     entry.check().map_err(CommandError::usage)?;
+    let what = matches.get_many::<String>("command").into_iter().flatten().chain(matches.get_one::<String>("url"));
+    let what = what.map(String::as_str).collect::<Vec<_>>().join(" ");
+    confirm(context, matches, &visible(&format!("Add the server `{name}`: {what}?")))?;
+    let scopes = context.engine.catalog().scopes();
+    let host = context.engine.host();
     let added = cycod_settings::add(scopes, scope, name, &entry, matches.get_flag("override"));
     let Some((path, replaced)) = added.map_err(|error| file_error(&error, host))? else {
         let path = shown(&servers_file(scopes, scope), host);

@@ -2,13 +2,17 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     Pattern, Surfaces, Verdict,
     catalog::{Scope, ScopeFilter},
+    diagnostic::visible,
 };
 use cycod_settings::policy::{NewRule, add};
 
 use crate::{
     cli::Context,
     command_error::CommandError,
-    commands::policy::file_error,
+    commands::{
+        approvals::{confirm, yes},
+        policy::file_error,
+    },
     rules::{doubts, wrong},
     scope::{scope, with_scope},
 };
@@ -29,7 +33,8 @@ pub(crate) fn command() -> Command {
                 .value_delimiter(',')
                 .value_parser(Surfaces::NAMES.map(|(name, _)| name))
                 .help("Whose calls it is about: person, mcp, agent, model"),
-        );
+        )
+        .arg(yes());
     with_scope(command)
 }
 
@@ -53,6 +58,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     for (_, doubt) in doubts(&rule.pattern, engine) {
         context.printer.warn(&format!("`{text}`: {doubt}"));
     }
+    if verdict == Verdict::Allow {
+        confirm(context, matches, &visible(&format!("Allow `{text}` from now on?")))?;
+    }
+    let engine = &context.engine;
     let (rule, is_new) =
         add(engine.catalog().scopes(), scope, &rule).map_err(|error| file_error(&error, engine.host()))?;
     let path = cycod_settings::policy::path(engine.catalog().scopes(), scope);
