@@ -200,6 +200,7 @@ fn what_the_file_says_is_part_of_what_is_trusted() {
                     description: The project
                     required: true
             bash: fossa analyze {PROJECT}
+        cannot be pinned: what `fossa` starts or loads
         `audit` (.cycod/tools/audit.yaml) came with this project
         --- stderr
         error: nothing was trusted: nobody can be asked
