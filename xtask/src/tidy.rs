@@ -151,6 +151,7 @@ pub(crate) fn tidy(root: &Path) -> Result<String, Vec<String>> {
     problems.extend(purity(root, &sources));
     problems.extend(error_pages(root, &sources));
     problems.extend(unsafe_homes(root, &sources));
+    problems.extend(terminal_homes(root, &sources));
     if problems.is_empty() { Ok("tidy: nothing to fix".to_owned()) } else { Err(problems) }
 }
 
@@ -288,6 +289,52 @@ fn unsafe_homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
         .filter(holds)
         .map(|path| format!("{}: `unsafe` outside cycod-process", path.display()))
         .collect()
+}
+
+/// What reaches a terminal without `Shown`, and where each has its home. `clippy.toml` bans most of it; this says where the
+/// exceptions are.
+const TERMINAL: [(&str, &[&str]); 15] = [
+    ("io::stdout()", &["crates/cycod/src/printer/streams.rs", "crates/cycod-mcp-server/src/stdio.rs"]),
+    ("io::stderr()", &["crates/cycod/src/printer/streams.rs"]),
+    ("tokio::io::std", &[]),
+    ("transport::io::stdio", &["crates/cycod-mcp-server/src/stdio.rs"]),
+    ("rustix::stdio", &[]),
+    ("rustix::io::write", &["crates/cycod/src/printer/streams.rs"]),
+    ("open(\"/dev/tty\")", &["crates/cycod/src/printer/tty.rs"]),
+    ("\"/dev/stdout", &[]),
+    ("\"/dev/stderr", &[]),
+    ("indicatif::", &["crates/cycod/src/printer/lines.rs"]),
+    ("rustyline::", &["crates/cycod/src/commands/chat/editor.rs"]),
+    ("anstream::", &[]),
+    ("clippy::print_std", &[]),
+    ("clippy::disallowed_types", &["crates/cycod/src/printer/lines.rs", "crates/cycod/src/commands/chat/editor.rs"]),
+    ("Shown::rendered(", &["crates/cycod-diagnostic/src/render.rs"]),
+];
+
+/// Nothing reaches a terminal but by the module that is there for it.
+fn terminal_homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
+    let mut problems = Vec::new();
+    for path in sources {
+        let relative = path.strip_prefix(root).unwrap_or(path);
+        // A provider for tests is no part of the program, and neither is what a new project begins with.
+        let is_ours = relative.components().any(|part| part.as_os_str() == "src")
+            && !relative.starts_with("crates/scripted-provider")
+            && !relative.components().any(|part| part.as_os_str() == "templates");
+        if !is_ours || is_test(path) {
+            continue;
+        }
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for (number, line) in code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            for (word, homes) in TERMINAL.iter().filter(|(word, _)| line.contains(*word)) {
+                if !homes.iter().any(|home| relative == Path::new(home)) {
+                    let place = format!("{}:{}", relative.display(), number + 1);
+                    problems.push(format!("{place}: `{word}` reaches a terminal: use `cycod::printer`"));
+                }
+            }
+        }
+    }
+    problems
 }
 
 fn rust_files(directory: &Path) -> Vec<PathBuf> {

@@ -10,11 +10,13 @@ mod fixes;
 mod json;
 mod refusal;
 mod render;
+mod shown;
 mod source;
 mod suggest;
 #[cfg(test)]
 mod tests;
 mod visible;
+mod wrapped;
 
 pub use count::count;
 pub use diagnostic::{Code, Diagnostic, Edit, Fix, Label, Severity};
@@ -22,6 +24,8 @@ pub use fixes::apply_fixes;
 pub use json::to_json;
 pub use refusal::Refusal;
 pub use render::{Report, Style, render_text};
+pub use shown::{Passing, Shown};
 pub use source::{Position, SourceFile, Span};
 pub use suggest::{closest, is_slip};
-pub use visible::{is_hidden, visible};
+pub use visible::{is_hidden, visible, visible_json};
+pub use wrapped::wrapped;

@@ -6,8 +6,8 @@
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-use crate::visible::{push_visible, visible};
-use crate::{Diagnostic, Label, Position, Severity, SourceFile};
+use crate::visible::{is_hidden_between, push_escape, visible};
+use crate::{Diagnostic, Label, Position, Severity, Shown, SourceFile};
 
 /// Whether rendered text carries terminal colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ const SHOWN: usize = 120;
 const MAX_TEXT: usize = 2000;
 
 /// Returns every diagnostic of a report as text for a terminal, in source order.
-pub fn render_text(report: &Report, style: Style) -> String {
+pub fn render_text(report: &Report, style: Style) -> Shown {
     let renderer = match style {
         Style::Plain => Renderer::plain(),
         Style::Coloured => Renderer::styled(),
@@ -63,7 +63,8 @@ pub fn render_text(report: &Report, style: Style) -> String {
         text.push_str(&render(&renderer, &report.source.name, diagnostic, &lines));
         text.push('\n');
     }
-    text
+    // Every text in it went through `shown` or `push_line`.
+    Shown::rendered(text)
 }
 
 fn render(renderer: &Renderer, name: &str, diagnostic: &Diagnostic, lines: &Lines<'_>) -> String {
@@ -221,9 +222,17 @@ fn push_line(
     for at in (0..window_start).filter(|at| spans.iter().any(|(s, e)| [*s, *e].contains(&(line_start + at)))) {
         note(at, first);
     }
-    for (offset, character) in line[window_start..window_end].char_indices() {
+    let mut before = None;
+    let mut characters = line[window_start..window_end].char_indices().peekable();
+    while let Some((offset, character)) = characters.next() {
         note(window_start + offset, text.len());
-        push_visible(text, character);
+        let after = characters.peek().map(|(_, after)| *after);
+        if is_hidden_between(before, character, after) {
+            push_escape(text, character);
+        } else {
+            text.push(character);
+        }
+        before = Some(character);
     }
     let cut = window_end < line.len();
     for at in spans.iter().flat_map(|(start, end)| [*start, *end]) {

@@ -1,6 +1,9 @@
 use expect_test::{Expect, expect};
 
-use crate::{Code, Diagnostic, Edit, Report, SourceFile, Span, Style, apply_fixes, count, render_text, to_json};
+use crate::{
+    Code, Diagnostic, Edit, Passing, Report, Shown, SourceFile, Span, Style, apply_fixes, count, is_hidden,
+    render_text, shown, to_json, visible, visible_json,
+};
 
 const UNKNOWN: Code = Code("unknown-step");
 
@@ -13,7 +16,7 @@ fn at(text: &str, needle: &str) -> Span {
 #[expect(clippy::needless_pass_by_value, reason = "a table of literals reads better")]
 fn check(text: &str, diagnostics: Vec<Diagnostic>, expect: Expect) {
     let report = Report { source: SourceFile::new("tools/a.yaml", text), diagnostics };
-    expect.assert_eq(&render_text(&report, Style::Plain));
+    expect.assert_eq(render_text(&report, Style::Plain).as_str());
 }
 
 const WEATHER: &str = "name: weather\nsteps:\n  - name: fetch\n    wait-for: [ftch]\n    bash: ls\n";
@@ -148,8 +151,9 @@ fn hidden_characters_are_shown() {
         diagnostics: vec![Diagnostic::error(UNKNOWN, at(text, "evil"), message)],
     };
     let plain = render_text(&report, Style::Plain);
-    assert!(plain.chars().all(|c| c == '\n' || !c.is_control()), "{plain:?}");
+    assert!(plain.as_str().chars().all(|c| c == '\n' || !c.is_control()), "{plain:?}");
     let coloured = render_text(&report, Style::Coloured);
+    let coloured = coloured.as_str();
     assert!(
         coloured.contains('\u{1b}') && !coloured.contains("\u{1b}[2J") && !coloured.contains("\u{1b}]0"),
         "{coloured:?}"
@@ -164,7 +168,7 @@ fn long_lines_are_cut() {
         .also(Span::new(0, 1), "the key");
     let report = Report { source: SourceFile::new("a.yaml", text.as_str()), diagnostics: vec![diagnostic] };
     let rendered = render_text(&report, Style::Plain);
-    assert!(rendered.len() < 4000, "{}", rendered.len());
+    assert!(rendered.as_str().len() < 4000, "{}", rendered.as_str().len());
     let all = Diagnostic::error(UNKNOWN, Span::new(0, text.len()), "all");
     check(
         &text,
@@ -304,8 +308,70 @@ fn a_place_inside_a_line_break_is_the_end_of_its_line() {
                 let diagnostic = Diagnostic::error(Code("bad-thing"), Span::new(start, end), "bad")
                     .also(Span::new(end, end), "there");
                 let report = Report { source: SourceFile::new("t.yaml", text), diagnostics: vec![diagnostic] };
-                assert!(render_text(&report, Style::Plain).contains("bad-thing"), "{text:?} {start}..{end}");
+                assert!(render_text(&report, Style::Plain).as_str().contains("bad-thing"), "{text:?} {start}..{end}");
             }
         }
+    }
+}
+
+#[test]
+fn everything_that_unicode_hides_is_hidden() {
+    let invisible = r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]";
+    let invisible = regex::Regex::new(invisible).expect("it is one");
+    for character in ('\0'..=char::MAX).filter(|character| !matches!(character, '\n' | '\t')) {
+        let text = character.to_string();
+        if invisible.is_match(&text) {
+            assert!(visible(&text).is_ascii(), "{:?} is not shown", character.escape_unicode().to_string());
+        }
+    }
+}
+
+#[test]
+fn joiners_stay_where_writing_needs_them() {
+    let stays = |text: &str| assert_eq!(visible(text), text);
+    stays("👩\u{200d}👧 and 👩🏽\u{200d}💻, ❤\u{fe0f}\u{200d}🔥, 1\u{fe0f}\u{20e3}, 漢\u{e0100}");
+    stays("می\u{200c}خواهم श\u{94d}\u{200d} ന\u{d4d}\u{200d} ශ\u{dca}\u{200d}රී ᠠ\u{180e}ᠨ");
+    let check = |text: &str, expect: &str| assert_eq!(visible(text), expect);
+    check("r\u{200d}m a\u{200c}b 1\u{fe0f} a\u{fe0f}", "r\\u{200d}m a\\u{200c}b 1\\u{fe0f} a\\u{fe0f}");
+    check("\u{200d}👧 👩\u{200d} 👩\u{200d}\u{200d}👧", "\\u{200d}👧 👩\\u{200d} 👩\\u{200d}\\u{200d}👧");
+    check("❤\u{fe0f}\u{fe0f} م\u{200c} م\u{202e}م", "❤\u{fe0f}\\u{fe0f} م\\u{200c} م\\u{202e}م");
+    // What was shown once is shown in the same way again.
+    let all: String = ('\0'..=char::MAX).collect();
+    assert_eq!(visible(&visible(&all)), visible(&all));
+}
+
+#[test]
+fn json_says_the_same_when_it_is_shown() {
+    let value = serde_json::json!({"a\u{202e}": "b\u{7f}\u{9b}\u{e0041}é\n\u{1b}"});
+    let (plain, shown) = (value.to_string(), visible_json(&value.to_string()).into_owned());
+    assert!(plain != shown && !shown.chars().any(is_hidden), "{shown}");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).expect("it is JSON"), value);
+}
+
+#[test]
+fn only_our_styles_reach_a_terminal() {
+    let bold = anstyle::Style::new().bold();
+    let mut text = shown!["\u{1b}[8m", Shown::styled("\u{1b}[2Jx", bold), &String::from(" \r"), &visible("\u{202e}")];
+    assert_eq!(text.as_str(), "\\u{1b}[8m\u{1b}[1m\\u{1b}[2Jx\u{1b}[0m \\r\\u{202e}");
+    text = shown!["a\nb\n\n   c\td\n e"];
+    assert_eq!(text.clone().hanging(2).as_str(), "a\n  b\n\n   c\td\n   e");
+    assert_eq!(text.clone().quoted("  | ").as_str(), "  | a\n  | b\n  |\n  |    c\td\n  |  e");
+    assert_eq!(text.on_one_line().as_str(), "a\\nb\\n\\n   c d\\n e");
+}
+
+#[test]
+fn pieces_are_shown_as_the_whole_is() {
+    let whole = "a\r\nb\rc é👩\u{200d}👧\u{200d} ❤\u{fe0f} 1\u{fe0f}\u{20e3}\r\n\u{202e}\u{9b}m".as_bytes();
+    let whole = [whole, b"\x9bm\xc3(\xf0\x9f\x91", b"\r"].concat();
+    let expect = Shown::of_bytes(&whole);
+    assert_eq!(
+        expect.as_str(),
+        "a\nb\\rc é👩\u{200d}👧\\u{200d} ❤\u{fe0f} 1\u{fe0f}\u{20e3}\n\\u{202e}\\u{9b}m\\x9bm\\xc3(\\xf0\\x9f\\x91\\r"
+    );
+    for size in 1..whole.len() {
+        let mut passing = Passing::default();
+        let mut shown: Shown = whole.chunks(size).map(|piece| passing.pass(piece)).collect();
+        shown.push(passing.finish());
+        assert_eq!(shown, expect, "in pieces of {size}");
     }
 }

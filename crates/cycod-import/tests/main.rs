@@ -22,12 +22,14 @@ pub(crate) fn shown(kind: Kind, source: &Source<'_>) -> String {
                 let loaded = cycod_definition::load(&file, Some(&proposal.name));
                 let report = Report { source: file, diagnostics: loaded.diagnostics.clone() };
                 let is_clean = loaded.diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Hint);
-                assert!(is_clean, "{}\n{}", render_text(&report, Style::Plain), proposal.yaml);
+                assert!(is_clean, "{}\n{}", render_text(&report, Style::Plain).as_str(), proposal.yaml);
                 assert!(loaded.tool.is_some(), "{}", proposal.yaml);
             }
             listing(&imported)
         }
-        Err(diagnostics) => render_text(&Report { source: source.file(), diagnostics }, Style::Plain),
+        Err(diagnostics) => {
+            render_text(&Report { source: source.file(), diagnostics }, Style::Plain).as_str().to_owned()
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 use std::{io, sync::Arc};
 
+use cycod_engine::diagnostic::visible_json;
 use rmcp::{
     RoleServer,
     model::JsonRpcMessage,
@@ -36,8 +37,14 @@ pub(crate) struct Pipe<R> {
 }
 
 impl<R: AsyncRead + Send + Unpin> Pipe<R> {
-    /// A pipe that notifies `ended` when its input is over.
-    pub(crate) fn new<W: AsyncWrite + Send + Unpin + 'static>(reader: R, writer: W, ended: Arc<Notify>) -> Self {
+    /// A pipe that notifies `ended` when its input is over. Where a person looks at what is written, the JSON is written so
+    /// that it drives no terminal.
+    pub(crate) fn new<W: AsyncWrite + Send + Unpin + 'static>(
+        reader: R,
+        writer: W,
+        is_terminal: bool,
+        ended: Arc<Notify>,
+    ) -> Self {
         let (sender, answers) = mpsc::channel(WAITING);
         Self {
             reader: BufReader::new(reader),
@@ -45,7 +52,7 @@ impl<R: AsyncRead + Send + Unpin> Pipe<R> {
             is_passing_over: false,
             is_met: false,
             answers: Some(sender),
-            writing: Some(tokio::spawn(write(writer, answers))),
+            writing: Some(tokio::spawn(write(writer, is_terminal, answers))),
             ended,
         }
     }
@@ -126,8 +133,11 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
 }
 
 /// Writes answers until there are no more, or nobody reads them.
-async fn write<W: AsyncWrite + Unpin>(mut writer: W, mut answers: mpsc::Receiver<Vec<u8>>) {
-    while let Some(line) = answers.recv().await {
+async fn write<W: AsyncWrite + Unpin>(mut writer: W, is_terminal: bool, mut answers: mpsc::Receiver<Vec<u8>>) {
+    while let Some(mut line) = answers.recv().await {
+        if is_terminal {
+            line = visible_json(&String::from_utf8_lossy(&line)).into_owned().into_bytes();
+        }
         if writer.write_all(&line).await.is_err() || answers.is_empty() && writer.flush().await.is_err() {
             return;
         }

@@ -1,4 +1,8 @@
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io::{self, IsTerminal},
+    sync::Arc,
+    time::Duration,
+};
 
 use cycod_process::{Stop, Urgency};
 use rmcp::ServiceExt;
@@ -35,7 +39,7 @@ pub fn serve_stdio(options: Options, stop: &Stop) -> io::Result<()> {
         changes::watch(&shared);
         let (reader, writer) = rmcp::transport::io::stdio_pipes();
         let ended = Arc::new(Notify::new());
-        let pipe = Pipe::new(reader, writer, Arc::clone(&ended));
+        let pipe = Pipe::new(reader, writer, is_terminal(), Arc::clone(&ended));
         let serving = async {
             // A client that goes away before its handshake has nobody to be told.
             if let Ok(service) = handler.serve(pipe).await {
@@ -78,4 +82,9 @@ pub(crate) async fn raised(stop: &Stop) {
         Ok(_) => drop(receiver.await),
         Err(_) => std::future::pending().await,
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]
+fn is_terminal() -> bool {
+    io::stdout().is_terminal()
 }

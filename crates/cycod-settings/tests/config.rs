@@ -22,7 +22,8 @@ fn switch(place: &Place, name: &str, scope: Scope, own: bool) -> String {
 /// Everything that is wrong with the files.
 fn wrong(place: &Place) -> String {
     let settings = settings(place);
-    let reports: String = settings.files.iter().map(|file| render_text(&file.report, Style::Plain)).collect();
+    let reports: String =
+        settings.files.iter().map(|file| render_text(&file.report, Style::Plain).as_str().to_owned()).collect();
     let flaws: Vec<String> =
         settings.flaws().iter().map(|flaw| format!("flaw: {}: {}\n", flaw.place, flaw.message)).collect();
     place.redacted(&(reports + &flaws.concat()))

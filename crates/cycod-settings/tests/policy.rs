@@ -23,7 +23,7 @@ fn shown(place: &Place) -> String {
 fn check_file(text: &str, expect: &Expect) {
     let file = RuleFile::of(Scope::User, "policy.yaml".into(), SourceFile::new("policy.yaml", text));
     let rules: String = file.rules.iter().map(|rule| format!("{}\n", rule.rule)).collect();
-    expect.assert_eq(&(rules + &render_text(&file.report, Style::Plain)));
+    expect.assert_eq(&(rules + render_text(&file.report, Style::Plain).as_str()));
 }
 
 fn new(verdict: Verdict, pattern: &str) -> NewRule {

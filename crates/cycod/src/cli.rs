@@ -1,14 +1,18 @@
 use std::{cell::LazyCell, collections::BTreeMap, ffi::OsString, io::IsTerminal, process::ExitCode};
 
 use clap::{Arg, ArgMatches, Command};
-use cycod_engine::{Engine, diagnostic::visible, host};
+use cycod_engine::{
+    Engine,
+    diagnostic::{Shown, shown},
+    host,
+};
 
 use crate::{
     background_run,
     command_error::CommandError,
     commands::{self, approvals::by_a_person},
     help,
-    printer::{ERROR, Printer, paint},
+    printer::{self, ERROR, Printer, paint},
     script_worker, servers,
     terminal::{Color, Terminal},
     usage::usage_error,
@@ -308,11 +312,12 @@ pub(crate) const BACKGROUND_RUN: &str = "--background-run";
 
 /// Parses the command line, carries it out and returns the exit code.
 pub(crate) fn main() -> ExitCode {
+    printer::show_panics();
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     if let Some((first, rest)) = arguments.split_first()
         && first == JQ_WORKER
     {
-        return match cycod_store::jq::work(rest, &mut std::io::stdout().lock()) {
+        return match printer::pipe().and_then(|out| cycod_store::jq::work(rest, &mut out.lock())) {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
         };
@@ -338,7 +343,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(matches) => matches,
         // Help and version are data and succeed, everything else is a usage error; clap knows which.
         Err(error) if !error.use_stderr() => {
-            printer.data(error.render().to_string().as_bytes());
+            printer.text(&error.render().to_string());
             return end(&mut printer, 0);
         }
         Err(error) => return fail(&mut printer, &misused(&error, Typed::Shell, &words)),
@@ -373,7 +378,7 @@ pub(crate) fn within(context: &mut Context, arguments: &[String]) -> Result<u8, 
     let matches = match branch(&words).no_binary_name(true).try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) if !error.use_stderr() => {
-            context.printer.data(error.render().to_string().as_bytes());
+            context.printer.text(&error.render().to_string());
             return Ok(0);
         }
         Err(error) => return Err(misused(&error, context.typed, &words)),
@@ -548,9 +553,9 @@ pub(crate) fn show(printer: &mut Printer, error: &CommandError) {
     let code = error.code.map(|code| format!("[{code}]")).unwrap_or_default();
     let head = paint(printer.colour, ERROR, &format!("error{code}"));
     // What is wrong may quote a file, or an argument that a program made up.
-    printer.say(&format!("{head}: {}", visible(&error.message)));
+    printer.say(shown![head, ": ", Shown::from(&error.message).hanging(2)]);
     for hint in &error.hints {
-        printer.say(&format!("  {}", visible(hint)));
+        printer.say(shown!["  ", hint].hanging(4));
     }
     if let Some(code) = error.code {
         printer.say(&format!("  more: cycod explain {code}"));

@@ -10,6 +10,7 @@ use cycod_engine::{
         Privilege, Produces, Runtime, Step, StepAction, TaskSupport, TestCase, Tool, Transform, Validation, Value,
         Verdict, Whom, verdicts_by_parameter,
     },
+    diagnostic::Shown,
 };
 use cycod_syntax::template::{Names, Template};
 
@@ -35,7 +36,7 @@ impl<'a> Detail<'a> {
     }
 
     /// The page. Text of the file cannot drive the terminal.
-    pub(crate) fn text(&self, colour: bool) -> String {
+    pub(crate) fn text(&self, colour: bool) -> Shown {
         let mut page = Page::default();
         let version = self.entry.summary.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
         page.heading(&format!("{}{version}", self.entry.name));
@@ -58,7 +59,7 @@ impl<'a> Detail<'a> {
     }
 
     /// What somebody wants to know who is to use the tool: what it is for, what it takes, how it stands here.
-    pub(crate) fn info(&self, colour: bool) -> String {
+    pub(crate) fn info(&self, colour: bool) -> Shown {
         let host = self.engine.host();
         let summary = &self.entry.summary;
         let mut page = Page::default();

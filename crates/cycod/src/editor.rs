@@ -9,11 +9,11 @@ use std::{
 
 use cycod_engine::{
     definition::{FileFormat, Host},
-    diagnostic::{SourceFile, count},
+    diagnostic::{Shown, SourceFile, count},
 };
 use cycod_process::{Program, find_program, run_foreground};
 
-use crate::{cli::Context, command_error::CommandError, store::look_at};
+use crate::{cli::Context, command_error::CommandError, printer::out_is_terminal, store::look_at};
 
 /// Editors that return at once unless they are told to wait.
 const WAITS: [(&str, &str); 9] = [
@@ -86,7 +86,7 @@ pub(crate) fn edit<T>(
 
 /// Opens `text` in the editor and returns what it was saved as. The editor needs the terminal for itself.
 pub(crate) fn edit_text(host: &Host, stem: &str, extension: &str, text: &str) -> Result<String, CommandError> {
-    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+    if !io::stdin().is_terminal() || !out_is_terminal() {
         return Err(CommandError::failure("an editor needs the terminal, which is in use for data"));
     }
     let editor = program(host, None)?;
@@ -151,14 +151,14 @@ pub(crate) fn ask(
 
 /// Reads one line from standard input, byte by byte: what follows belongs to the editor.
 pub(crate) fn prompt(context: &mut Context, question: &str) -> Result<Option<String>, CommandError> {
-    context.printer.talk(question.as_bytes());
+    context.printer.talk(Shown::from(question).on_one_line());
     let mut line = Vec::new();
     let mut input = io::stdin().lock();
     loop {
         let mut byte = [0];
         match input.read(&mut byte) {
             Ok(0) if line.is_empty() => {
-                context.printer.talk(b"\n");
+                context.printer.talk("\n");
                 return Ok(None);
             }
             Ok(0) => break,

@@ -12,7 +12,6 @@ mod create;
 mod detail;
 mod editor;
 mod help;
-mod hidden;
 mod junit;
 mod models;
 mod neighbours;
@@ -33,7 +32,6 @@ mod store;
 mod table;
 mod terminal;
 mod transcripts;
-mod tty;
 mod usage;
 mod yaml_text;
 

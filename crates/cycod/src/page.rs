@@ -1,6 +1,6 @@
 //! Text for a person: headings, facts, paragraphs.
 
-use cycod_engine::diagnostic::visible;
+use cycod_engine::diagnostic::Shown;
 
 use crate::printer::{HEADING, paint};
 
@@ -63,12 +63,11 @@ impl Page {
     }
 
     /// The page. Text of a file cannot drive the terminal.
-    pub(crate) fn finish(self, colour: bool) -> String {
-        let mut text = String::with_capacity(self.0.len());
-        for line in visible(&self.0).lines() {
+    pub(crate) fn finish(self, colour: bool) -> Shown {
+        let mut text = Shown::default();
+        for line in self.0.lines() {
             let is_heading = !line.is_empty() && !line.starts_with(' ');
-            text.push_str(&paint(colour && is_heading, HEADING, line));
-            text.push('\n');
+            text.line(paint(colour && is_heading, HEADING, line));
         }
         text
     }

@@ -1,12 +1,16 @@
 use std::{
-    io::{IsTerminal, Write, stderr, stdin},
+    io::{IsTerminal, stdin},
     sync::{Mutex, PoisonError},
 };
 
+use cycod_engine::diagnostic::{Shown, shown};
 use cycod_mcp_client::{Person, Question, Reply};
 use serde_json::{Map, Value as Json, json};
 
-use crate::run::line;
+use crate::{
+    printer::{talk, talk_is_terminal},
+    run::line,
+};
 
 /// The person at the terminal, if there is one.
 #[derive(Clone, Copy, Debug)]
@@ -14,15 +18,15 @@ pub(crate) struct Terminal;
 
 impl Person for Terminal {
     fn is_there(&self) -> bool {
-        stdin().is_terminal() && stderr().is_terminal()
+        stdin().is_terminal() && talk_is_terminal()
     }
 
     fn answer(&self, question: &Question) -> Reply {
         // There is one terminal: what several servers ask comes one after the other.
         static TURN: Mutex<()> = Mutex::new(());
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut talk = stderr();
-        _ = writeln!(talk, "The server `{}` asks: {}", question.server, question.message);
+        let server = shown!["`", Shown::from(&question.server).on_one_line(), "`"];
+        talk(shown!["The server ", &server, " asks:\n", Shown::from(&question.message).quoted("  | "), "\n"]);
         let mut form = Map::new();
         let required = question.form["required"].as_array().cloned().unwrap_or_default();
         for (name, field) in question.form["properties"].as_object().into_iter().flatten() {
@@ -33,7 +37,7 @@ impl Person for Terminal {
                 None => return Reply::Cancel,
             }
         }
-        match read(&format!("Send this to `{}`? [y/n] ", question.server)).as_deref() {
+        match read(shown!["Send this to ", server, "? [y/n] "]).as_deref() {
             Some("y" | "yes") => Reply::Accept(Json::Object(form)),
             Some(_) => Reply::Decline,
             None => Reply::Cancel,
@@ -45,7 +49,7 @@ impl Person for Terminal {
 fn ask_field(name: &str, field: &Json, is_required: bool) -> Option<Option<Json>> {
     let what = line(name, field);
     loop {
-        let answer = read(&what)?;
+        let answer = read(&*what)?;
         if answer.is_empty() {
             match &field["default"] {
                 Json::Null if is_required => continue,
@@ -69,9 +73,8 @@ fn ask_field(name: &str, field: &Json, is_required: bool) -> Option<Option<Json>
     }
 }
 
-fn read(prompt: &str) -> Option<String> {
-    _ = write!(stderr(), "{prompt}");
-    _ = stderr().flush();
+fn read(prompt: impl Into<Shown>) -> Option<String> {
+    talk(prompt);
     let mut line = String::new();
     match stdin().read_line(&mut line) {
         Ok(1..) => Some(line.trim().to_owned()),

@@ -5,7 +5,7 @@ use cycod_engine::{
     Engine, Registered, Registry, Standing,
     catalog::State,
     definition::Host,
-    diagnostic::{self, render_text, visible},
+    diagnostic::{self, Shown, render_text, shown, visible, visible_json},
     settings::{Settings, USUAL_PRICE},
     tokens::{Fit, Measure, turnings},
 };
@@ -46,22 +46,23 @@ pub(crate) struct Look<'a> {
 }
 
 /// What is wrong with the settings, each file by itself, and what they name that is not there.
-pub(crate) fn settings_reports(engine: &Engine, colour: bool) -> Vec<String> {
+pub(crate) fn settings_reports(engine: &Engine, colour: bool) -> Vec<Shown> {
     let settings = engine.settings();
     let style = if colour { diagnostic::Style::Coloured } else { diagnostic::Style::Plain };
     let wrong = settings.files.iter().filter(|file| !file.report.diagnostics.is_empty());
-    let mut reports: Vec<String> = wrong.map(|file| render_text(&file.report, style)).collect();
+    let mut reports: Vec<Shown> = wrong.map(|file| render_text(&file.report, style)).collect();
     // A flaw that is in no report is about a file that could not be read at all.
     let is_told = |place: &str| settings.files.iter().any(|file| place.starts_with(&file.report.source.name));
     let untold = settings.flaws().iter().filter(|flaw| !is_told(&flaw.place));
-    reports.extend(untold.map(|flaw| format!("error: {}: {}", flaw.place, flaw.message)));
+    reports.extend(untold.map(|flaw| shown![&format!("error: {}: {}", flaw.place, flaw.message)]));
     if settings.mentioned().next().is_some() {
         let names: Vec<String> = engine.catalog().every_entry().into_iter().map(|entry| entry.name).collect();
         for said in settings.mentioned() {
             if !names.iter().any(|name| said.value.matches(name)) {
                 let near = diagnostic::closest(said.value.as_str(), names.iter().map(String::as_str));
                 let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-                reports.push(format!("warning: {}: no tool here is called `{}`{near}", said.place, said.value));
+                let what = format!("warning: {}: no tool here is called `{}`{near}", said.place, said.value);
+                reports.push(shown![&what]);
             }
         }
     }
@@ -69,29 +70,24 @@ pub(crate) fn settings_reports(engine: &Engine, colour: bool) -> Vec<String> {
 }
 
 /// Every tool on a line, and what all that are on cost.
-pub(crate) fn list(tools: &Registry, settings: &Settings, host: &Host, look: Look<'_>) -> String {
-    let mut text = format!("{}\n\n", paint(look.colour, HEADING, "Available Tools:"));
+pub(crate) fn list(tools: &Registry, settings: &Settings, host: &Host, look: Look<'_>) -> Shown {
+    let mut text = shown![paint(look.colour, HEADING, "Available Tools:"), "\n\n"];
     let width = name_width(tools.tools.iter());
     for tool in &tools.tools {
         let (mark, style) = mark(tool, look);
-        let mut line = format!(
-            "{} {:width$} {:SOURCE$}",
-            paint(look.colour, style, mark),
-            visible(&tool.entry.name),
-            tool.source.badge()
-        );
+        let mut line = format!(" {:width$} {:SOURCE$}", visible(&tool.entry.name), tool.source.badge());
         if settings.shows_costs() {
             let tokens = tool.tokens.map_or_else(|| "? tokens".to_owned(), |tokens| format!("~{tokens} tokens"));
             line.push_str(&format!(" {tokens}{}", declared(tool)));
         }
-        if let Some(why) = why_not(tool, host) {
-            line.push_str(&format!(" {}", paint(look.colour, DIM, &format!("({})", visible(&why)))));
+        text.push(paint(look.colour, style, mark));
+        match why_not(tool, host) {
+            Some(why) => text.line(shown![&line, " ", paint(look.colour, DIM, &format!("({why})")).on_one_line()]),
+            None => text.line(line.trim_end()),
         }
-        text.push_str(line.trim_end());
-        text.push('\n');
     }
     if settings.shows_costs() {
-        text.push_str(&format!("\nTotal system prompt cost: ~{} tokens\n", tools.total()));
+        text.push(&format!("\nTotal system prompt cost: ~{} tokens\n", tools.total()));
     }
     let usage = [
         ("enable <name>", "Enable a tool"),
@@ -99,8 +95,8 @@ pub(crate) fn list(tools: &Registry, settings: &Settings, host: &Host, look: Loo
         ("info <name>", "Show tool details"),
         ("tokens", "Show token breakdown"),
     ];
-    text.push_str("\nUsage:\n");
-    usage.iter().for_each(|(words, what)| text.push_str(&format!("  {} {words} - {what}\n", look.typed)));
+    text.push("\nUsage:\n");
+    usage.iter().for_each(|(words, what)| text.line(&format!("  {} {words} - {what}", look.typed)));
     text
 }
 
@@ -177,27 +173,27 @@ pub(crate) fn tool_json(tool: &Registered) -> Value {
 }
 
 /// What each tool costs that models are told of, the dearest first.
-pub(crate) fn tokens(tools: &Registry, settings: &Settings, look: Look<'_>) -> String {
+pub(crate) fn tokens(tools: &Registry, settings: &Settings, look: Look<'_>) -> Shown {
     let sorted = dearest_first(tools);
     let most = sorted.iter().filter_map(|tool| tool.tokens).fold(DEAR, usize::max);
     let width = name_width(sorted.iter().copied());
-    let mut text = format!("{}\n\n", paint(look.colour, HEADING, "Token Cost Breakdown:"));
+    let mut text = shown![paint(look.colour, HEADING, "Token Cost Breakdown:"), "\n\n"];
     let is_estimate = tools.measure.is_estimate();
     for tool in sorted {
         let tokens = tool.tokens.unwrap_or_default();
-        text.push_str(&format!("{:width$} {} {tokens}", visible(&tool.entry.name), bar(tokens, most, look)));
+        text.push(&format!("{:width$} {} {tokens}", visible(&tool.entry.name), bar(tokens, most, look)));
         let estimate = tool.estimate.filter(|_| !is_estimate).map(|tokens| format!("estimate: ~{tokens}"));
         let beside: Vec<String> =
             estimate.into_iter().chain(tool.declared.map(|tokens| format!("declared: {tokens}"))).collect();
         if !beside.is_empty() {
-            text.push_str(&format!(" ({})", beside.join(", ")));
+            text.push(&format!(" ({})", beside.join(", ")));
         }
         text.push('\n');
     }
-    text.push_str(&format!("\nTotal: {} tokens ({})\n", tools.total(), price(settings, tools.total())));
+    text.push(&format!("\nTotal: {} tokens ({})\n", tools.total(), price(settings, tools.total())));
     if !is_estimate {
-        text.push_str(&format!("Estimate: ~{} tokens\n", tools.estimated_total()));
-        text.push_str(&format!("Counted: {}\n", counted(tools.measure)));
+        text.push(&format!("Estimate: ~{} tokens\n", tools.estimated_total()));
+        text.push(&format!("Counted: {}\n", counted(tools.measure)));
     }
     text
 }
@@ -262,94 +258,90 @@ pub(crate) fn tokens_json(tools: &Registry, settings: &Settings) -> Value {
 }
 
 /// A tool by itself.
-pub(crate) fn info(tool: &Registered, function: &Function, host: &Host, look: Look<'_>) -> String {
+pub(crate) fn info(tool: &Registered, function: &Function, host: &Host, look: Look<'_>) -> Shown {
     let name = &tool.entry.name;
-    let mut text = String::new();
+    let mut text = Shown::default();
     let mut line = |head: &str, rest: &str| {
-        text.push_str(&format!("{} {rest}\n", paint(look.colour, HEADING, head)));
+        text.line(shown![paint(look.colour, HEADING, head), " ", rest].hanging(2));
     };
-    line("Tool:", &visible(name));
-    line("Description:", &visible(&function.description));
-    line("Source:", &format!("{} {}", tool.source.badge(), visible(&shown_path(&tool.entry.path, host))));
+    line("Tool:", name);
+    line("Description:", &function.description);
+    line("Source:", &format!("{} {}", tool.source.badge(), shown_path(&tool.entry.path, host)));
     let enforced = if tool.switch.is_enforced { " (enforced by enterprise policy)" } else { "" };
     if tool.switch.is_on() {
         line("Enabled:", &format!("Yes{enforced}"));
     } else {
         line("Enabled:", &format!("No{enforced}"));
         for cause in &tool.switch.causes {
-            line("  Turned off by", &format!("{}: {}", visible(cause.place()), cause.said(name)));
+            line("  Turned off by", &format!("{}: {}", cause.place(), cause.said(name)));
         }
     }
     if let Some(why) = why_not(tool, host) {
-        line("Not offered:", &visible(&why));
+        line("Not offered:", &why);
     }
     let tokens = tool.tokens.map_or_else(|| "?".to_owned(), |tokens| format!("~{tokens}"));
     line("Token Cost:", &format!("{tokens} tokens{}", declared(tool)));
-    text.push_str(&format!("\n{}\n{:#}\n", paint(look.colour, HEADING, "Parameters:"), function.parameters));
+    text.push(shown!["\n", paint(look.colour, HEADING, "Parameters:"), "\n"]);
+    text.line(&visible_json(&format!("{:#}", function.parameters)));
     text
 }
 
 /// What to do so that tools fit.
-pub(crate) fn budget(fit: &Fit, measure: Measure, look: Look<'_>) -> String {
+pub(crate) fn budget(fit: &Fit, measure: Measure, look: Look<'_>) -> Shown {
     let Fit { most, before, after, shortened, merged, off, kept } = fit;
     let all = kept.len() + off.len() + merged.iter().map(|one| one.tools.len()).sum::<usize>();
     let about = if measure.is_estimate() { "~" } else { "" };
     let heading = |text: &str| paint(look.colour, HEADING, text);
     let (arrow, less) = (look.charset.pick("→", "->"), look.charset.pick("−", "-"));
-    let mut text =
-        format!("{} {most} tokens\n{} {about}{before} tokens, {}\n", heading("Budget:"), heading("Now:"), tools(all));
+    let mut text = shown![heading("Budget:"), &format!(" {most} tokens\n")];
+    text.push(shown![heading("Now:"), &format!(" {about}{before} tokens, {}\n", tools(all))]);
     if before <= most {
-        text.push_str("\nEverything fits as it is.\n");
+        text.push("\nEverything fits as it is.\n");
         return text;
     }
     let change = |before: usize, after: usize| {
         format!("{about}{before} {arrow} {about}{after} ({less}{})", before.saturating_sub(after))
     };
-    let more = |text: &mut String, count: usize| {
+    let more = |text: &mut Shown, count: usize| {
         if count > SHOWN {
-            text.push_str(&format!("  and {} more: see them with --format json\n", count - SHOWN));
+            text.push(&format!("  and {} more: see them with --format json\n", count - SHOWN));
         }
     };
     let width = NAME.max(shortened.iter().take(SHOWN).map(|one| one.tool.len()).max().unwrap_or_default());
     if !shortened.is_empty() {
         let won = |of: fn(&cycod_engine::tokens::Shortened) -> usize| shortened.iter().map(of).sum::<usize>();
         let total = change(won(|one| one.before), won(|one| one.after));
-        text.push_str(&format!("\n{} {}, {total}\n", heading("Shorten:"), tools(shortened.len())));
+        text.push(shown!["\n", heading("Shorten:"), &format!(" {}, {total}\n", tools(shortened.len()))]);
         for one in shortened.iter().take(SHOWN) {
-            text.push_str(&format!("  {:width$} {}\n", visible(&one.tool), change(one.before, one.after)));
+            text.push(&format!("  {:width$} {}\n", visible(&one.tool), change(one.before, one.after)));
             for cut in &one.cuts {
-                text.push_str(&format!("    {}: {}\n", place(&cut.pointer), cut.kind.what()));
+                text.push(&format!("    {}: {}\n", place(&cut.pointer), cut.kind.what()));
                 if let Some(to) = &cut.to {
-                    text.push_str(&format!("      {arrow} {}\n", cut_text(to)));
+                    text.push(&format!("      {arrow} {}\n", cut_text(to)));
                 }
             }
         }
         more(&mut text, shortened.len());
     }
     if !merged.is_empty() {
-        text.push_str(&format!(
-            "\n{}\n",
-            heading("Make one tool of several, with a parameter that says which is meant:")
-        ));
+        let what = "Make one tool of several, with a parameter that says which is meant:";
+        text.push(shown!["\n", heading(what), "\n"]);
         for one in merged.iter().take(SHOWN) {
-            text.push_str(&format!("  {:width$} {}\n", visible(&one.into.name), change(one.before, one.after)));
-            text.push_str(&format!("    of {}\n", visible(&one.tools.join(", "))));
+            text.push(&format!("  {:width$} {}\n", visible(&one.into.name), change(one.before, one.after)));
+            text.push(&format!("    of {}\n", one.tools.join(", ")));
         }
         more(&mut text, merged.len());
     }
     if !off.is_empty() {
         let tokens = off.iter().map(|one| one.tokens).sum();
-        text.push_str(&format!("\n{} {}, {}\n", heading("Turn off:"), tools(off.len()), change(tokens, 0)));
-        text.push_str(&off_lines(fit, about, look));
+        text.push(shown!["\n", heading("Turn off:"), &format!(" {}, {}\n", tools(off.len()), change(tokens, 0))]);
+        text.push(&off_lines(fit, about, look));
     }
-    text.push_str(&format!(
-        "\n{} {about}{after} of {most} tokens, {}\n",
-        heading("After:"),
-        tools(kept.len() + merged.len())
-    ));
+    let left = format!(" {about}{after} of {most} tokens, {}\n", tools(kept.len() + merged.len()));
+    text.push(shown!["\n", heading("After:"), &left]);
     if fit.missing() > 0 {
         let what = "nothing else can go: these tools must stay, or belong to others";
-        text.push_str(&format!("{} {about}{} tokens: {what}\n", heading("Missing:"), fit.missing()));
+        text.push(shown![heading("Missing:"), &format!(" {about}{} tokens: {what}\n", fit.missing())]);
     }
     text
 }

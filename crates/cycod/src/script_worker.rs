@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use crate::printer::{pipe, talk};
+
 /// What the process may have of addresses: the stack of the parser, what a call may use, and copies of what crosses the
 /// border. Each call has its own limit below.
 const MEMORY: u64 = 4 << 30;
@@ -11,8 +13,7 @@ pub(crate) fn serve() -> ExitCode {
     match work() {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            // Nobody hears it if that fails, and the exit code says it too.
-            _ = std::io::Write::write_all(&mut std::io::stderr(), format!("error: {why}\n").as_bytes());
+            talk(&format!("error: {why}\n"));
             ExitCode::FAILURE
         }
     }
@@ -28,7 +29,7 @@ fn work() -> Result<(), String> {
         rustix::io::dup(stream).map(File::from).map_err(|error| format!("a standard stream cannot be used: {error}"))
     };
     let input = own(std::io::stdin().as_fd())?;
-    let output = own(std::io::stdout().as_fd())?;
+    let output = own(pipe().map_err(|error| error.to_string())?.as_fd())?;
     let seal = || {
         cycod_process::compute_only(MEMORY)
             .map_err(|error| format!("the process keeps its powers, so it runs no script: {error}"))

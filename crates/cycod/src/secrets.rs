@@ -5,11 +5,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use cycod_engine::{Engine, definition::Host, timestamp};
 use cycod_secret::{Access, SecretError, Store};
 
-use crate::{command_error::CommandError, hidden};
+use crate::{command_error::CommandError, printer::ask_hidden};
 
 /// The secrets of the user who is here, and can be asked for a passphrase.
 pub(crate) fn store(engine: &Engine) -> Store {
-    open(engine, Access::from_environment(&engine.host().environment).asking(|question| hidden::ask(question).ok()))
+    open(engine, Access::from_environment(&engine.host().environment).asking(|question| ask_hidden(question).ok()))
 }
 
 /// How the secrets of an engine's place are opened: [`store`] or [`unasked`].

@@ -31,7 +31,7 @@ pub(crate) fn look_at(context: &mut Context, source: &SourceFile, stem: Option<&
     if !loaded.diagnostics.is_empty() {
         let style = if context.printer.colour { Style::Coloured } else { Style::Plain };
         let report = Report { source: source.clone(), diagnostics: loaded.diagnostics.clone() };
-        context.printer.say(&render_text(&report, style));
+        context.printer.say(render_text(&report, style));
     }
     loaded
 }

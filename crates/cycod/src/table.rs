@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use anstyle::Style;
-use cycod_engine::diagnostic::visible;
+use cycod_engine::diagnostic::{Shown, visible};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::printer::{HEADING, paint};
@@ -53,10 +53,10 @@ impl<'a> Cell<'a> {
     }
 
     /// Writes the text in at most `width` columns and returns how many it took.
-    fn write(&self, width: usize, colour: bool, out: &mut String) -> usize {
+    fn write(&self, width: usize, colour: bool, out: &mut Shown) -> usize {
         let is_cut = self.width > width;
         if !is_cut && !colour {
-            self.parts.iter().for_each(|(text, _)| out.push_str(text));
+            self.parts.iter().for_each(|(text, _)| out.push(&**text));
             return self.width;
         }
         let mut room = if is_cut { width.saturating_sub(1) } else { width };
@@ -65,7 +65,7 @@ impl<'a> Cell<'a> {
             let kept = fitting(text, room);
             room -= kept.width();
             if !kept.is_empty() {
-                out.push_str(&paint(colour && *style != Style::new(), *style, kept));
+                out.push(paint(colour && *style != Style::new(), *style, kept));
             }
             if kept.len() < text.len() {
                 break;
@@ -109,7 +109,7 @@ impl<'a> Table<'a> {
     }
 
     /// Writes the table, cut to `width` columns if there is a limit. A column without any text is left out.
-    pub(crate) fn render(&self, width: Option<usize>, colour: bool) -> String {
+    pub(crate) fn render(&self, width: Option<usize>, colour: bool) -> Shown {
         let mut widths = vec![0; self.head.len()];
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
@@ -125,13 +125,13 @@ impl<'a> Table<'a> {
             fit(&mut widths, limit);
         }
         let last = widths.iter().rposition(|width| *width > 0);
-        let mut out = String::new();
+        let mut out = Shown::default();
         for row in std::iter::once(&self.head).chain(&self.rows) {
             // Spaces are owed until something stands after them, so that no line ends with any.
             let mut owed = 0;
             for (index, (cell, &width)) in row.iter().zip(&widths).enumerate().filter(|(_, (_, width))| **width > 0) {
                 if cell.width > 0 {
-                    out.extend(std::iter::repeat_n(' ', owed));
+                    out.push(&" ".repeat(owed));
                     owed = width - cell.write(width, colour, &mut out);
                 } else {
                     owed += width;
@@ -179,10 +179,11 @@ mod tests {
 
     fn check(width: Option<usize>, colour: bool, expect: &Expect) {
         let text = table().render(width, colour);
+        let text = text.as_str();
         if let (Some(width), false) = (width, colour) {
             assert!(text.lines().all(|line| line.width() <= width), "{text}");
         }
-        expect.assert_eq(&text);
+        expect.assert_eq(text);
     }
 
     #[test]
@@ -245,13 +246,13 @@ mod tests {
     fn a_text_cannot_drive_the_terminal() {
         let mut table = Table::new(&["A"]);
         table.row(vec![Cell::new("\u{1b}[2Jx\u{202e}y")]);
-        assert_eq!(table.render(None, false), "A\n\\u{1b}[2Jx\\u{202e}y\n");
+        assert_eq!(table.render(None, false).as_str(), "A\n\\u{1b}[2Jx\\u{202e}y\n");
     }
 
     #[test]
     fn an_empty_column_is_left_out() {
         let mut table = Table::new(&["A", "B", "C"]);
         table.row(vec![Cell::new("a"), Cell::default(), Cell::new("c")]);
-        assert_eq!(table.render(None, false), "A  C\na  c\n");
+        assert_eq!(table.render(None, false).as_str(), "A  C\na  c\n");
     }
 }

@@ -1,8 +1,9 @@
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
-    io::IsTerminal,
 };
+
+use crate::printer::columns;
 
 /// When output carries colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,20 +56,8 @@ impl Terminal {
 
     /// How many columns the terminal behind stdout has: what it says itself, else `COLUMNS`, else 80.
     pub(crate) fn width(&self) -> usize {
-        measured().or(self.columns).unwrap_or(80)
+        columns().or(self.columns).unwrap_or(80)
     }
-}
-
-#[cfg(unix)]
-fn measured() -> Option<usize> {
-    let out = std::io::stdout();
-    let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(&out).ok()).flatten()?;
-    (size.ws_col > 0).then(|| usize::from(size.ws_col))
-}
-
-#[cfg(not(unix))]
-fn measured() -> Option<usize> {
-    None
 }
 
 #[cfg(test)]

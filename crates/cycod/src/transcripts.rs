@@ -3,7 +3,11 @@
 use std::{path::PathBuf, time::UNIX_EPOCH};
 
 use cycod_agent::{Transcript, TranscriptError, What};
-use cycod_engine::{Engine, diagnostic::visible, timestamp};
+use cycod_engine::{
+    Engine,
+    diagnostic::{Shown, visible},
+    timestamp,
+};
 use cycod_model::{Message, Provider};
 use serde_json::{Value as Json, json};
 
@@ -48,7 +52,7 @@ pub(crate) fn table(
     most: usize,
     width: Option<usize>,
     colour: bool,
-) -> Result<Option<String>, CommandError> {
+) -> Result<Option<Shown>, CommandError> {
     let directory = directory(engine);
     let mut kept: Vec<(u64, String, Result<Transcript, String>)> = names(engine)?
         .into_iter()

@@ -86,7 +86,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
         answers.push(CallAnswer { text: text_of(&answer), is_error: answer.is_error });
     }
-    printer.line(&message.answered(&answers).to_string());
+    printer.json(&message.answered(&answers).to_string());
     Ok(0)
 }
 

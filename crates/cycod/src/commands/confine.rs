@@ -74,7 +74,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
         let permissions: Vec<_> = watched.needs.keys().collect();
-        context.printer.line(&format!(
+        context.printer.json(&format!(
             "{:#}",
             json!({
                 "tool": tool.name.as_str(), "runs": watched.runs, "failed": watched.failed,
@@ -198,7 +198,7 @@ fn tell(context: &mut Context, name: &str, watched: &Watched, verified: Option<&
         text.push_str("    - \"filesystem:read:{TEMP}\"  # it needs nothing but its own temporary directory\n");
     }
     let Context { printer, .. } = context;
-    printer.data(text.as_bytes());
+    printer.text(&text);
     printer.say(&format!("watched: {}", visible(&watched.runs.join(", "))));
     for failed in &watched.failed {
         printer.warn(&format!("{}, so not everything was seen", visible(failed)));

@@ -1,5 +1,9 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use cycod_engine::{Control, Given, Ignore, PlanError, ToolAnswer, definition::Value, diagnostic::visible};
+use cycod_engine::{
+    Control, Given, Ignore, PlanError, ToolAnswer,
+    definition::Value,
+    diagnostic::{Shown, shown},
+};
 use cycod_process::host_interrupts;
 use serde_json::Value as Json;
 
@@ -45,10 +49,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     };
     let printer = &mut context.printer;
     if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
-        printer.line(&format!("{found:#}"));
+        printer.json(&format!("{found:#}"));
     } else {
         let text = text(&found, verbose, Charset::of(context.engine.host()), printer.data_colour);
-        printer.data(text.as_bytes());
+        printer.text(text);
     }
     Ok(if found["all_passed"] == true { 0 } else { exit::FAILURE })
 }
@@ -74,34 +78,33 @@ fn checked(context: &mut Context, verbose: bool, servers: bool) -> Result<Json, 
 }
 
 /// What was found, for people: by group, each check with what fixes it.
-fn text(found: &Json, verbose: bool, charset: Charset, colour: bool) -> String {
+fn text(found: &Json, verbose: bool, charset: Charset, colour: bool) -> Shown {
     let (ok, absent) = (charset.pick("✓", "ok  "), charset.pick("·", "none"));
     let (warning, failed) = (charset.pick("!", "warn"), charset.pick("✗", "FAIL"));
-    let mut text = String::new();
+    let mut text = Shown::default();
     let mut group = "";
     for check in found["checks"].as_array().into_iter().flatten() {
         let field = |name: &str| check[name].as_str().unwrap_or_default();
         if field("group") != group {
             group = field("group");
             let gap = if text.is_empty() { "" } else { "\n" };
-            text.push_str(&format!("{gap}{}\n", paint(colour, HEADING, group)));
+            text.push(shown![gap, paint(colour, HEADING, group), "\n"]);
         }
         let mark = match field("status") {
-            "ok" => ok.to_owned(),
-            "absent" => absent.to_owned(),
+            "ok" => ok.into(),
+            "absent" => absent.into(),
             "warning" => paint(colour, WARNING, warning),
             _ => paint(colour, ERROR, failed),
         };
-        text.push_str(&format!("  {mark} {}: {}\n", visible(field("name")), visible(field("message"))));
+        text.line(shown!["  ", mark, " ", field("name"), ": ", field("message")].hanging(6));
         let is_wrong = check["passed"] != true || field("status") == "warning";
         if !field("fix").is_empty() && (is_wrong || verbose) {
-            text.push_str(&format!("      fix: {}\n", visible(field("fix"))));
+            text.line(shown!["      fix: ", field("fix")].hanging(8));
         }
         if verbose && let Some(details) = check["details"].as_object() {
             for (name, detail) in details.iter().filter(|(_, detail)| !is_empty(detail)) {
                 let detail = detail.as_str().map_or_else(|| detail.to_string(), str::to_owned);
-                let line = format!("      {name}: {}", visible(&detail));
-                text.push_str(&format!("{}\n", paint(colour, DIM, &line)));
+                text.line(paint(colour, DIM, &format!("      {name}: {detail}")).hanging(8));
             }
         }
     }
@@ -116,7 +119,7 @@ fn text(found: &Json, verbose: bool, charset: Charset, colour: bool) -> String {
         (0, _) => format!("Everything that is needed is here; {}.", counted(warnings, "warning")),
         _ => format!("{}, {}.", counted(failures, "failed check"), counted(warnings, "warning")),
     };
-    text.push_str(&format!("\n{verdict}\n"));
+    text.push(&format!("\n{verdict}\n"));
     text
 }
 

@@ -1,5 +1,5 @@
 use clap::{Arg, ArgMatches, Command};
-use cycod_engine::diagnostic::closest;
+use cycod_engine::diagnostic::{Shown, closest};
 
 use crate::{
     cli::Context,
@@ -26,7 +26,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         for (code, page) in PAGES {
             table.row(vec![Cell::new(*code), Cell::new(summary(page))]);
         }
-        printer.data(table.render(printer.width, printer.data_colour).as_bytes());
+        printer.text(table.render(printer.width, printer.data_colour));
         return Ok(0);
     };
     // As copied from a message: `error[unknown-step]`, in any case.
@@ -39,7 +39,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             None => error.hint("all codes: cycod explain"),
         });
     };
-    printer.data(readable(page, printer.data_colour).as_bytes());
+    printer.text(readable(page, printer.data_colour));
     Ok(0)
 }
 
@@ -52,23 +52,19 @@ fn summary(page: &str) -> String {
 }
 
 /// A page as a person reads it on a terminal: code indented instead of fenced, headings that stand out.
-fn readable(page: &str, colour: bool) -> String {
-    let mut text = String::new();
+fn readable(page: &str, colour: bool) -> Shown {
+    let mut text = Shown::default();
     let mut in_code = false;
     for line in page.lines() {
         if line.trim_start().starts_with("```") {
             in_code = !in_code;
         } else if in_code {
-            let shown = paint(colour && !line.is_empty(), DIM, line);
-            text.push_str(if line.is_empty() { "" } else { "    " });
-            text.push_str(&shown);
-            text.push('\n');
+            text.push(if line.is_empty() { "" } else { "    " });
+            text.line(paint(colour && !line.is_empty(), DIM, line));
         } else if let Some(heading) = line.strip_prefix('#') {
-            text.push_str(&paint(colour, HEADING, heading.trim_start_matches('#').trim()));
-            text.push('\n');
+            text.line(paint(colour, HEADING, heading.trim_start_matches('#').trim()));
         } else {
-            text.push_str(line);
-            text.push('\n');
+            text.line(line);
         }
     }
     text
@@ -115,6 +111,6 @@ mod tests {
 
             Fix it.
         "#]]
-        .assert_eq(&readable(page, false));
+        .assert_eq(readable(page, false).as_str());
     }
 }

@@ -2,7 +2,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     catalog::{LoadError, Scope, State},
     definition::document_json,
-    diagnostic::{Report, SourceFile, Style, render_text, visible},
+    diagnostic::{Report, SourceFile, Style, render_text, shown},
 };
 use serde_json::json;
 
@@ -55,14 +55,14 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             let mut object = entry_json(&entry, &Beyond::of(engine, &entry));
             object["run"] = json!(detail.example());
             object["definition"] = document_json(source).unwrap_or_default();
-            printer.line(&format!("{object:#}"));
+            printer.json(&format!("{object:#}"));
             return Ok(0);
         }
-        printer.data(detail.text(printer.data_colour).as_bytes());
+        printer.text(detail.text(printer.data_colour));
         if let Err((source, diagnostics)) = loaded {
             let source = SourceFile { name: shown_path(&entry.path, engine.host()), ..source };
             let style = if printer.data_colour { Style::Coloured } else { Style::Plain };
-            printer.data(format!("\n{}", render_text(&Report { source, diagnostics }, style)).as_bytes());
+            printer.text(shown!["\n", render_text(&Report { source, diagnostics }, style)]);
         }
         return Ok(0);
     }
@@ -77,18 +77,14 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             let error = CommandError::failure(format!("the file of `{}` cannot be read as YAML", entry.name));
             error.hint(format!("see: cycod tool validate {}", entry.name))
         })?;
-        printer.line(&format!("{definition:#}"));
+        printer.json(&format!("{definition:#}"));
     } else {
         // What is in no file has no text of its own.
         let text = match document_json(source).filter(|_| matches!(entry.scope, Scope::Mcp | Scope::BuiltIn)) {
             Some(definition) => yaml_text(&definition),
             None => source.text.to_string(),
         };
-        // The bytes of the file are the file's; what a terminal would act on is shown to a person instead.
-        match printer.width {
-            Some(_) => printer.data(visible(&text).as_bytes()),
-            None => printer.data(text.as_bytes()),
-        }
+        printer.data(text.as_bytes());
         if !text.ends_with('\n') {
             printer.data(b"\n");
         }

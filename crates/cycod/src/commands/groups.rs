@@ -41,7 +41,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             .iter()
             .map(|(group, tools)| json!({ "group": group, "count": tools.len(), "tools": tools }))
             .collect();
-        context.printer.line(&format!("{:#}", Value::from(list)));
+        context.printer.json(&format!("{:#}", Value::from(list)));
         return Ok(0);
     }
     if groups.is_empty() {
@@ -53,7 +53,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         table.row(vec![Cell::new(group.as_str()), Cell::new(tools.len().to_string()), Cell::new(tools.join(", "))]);
     }
     let (width, colour) = (context.printer.width, context.printer.data_colour);
-    context.printer.data(table.render(width, colour).as_bytes());
+    context.printer.text(table.render(width, colour));
     context.printer.say("see the tools of one: cycod tool list --group GROUP");
     Ok(0)
 }

@@ -31,6 +31,6 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             None => error.hint("see: cycod help help"),
         }
     })?;
-    context.printer.data(page.as_bytes());
+    context.printer.text(page);
     Ok(0)
 }

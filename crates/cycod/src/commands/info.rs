@@ -2,7 +2,7 @@ use clap::{Arg, ArgMatches, Command};
 use cycod_engine::{
     catalog::LoadError,
     definition::function_schema,
-    diagnostic::{Report, SourceFile, Style, render_text},
+    diagnostic::{Report, SourceFile, Style, render_text, shown},
 };
 use serde_json::json;
 
@@ -57,14 +57,14 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             }
             object["examples"] = json!(detail.examples());
         }
-        printer.line(&format!("{object:#}"));
+        printer.json(&format!("{object:#}"));
         return Ok(0);
     }
-    printer.data(detail.info(printer.data_colour).as_bytes());
+    printer.text(detail.info(printer.data_colour));
     if let Err((source, diagnostics)) = loaded {
         let source = SourceFile { name: shown_path(&entry.path, engine.host()), ..source };
         let style = if printer.data_colour { Style::Coloured } else { Style::Plain };
-        printer.data(format!("\n{}", render_text(&Report { source, diagnostics }, style)).as_bytes());
+        printer.text(shown!["\n", render_text(&Report { source, diagnostics }, style)]);
     }
     Ok(0)
 }

@@ -107,7 +107,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Some("json") => {
             let list: Vec<Value> =
                 entries.iter().zip(&beyond).map(|(entry, beyond)| entry_json(entry, beyond)).collect();
-            context.printer.line(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
+            context.printer.json(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
             std::mem::forget(list);
         }
         Some("yaml") => {
@@ -132,7 +132,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         _ => {
             let table = table(entries.iter().zip(&beyond), host);
             let (width, colour) = (context.printer.width, context.printer.data_colour);
-            context.printer.data(table.render(width, colour).as_bytes());
+            context.printer.text(table.render(width, colour));
             std::mem::forget(table);
             let broken =
                 entries.iter().filter(|entry| matches!(entry.state, State::Broken { .. } | State::Duplicate { .. }));

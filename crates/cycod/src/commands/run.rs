@@ -124,7 +124,7 @@ fn told(
             let refusal = *error.refusal.clone().expect("the guard says so");
             let report = RunReport::refused(refusal, error.exit.into());
             let result = tool.map_or_else(|| result_json(&report), |tool| result_json_of(tool, &report));
-            context.printer.line(&result.to_string());
+            context.printer.json(&result.to_string());
             Ok(error.exit)
         }
         done => done,
@@ -170,7 +170,7 @@ fn execute(
     let signal = interrupts.signal();
     drop(interrupts);
     if json {
-        printer.line(&result_json_of(tool, &report).to_string());
+        printer.json(&result_json_of(tool, &report).to_string());
     } else {
         display.finish(printer, &report);
     }
@@ -272,10 +272,10 @@ fn show(context: &mut Context, plan: &Plan, whole: bool, json: bool) -> Result<u
         return Err(refusal.clone().into());
     }
     match (whole, json) {
-        (true, false) => context.printer.data(preview_text(plan, &preview, &unpinned).as_bytes()),
-        (true, true) => context.printer.line(&preview_json(plan, &preview, &unpinned).to_string()),
+        (true, false) => context.printer.text(&preview_text(plan, &preview, &unpinned)),
+        (true, true) => context.printer.json(&preview_json(plan, &preview, &unpinned).to_string()),
         (false, false) => context.printer.line(&preview.commands().join("\n")),
-        (false, true) => context.printer.line(&serde_json::json!(preview.commands()).to_string()),
+        (false, true) => context.printer.json(&serde_json::json!(preview.commands()).to_string()),
     }
     Ok(if preview.refusal().is_some() { exit::FAILURE } else { 0 })
 }

@@ -71,7 +71,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         functions.iter().map(|function| exporter.export(&Function::from_json(function))).collect();
     let named = || functions.iter().map(|function| function["name"].as_str().unwrap_or_default()).zip(&exports);
     if matches.get_flag("report") {
-        printer.line(&format!("{:#}", Value::Array(named().map(|(name, export)| report(name, export)).collect())));
+        printer.json(&format!("{:#}", Value::Array(named().map(|(name, export)| report(name, export)).collect())));
     } else {
         named().for_each(|(name, export)| say(printer, name, export));
     }
@@ -125,9 +125,9 @@ fn print(printer: &mut Printer, mut tools: Vec<Value>, is_one: bool, is_text: bo
     if is_text {
         tools.iter().for_each(|tool| printer.line(&text(tool)));
     } else if !is_one {
-        printer.line(&format!("{:#}", Value::Array(tools)));
+        printer.json(&format!("{:#}", Value::Array(tools)));
     } else if let Some(tool) = tools.pop() {
-        printer.line(&format!("{tool:#}"));
+        printer.json(&format!("{tool:#}"));
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let kind = matches.get_one::<String>("for").map(String::as_str);
     if kind == Some("programs") {
-        context.printer.line(&format!("{:#}", programs_schema()));
+        context.printer.json(&format!("{:#}", programs_schema()));
         return Ok(0);
     }
     let format = match kind {
@@ -27,6 +27,6 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Some("mimir") => FileFormat::Mimir,
         _ => FileFormat::Cycod,
     };
-    context.printer.line(&format!("{:#}", file_schema(format)));
+    context.printer.json(&format!("{:#}", file_schema(format)));
     Ok(0)
 }

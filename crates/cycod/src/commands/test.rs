@@ -1,11 +1,11 @@
-use std::{fmt::Write as _, fs, sync::Arc, time::Duration};
+use std::{fs, sync::Arc, time::Duration};
 
 use anstyle::{AnsiColor, Style};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     Mismatch, TestOptions, TestOutcome, TestReport, TestVerdict,
     catalog::{Availability, Entry, ScopeFilter, State},
-    diagnostic::{closest, visible},
+    diagnostic::{Shown, closest, shown},
     result_json,
 };
 use cycod_process::host_interrupts;
@@ -78,7 +78,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let charset = Charset::of(context.engine.host());
     let mut text =
         Text { charset, colour: context.printer.data_colour && output.is_none(), verbose: matches.get_flag("verbose") };
-    let mut written = String::new();
+    let mut written = Shown::default();
     let mut reports = Vec::new();
     let Context { engine, printer, .. } = context;
     for subject in subjects {
@@ -89,7 +89,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             if format == "text" {
                 text.outcome(&mut written, outcome);
                 if output.is_none() {
-                    printer.data(std::mem::take(&mut written).as_bytes());
+                    printer.text(std::mem::take(&mut written));
                 }
             }
         };
@@ -108,20 +108,26 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     let signal = interrupts.signal();
     drop(interrupts);
-    match format {
-        "json" => _ = writeln!(written, "{:#}", report_json(&reports)),
-        "junit" => written.push_str(&junit(&reports)),
-        _ => text.summary(&mut written, &reports),
-    }
-    match output {
-        Some(path) => {
-            fs::write(path, &written)
-                .map_err(|error| CommandError::failure(format!("cannot write `{path}`: {error}")))?;
-            let mut line = String::new();
-            Text { colour: printer.colour, ..text }.summary(&mut line, &reports);
-            printer.talk(line.trim_start().as_bytes());
+    let data = match format {
+        "json" => Some(format!("{:#}\n", report_json(&reports))),
+        "junit" => Some(junit(&reports)),
+        _ => {
+            written.push(if reports.iter().all(|report| report.outcomes.is_empty()) { "" } else { "\n" });
+            text.summary(&mut written, &reports);
+            None
         }
-        None => printer.data(written.as_bytes()),
+    };
+    match (output, data) {
+        (Some(path), data) => {
+            fs::write(path, data.as_deref().unwrap_or(written.as_str()))
+                .map_err(|error| CommandError::failure(format!("cannot write `{path}`: {error}")))?;
+            let mut line = Shown::default();
+            Text { colour: printer.colour, ..text }.summary(&mut line, &reports);
+            printer.talk(line);
+        }
+        (None, Some(json)) if format == "json" => printer.json(json.trim_end()),
+        (None, Some(data)) => printer.data(data.as_bytes()),
+        (None, None) => printer.text(written),
     }
     if let Some(signal) = signal {
         return Ok(u8::try_from(128 + signal).unwrap_or(exit::FAILURE));
@@ -252,16 +258,16 @@ struct Text {
 const TAIL: usize = 20;
 
 impl Text {
-    fn tool(&mut self, into: &mut String, subject: &Subject) {
+    fn tool(&mut self, into: &mut Shown, subject: &Subject) {
         let name = match subject {
             Subject::Tool(tool) if tool.tests.is_empty() => return,
             Subject::Tool(tool) => tool.name.as_str(),
             Subject::Untestable(report) => &report.tool,
         };
-        _ = writeln!(into, "{}", paint(self.colour, HEADING, name));
+        into.line(paint(self.colour, HEADING, name));
     }
 
-    fn outcome(&mut self, into: &mut String, outcome: &TestOutcome) {
+    fn outcome(&mut self, into: &mut Shown, outcome: &TestOutcome) {
         let (mark, style) = match &outcome.verdict {
             TestVerdict::Passed => (self.charset.pick("✓", "ok  "), AnsiColor::Green.on_default()),
             TestVerdict::Failed(_) => (self.charset.pick("✗", "FAIL"), AnsiColor::Red.on_default().bold()),
@@ -272,14 +278,14 @@ impl Text {
             TestVerdict::Skipped(why) => format!("skipped: {why}"),
             _ => duration(outcome.duration),
         };
-        _ = writeln!(into, "  {mark} {}  {}", visible(&outcome.name), self.dim(&visible(&aside)));
+        into.line(shown!["  ", mark, " ", &outcome.name, "  ", self.dim(&aside)].hanging(6));
         if let (true, Some(description)) = (self.verbose, &outcome.description) {
-            _ = writeln!(into, "      {}", self.dim(&visible(description)));
+            into.line(shown!["      ", self.dim(description)].hanging(6));
         }
         if let TestVerdict::Failed(failures) = &outcome.verdict {
             for Mismatch { expected, came } in failures {
-                _ = writeln!(into, "      expected {}", visible(expected));
-                _ = writeln!(into, "           got {}", visible(came));
+                into.line(shown!["      expected ", expected].hanging(15));
+                into.line(shown!["           got ", came].hanging(15));
             }
         }
         let failed = matches!(outcome.verdict, TestVerdict::Failed(_));
@@ -288,34 +294,31 @@ impl Text {
         {
             for command in run.commands() {
                 for (index, line) in command.trim_end().lines().enumerate() {
-                    _ = writeln!(into, "      {} {}", if index == 0 { "$" } else { " " }, visible(line));
+                    into.line(shown!["      ", if index == 0 { "$" } else { " " }, " ", line]);
                 }
             }
-            self.said(into, &String::from_utf8_lossy(&run.transcript));
+            self.said(into, &Shown::of_bytes(&run.transcript));
         }
         for warning in &outcome.warnings {
-            _ = writeln!(into, "      warning: {}", visible(warning));
+            into.line(shown!["      warning: ", warning].hanging(8));
         }
     }
 
     /// What the tool said, its last lines unless all is asked for.
-    fn said(&self, into: &mut String, transcript: &str) {
-        let lines: Vec<&str> = transcript.lines().collect();
+    fn said(&self, into: &mut Shown, transcript: &Shown) {
+        let lines: Vec<&str> = transcript.as_str().lines().collect();
         let left_out = if self.verbose { 0 } else { lines.len().saturating_sub(TAIL) };
         let bar = self.charset.pick("│", "|");
         if left_out > 0 {
-            _ = writeln!(
-                into,
-                "      {bar} {}",
-                self.dim(&format!("({left_out} lines before these; --verbose shows them)"))
-            );
+            let what = format!("({left_out} lines before these; --verbose shows them)");
+            into.line(shown!["      ", bar, " ", self.dim(&what)]);
         }
         for line in &lines[left_out..] {
-            _ = writeln!(into, "{}", format!("      {bar} {}", visible(line)).trim_end());
+            into.line(format!("      {bar} {line}").trim_end());
         }
     }
 
-    fn summary(&self, into: &mut String, reports: &[TestReport]) {
+    fn summary(&self, into: &mut Shown, reports: &[TestReport]) {
         let counts = reports.iter().map(TestReport::counts);
         let (passed, failed, skipped) =
             counts.fold((0, 0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1, sum.2 + one.2));
@@ -330,12 +333,14 @@ impl Text {
             part(failed, "failed", AnsiColor::Red.on_default().bold()),
             part(skipped, "skipped", AnsiColor::Yellow.on_default()),
         ];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
         let total = reports.iter().flat_map(|report| &report.outcomes).map(|outcome| outcome.duration).sum();
-        _ = writeln!(into, "\n{}  {}", parts.join(", "), self.dim(&duration(total)));
+        for (index, part) in parts.into_iter().flatten().enumerate() {
+            into.push(shown![if index == 0 { "" } else { ", " }, part]);
+        }
+        into.line(shown!["  ", self.dim(&duration(total))]);
     }
 
-    fn dim(&self, text: &str) -> String {
+    fn dim(&self, text: &str) -> Shown {
         paint(self.colour, DIM, text)
     }
 }

@@ -109,9 +109,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     for subject in &subjects {
         let shown = context.engine.exhibit(subject);
         if is_json {
-            context.printer.talk(shown.as_bytes());
+            context.printer.talk(&shown);
         } else {
-            context.printer.data(shown.as_bytes());
+            context.printer.text(&shown);
         }
         if matches.get_flag("yes") || agrees(context, subject.name(), "")? {
             // One by one: who stops half-way keeps what was said so far.
@@ -122,7 +122,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     if is_json {
         let all =
             subjects.iter().map(|subject| json_of(subject, trusted.iter().any(|one| one.name() == subject.name())));
-        context.printer.line(&format!("{:#}", all.collect::<Value>()));
+        context.printer.json(&format!("{:#}", all.collect::<Value>()));
     }
     match (subjects.len(), trusted.len()) {
         (0, _) => context.printer.say("no tool waits to be trusted"),
@@ -176,7 +176,7 @@ pub(crate) fn untrust(context: &mut Context, matches: &ArgMatches) -> Result<u8,
         }
     };
     if is_json(matches) {
-        context.printer.line(&json!(gone).to_string());
+        context.printer.json(&json!(gone).to_string());
     } else if gone.is_empty() {
         context.printer.say("nothing was trusted");
     } else {
@@ -212,7 +212,7 @@ pub(crate) fn settle(context: &mut Context, subjects: Vec<Subject>, what: ByHand
             continue;
         }
         let shown = context.engine.exhibit(&subject);
-        context.printer.talk(shown.as_bytes());
+        context.printer.talk(&shown);
         if agrees(context, subject.name(), ", and let it run")? {
             context.engine.trust([&subject])?;
         }
@@ -248,7 +248,7 @@ fn named(context: &mut Context, names: &[&String]) -> Result<Vec<Subject>, Comma
 fn check(context: &mut Context, subjects: &[Subject], is_json: bool) -> u8 {
     if is_json {
         let all: Value = subjects.iter().map(|subject| json_of(subject, false)).collect();
-        context.printer.line(&format!("{all:#}"));
+        context.printer.json(&format!("{all:#}"));
     } else {
         for subject in subjects {
             let path = shown(subject.path(), context.engine.host());
@@ -279,7 +279,7 @@ fn import_from(context: &mut Context, file: &str, subjects: &[Subject], is_json:
     let others: Vec<&Subject> = subjects.iter().filter(|one| known(one).is_some() && !is_same(one)).collect();
     if is_json {
         let all = same.iter().map(|one| json_of(one, true)).chain(others.iter().map(|one| json_of(one, false)));
-        context.printer.line(&format!("{:#}", all.collect::<Value>()));
+        context.printer.json(&format!("{:#}", all.collect::<Value>()));
     }
     if !same.is_empty() {
         context.printer.say(&format!("Trusted {}", list(same.iter().map(|subject| subject.name()))));

@@ -13,7 +13,8 @@ use cycod_engine::{
     check_code,
     definition::{Loaded, Tool, load_beside},
     diagnostic::{
-        Code, Diagnostic, Report, Severity, SourceFile, Span, Style, apply_fixes, count, render_text, to_json, visible,
+        Code, Diagnostic, Report, Severity, Shown, SourceFile, Span, Style, apply_fixes, count, render_text, shown,
+        to_json, visible,
     },
 };
 use serde_json::{Value, json};
@@ -92,16 +93,16 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     let is_detailed = matches.get_flag("detailed");
     if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
-        printer.line(&format!("{:#}", as_json(&checked, &files, is_detailed)));
+        printer.json(&format!("{:#}", as_json(&checked, &files, is_detailed)));
     } else {
         let style = if printer.data_colour { Style::Coloured } else { Style::Plain };
-        let mut text = String::new();
+        let mut text = Shown::default();
         files.iter().for_each(|file| write_report(&file.report, &file.fixed, style, &mut text));
         for found in &checked {
             found.write(style, is_detailed, &mut text);
         }
-        text.push_str(&summary(&checked, &files, matches.get_flag("fix"), printer.data_colour));
-        printer.data(text.as_bytes());
+        text.push(summary(&checked, &files, matches.get_flag("fix"), printer.data_colour));
+        printer.text(text);
     }
     Ok(if reports(&checked, &files).any(Report::has_errors) { exit::FAILURE } else { 0 })
 }
@@ -397,16 +398,16 @@ fn read(path: &Path) -> Result<String, (Code, String)> {
 }
 
 impl Checked {
-    fn write(&self, style: Style, is_detailed: bool, text: &mut String) {
+    fn write(&self, style: Style, is_detailed: bool, text: &mut Shown) {
         let colour = style == Style::Coloured;
         write_report(&self.report, &self.fixed, style, text);
         for reason in &self.unavailable {
             let head = paint(colour, WARNING, "note");
             let what = format!("`{}` cannot run here: {reason}", self.name);
-            text.push_str(&format!("{head}: {}\n", visible(&what)));
+            text.line(shown![head, ": ", &what].hanging(2));
         }
         if is_detailed {
-            text.push_str(&visible(&self.details()));
+            text.push(&self.details());
         }
     }
 
@@ -471,16 +472,14 @@ impl Checked {
 }
 
 /// Writes what was fixed in a file, and what is wrong with it.
-fn write_report(report: &Report, fixed: &[String], style: Style, text: &mut String) {
+fn write_report(report: &Report, fixed: &[String], style: Style, text: &mut Shown) {
     for fixed in fixed {
         let what = format!("{}: {fixed}", report.source.name);
-        text.push_str(&format!("{} {}\n", paint(style == Style::Coloured, HEADING, "fixed"), visible(&what)));
+        text.line(shown![paint(style == Style::Coloured, HEADING, "fixed"), " ", &what].hanging(2));
     }
     let rendered = render_text(report, style);
-    text.push_str(&rendered);
-    if !rendered.is_empty() {
-        text.push('\n');
-    }
+    text.push(&rendered);
+    text.push(if rendered.is_empty() { "" } else { "\n" });
 }
 
 fn steps(tool: &Tool) -> usize {
@@ -511,15 +510,15 @@ fn as_json(checked: &[Checked], files: &[House], is_detailed: bool) -> Value {
     })
 }
 
-fn summary(checked: &[Checked], files: &[House], was_fixed: bool, colour: bool) -> String {
+fn summary(checked: &[Checked], files: &[House], was_fixed: bool, colour: bool) -> Shown {
     let all: Vec<Diagnostic> = reports(checked, files).flat_map(|report| report.diagnostics.clone()).collect();
     let what = match checked {
         [] => match files {
-            [] => return "no tools here to validate\n".to_owned(),
-            [one] => visible(&one.report.source.name).into_owned(),
+            [] => return "no tools here to validate\n".into(),
+            [one] => one.report.source.name.clone(),
             several => counted(several.len(), "file"),
         },
-        [one] => visible(&one.name).into_owned(),
+        [one] => one.name.clone(),
         several => counted(several.len(), "tool"),
     };
     let fixable = all.iter().filter(|diagnostic| diagnostic.fix.is_some()).count();
@@ -528,16 +527,16 @@ fn summary(checked: &[Checked], files: &[House], was_fixed: bool, colour: bool) 
         Some(Severity::Warning) => WARNING,
         Some(Severity::Hint) | None => anstyle::AnsiColor::Green.on_default().bold(),
     };
-    let mut text = format!("{what}: {}", paint(colour, style, &count(&all)));
+    let mut text = shown![&what, ": ", paint(colour, style, &count(&all))];
     let broken = checked.iter().filter(|found| found.report.has_errors()).count();
     if checked.len() > 1 && broken > 0 {
-        text.push_str(&format!("; {} cannot be used", counted(broken, "tool")));
+        text.push(&format!("; {} cannot be used", counted(broken, "tool")));
     }
     text.push('\n');
     // What is left after fixing was left for a reason.
     if fixable > 0 && !was_fixed {
         let which = if all.len() == 1 { "it".to_owned() } else { format!("{fixable} of them") };
-        text.push_str(&format!("{which} can be fixed with --fix\n"));
+        text.push(&format!("{which} can be fixed with --fix\n"));
     }
     text
 }

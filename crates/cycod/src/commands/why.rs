@@ -77,7 +77,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             whole[*name] = json!(values);
         }
         whole["note"] = plan.as_ref().err().map_or(Value::Null, |note| json!(note));
-        context.printer.line(&format!("{whole:#}"));
+        context.printer.json(&format!("{whole:#}"));
         return Ok(0);
     }
     let mut lines = vec![format!("{} (level {}, {})", tool.name, level, shown(&entry.path, context.engine.host()))];

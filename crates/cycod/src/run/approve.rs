@@ -10,7 +10,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::{
     editor::edit_text,
-    tty::{Line, Tty},
+    printer::{Line, Tty},
 };
 
 /// How many lines of each part are shown at first.

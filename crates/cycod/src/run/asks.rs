@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use cycod_engine::{
     AnswerTo, AskedOf, Given, PlanError, Question,
     definition::{Parameter, Tool, Value, Whom},
-    diagnostic::{Refusal, visible},
+    diagnostic::{Refusal, Shown, shown, visible},
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -58,7 +58,7 @@ fn answer(
             let workspace = file_address(&context.engine.host().workspace);
             Ok(AnswerTo::Accept(json!({ question.name.as_str(): [workspace] })))
         }
-        AskedOf::Person { message, form } if is_attended => ask_person(context, message, form),
+        AskedOf::Person { message, form } if is_attended => ask_person(context, tool.name.as_str(), message, form),
         AskedOf::Person { .. } if !question.is_required => Ok(AnswerTo::Decline),
         AskedOf::Person { message, form } => {
             let fields = form["properties"].as_object();
@@ -113,8 +113,8 @@ fn unanswered(
     Refusal::new("question-unanswered", why).place(&question.name).attempt(attempt).into()
 }
 
-fn ask_person(context: &mut Context, message: &str, form: &Json) -> Result<AnswerTo, CommandError> {
-    context.printer.say(&visible(message));
+fn ask_person(context: &mut Context, tool: &str, message: &str, form: &Json) -> Result<AnswerTo, CommandError> {
+    context.printer.say(shown!["`", tool, "` asks:\n", Shown::from(message).quoted("  | ")]);
     let fields = form["properties"].as_object().cloned().unwrap_or_default();
     if fields.is_empty() {
         let said = ask(context, "Yes or no? [y/n] ", &["y", "n"])?;
@@ -164,7 +164,7 @@ pub(crate) fn line(name: &str, field: &Json) -> String {
     }
     let choices = if choices.is_empty() { String::new() } else { format!(" ({})", choices.join(", ")) };
     let default = field.get("default").map(|default| format!(" [{}]", shown(default))).unwrap_or_default();
-    visible(&format!("  {what}{choices}{default}: ")).into_owned()
+    Shown::from(&format!("  {what}{choices}{default}: ")).on_one_line().as_str().to_owned()
 }
 
 /// The address of a directory.

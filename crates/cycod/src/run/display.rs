@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use cycod_engine::{Event, Plan, RunReport, Sink, Status, StepPath, Stream};
 
 use super::{live::Live, plain::Plain, text, timeline::timeline};
-use crate::printer::Printer;
+use crate::printer::{Lines, Printer};
 
 /// How a run is shown.
 ///
@@ -31,8 +31,7 @@ enum Look {
 impl Display {
     /// The display of a plan's run.
     pub(crate) fn new(plan: &Plan, json: bool) -> Self {
-        let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-        let look = match (json, plan.is_workflow || plan.calls_tools(), is_terminal) {
+        let look = match (json, plan.is_workflow || plan.calls_tools(), Lines::can_be_drawn()) {
             (true, ..) => Look::Silent,
             (false, false, _) => Look::Direct,
             (false, true, true) => Look::Live(None),
@@ -50,7 +49,7 @@ impl Display {
         match (&mut self.look, event) {
             (Look::Silent, _) => {}
             (Look::Direct, Event::Output { stream: Stream::Stdout, bytes, .. }) => printer.data(bytes),
-            (Look::Direct, Event::Output { stream: Stream::Stderr, bytes, .. }) => printer.talk(bytes),
+            (Look::Direct, Event::Output { stream: Stream::Stderr, bytes, .. }) => printer.talk_of_program(bytes),
             (Look::Direct, Event::Warning(warning)) => printer.say(&format!("warning: {warning}")),
             (Look::Direct, Event::Log { level, message, .. }) if level == "info" => printer.say(message),
             (Look::Direct, Event::Log { level, message, .. }) => printer.say(&format!("{level}: {message}")),
@@ -72,11 +71,11 @@ impl Display {
         if let Look::Live(_) = self.look {
             let failed = report.steps.iter().find(|step| step.is_failure()).filter(|_| !report.success);
             if let Some(failed) = failed {
-                printer.talk(&failed.error);
+                printer.talk_of_program(&failed.error);
             }
             if report.steps.len() > 1 {
                 printer.say("");
-                printer.talk(timeline(report).as_bytes());
+                printer.talk(&timeline(report));
             }
         }
         if matches!(self.look, Look::Live(_) | Look::Plain(_)) {

@@ -1,4 +1,7 @@
-use cycod_engine::{Event, StepPath, Stream};
+use cycod_engine::{
+    Event, StepPath, Stream,
+    diagnostic::{Shown, shown},
+};
 
 use super::{
     begun::Begun,
@@ -15,18 +18,18 @@ pub(crate) struct Plain {
 
 impl Plain {
     /// Writes what happens in a run, which has a name where there are several.
-    pub(crate) fn event(&mut self, run: &str, event: &Event<'_>, write: &mut dyn FnMut(&[u8])) {
+    pub(crate) fn event(&mut self, run: &str, event: &Event<'_>, write: &mut dyn FnMut(Shown)) {
         let key = |step: &StepPath, stream| (run.to_owned(), step.clone(), stream);
         let name = |step: &StepPath| named(run, step);
-        let mut say = |line: &str| write(format!("{line}\n").as_bytes());
+        let mut say = |line: &str| write(shown![Shown::from(line).hanging(2), "\n"]);
         match event {
             Event::StepStarted { step, attempt, command } => {
                 let again = if *attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
                 say(&format!("[{}]{again} $ {}", name(step), text::first_line(command)));
             }
             Event::Output { step, stream, bytes, .. } => {
-                let name = format!("[{}] ", name(step));
-                let mut whole = |line: &[u8]| write(&[name.as_bytes(), line].concat());
+                let name = name(step);
+                let mut whole = |line: &[u8]| write(of_program(&name, line));
                 self.begun.take(key(step, *stream), bytes, &mut whole);
             }
             Event::Progress { step, done, total, message } => {
@@ -41,14 +44,20 @@ impl Plain {
             Event::StepEnded { step, status, exit_code, duration } => {
                 for stream in [Stream::Stdout, Stream::Stderr] {
                     if let Some(rest) = self.begun.end(&key(step, stream)) {
-                        write(&[format!("[{}] ", name(step)).as_bytes(), &rest, b"\n"].concat());
+                        write(of_program(&name(step), &rest));
                     }
                 }
                 if !is_all_of(run, step) {
-                    write(format!("{}\n", ended(step, *status, *exit_code, *duration).trim_start()).as_bytes());
+                    let line = ended(step, *status, *exit_code, *duration);
+                    write(shown![line.trim_start(), "\n"]);
                 }
             }
             Event::Warning(warning) => say(&format!("warning: {warning}")),
         }
     }
+}
+
+/// A line that a step wrote, behind its name.
+fn of_program(name: &str, line: &[u8]) -> Shown {
+    shown!["[", name, "] ", Shown::of_bytes(line.strip_suffix(b"\n").unwrap_or(line)), "\n"]
 }

@@ -12,7 +12,7 @@ pub(crate) fn duration(duration: Duration) -> String {
     }
 }
 
-/// Returns the last line of output that says something, made safe to show on one line.
+/// Returns the last line of output that says something, without its colours.
 pub(crate) fn last_line(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
@@ -22,12 +22,12 @@ pub(crate) fn last_line(bytes: &[u8]) -> Option<String> {
 /// Returns the first line that says something, with a sign when more follow.
 pub(crate) fn first_line(command: &str) -> String {
     let mut lines = command.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = without_escapes(lines.next().unwrap_or_default());
-    if lines.next().is_some() { format!("{first} …") } else { first }
+    let first = lines.next().unwrap_or_default();
+    if lines.next().is_some() { format!("{first} …") } else { first.to_owned() }
 }
 
 /// Removes terminal escape sequences and control characters.
-pub(crate) fn without_escapes(text: &str) -> String {
+fn without_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {

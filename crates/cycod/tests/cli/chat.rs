@@ -281,6 +281,22 @@ mod at_a_terminal {
     }
 
     #[test]
+    fn what_is_hidden_in_a_paste_is_shown_with_the_answer() {
+        let (place, provider) = (place(), obedient());
+        let terminal = chat(&place, &provider, 80, "screen", "");
+        terminal.wait("ollama/test, with ");
+        terminal.at_prompt();
+        terminal.paste("one\u{202e}two\u{200b}three");
+        terminal.wait("> onetwothree");
+        terminal.press(&["Enter"]);
+        terminal.wait(r"You said: one\u{202e}two\u{200b}three");
+        terminal.at_prompt();
+        terminal.press(&["Up"]);
+        terminal.wait_for("> onetwothree", 2);
+        assert!(!terminal.written().contains(['\u{202e}', '\u{200b}']), "{:?}", terminal.written());
+    }
+
+    #[test]
     fn a_narrow_window_shows_all() {
         let (place, provider) = (place(), obedient());
         let terminal = chat(&place, &provider, 40, "screen", "");

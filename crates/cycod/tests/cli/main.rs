@@ -37,6 +37,7 @@ mod graph;
 mod guarded;
 mod handlers;
 mod help;
+mod hostile;
 mod import;
 mod import_tasks;
 mod interactive;

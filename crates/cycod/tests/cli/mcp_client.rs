@@ -209,7 +209,7 @@ while True:
 ";
     let asked = |answers: &str| {
         let ran = place.shell(&format!("python3 -c \"{terminal}\" '{answers}' cycod tool run mcp_test_ask"));
-        assert!(ran.stdout().contains("The server `test` asks: Sure?"), "{}", ran.block());
+        assert!(ran.stdout().contains("The server `test` asks:\r\n  | Sure?\r\n"), "{}", ran.block());
         ran.stdout()
     };
     let yes = asked(r"maybe\nyes\ny\n");

@@ -221,9 +221,9 @@ fn what_the_file_says_is_part_of_what_is_trusted() {
         --- stderr
         error[tool-changed]: `audit` may not run here
           rule: `audit` came with this project and is not what was trusted:
-        changed /natures/audit/fossa
-          - "text"
-          + "plain"
+            changed /natures/audit/fossa
+              - "text"
+              + "plain"
 
           try: cycod tool trust audit
           more: cycod explain tool-changed

@@ -39,7 +39,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let rows = rows
             .into_iter()
             .map(|(id, began, ending, task)| json!({"id": id, "began": began, "ending": ending, "task": task}));
-        context.printer.line(&format!("{:#}", rows.collect::<serde_json::Value>()));
+        context.printer.json(&format!("{:#}", rows.collect::<serde_json::Value>()));
         return Ok(0);
     }
     if rows.is_empty() {

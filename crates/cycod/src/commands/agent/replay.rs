@@ -1,6 +1,6 @@
 use clap::{Arg, ArgMatches, Command};
 use cycod_agent::{Transcript, What};
-use cycod_engine::diagnostic::visible;
+use cycod_engine::diagnostic::{Shown, shown};
 use cycod_model::Message;
 use serde_json::json;
 
@@ -28,7 +28,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let transcript = Transcript::read(&directory(&context.engine), start).map_err(|error| failed(&error))?;
     if is_json(matches) {
         let value = json!({"id": transcript.id, "about": transcript.about, "entries": transcript.entries});
-        context.printer.line(&format!("{value:#}"));
+        context.printer.json(&format!("{value:#}"));
         return Ok(0);
     }
     let colour = context.printer.data_colour;
@@ -37,38 +37,35 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let text = match &entry.what {
             What::Session(about) => {
                 let said = |key: &str| about[key].as_str().unwrap_or_default().to_owned();
-                format!(
-                    "{} {}  {}  {}\n",
-                    heading("session"),
-                    transcript.id,
-                    said("model"),
-                    visible(&said("working_dir"))
-                )
+                let facts = format!(" {}  {}  {}\n", transcript.id, said("model"), said("working_dir"));
+                shown![heading("session"), &facts]
             }
-            What::Message(Message::User(text)) => format!("\n{} {}\n", heading(">"), visible(text)),
+            What::Message(Message::User(text)) => shown!["\n", heading(">"), " ", text, "\n"],
             What::Message(Message::Model(reply)) => {
-                let mut text = String::new();
+                let mut text = Shown::default();
                 if !reply.text.is_empty() {
-                    text.push_str(&format!("\n{}\n", visible(reply.text.trim_end())));
+                    text.push(shown!["\n", reply.text.trim_end(), "\n"]);
                 }
-                reply.calls.iter().for_each(|call| text.push_str(&format!("{}\n", begins(colour, call))));
+                reply.calls.iter().for_each(|call| text.line(begins(colour, call)));
                 text
             }
-            What::Message(Message::Results(results)) => results.iter().map(result_text).collect(),
+            What::Message(Message::Results(results)) => {
+                results.iter().map(|result| Shown::from(&result_text(result))).collect()
+            }
             What::Turned(how) => {
                 let count = |key: &str| how[key].as_u64().unwrap_or_default();
                 let tokens = how["tokens"]["input"].as_u64().unwrap_or_default()
                     + how["tokens"]["output"].as_u64().unwrap_or_default();
-                format!(
-                    "{} {}: {} iterations, {} calls, {tokens} tokens\n",
-                    heading("ended"),
+                let facts = format!(
+                    " {}: {} iterations, {} calls, {tokens} tokens\n",
                     how["ending"].as_str().unwrap_or_default(),
                     count("iterations"),
                     count("calls"),
-                )
+                );
+                shown![heading("ended"), &facts]
             }
         };
-        context.printer.data(text.as_bytes());
+        context.printer.text(text);
     }
     Ok(0)
 }

@@ -214,7 +214,7 @@ fn dry_run(context: &mut Context, work: &Work, is_json: bool) -> u8 {
             "validated": true,
             "dry_run": true,
         });
-        context.printer.line(&format!("{value:#}"));
+        context.printer.json(&format!("{value:#}"));
         return 0;
     }
     let charset = Charset::of(context.engine.host());
@@ -232,7 +232,7 @@ fn dry_run(context: &mut Context, work: &Work, is_json: bool) -> u8 {
         visible(&directory),
         line.repeat(width),
     );
-    context.printer.data(text.as_bytes());
+    context.printer.text(&text);
     0
 }
 
@@ -298,7 +298,7 @@ fn carry_out(
             let error = not_turned(&error, &resume);
             if is_json {
                 let refusal = show::refusal(&error);
-                printer.line(&json!({"success": false, "session": id, "refusal": refusal}).to_string());
+                printer.json(&json!({"success": false, "session": id, "refusal": refusal}).to_string());
                 return Ok(error.exit);
             }
             return Err(error);
@@ -319,11 +319,11 @@ fn carry_out(
         if code != 0 {
             value["next"] = resume.into();
         }
-        printer.line(&format!("{value:#}"));
+        printer.json(&format!("{value:#}"));
         return Ok(code);
     }
     if !turned.answer.is_empty() {
-        printer.line(turned.answer.trim_end());
+        printer.data(format!("{}\n", turned.answer.trim_end()).as_bytes());
     }
     if let Some(why) = why(&turned) {
         printer.warn(&why);

@@ -1,11 +1,14 @@
 //! How a turn looks to a person: a line for what begins and ends, and what tools say as they say it.
 
 use cycod_agent::Event;
-use cycod_engine::{diagnostic::visible, refusal_json};
+use cycod_engine::{
+    diagnostic::{Shown, shown, visible},
+    refusal_json,
+};
 use cycod_model::{Call, Reply, ToolResult};
 
 use crate::{
-    printer::{DIM, ERROR, Printer, WARNING, paint},
+    printer::{DIM, ERROR, HEADING, Printer, WARNING, paint},
     run::{Begun, duration},
 };
 
@@ -33,9 +36,9 @@ impl<'a> Show<'a> {
             Event::Replied(reply) if !reply.calls.is_empty() => said(self.printer, reply),
             Event::Again { why, pause } => {
                 let line = format!("{}; trying again in {}", visible(&why.message), duration(*pause));
-                self.printer.say(&paint(self.printer.colour, WARNING, &line));
+                self.printer.say(paint(self.printer.colour, WARNING, &line));
             }
-            Event::CallBegins { call, .. } => self.printer.say(&begins(self.printer.colour, call)),
+            Event::CallBegins { call, .. } => self.printer.say(begins(self.printer.colour, call)),
             Event::Run { call, event } => self.run(call, event),
             Event::CallEnds { call, result, problem, took } => {
                 if let Some(rest) = self.begun.end(&call.id) {
@@ -46,19 +49,19 @@ impl<'a> Show<'a> {
                 let line = match problem {
                     Some(problem) => {
                         let head = paint(colour, ERROR, &format!("refused[{}]", problem.code));
-                        let attempt =
-                            problem.attempt.as_ref().map(|attempt| format!("\n    try: {}", visible(attempt)));
-                        format!("  {head}: {}{}", visible(&problem.why), attempt.unwrap_or_default())
+                        let why = Shown::from(&problem.why).hanging(4);
+                        let attempt = problem.attempt.as_ref().map(|attempt| shown!["\n    try: ", attempt].hanging(4));
+                        shown!["  ", head, ": ", why, attempt.unwrap_or_default()]
                     }
-                    None if result.is_error => format!("  {}{after}", paint(colour, ERROR, "failed")),
-                    None => format!("  ok{after}"),
+                    None if result.is_error => shown!["  ", paint(colour, ERROR, "failed"), &after],
+                    None => shown!["  ok", &after],
                 };
-                self.printer.say(&line);
+                self.printer.say(line);
             }
             Event::MadeRoom { results, tokens } => {
                 let noun = if *results == 1 { "output gave" } else { "outputs gave" };
                 let line = format!("{results} old {noun} way to references ({tokens} tokens)");
-                self.printer.say(&paint(self.printer.colour, DIM, &line));
+                self.printer.say(paint(self.printer.colour, DIM, &line));
             }
             Event::Warning(warning) => self.printer.warn(&visible(warning)),
             Event::Asks { .. }
@@ -86,9 +89,8 @@ impl<'a> Show<'a> {
 
 /// A line that a tool wrote: behind a mark, so that it cannot be taken for one of ours.
 fn written(printer: &mut Printer, line: &[u8]) {
-    let line = String::from_utf8_lossy(line);
-    let line = format!("  | {}", visible(line.trim_end_matches(['\n', '\r'])));
-    printer.say(&paint(printer.colour, DIM, &line));
+    let line = line.strip_suffix(b"\n").map_or(line, |line| line.strip_suffix(b"\r").unwrap_or(line));
+    printer.say(paint(printer.colour, DIM, shown!["  | ", Shown::of_bytes(line)].as_str()));
 }
 
 /// What a model said beside its calls.
@@ -99,13 +101,13 @@ fn said(printer: &mut Printer, reply: &Reply) {
 }
 
 /// The line of a call.
-pub(super) fn begins(colour: bool, call: &Call) -> String {
+pub(super) fn begins(colour: bool, call: &Call) -> Shown {
     let arguments = call.arguments_text();
     let short = match arguments.char_indices().nth(ARGUMENTS) {
         Some((end, _)) => format!("{}…", &arguments[..end]),
         None => arguments,
     };
-    format!("{} {}", paint(colour, crate::printer::HEADING, &visible(&call.name)), visible(&short))
+    shown![paint(colour, HEADING, &call.name), " ", Shown::from(&short).on_one_line()]
 }
 
 /// A result in a transcript: its beginning, behind a mark.

@@ -5,8 +5,8 @@ use super::{answer, id, pending, request};
 use crate::{
     cli::Context,
     command_error::CommandError,
+    printer::Tty,
     run::{Prompt, Said},
-    tty::Tty,
 };
 
 /// `cycod approvals approve`.

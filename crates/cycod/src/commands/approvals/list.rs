@@ -1,4 +1,5 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::diagnostic::Shown;
 use cycod_store::approvals::{Pending, Standing};
 use serde_json::{Value, json};
 
@@ -48,11 +49,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         (all.iter().map(pending_json).collect(), table.render(width, colour), "nothing waits to be approved")
     };
     if json {
-        context.printer.line(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
+        context.printer.json(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
     } else if list.is_empty() {
         context.printer.say(nothing);
     } else {
-        context.printer.data(text.as_bytes());
+        context.printer.text(&text);
     }
     Ok(0)
 }
@@ -67,7 +68,7 @@ pub(crate) fn waiting(context: &Context) -> Result<Vec<String>, CommandError> {
 pub(crate) fn standing(
     context: &Context,
     is_wanted: impl Fn(&Standing) -> bool,
-) -> Result<Option<String>, CommandError> {
+) -> Result<Option<Shown>, CommandError> {
     let all = context.engine.approvals().all_standing(now()).map_err(|error| failed(&error))?;
     let all: Vec<&Standing> = all.iter().filter(|one| is_wanted(one)).collect();
     let (width, colour) = (context.printer.width, context.printer.data_colour);

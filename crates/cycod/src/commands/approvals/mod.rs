@@ -8,10 +8,7 @@ pub(crate) mod show;
 mod there;
 pub(crate) mod watch;
 
-use std::{
-    io::{Write, stderr},
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::{Arg, ArgMatches, value_parser};
 use cycod_engine::{
@@ -26,7 +23,7 @@ use cycod_store::{
 };
 
 pub(crate) use self::there::WhoeverIsThere;
-use crate::{cli::Context, command_error::CommandError, editor::ask};
+use crate::{cli::Context, command_error::CommandError, editor::ask, printer::talk};
 
 /// The option of commands whose calls may wait for somebody.
 pub(crate) fn wait_for_approval() -> Arg {
@@ -51,7 +48,7 @@ pub(crate) fn asker(surface: Surface, name: &str) -> Asker {
 pub(crate) fn queue(engine: &Engine, wait: Duration, stop: &Stop, request: &Request) -> Answer {
     let waits = |id: &RequestId, waited: Duration| {
         if waited < Duration::from_secs(1) {
-            drop(writeln!(stderr(), "`{}` waits to be approved: cycod approvals approve {id}", request.tool));
+            talk(&format!("`{}` waits to be approved: cycod approvals approve {id}\n", request.tool));
         }
     };
     Queue { approvals: engine.approvals(), wait, stop, waits: &waits }.answer(request)

@@ -19,10 +19,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let pending = pending(context, matches)?;
     if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
         let json = serde_json::to_string_pretty(&pending_json(&pending)).expect("JSON values can be written");
-        context.printer.line(&json);
+        context.printer.json(&json);
     } else {
         let (text, _) = request_text(&request(&pending)?, context.printer.width.unwrap_or(100), true);
-        context.printer.data(text.as_bytes());
+        context.printer.text(&text);
     }
     Ok(0)
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use cycod_engine::{Answer, Approver, Engine, Request, Stop};
 
 use super::{queue, queue_for_model};
-use crate::{run::Prompt, tty::Tty};
+use crate::{printer::Tty, run::Prompt};
 
 /// The person at the terminal; without one, whoever answers the queue.
 pub(crate) struct WhoeverIsThere<'a> {

@@ -12,8 +12,8 @@ use super::{answer, failed, now, request};
 use crate::{
     cli::Context,
     command_error::CommandError,
+    printer::Tty,
     run::{Prompt, Said},
-    tty::Tty,
 };
 
 /// How often it is looked for new requests.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cycod_engine::{
     Answer, Approver, Engine, Layer, Origin, Pattern, Request, Rule, Stop, Verdict,
-    diagnostic::{Refusal, visible},
+    diagnostic::{Refusal, shown, visible},
 };
 use cycod_store::approvals::Standing;
 
@@ -12,9 +12,9 @@ use crate::{
     cli::{Context, within},
     command_error::CommandError,
     commands::approvals::{by_a_person, list, queue_for_model},
+    printer::Tty,
     rules,
     run::{Prompt, Said},
-    tty::Tty,
 };
 
 /// Whoever is there: the person who types, else whoever answers the queue.
@@ -103,7 +103,7 @@ fn shown(context: &mut Context, session: Option<&str>, given: &[Rule]) -> Result
     within(context, &["approvals".to_owned(), "list".to_owned()])?;
     let holds = |standing: &Standing| standing.session.is_none() || standing.session.as_deref() == session;
     match list::standing(context, holds)? {
-        Some(table) => context.printer.data(format!("\n{table}").as_bytes()),
+        Some(table) => context.printer.text(shown!["\n", table]),
         None => context.printer.say("nothing was approved for longer than a call"),
     }
     for rule in given {

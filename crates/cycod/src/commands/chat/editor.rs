@@ -1,6 +1,8 @@
 //! A line of a chat, edited at a terminal.
+#![expect(clippy::disallowed_types, reason = "what the editor writes is what was typed, without what is hidden")]
 
 use std::{
+    borrow::Cow,
     io,
     path::{Path, PathBuf},
     sync::{
@@ -9,10 +11,17 @@ use std::{
     },
 };
 
+use cycod_engine::diagnostic::{is_hidden, visible};
 use rustyline::{
     Behavior, Cmd, ColorMode, CompletionType, ConditionalEventHandler, Config, Context, Editor, Event, EventContext,
-    EventHandler, KeyCode, KeyEvent, Modifiers, RepeatCount, completion::Completer, config::BellStyle,
-    error::ReadlineError, highlight::Highlighter, hint::Hinter, history::FileHistory, validate::Validator,
+    EventHandler, KeyCode, KeyEvent, Modifiers, RepeatCount,
+    completion::Completer,
+    config::BellStyle,
+    error::ReadlineError,
+    highlight::{CmdKind, Highlighter},
+    hint::Hinter,
+    history::FileHistory,
+    validate::Validator,
 };
 
 use super::{
@@ -47,7 +56,8 @@ impl LineEditor {
             .completion_type(CompletionType::List)
             .completion_show_all_if_ambiguous(true)
             .bell_style(BellStyle::None)
-            .color_mode(if colour { ColorMode::Enabled } else { ColorMode::Disabled })
+            // What is typed goes through the highlighter, which the editor asks only where it takes colours to be wanted.
+            .color_mode(ColorMode::Forced)
             // Standard output may be a file that answers go to.
             .behavior(Behavior::PreferTerm)
             .build();
@@ -61,7 +71,7 @@ impl LineEditor {
         }
         editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
         let kept = keep(&mut editor, history);
-        let prompt = (PROMPT.to_owned(), paint(colour, HEADING, PROMPT));
+        let prompt = (PROMPT.to_owned(), paint(colour, HEADING, PROMPT).as_str().to_owned());
         let (history, problem) = match kept {
             Ok(()) => (Some(history.to_owned()), None),
             Err(error) => (None, Some(format!("what is typed is not remembered: {}: {error}", history.display()))),
@@ -174,7 +184,24 @@ impl Hinter for Keys {
     type Hint = String;
 }
 
-impl Highlighter for Keys {}
+impl Highlighter for Keys {
+    /// What was pasted, or typed in an earlier chat, may hold what a terminal acts on.
+    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
+        without_hidden(line)
+    }
+
+    fn highlight_char(&self, line: &str, _: usize, _: CmdKind) -> bool {
+        matches!(without_hidden(line), Cow::Owned(_))
+    }
+}
+
+/// The line without what has no width and would be hidden, so that the cursor stands where the editor takes it to be.
+fn without_hidden(line: &str) -> Cow<'_, str> {
+    match visible(line) {
+        Cow::Borrowed(_) => Cow::Borrowed(line),
+        Cow::Owned(_) => Cow::Owned(line.chars().filter(|character| !is_hidden(*character)).collect()),
+    }
+}
 
 impl Completer for Keys {
     type Candidate = String;

@@ -2,10 +2,11 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, IsTerminal, Write},
+    io::{self, BufRead, BufReader, IsTerminal},
 };
 
 use super::complete::Names;
+use crate::printer::talk;
 
 /// What came from whoever types.
 #[derive(Debug)]
@@ -80,9 +81,7 @@ impl Lines {
 
     fn prompt(&self, prompt: &str) {
         if self.is_prompted {
-            let mut talk = io::stderr();
-            // Nobody is left to be told when this fails.
-            drop(talk.write_all(prompt.as_bytes()).and_then(|()| talk.flush()));
+            talk(prompt);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use anstyle::{AnsiColor, Style};
 use cycod_agent::{Ending, Event, TurnError, Turned};
-use cycod_engine::diagnostic::visible;
+use cycod_engine::diagnostic::{Shown, shown, visible};
 use cycod_model::{Call, Reply, ToolResult};
 use unicode_width::UnicodeWidthStr;
 
@@ -27,7 +27,7 @@ const SHOWN: usize = 8;
 /// Where what is shown goes: data to whoever wants the answers, talk to whoever follows.
 pub(super) trait Out {
     fn data(&mut self, text: &str);
-    fn talk(&mut self, text: &str);
+    fn talk(&mut self, text: Shown);
 }
 
 impl Out for Printer {
@@ -35,8 +35,8 @@ impl Out for Printer {
         self.data(text.as_bytes());
     }
 
-    fn talk(&mut self, text: &str) {
-        self.talk(text.as_bytes());
+    fn talk(&mut self, text: Shown) {
+        self.talk(text);
     }
 }
 
@@ -138,9 +138,8 @@ impl<'a> Screen<'a> {
         if !is_begun {
             self.gap();
         }
-        let shown = visible(&text.replace("\r\n", "\n")).into_owned();
-        self.out.data(&shown);
-        self.last = Last::Text { is_ended: shown.ends_with('\n') };
+        self.out.data(text);
+        self.last = Last::Text { is_ended: text.ends_with('\n') };
     }
 
     /// Shows what a model thinks, where it can be told from what it says.
@@ -152,7 +151,7 @@ impl<'a> Screen<'a> {
         if self.last != Last::Thought {
             self.end_line();
         }
-        self.out.talk(&paint(true, DIM, &visible(text)));
+        self.out.talk(paint(true, DIM, text));
         self.last = Last::Thought;
     }
 
@@ -167,7 +166,7 @@ impl<'a> Screen<'a> {
         } else if reply.calls.is_empty() {
             self.out.data(&format!("{text}\n"));
         } else {
-            self.say(&visible(text));
+            self.say(text);
         }
     }
 
@@ -178,8 +177,7 @@ impl<'a> Screen<'a> {
         let arguments = call.arguments_text().replace('\n', " ");
         let head = format!("{} {}", self.look.charset.pick("→", "->"), visible(tool));
         let room = self.look.width.saturating_sub(head.width() + 2);
-        let line = format!("{} {}", paint(self.look.colour, CALL, &head), fitted(&visible(&arguments), room));
-        self.say(&line);
+        self.say(shown![paint(self.look.colour, CALL, &head), " ", &fitted(&visible(&arguments), room)]);
         let mut name = tool.to_owned();
         for count in 2.. {
             if self.calls.values().all(|begun| begun.name != name) {
@@ -196,7 +194,7 @@ impl<'a> Screen<'a> {
             Some(live) => live.event_of(&begun.name, event),
             None => {
                 begun.has_said |= matches!(event, cycod_engine::Event::Output { .. });
-                let mut write = |line: &[u8]| self.out.talk(&visible(&String::from_utf8_lossy(line)));
+                let mut write = |line: Shown| self.out.talk(line);
                 self.plain.event(&begun.name, event, &mut write);
             }
         }
@@ -215,9 +213,9 @@ impl<'a> Screen<'a> {
             (_, true) => ("FAIL", OFF),
             (_, false) => ("ok  ", ON),
         };
-        let why = why.map(|why| format!(": {}", visible(&why))).unwrap_or_default();
+        let why = why.map(|why| shown![": ", &why].hanging(4)).unwrap_or_default();
         let mark = paint(self.look.colour, style, mark);
-        self.say(&format!("  {mark} {}{}{why}", visible(name), took.clone().unwrap_or_default()));
+        self.say(shown!["  ", mark, " ", name, took.as_deref().unwrap_or_default(), why]);
         let was_shown = begun.is_some_and(|begun| begun.has_said);
         if took.is_some() && !was_shown {
             self.answer(&result.text);
@@ -229,16 +227,14 @@ impl<'a> Screen<'a> {
         let lines: Vec<&str> = text.trim_end().lines().collect();
         let room = self.look.width.saturating_sub(5);
         let dim = |line: &str| paint(self.look.colour, DIM, line);
-        let mut shown: Vec<String> =
+        let mut shown: Vec<Shown> =
             lines.iter().take(SHOWN).map(|line| dim(&format!("  | {}", fitted(&plain(line), room)))).collect();
         match lines.len().saturating_sub(SHOWN) {
             0 => {}
             1 => shown.push(dim("  | ... one more line")),
             more => shown.push(dim(&format!("  | ... {more} more lines"))),
         }
-        if !shown.is_empty() {
-            self.say(&shown.join("\n"));
-        }
+        shown.into_iter().for_each(|line| self.say(line));
     }
 
     /// Shows how a turn ended.
@@ -260,7 +256,7 @@ impl<'a> Screen<'a> {
             Err(_) => None,
         };
         if let Some(said) = said {
-            self.say(&paint(self.look.colour, WARNING, &format!("({})", visible(&said))));
+            self.say(paint(self.look.colour, WARNING, &format!("({said})")));
         }
         self.calls.clear();
         if self.look.is_streamed && self.last != Last::Nothing {
@@ -269,16 +265,16 @@ impl<'a> Screen<'a> {
     }
 
     fn warn(&mut self, text: &str) {
-        self.say(&format!("{}: {}", paint(self.look.colour, WARNING, "warning"), visible(text)));
+        self.say(shown![paint(self.look.colour, WARNING, "warning"), ": ", Shown::from(text).hanging(2)]);
     }
 
-    /// Writes a line of talk, which must be safe for a terminal.
-    fn say(&mut self, line: &str) {
+    /// Writes a line of talk.
+    fn say(&mut self, line: impl Into<Shown>) {
         self.end_line();
         let out = &mut *self.out;
         match &self.live {
-            Some(live) => live.aside(|| out.talk(&format!("{line}\n"))),
-            None => out.talk(&format!("{line}\n")),
+            Some(live) => live.aside(|| out.talk(shown![line, "\n"])),
+            None => out.talk(shown![line, "\n"]),
         }
         self.last = Last::Talk;
     }
@@ -289,7 +285,7 @@ impl<'a> Screen<'a> {
         match self.last {
             Last::Nothing => {}
             Last::Text { .. } => self.out.data("\n"),
-            Last::Thought | Last::Talk => self.out.talk("\n"),
+            Last::Thought | Last::Talk => self.out.talk("\n".into()),
         }
     }
 
@@ -301,7 +297,7 @@ impl<'a> Screen<'a> {
                 self.last = Last::Text { is_ended: true };
             }
             Last::Thought => {
-                self.out.talk("\n");
+                self.out.talk("\n".into());
                 self.last = Last::Talk;
             }
             _ => {}

@@ -236,7 +236,7 @@ impl<'a> Chat<'a> {
 
     fn command(&mut self, command: Command, words: &[String]) -> Result<(), CommandError> {
         match command {
-            Command::Help => self.context.printer.data(words::help().as_bytes()),
+            Command::Help => self.context.printer.text(&words::help()),
             Command::Tools => self.manage_tools(words)?,
             Command::Model => self.model(words)?,
             Command::Approve => {
@@ -313,7 +313,7 @@ impl<'a> Chat<'a> {
             usage.input,
             usage.output,
         );
-        self.context.printer.data(text.as_bytes());
+        self.context.printer.text(&text);
     }
 
     /// Says where the conversation is kept, or writes it to a new file.
@@ -357,7 +357,7 @@ impl<'a> Chat<'a> {
             [] => {
                 let Context { engine, printer, .. } = &mut *self.context;
                 match transcripts::table(engine, LISTED, printer.width, printer.data_colour)? {
-                    Some(table) => printer.data(table.as_bytes()),
+                    Some(table) => printer.text(table),
                     None => printer.say("no conversation is kept"),
                 }
                 Ok(())
@@ -380,7 +380,7 @@ impl<'a> Chat<'a> {
         let said = counted(u32::try_from(said).unwrap_or(u32::MAX), "question", "questions");
         self.context.printer.say(&format!("Going on with {}, after {said}.", kept.id));
         let last = self.session.messages().iter().rev().find_map(|message| match message {
-            Message::Model(reply) if !reply.text.trim().is_empty() => Some(visible(reply.text.trim()).into_owned()),
+            Message::Model(reply) if !reply.text.trim().is_empty() => Some(reply.text.trim().to_owned()),
             _ => None,
         });
         if let Some(last) = last.filter(|_| self.is_attended) {
@@ -388,7 +388,7 @@ impl<'a> Chat<'a> {
             let from = last.len().saturating_sub(SHOWN);
             let lines: String = last[from..].iter().map(|line| format!("  | {line}\n")).collect();
             let lines = paint(self.context.printer.colour, DIM, &lines);
-            self.context.printer.talk(lines.as_bytes());
+            self.context.printer.talk(lines);
         }
         Ok(())
     }

@@ -179,7 +179,7 @@ fn read(
     let imported = cycod_import::import(kind, &source).map_err(|diagnostics| {
         let style = if context.printer.colour { Style::Coloured } else { Style::Plain };
         let report = Report { source: SourceFile::new(shown.as_str(), text.as_str()), diagnostics };
-        context.printer.say(&render_text(&report, style));
+        context.printer.say(render_text(&report, style));
         CommandError::failure(format!("nothing of `{shown}` was imported"))
     })?;
     for loss in &imported.losses {

@@ -1,5 +1,8 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use cycod_engine::{catalog::ScopeFilter, diagnostic::visible};
+use cycod_engine::{
+    catalog::ScopeFilter,
+    diagnostic::{Shown, shown},
+};
 use cycod_mcp_client::Proposal;
 use cycod_settings::{Consents, Server, Servers, Transport};
 
@@ -8,7 +11,7 @@ use crate::{
     command_error::CommandError,
     commands::mcp::{get::keys, usable},
     editor::ask,
-    store::shown,
+    store,
 };
 
 /// `cycod mcp accept`.
@@ -41,8 +44,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         return Ok(0);
     }
     for Proposal { tool, why, difference, .. } in &proposals {
-        let indented: String = difference.lines().map(|line| format!("    {line}\n")).collect();
-        context.printer.data(format!("{tool}: {why}\n{indented}").as_bytes());
+        context.printer.line(Shown::from(&format!("{tool}: {why}")).on_one_line());
+        context.printer.line(Shown::from(difference.trim_end()).quoted("    "));
     }
     if named.is_empty() && !all {
         agree(context, "Accept this? [y/n] ", &format!("cycod mcp accept {name} --all"))?;
@@ -61,15 +64,17 @@ fn consent(context: &mut Context, name: &str, all: bool) -> Result<bool, Command
     let Some(server) = configured.find(name, ScopeFilter::Any).filter(waits) else {
         return Ok(false);
     };
-    let place = format!("{}:{}", shown(&server.origin.path, context.engine.host()), server.origin.line);
+    let place = format!("{}:{}", store::shown(&server.origin.path, context.engine.host()), server.origin.line);
     let (does, asked) = match &server.entry.transport {
         Transport::Stdio { .. } => ("start", "Let it be started? [y/n] "),
         Transport::Http { .. } => ("reach", "Let it be reached? [y/n] "),
     };
     let how = server.entry.transport.in_full();
-    context.printer.line(&format!("{place}: the server `{name}` would {does}\n    {how}"));
+    let what = Shown::from(&format!("{place}: the server `{name}` would {does}")).on_one_line();
+    context.printer.line(what);
+    context.printer.line(shown!["    ", &how].on_one_line());
     for line in keys(&server.entry, &["type", "command", "args", "env", "url"]) {
-        context.printer.line(&visible(&format!("  {line}")));
+        context.printer.line(shown!["  ", &line].on_one_line());
     }
     if !all {
         agree(context, asked, &format!("cycod mcp accept {name} --all"))?;

@@ -28,7 +28,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let servers = Servers::load(context.engine.catalog().scopes());
     let server = server(&servers, name, scope(matches)?.unwrap_or_default(), &context.engine)?;
     if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
-        context.printer.line(&serde_json::to_string_pretty(&to_json(server)).expect("JSON values can be written"));
+        context.printer.json(&serde_json::to_string_pretty(&to_json(server)).expect("JSON values can be written"));
         return Ok(0);
     }
     let origin = &server.origin;

@@ -66,7 +66,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     if import.is_dry {
         let whole = json!({"mcpServers": import.seen});
-        context.printer.line(&serde_json::to_string_pretty(&whole).expect("JSON values can be written"));
+        context.printer.json(&serde_json::to_string_pretty(&whole).expect("JSON values can be written"));
     }
     Ok(if import.failed > 0 { exit::FAILURE } else { 0 })
 }
@@ -146,7 +146,7 @@ fn overview(context: &mut Context) -> Result<u8, CommandError> {
         return Ok(0);
     }
     let (width, colour) = (context.printer.width, context.printer.data_colour);
-    context.printer.data(table.render(width, colour).as_bytes());
+    context.printer.text(table.render(width, colour));
     context.printer.say("import them with: cycod mcp import HOST");
     Ok(0)
 }

@@ -47,7 +47,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                 })
             });
             let list: Vec<Value> = all.servers.iter().map(to_json).chain(broken).collect();
-            context.printer.line(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
+            context.printer.json(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
         }
         Some("simple") => {
             let names = all.servers.iter().filter(|server| server.shadowed_by.is_none());
@@ -66,7 +66,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                 ]);
             }
             let (width, colour) = (context.printer.width, context.printer.data_colour);
-            context.printer.data(table.render(width, colour).as_bytes());
+            context.printer.text(table.render(width, colour));
         }
     }
     if all.servers.is_empty() && all.problems.is_empty() {

@@ -1,14 +1,14 @@
 use std::{
     fs,
-    io::{IsTerminal, Write, stderr, stdin},
+    io::{IsTerminal, stdin},
     sync::Arc,
 };
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use cycod_engine::diagnostic::visible;
+use cycod_engine::diagnostic::{Shown, shown};
 use cycod_mcp_client::Identity;
 
-use crate::{cli::Context, command_error::CommandError, commands::mcp::usable};
+use crate::{cli::Context, command_error::CommandError, commands::mcp::usable, printer::talk};
 
 /// `cycod mcp login`.
 pub(crate) fn command() -> Command {
@@ -58,12 +58,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 
 /// Shows where to log in. A browser on another machine cannot come back by itself; then its address is pasted here.
 fn browse(address: &str) -> Option<String> {
-    let mut talk = stderr();
-    _ = writeln!(talk, "Open this address in a browser:\n\n  {}\n", visible(address));
+    talk(shown!["Open this address in a browser:\n\n  ", Shown::from(address).on_one_line(), "\n\n"]);
     if !stdin().is_terminal() {
         return None;
     }
-    _ = writeln!(talk, "If the browser is on another machine, paste here the address that it ends at:");
+    talk("If the browser is on another machine, paste here the address that it ends at:\n");
     let mut line = String::new();
     stdin().read_line(&mut line).ok().filter(|read| *read > 1).map(|_| line.trim().to_owned())
 }

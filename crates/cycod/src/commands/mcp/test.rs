@@ -30,7 +30,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     })?;
     let printer = &mut context.printer;
     if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
-        printer.line(&format!("{:#}", to_json(name, &visit)));
+        printer.json(&format!("{:#}", to_json(name, &visit)));
         return Ok(0);
     }
     printer.line(&format!("{} answered in {} ms", name, visit.took.as_millis()));
@@ -60,7 +60,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             ]);
         }
         let (width, colour) = (printer.width, printer.data_colour);
-        printer.data(table.render(width, colour).as_bytes());
+        printer.text(table.render(width, colour));
     }
     for problem in &visit.problems {
         printer.warn(problem);

@@ -29,7 +29,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let listed: Vec<&ListedModel> = all.iter().filter(is_wanted).collect();
     if is_json(matches) {
         let list: Vec<Value> = listed.into_iter().map(to_json).collect();
-        context.printer.line(&format!("{:#}", Value::from(list)));
+        context.printer.json(&format!("{:#}", Value::from(list)));
         return Ok(0);
     }
     let mut table = Table::new(&["", "MODEL", "WINDOW", "INPUT", "OUTPUT", "KEY"]);
@@ -52,7 +52,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         ]);
     }
     let (width, colour) = (context.printer.width, context.printer.data_colour);
-    context.printer.data(table.render(width, colour).as_bytes());
+    context.printer.text(table.render(width, colour));
     match &here.configured.default {
         Some((name, place)) => {
             context.printer.say(&format!("Without --model: {name} ({place}). Prices are for a million tokens."));

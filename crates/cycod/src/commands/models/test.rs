@@ -65,7 +65,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                 "try": error.attempt,
             }),
         };
-        context.printer.line(&format!("{value:#}"));
+        context.printer.json(&format!("{value:#}"));
         return Ok(if answer.is_ok() { 0 } else { exit::FAILURE });
     }
     let reply = answer.map_err(|error| match error.kind {

@@ -1,5 +1,5 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use cycod_engine::diagnostic::visible;
+use cycod_engine::diagnostic::Shown;
 use cycod_settings::policy::Rules;
 
 use crate::{
@@ -26,7 +26,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     for (_, rule) in rules.waiting() {
         let names = rule.rule.surfaces.names().join(", ");
-        context.printer.line(&visible(&format!("{}, for {names}", rule.rule)));
+        context.printer.line(Shown::from(&format!("{}, for {names}", rule.rule)).on_one_line());
     }
     if !matches.get_flag("all") {
         if !context.is_attended() {

@@ -50,14 +50,14 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let reports = reports.iter().map(to_json);
         let flaws = flaws.iter().map(|flaw| json!({"place": flaw.place, "message": flaw.message}));
         let whole = json!({"files": reports.collect::<Vec<Value>>(), "problems": flaws.collect::<Vec<Value>>()});
-        context.printer.line(&format!("{whole:#}"));
+        context.printer.json(&format!("{whole:#}"));
     } else {
         let style = if context.printer.data_colour { Style::Coloured } else { Style::Plain };
         for report in &reports {
             let mut text = render_text(report, style);
-            text.push_str(if text.is_empty() { "" } else { "\n" });
-            text.push_str(&format!("{}: {}\n", report.source.name, count(&report.diagnostics)));
-            context.printer.data(text.as_bytes());
+            text.push(if text.is_empty() { "" } else { "\n" });
+            text.line(&format!("{}: {}", report.source.name, count(&report.diagnostics)));
+            context.printer.text(text);
         }
         for flaw in &flaws {
             context.printer.line(&format!("error: {}: {}", flaw.place, flaw.message));

@@ -33,7 +33,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
         let in_force = policy.rules().iter().map(|rule| as_json(rule, None));
         let list: Vec<Value> = in_force.chain(waiting.iter().map(|rule| as_json(rule, Some(AGREE)))).collect();
-        context.printer.line(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
+        context.printer.json(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
         return Ok(0);
     }
     if !policy.rules().is_empty() || !waiting.is_empty() {
@@ -41,7 +41,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         policy.rules().iter().for_each(|rule| table.row(row(rule, Style::new(), "")));
         waiting.iter().for_each(|rule| table.row(row(rule, DIM, "ignored: ")));
         let (width, colour) = (context.printer.width, context.printer.data_colour);
-        context.printer.data(table.render(width, colour).as_bytes());
+        context.printer.text(table.render(width, colour));
     }
     if !waiting.is_empty() {
         let what = if waiting.len() == 1 { "1 rule does" } else { &format!("{} rules do", waiting.len()) };

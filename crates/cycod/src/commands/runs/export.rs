@@ -38,10 +38,14 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let is_csv = matches.get_one::<String>("format").is_some_and(|format| format == "csv");
     let printer = &mut context.printer;
     if is_csv {
-        printer.line(&COLUMNS.join(","));
+        printer.data(format!("{}\n", COLUMNS.join(",")).as_bytes());
     }
     let mut print = |run: Run| {
-        printer.line(&if is_csv { csv(&run) } else { run_json(&run).to_string() });
+        if is_csv {
+            printer.data(format!("{}\n", csv(&run)).as_bytes());
+        } else {
+            printer.json(&run_json(&run).to_string());
+        }
         !printer.is_closed()
     };
     history.each_run(&filter(matches, 0)?, &mut print).map_err(|error| failed(&error))?;

@@ -13,7 +13,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let head = history(context).head().map_err(|error| failed(&error))?.unwrap_or_default();
     if is_json(matches) {
-        context.printer.line(&json!({"row": head.seq, "digest": head.digest.to_string()}).to_string());
+        context.printer.json(&json!({"row": head.seq, "digest": head.digest.to_string()}).to_string());
     } else {
         context.printer.line(&head.to_string());
     }

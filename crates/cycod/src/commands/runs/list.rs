@@ -29,7 +29,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let printer = &mut context.printer;
     if is_json(matches) {
         let list: Vec<Value> = runs.iter().map(run_json).collect();
-        printer.line(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
+        printer.json(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
         return Ok(0);
     }
     if runs.is_empty() {
@@ -48,7 +48,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             Cell::new(took(run).unwrap_or_default()),
         ]);
     }
-    printer.data(table.render(printer.width, printer.data_colour).as_bytes());
+    printer.text(table.render(printer.width, printer.data_colour));
     Ok(0)
 }
 

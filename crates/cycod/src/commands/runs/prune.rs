@@ -28,7 +28,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let days = keep.age.as_secs() / 86_400;
     if is_json(matches) {
         let kept = json!({"days": keep.age.as_secs_f64() / 86_400.0, "runs": keep.runs, "bytes": keep.bytes});
-        context.printer.line(&json!({"dropped": pruned.rows, "keep": kept}).to_string());
+        context.printer.json(&json!({"dropped": pruned.rows, "keep": kept}).to_string());
     } else {
         context.printer.line(&format!(
             "dropped {} rows; kept from now on: {days} days, {} runs, {} MiB",

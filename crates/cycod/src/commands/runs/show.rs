@@ -29,10 +29,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     if is_json(matches) {
         let text = serde_json::to_string_pretty(&run_json(&run)).expect("JSON values can be written");
-        context.printer.line(&text);
+        context.printer.json(&text);
     } else {
         let text = page(&run).finish(context.printer.data_colour);
-        context.printer.data(text.as_bytes());
+        context.printer.text(text);
     }
     Ok(0)
 }

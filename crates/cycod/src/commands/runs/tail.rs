@@ -36,8 +36,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let rows = history.rows_after(seen, MOST).map_err(|error| failed(&error))?;
         for row in &rows {
             seen = row.seq;
-            let line = if is_json(matches) { row_json(row).to_string() } else { line(row) };
-            context.printer.line(&line);
+            if is_json(matches) {
+                context.printer.json(&row_json(row).to_string());
+            } else {
+                context.printer.line(&line(row));
+            }
         }
         if rows.len() == MOST {
             continue;

@@ -26,7 +26,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     if is_json(matches) {
         let findings = verified.findings.iter();
         let findings = findings.map(|found| json!({"row": found.seq, "run": found.run, "what": found.to_string()}));
-        printer.line(
+        printer.json(
             &json!({
                 "ok": verified.findings.is_empty(), "rows": verified.rows, "first": verified.first,
                 "head": verified.head.to_string(), "findings": findings.collect::<Vec<_>>(),

@@ -48,7 +48,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     if is_json(matches) {
         let text = serde_json::to_string_pretty(&run_json(&run)).expect("JSON values can be written");
-        context.printer.line(&text);
+        context.printer.json(&text);
     } else {
         let outputs = run.end.as_ref().and_then(|(_, end)| end["outputs"].as_object());
         let told = ["stdout", "transcript"].into_iter().find(|name| outputs.is_some_and(|all| all.contains_key(*name)));

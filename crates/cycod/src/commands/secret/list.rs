@@ -48,7 +48,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
         let list: Vec<Value> = rows.iter().map(|(name, row)| to_json(name, row)).collect();
-        context.printer.line(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
+        context.printer.json(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
         return Ok(0);
     }
     if rows.is_empty() {
@@ -66,7 +66,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         table.row([Cell::new(name.as_str()), place].into_iter().chain(row).collect());
     }
     let (width, colour) = (context.printer.width, context.printer.data_colour);
-    context.printer.data(table.render(width, colour).as_bytes());
+    context.printer.text(table.render(width, colour));
     Ok(0)
 }
 

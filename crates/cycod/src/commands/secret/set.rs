@@ -7,7 +7,7 @@ use crate::{
     cli::Context,
     command_error::CommandError,
     commands::secret::checked,
-    hidden,
+    printer::ask_hidden,
     secrets::{failed, seconds, store},
     store::shown,
 };
@@ -59,7 +59,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let store = store(&context.engine);
     if matches.get_flag("passphrase") {
         let ask =
-            |question: &str| hidden::ask(question).map_err(|why| CommandError::failure(why).hint("use a terminal"));
+            |question: &str| ask_hidden(question).map_err(|why| CommandError::failure(why).hint("use a terminal"));
         let passphrase = ask("New passphrase (not shown): ")?;
         if passphrase.is_empty() || passphrase != ask("The same again: ")? {
             return Err(CommandError::failure("that was not the same passphrase twice"));
@@ -81,7 +81,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 /// The value: typed unseen by a person, else all of standard input but one line break at its end.
 fn value(context: &Context, name: &str) -> Result<Zeroizing<String>, CommandError> {
     if context.is_attended() {
-        return hidden::ask(&format!("Value of `{name}` (not shown): ")).map_err(CommandError::failure);
+        return ask_hidden(&format!("Value of `{name}` (not shown): ")).map_err(CommandError::failure);
     }
     let mut bytes = Zeroizing::new(Vec::with_capacity(1 << 16));
     let read = stdin().lock().take(MOST).read_to_end(&mut bytes);

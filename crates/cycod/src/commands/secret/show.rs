@@ -1,10 +1,9 @@
-use std::io::IsTerminal;
-
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::{
     cli::Context,
     command_error::CommandError,
+    printer::out_is_terminal,
     secrets::{failed, moment, store},
 };
 
@@ -20,7 +19,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("secret").expect("clap requires it");
     let reveal = matches.get_flag("reveal");
-    if reveal && !std::io::stdout().is_terminal() {
+    if reveal && !out_is_terminal() {
         return Err(CommandError::usage("a value is shown on a terminal only")
             .hint("a tool gets it by `environment.secrets`: cycod help secret"));
     }

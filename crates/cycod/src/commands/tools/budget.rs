@@ -46,10 +46,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     let fit = context.engine.fit_tools(&tools, usize::try_from(most).unwrap_or(usize::MAX), &Kept(kept));
     if is_json(matches) {
-        context.printer.line(&format!("{:#}", registry::budget_json(&fit, tools.measure)));
+        context.printer.json(&format!("{:#}", registry::budget_json(&fit, tools.measure)));
     } else {
         let text = registry::budget(&fit, tools.measure, look(context));
-        context.printer.data(text.as_bytes());
+        context.printer.text(text);
     }
     Ok(if fit.missing() == 0 { 0 } else { exit::FAILURE })
 }

@@ -24,10 +24,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let mut json = registry::tool_json(tool);
         json["description"] = function.description.into();
         json["parameters"] = function.parameters;
-        context.printer.line(&format!("{json:#}"));
+        context.printer.json(&format!("{json:#}"));
         return Ok(0);
     }
     let text = registry::info(tool, &function, context.engine.host(), look(context));
-    context.printer.data(text.as_bytes());
+    context.printer.text(text);
     Ok(0)
 }

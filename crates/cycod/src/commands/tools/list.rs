@@ -15,10 +15,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let tools = context.engine.registry(Measure::ESTIMATE);
     let settings = context.engine.settings();
     if is_json(matches) {
-        context.printer.line(&format!("{:#}", registry::list_json(&tools, &settings)));
+        context.printer.json(&format!("{:#}", registry::list_json(&tools, &settings)));
         return Ok(0);
     }
     let text = registry::list(&tools, &settings, context.engine.host(), look(context));
-    context.printer.data(text.as_bytes());
+    context.printer.text(text);
     Ok(0)
 }

@@ -69,6 +69,6 @@ fn look(context: &Context) -> Look<'static> {
 /// Says what is wrong with the settings.
 fn warn_of_settings(context: &mut Context) {
     for report in settings_reports(&context.engine, context.printer.colour) {
-        context.printer.say(&report);
+        context.printer.say(report);
     }
 }

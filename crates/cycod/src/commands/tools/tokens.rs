@@ -15,10 +15,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let tools = context.engine.registry(measure);
     let settings = context.engine.settings();
     if is_json(matches) {
-        context.printer.line(&format!("{:#}", registry::tokens_json(&tools, &settings)));
+        context.printer.json(&format!("{:#}", registry::tokens_json(&tools, &settings)));
         return Ok(0);
     }
     let text = registry::tokens(&tools, &settings, look(context));
-    context.printer.data(text.as_bytes());
+    context.printer.text(text);
     Ok(0)
 }

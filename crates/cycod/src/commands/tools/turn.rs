@@ -4,7 +4,7 @@ use clap::{Arg, ArgMatches, Command};
 use cycod_engine::{
     Turn, TurnError,
     catalog::{Scope, ScopeFilter},
-    diagnostic::Refusal,
+    diagnostic::{Refusal, Shown, shown},
 };
 use cycod_settings::FileError;
 use serde_json::json;
@@ -41,29 +41,28 @@ pub(super) fn run(context: &mut Context, matches: &ArgMatches, on: bool) -> Resu
             .iter()
             .map(|turn| json!({"name": turn.name, "enabled": on, "changed": !turn.was_so, "tools": turn.tools, "tokens": turn.tokens}))
             .collect();
-        context.printer.line(&format!("{:#}", json!(turns)));
+        context.printer.json(&format!("{:#}", json!(turns)));
         return Ok(0);
     }
     let look = look(context);
     let (mark, style) = if on { (look.charset.pick("✓", "+"), ON) } else { (look.charset.pick("✗", "x"), OFF) };
     for turn in &turns {
-        let line = said(turn, on, &paint(look.colour, style, mark));
-        context.printer.line(&line);
+        context.printer.line(said(turn, on, paint(look.colour, style, mark)));
     }
     Ok(0)
 }
 
-fn said(turn: &Turn, on: bool, mark: &str) -> String {
+fn said(turn: &Turn, on: bool, mark: Shown) -> Shown {
     let Turn { name, was_so, tools, tokens } = turn;
     let (done, sign) = if on { ("Enabled", '+') } else { ("Disabled", '-') };
     let is_pattern = name.contains('*');
     match was_so {
-        true => format!("Tool already {}: {name}", done.to_lowercase()),
+        true => shown![&format!("Tool already {}: {name}", done.to_lowercase())],
         false if is_pattern => {
             let count = if *tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") };
-            format!("{mark} {done} tools: {name} ({count}, {sign}{tokens} tokens)")
+            shown![mark, &format!(" {done} tools: {name} ({count}, {sign}{tokens} tokens)")]
         }
-        false => format!("{mark} {done} tool: {name} ({sign}{tokens} tokens)"),
+        false => shown![mark, &format!(" {done} tool: {name} ({sign}{tokens} tokens)")],
     }
 }
 

@@ -1,25 +1,27 @@
 use std::time::Duration;
 
 use cycod_agent::Limit;
-use cycod_engine::diagnostic::Refusal;
+use cycod_engine::diagnostic::{Passing, Refusal};
 use cycod_model::{ErrorKind, ModelError, StopReason};
 use expect_test::{Expect, expect};
 use serde_json::json;
 
 use super::*;
 
-/// Data as it is, and each line of talk behind a mark.
-#[derive(Default)]
-struct Seen(String);
+/// Data as it is, or as a terminal shows it, and each line of talk behind a mark.
+struct Seen(String, Option<Passing>);
 
 impl Out for Seen {
     fn data(&mut self, text: &str) {
-        self.0.push_str(text);
+        match &mut self.1 {
+            Some(terminal) => self.0.push_str(terminal.pass(text.as_bytes()).as_str()),
+            None => self.0.push_str(text),
+        }
     }
 
-    fn talk(&mut self, text: &str) {
+    fn talk(&mut self, text: Shown) {
         let is_new = self.0.is_empty() || self.0.ends_with('\n');
-        let text = text.replace('\n', "\n~ ");
+        let text = text.as_str().replace('\n', "\n~ ");
         let text = text.strip_suffix("~ ").unwrap_or(&text);
         self.0.push_str(if is_new { "~ " } else { "" });
         self.0.push_str(text);
@@ -28,7 +30,7 @@ impl Out for Seen {
 
 #[expect(clippy::needless_pass_by_value, reason = "an expectation is written where it is used")]
 fn check(look: Look, show: impl FnOnce(&mut Screen<'_>), expect: Expect) {
-    let mut seen = Seen::default();
+    let mut seen = Seen(String::new(), look.is_streamed.then(Passing::default));
     show(&mut Screen::new(&mut seen, look));
     expect.assert_eq(&seen.0.replace('\u{1b}', "ESC").replace('\u{9b}', "CSI"));
 }

@@ -7,10 +7,12 @@ use cycod_secret::Zeroizing;
 /// # Errors
 /// When there is no terminal, and when the person gives up.
 #[cfg(unix)]
-pub(crate) fn ask(question: &str) -> Result<Zeroizing<String>, String> {
-    use std::io::{IsTerminal, Read, Write, stderr, stdin};
+pub(crate) fn ask_hidden(question: &str) -> Result<Zeroizing<String>, String> {
+    use std::io::{IsTerminal, Read, stdin};
 
     use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+
+    use super::talk;
 
     /// The terminal as it was, which it is again however this ends.
     struct Restore(Termios);
@@ -18,11 +20,11 @@ pub(crate) fn ask(question: &str) -> Result<Zeroizing<String>, String> {
     impl Drop for Restore {
         fn drop(&mut self) {
             _ = tcsetattr(stdin(), OptionalActions::Flush, &self.0);
-            _ = writeln!(stderr());
+            talk("\n");
         }
     }
 
-    if !(stdin().is_terminal() && stderr().is_terminal()) {
+    if !(stdin().is_terminal() && super::talk_is_terminal()) {
         return Err("there is no terminal to ask on".to_owned());
     }
     let failed = |error: rustix::io::Errno| format!("cannot hide what is typed: {error}");
@@ -33,8 +35,7 @@ pub(crate) fn ask(question: &str) -> Result<Zeroizing<String>, String> {
     modes.special_codes[SpecialCodeIndex::VMIN] = 1;
     modes.special_codes[SpecialCodeIndex::VTIME] = 0;
     tcsetattr(stdin(), OptionalActions::Flush, &modes).map_err(failed)?;
-    _ = write!(stderr(), "{question}");
-    _ = stderr().flush();
+    talk(question);
     let mut line = Zeroizing::new(Vec::with_capacity(4096));
     // Not through the buffer of standard input, which keeps what went through it.
     let mut input = std::fs::File::from(rustix::io::dup(stdin()).map_err(failed)?);
@@ -65,6 +66,6 @@ pub(crate) fn ask(question: &str) -> Result<Zeroizing<String>, String> {
 /// # Errors
 /// Always.
 #[cfg(not(unix))]
-pub(crate) fn ask(_: &str) -> Result<Zeroizing<String>, String> {
+pub(crate) fn ask_hidden(_: &str) -> Result<Zeroizing<String>, String> {
     Err("what is typed cannot be hidden on this system; give it by standard input or a file".to_owned())
 }

@@ -29,7 +29,7 @@ mod unix {
         time::Duration,
     };
 
-    use cycod_engine::diagnostic::is_hidden;
+    use cycod_engine::diagnostic::{Shown, is_hidden};
     use rustix::{
         event::{PollFd, PollFlags, Timespec, poll},
         process::getpgrp,
@@ -39,7 +39,10 @@ mod unix {
         },
     };
 
-    use super::Line;
+    use super::{
+        super::streams::{err_is_terminal, out_is_terminal},
+        Line,
+    };
 
     /// How long what is typed does not count: it was meant for something else.
     const UNREAD: Duration = Duration::from_millis(250);
@@ -63,7 +66,7 @@ mod unix {
         /// Opens the terminal where a person is at it: one of the standard streams leads there, too, and we are not in
         /// the background.
         pub(crate) fn open() -> Option<Self> {
-            let is_attended = io::stdin().is_terminal() || io::stdout().is_terminal() || io::stderr().is_terminal();
+            let is_attended = io::stdin().is_terminal() || out_is_terminal() || err_is_terminal();
             let file = File::options().read(true).write(true).open("/dev/tty").ok().filter(|_| is_attended)?;
             (tcgetpgrp(&file).ok()? == getpgrp()).then_some(Self { file })
         }
@@ -74,17 +77,26 @@ mod unix {
             if columns == 0 { 80 } else { columns.max(20) }
         }
 
-        /// Writes a text, which must be safe for a terminal.
-        pub(crate) fn say(&self, text: &str) {
+        /// Writes a text.
+        pub(crate) fn say(&self, text: impl Into<Shown>) {
+            self.write(text.into().as_str());
+        }
+
+        fn write(&self, text: &str) {
             // Nobody is left to be told when this fails; what is asked next fails, too.
             drop((&self.file).write_all(text.as_bytes()));
+        }
+
+        /// Takes back as many columns of what was typed.
+        fn take_back(&self, columns: usize) {
+            self.write(&"\u{8} \u{8}".repeat(columns));
         }
 
         /// Asks for a line, unless `is_over` by then.
         ///
         /// What was typed before the question was there does not count, and nothing that is pasted: an answer is one
         /// line, and then nothing for a moment.
-        pub(crate) fn ask(&self, question: &str, is_over: &mut dyn FnMut() -> bool) -> Line {
+        pub(crate) fn ask(&self, question: impl Into<Shown>, is_over: &mut dyn FnMut() -> bool) -> Line {
             let Ok(raw) = Raw::enter(&self.file) else { return Line::Gone };
             self.say(question);
             std::thread::sleep(UNREAD);
@@ -137,12 +149,12 @@ mod unix {
                         '\u{8}' | '\u{7f}' => {
                             if let Some(last) = text.pop() {
                                 let width = unicode_width::UnicodeWidthChar::width(last).unwrap_or(0);
-                                self.say(&"\u{8} \u{8}".repeat(width));
+                                self.take_back(width);
                             }
                         }
                         '\u{15}' => {
                             let width = unicode_width::UnicodeWidthStr::width(text.as_str());
-                            self.say(&"\u{8} \u{8}".repeat(width));
+                            self.take_back(width);
                             text.clear();
                         }
                         // Keys that move the cursor come as one piece.
@@ -151,7 +163,7 @@ mod unix {
                         _ if is_hidden(character) || text.len() >= LONGEST => {}
                         _ => {
                             text.push(character);
-                            self.say(character.encode_utf8(&mut [0; 4]));
+                            self.say(character);
                         }
                     }
                 }
@@ -195,6 +207,8 @@ mod unix {
 
 #[cfg(not(unix))]
 mod elsewhere {
+    use cycod_engine::diagnostic::Shown;
+
     use super::Line;
 
     /// There is no way yet to a terminal that is surely a person's.
@@ -210,11 +224,11 @@ mod elsewhere {
             match *self {}
         }
 
-        pub(crate) fn say(&self, _text: &str) {
+        pub(crate) fn say(&self, _text: impl Into<Shown>) {
             match *self {}
         }
 
-        pub(crate) fn ask(&self, _question: &str, _is_over: &mut dyn FnMut() -> bool) -> Line {
+        pub(crate) fn ask(&self, _question: impl Into<Shown>, _is_over: &mut dyn FnMut() -> bool) -> Line {
             match *self {}
         }
     }

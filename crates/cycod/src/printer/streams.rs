@@ -1,0 +1,128 @@
+//! Where bytes leave for the standard streams: nothing else in this program writes to them.
+
+use std::io::{self, IsTerminal, Write};
+
+use cycod_engine::diagnostic::{Passing, Shown};
+
+/// Standard output or standard error.
+#[derive(Debug)]
+pub(super) struct Stream {
+    which: Which,
+    /// Whether it ends at a terminal; then only [`Shown`] text goes there.
+    pub(super) is_terminal: bool,
+    /// What a program writes to the terminal, and has not ended yet.
+    passing: Passing,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Which {
+    Out,
+    Err,
+}
+
+impl Stream {
+    pub(super) fn out() -> Self {
+        Self { which: Which::Out, is_terminal: out_is_terminal(), passing: Passing::default() }
+    }
+
+    pub(super) fn err() -> Self {
+        Self { which: Which::Err, is_terminal: err_is_terminal(), passing: Passing::default() }
+    }
+
+    /// Writes a text of ours.
+    pub(super) fn show(&mut self, text: &Shown) -> io::Result<()> {
+        let rest = self.passing.finish();
+        if !rest.is_empty() {
+            self.write(rest.as_str().as_bytes())?;
+        }
+        self.write(text.as_str().as_bytes())
+    }
+
+    /// Writes what a program said, or what a program is to read: as it is into a pipe or a file, as text at a terminal.
+    pub(super) fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if !self.is_terminal {
+            return self.write(bytes);
+        }
+        let text = self.passing.pass(bytes);
+        self.write(text.as_str().as_bytes())
+    }
+
+    /// Writes what a program said, and has ended.
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        self.show(&Shown::default())
+    }
+
+    fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        match self.which {
+            Which::Out => write_out(bytes),
+            Which::Err => write_err(bytes),
+        }
+    }
+}
+
+/// Writes talk where there is no printer.
+pub(super) fn talk(text: &Shown) {
+    // Nobody is left to be told when this fails.
+    drop(write_err(text.as_str().as_bytes()));
+}
+
+#[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]
+pub(super) fn out_is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+#[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]
+pub(super) fn err_is_terminal() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// How many columns the terminal behind standard output has.
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]
+pub(super) fn columns() -> Option<usize> {
+    let out = io::stdout();
+    let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(&out).ok()).flatten()?;
+    (size.ws_col > 0).then(|| usize::from(size.ws_col))
+}
+
+#[cfg(not(unix))]
+pub(super) fn columns() -> Option<usize> {
+    None
+}
+
+/// Standard output as the end of a pipe, for a worker that speaks to the process which started it.
+///
+/// # Errors
+/// When it is a terminal: what a worker says is for no person.
+#[expect(clippy::disallowed_methods, reason = "this is a pipe")]
+pub(super) fn pipe() -> io::Result<io::Stdout> {
+    let out = io::stdout();
+    if out.is_terminal() { Err(io::Error::other("a worker does not write to a terminal")) } else { Ok(out) }
+}
+
+/// Writes to standard output at once. The standard library's own handle looks through everything for line breaks,
+/// which costs more than writing.
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "this is the one place that writes to it")]
+fn write_out(mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::io::write(io::stdout(), bytes) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::disallowed_methods, reason = "this is the one place that writes to it")]
+fn write_out(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush())
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place that writes to it")]
+fn write_err(bytes: &[u8]) -> io::Result<()> {
+    io::stderr().lock().write_all(bytes)
+}
