@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use cycod_call::{Bound, Call, Given, NoSteps, Origin, RunContext, bind};
+use cycod_call::{Bound, Call, Given, NoSteps, Origin, OwnedPiece, RunContext, bind};
 use cycod_definition::{Ask, Body, Tool, Value, Whom, form_schema};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Refusal, visible};
 use cycod_plan::{Plan, PlanError, mask};
 use serde_json::Value as Json;
 
@@ -228,9 +228,10 @@ fn declined(ask: &Ask) -> Refusal {
 
 /// Writes a question out. What is secret among the arguments is not shown to whoever is asked.
 fn question(definition: &Tool, ask: &Ask, call: &Call) -> Result<Question, Refusal> {
-    let words = ask.words().map(|words| call.text(words, &NoSteps)).transpose();
-    let words = words.map_err(|error| Refusal::new(error.code(), error.to_string()).place(&ask.name))?;
-    let words = mask(&words.unwrap_or_default(), &call.secrets());
+    let words = ask.words().map(|words| call.text_pieces(words, &NoSteps)).transpose();
+    let words =
+        words.map_err(|error| Refusal::new(error.code(), error.to_string()).place(&ask.name))?.unwrap_or_default();
+    let secrets = call.secrets();
     let whom = match &ask.whom {
         Whom::Person { .. } | Whom::Consent { .. } => {
             let mut form = form_schema(definition, ask);
@@ -240,10 +241,30 @@ fn question(definition: &Tool, ask: &Ask, call: &Call) -> Result<Question, Refus
                     field["default"] = value.to_json();
                 }
             }
-            AskedOf::Person { message: words, form }
+            AskedOf::Person { message: for_person(&words, &secrets), form }
         }
-        Whom::Model { max_tokens, .. } => AskedOf::Model { prompt: words, max_tokens: *max_tokens },
+        Whom::Model { max_tokens, .. } => {
+            AskedOf::Model { prompt: mask(&OwnedPiece::joined(&words), &secrets), max_tokens: *max_tokens }
+        }
         Whom::Roots => AskedOf::Roots,
     };
     Ok(Question { name: ask.name.clone(), whom, is_required: is_required(definition, ask) })
+}
+
+/// The words of a question as a person reads them. A value stays on its line, and one that would begin a line stands in
+/// quotes: whoever gave it cannot add to the question.
+fn for_person(words: &[OwnedPiece], secrets: &[String]) -> String {
+    let mut text = String::new();
+    for piece in words {
+        let part = mask(&OwnedPiece::joined(std::slice::from_ref(piece)), secrets);
+        match piece {
+            OwnedPiece::Text(_) => text.push_str(&part),
+            OwnedPiece::Value(_) => {
+                let value = visible(&part).replace('\n', "\\n").replace('\t', " ");
+                let begins_line = text.rsplit('\n').next().is_none_or(|line| line.trim().is_empty());
+                text.push_str(&if begins_line && !value.is_empty() { format!("“{value}”") } else { value });
+            }
+        }
+    }
+    mask(&text, secrets)
 }

@@ -1,10 +1,11 @@
 //! What must be asked before a call can go on, in the words of the protocol, and the way back from its answers.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::collections::BTreeMap;
 
 use cycod_engine::{
     Answer, AnswerTo, AskedOf, Breadth, Question, Request,
-    diagnostic::{Refusal, visible},
+    definition::Privilege,
+    diagnostic::{Refusal, Shown, visible, wrapped},
 };
 use rmcp::model::{
     ClientCapabilities, CreateMessageRequest, CreateMessageRequestParams, ElicitRequest, ElicitRequestParams,
@@ -16,8 +17,12 @@ use serde_json::{Value as Json, json};
 /// The key of the question whether a tool may run; no question of a tool can be called so.
 pub(crate) const APPROVAL: &str = "cycod/approval";
 
-/// The most of a command that is shown to the person who is asked, in bytes. More would hide what comes after it.
-const MOST_SHOWN: usize = 4 * 1024;
+/// The most that a form shows, in bytes and in lines. More is not asked by a form, for nobody would read it there.
+const MOST_BYTES: usize = 16 * 1024;
+const MOST_LINES: usize = 200;
+
+/// How wide what others wrote stands in a form, in columns: a line that a client wraps would begin with anything.
+const WIDTH: usize = 72;
 
 /// Something to ask.
 #[derive(Clone, Debug)]
@@ -28,6 +33,8 @@ pub(crate) struct Pending {
     pub(crate) request: InputRequest,
     /// Whether the call can go on without an answer.
     pub(crate) is_required: bool,
+    /// Whether it is too long for a client to ask it.
+    pub(crate) is_too_long: bool,
     subject: Subject,
 }
 
@@ -81,29 +88,30 @@ impl Pending {
             AskedOf::Roots => InputRequest::ListRoots(ListRootsRequest::default()),
         };
         let (key, is_required) = (question.name.clone(), question.is_required);
-        Ok(Self { key, request, is_required, subject: Subject::Question(question) })
+        Ok(Self { key, request, is_required, is_too_long: false, subject: Subject::Question(question) })
     }
 
     /// The question whether a plan may run.
     ///
     /// A client answers for its user, and cannot prove that there is one. So what it says holds as long as this server at
-    /// most, and only where all was shown.
+    /// most.
     pub(crate) fn approval(request: Request) -> Result<Self, Refusal> {
-        let (text, is_whole) = approval_text(&request);
+        let text = approval_text(&request);
         let mut form = json!({
             "type": "object",
             "properties": {"approve": {"type": "boolean", "title": "Run it", "default": false}},
             "required": ["approve"],
         });
-        if request.is_lasting && is_whole {
+        if request.is_lasting {
             let lengths = LENGTHS.map(|(length, _)| length);
             form["properties"]["for"] =
                 json!({"type": "string", "title": "For how long", "enum": lengths, "default": lengths[0]});
         }
         form["properties"]["reason"] = json!({"type": "string", "title": "If not, why", "maxLength": 1000});
-        let asked = form_request(&text, form).map_err(|error| Refusal::new("unknown-form", error.to_string()))?;
-        let subject = Subject::Approval(Box::new(request));
-        Ok(Self { key: APPROVAL.to_owned(), request: asked, is_required: true, subject })
+        let asked = form_request(text.as_deref().unwrap_or_default(), form);
+        let asked = asked.map_err(|error| Refusal::new("unknown-form", error.to_string()))?;
+        let (is_too_long, subject) = (text.is_none(), Subject::Approval(Box::new(request)));
+        Ok(Self { key: APPROVAL.to_owned(), request: asked, is_required: true, is_too_long, subject })
     }
 
     /// What somebody else can be asked in its place; nothing for a question of the tool's own.
@@ -117,6 +125,7 @@ impl Pending {
     /// Whether a client with these capabilities can ask it.
     pub(crate) fn is_askable(&self, client: &ClientCapabilities) -> bool {
         match &self.request {
+            _ if self.is_too_long => false,
             InputRequest::Elicitation(_) => client.elicitation.as_ref().is_some_and(|elicitation| {
                 // Before 2025-11-25 an empty object meant forms.
                 elicitation.form.is_some() || elicitation.url.is_none()
@@ -142,6 +151,8 @@ impl Pending {
     /// Reads what came back over the wire; nothing when it is no answer to this question.
     pub(crate) fn read(&self, answer: &Json) -> Option<Reply> {
         let question = match &self.subject {
+            // Nobody saw what is too long to be shown.
+            Subject::Approval(_) if self.is_too_long => return None,
             Subject::Approval(_) => return Some(Reply::Approval(approval(answer)?)),
             Subject::Question(question) => question,
         };
@@ -199,43 +210,55 @@ fn said(content: &Json) -> Option<String> {
     }
 }
 
-/// What a person needs to know to say yes or no: what runs, with what, where it reaches, and why it is asked; with
-/// whether that is all of it.
-fn approval_text(request: &Request) -> (String, bool) {
-    let is_whole = request.commands.iter().chain([&request.arguments]).all(|text| text.len() <= MOST_SHOWN);
-    let mut text = format!("May `{}` run?\n\n", request.tool);
-    for command in &request.commands {
-        for line in visible(&shortened(command)).lines() {
-            let _ = writeln!(text, "    {line}");
-        }
-    }
-    let mut say = |head: &str, what: &str| _ = write!(text, "\n{head}: {}", visible(what));
+/// What a person needs to know to say yes or no: what runs, with what, where it reaches, and why it is asked.
+///
+/// What others wrote stands behind a mark on lines of its own, so that none of it can be taken for ours. Nothing is left
+/// out: what is too long for a form is not asked by one.
+fn approval_text(request: &Request) -> Option<String> {
+    let mut text = Text(format!("May `{}` run?\n", Shown::from(&request.tool).on_one_line().as_str()));
+    text.quote("It runs", &request.commands);
     if request.has_arguments() {
-        say("Arguments", &shortened(&request.arguments));
+        text.quote("It is given", [&request.arguments]);
     }
-    say("In", &request.working_directory);
-    for line in &request.reach {
-        say("It", line);
-    }
-    say("Level", &format!("{}. {}.", request.level, request.rule));
-    if let Some(why) = &request.justification {
-        say("Its author says, unchecked", why);
-    }
-    if let Some(changes) = &request.changes {
-        say("Changed since it was trusted", changes);
-    }
-    for warning in &request.warnings {
-        say("Note", warning);
-    }
-    (text, is_whole)
+    text.quote("In", [&request.working_directory]);
+    text.quote("It can reach", &request.reach);
+    let rights = match request.privilege {
+        Privilege::SameAsUser => "with your rights",
+        Privilege::Reduced => "with reduced rights",
+        Privilege::Elevated => "WITH THE RIGHTS OF THE ADMINISTRATOR",
+    };
+    text.0.push_str(&format!("\nLevel: {}, {rights}\n", request.level));
+    text.quote("You are asked because", [&request.rule]);
+    text.quote("Its author says, unchecked", &request.justification);
+    text.quote("Changed since it was trusted", &request.changes);
+    text.quote("Note", &request.warnings);
+    (text.0.len() <= MOST_BYTES && text.0.lines().count() <= MOST_LINES).then_some(text.0)
 }
 
-/// A text with its middle left out where it is too long to be read.
-fn shortened(text: &str) -> String {
-    if text.len() <= MOST_SHOWN {
-        return text.to_owned();
+/// The text of a form.
+struct Text(String);
+
+impl Text {
+    /// Adds texts of others below a heading of ours, if there are any.
+    fn quote<'a>(&mut self, heading: &str, texts: impl IntoIterator<Item = &'a String>) {
+        let mut texts = texts.into_iter().peekable();
+        if texts.peek().is_some() {
+            self.0.push_str(&format!("\n{heading}\n"));
+        }
+        for text in texts {
+            // An end is no place to hide something behind many empty lines.
+            let shown = visible(text.trim_end()).replace('\t', "    ");
+            for (at, line) in shown.split('\n').enumerate() {
+                let first = if at == 0 { "    $ " } else { "    | " };
+                for (at, part) in wrapped(line, WIDTH).into_iter().enumerate() {
+                    let mark = if at == 0 { first } else { "    + " };
+                    self.0.push_str(format!("{mark}{part}").trim_end());
+                    self.0.push('\n');
+                }
+            }
+        }
     }
-    let head = text.floor_char_boundary(MOST_SHOWN / 2);
-    let tail = text.ceil_char_boundary(text.len() - MOST_SHOWN / 2);
-    format!("{}[… {} bytes …]{}", &text[..head], tail - head, &text[tail..])
 }
+
+#[cfg(test)]
+mod tests;

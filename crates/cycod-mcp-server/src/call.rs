@@ -257,6 +257,7 @@ async fn ask(context: &RequestContext<RoleServer>, request: &InputRequest) -> Op
 
 /// Asks whoever answers the queue whether the tool may run, for a client that cannot ask its user.
 async fn ask_others(call: &mut Call, pending: Pending, run: &Arc<Run>, caller: &Caller<'_>) -> Result<(), Refusal> {
+    let is_too_long = pending.is_too_long;
     let Some(request) = pending.into_approval().map(Arc::new) else { return Ok(()) };
     let (asked, for_run, approvals) = (Arc::clone(&request), Arc::clone(run), call.stock.engine.approvals());
     let wait = call.shared.options.wait_for_approval;
@@ -274,6 +275,10 @@ async fn ask_others(call: &mut Call, pending: Pending, run: &Arc<Run>, caller: &
         Answer::Edit(text) => {
             call.arguments = edited(&call.arguments, &request, &text)?;
             call.approving = None;
+        }
+        Answer::Unanswered(Some(attempt)) if is_too_long => {
+            let why = "what it would run is too long for a form of the client, and nobody approves what was not shown";
+            call.approval = Some(Answer::Unanswered(Some(format!("{attempt} ({why})"))));
         }
         answer => call.approval = Some(answer),
     }

@@ -77,6 +77,12 @@ mod unix {
             if columns == 0 { 80 } else { columns.max(20) }
         }
 
+        /// How many rows there are.
+        pub(crate) fn height(&self) -> usize {
+            let rows = tcgetwinsize(&self.file).map_or(0, |size| usize::from(size.ws_row));
+            if rows == 0 { 24 } else { rows }
+        }
+
         /// Writes a text.
         pub(crate) fn say(&self, text: impl Into<Shown>) {
             self.write(text.into().as_str());
@@ -221,6 +227,10 @@ mod elsewhere {
         }
 
         pub(crate) fn width(&self) -> usize {
+            match *self {}
+        }
+
+        pub(crate) fn height(&self) -> usize {
             match *self {}
         }
 

@@ -3,10 +3,9 @@
 use cycod_engine::{
     Answer, Approver, Breadth, Request, Stop,
     definition::{Host, Privilege},
-    diagnostic::visible,
+    diagnostic::{Shown, shown, visible, wrapped},
 };
 use serde_json::{Map, Value as Json, json};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::{
     editor::edit_text,
@@ -55,7 +54,7 @@ impl Approver for Prompt<'_> {
     }
 
     fn tell(&self, why: &str) -> bool {
-        self.tty.say(&format!("{}\n", visible(&format!("not with these arguments: {why}"))));
+        self.tty.say(shown!["not with these arguments: ", Shown::from(why).hanging(2), "\n"]);
         true
     }
 }
@@ -84,8 +83,10 @@ impl Prompt<'_> {
                 ("" | "n" | "no", "") => Some(Answer::No(None)),
                 ("n" | "no", reason) => Some(Answer::No(Some(reason.to_owned()))),
                 ("v" | "view", "") => {
-                    self.tty.say(&request_text(request, self.tty.width(), true).0);
-                    is_whole = true;
+                    match self.show_whole(request, is_over) {
+                        Ok(was_shown) => is_whole |= was_shown,
+                        Err(said) => return said,
+                    }
                     None
                 }
                 ("q", "") if can_wait => return Said::Later,
@@ -122,10 +123,42 @@ impl Prompt<'_> {
             None => return self.ask(request, true, &mut || false),
         };
         // Nothing may be left out of what is to hold for long.
-        self.tty.say(&request_text(request, self.tty.width(), true).0);
+        if self.show_whole(request, &mut || false) != Ok(true) {
+            return Said::Later;
+        }
         match (self.tty.ask(question, &mut || false), wanted) {
             (Line::Text(line), Some(answer)) if ["y", "yes"].contains(&line.trim()) => Said::Answer(answer),
             _ => Said::Later,
+        }
+    }
+
+    /// Shows all of a request, page by page, and returns whether the person went through to its end.
+    fn show_whole(&self, request: &Request, is_over: &mut dyn FnMut() -> bool) -> Result<bool, Said> {
+        let (text, _) = request_text(request, self.tty.width(), true);
+        let lines: Vec<&str> = text.lines().collect();
+        let mut shown = 0;
+        // The line that asks stands below each page.
+        for page in lines.chunks(self.tty.height().saturating_sub(1).max(4)) {
+            let question = format!("[{shown} of {}; Enter: more, n: stop] ", lines.len());
+            if shown > 0 && !self.goes_on(&question, is_over)? {
+                return Ok(false);
+            }
+            self.tty.say(&format!("{}\n", page.join("\n")));
+            shown += page.len();
+        }
+        Ok(true)
+    }
+
+    /// Asks whether the person wants the next page.
+    fn goes_on(&self, question: &str, is_over: &mut dyn FnMut() -> bool) -> Result<bool, Said> {
+        loop {
+            match self.tty.ask(question, is_over) {
+                Line::Text(line) => return Ok(line.trim().is_empty()),
+                Line::Pasted => {}
+                Line::Out => return Err(Said::Out),
+                Line::Over => return Err(Said::Over),
+                Line::Gone => return Err(Said::Gone),
+            }
         }
     }
 
@@ -151,7 +184,7 @@ impl Prompt<'_> {
         let text = match edit_text(self.host, "arguments", "json", &format!("{shown:#}\n")) {
             Ok(text) => text,
             Err(error) => {
-                self.tty.say(&format!("{}\n", visible(&error.message)));
+                self.tty.say(&format!("{}\n", error.message));
                 self.by_line(fields)?
             }
         };
@@ -167,7 +200,8 @@ impl Prompt<'_> {
         let mut now = fields.clone();
         for (name, value) in fields {
             let was = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let Line::Text(line) = self.tty.ask(&visible(&format!("  {name} [{was}]: ")), &mut || false) else {
+            let Line::Text(line) = self.tty.ask(shown!["  ", name, " [", &was, "]: "].on_one_line(), &mut || false)
+            else {
                 return None;
             };
             if !line.is_empty() {
@@ -294,31 +328,12 @@ fn lines(text: &str) -> impl Iterator<Item = String> {
     lines.into_iter()
 }
 
-/// A line in pieces of at most so many columns, at spaces where there are any.
-fn wrapped(line: &str, width: usize) -> Vec<String> {
-    let width = width.max(8);
-    let mut rows = vec![String::new()];
-    for word in line.split_inclusive(' ') {
-        let is_full = |row: &String, more: usize| row.width() + more > width;
-        let last = rows.last_mut().expect("there is one from the beginning");
-        if !last.is_empty() && is_full(last, word.trim_end().width()) {
-            rows.push(String::new());
-        }
-        for character in word.chars() {
-            let last = rows.last_mut().expect("there is one from the beginning");
-            if is_full(last, character.width().unwrap_or(0)) {
-                rows.push(String::new());
-            }
-            rows.last_mut().expect("there is one from the beginning").push(character);
-        }
-    }
-    rows
-}
-
 #[cfg(test)]
 mod tests {
-    use cycod_engine::{Surface, definition::Level};
+    use cycod_engine::{Surface, definition::Level, diagnostic::is_hidden};
     use expect_test::expect;
+    use proptest::prelude::*;
+    use unicode_width::UnicodeWidthStr;
 
     use super::*;
 
@@ -395,5 +410,58 @@ mod tests {
         assert!(["[y]", "[s]", "[a]", "[e]", "[q]"].iter().all(|key| all.contains(key)), "{all}");
         let elevated = Request { is_lasting: false, editable: None, ..request() };
         assert_eq!(keys(&elevated, true, false), "[y] once  [v] view all  [n] no, or n WHY");
+    }
+
+    /// A text that tries to be something else: words and lines of ours, escapes, much white space.
+    fn hostile() -> impl Strategy<Value = String> {
+        let ours =
+            ["May run:", "asked by", "level     read", "Run it? [n] y", "[y] once", "digest", "\n", "\r", "\n\n\n"];
+        let part = prop_oneof![
+            prop::sample::select(ours.to_vec()).prop_map(str::to_owned),
+            Just("\u{b}\u{c}\u{85}\u{2028}\u{1b}[2K\u{202e}\u{9b}m\t".to_owned()),
+            Just(" ".repeat(37)),
+            ".{0,12}",
+        ];
+        prop::collection::vec(part, 0..8).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn nobody_else_begins_a_line(
+            texts in prop::collection::vec(hostile(), 9),
+            commands in prop::collection::vec(hostile(), 0..4),
+            width in 20_usize..100,
+        ) {
+            let [arguments, directory, rule, why, change, warning, asker, title, source] =
+                <[String; 9]>::try_from(texts).expect("as many");
+            let request = Request {
+                commands: commands.clone(),
+                reach: commands,
+                arguments,
+                working_directory: directory,
+                rule,
+                justification: Some(why),
+                changes: Some(change),
+                warnings: vec![warning],
+                asker,
+                title: Some(title),
+                source,
+                ..request()
+            };
+            let (text, _) = request_text(&request, width, true);
+            let words = [
+                "----", "May run: ", "asked by", "because ", "level ", "given ", "in  ", "reach ", "file ", "digest ", "author ",
+                "changed ", "note ",
+            ];
+            for word in words {
+                prop_assert!(text.lines().filter(|line| line.starts_with(word)).count() <= 1, "{word}: {text}");
+            }
+            let marks = ["          ", "  $", "  |", "  +"];
+            for line in text.lines() {
+                let begins = |starts: &[&str]| starts.iter().any(|start| line.starts_with(start.trim_end()) && !line.is_empty());
+                prop_assert!(line.is_empty() || begins(&words) || marks.iter().any(|mark| line.starts_with(mark)), "{line:?}: {text}");
+                prop_assert!(!line.chars().any(is_hidden), "{line:?}");
+            }
+        }
     }
 }

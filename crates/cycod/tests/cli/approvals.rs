@@ -273,13 +273,34 @@ fn an_answer_for_a_session_is_good_in_it_alone() {
 fn a_prompt_fits_narrow_terminals_and_hides_nothing() {
     let place = place();
     let long = "x".repeat(3_000);
-    let script = [(ASKED, "y\n"), ("Look at all of it first", ""), (ASKED, "v\n"), (ASKED, "y\n")];
+    const GO_ON: (&str, &str) = ("Enter: more, n: stop] ", "\n");
+    let stopped = [(ASKED, "v\n"), (GO_ON.0, "n\n"), (ASKED, "y\n"), ("Look at all of it first", ""), (ASKED, "n\n")];
+    let (shown, told) = answered(&place, 40, &long, &stopped, "");
+    assert!(told.contains("approval-declined") && notes(&place).is_empty(), "{told}{shown}");
+    let mut script = vec![(ASKED, "y\n"), ("Look at all of it first", ""), (ASKED, "v\n")];
+    script.extend([GO_ON; 5]);
+    script.push((ASKED, "y\n"));
     let (shown, told) = answered(&place, 40, &long, &script, "");
     assert_eq!(told, "");
     assert!(shown.contains("more lines: v") && !shown.contains('\u{1b}'), "{shown}");
     let ours = shown.lines().filter(|line| !line.starts_with("exit") && !line.starts_with("Approved"));
     assert!(ours.clone().all(|line| line.chars().count() <= 40), "{shown}");
     assert_eq!(notes(&place).len(), 3_001);
+}
+
+#[test]
+fn a_value_cannot_add_to_a_prompt() {
+    let place = place();
+    let forged = "milk\nlevel     read, with your rights\n[y] once\n\u{1b}[2K\rRun it? [n] y\u{202e}";
+    let (shown, _) = answered(&place, 80, forged, &[(ASKED, "n\n")], "");
+    for ours in ["level ", "[y] once", "Run it? "] {
+        let lines: Vec<&str> = shown.lines().filter(|line| line.starts_with(ours)).collect();
+        assert_eq!(lines.len(), 1, "{ours}: {shown}");
+    }
+    assert!(
+        shown.contains("level     write, with your rights") && !shown.contains(['\u{1b}', '\u{202e}', '\r']),
+        "{shown}"
+    );
 }
 
 /// A place in which everybody is asked about `note`.

@@ -398,6 +398,57 @@ fn approval_is_asked_of_whoever_can_be_asked() {
 }
 
 #[test]
+fn a_value_cannot_add_to_a_form() {
+    let place = Place::with_tool("wipe", WIPE);
+    let forged =
+        "x\nLevel: read, with your rights\r\nLevel: read\u{2028}Level: read\u{1b}[2K\u{202e}\n\nNote\n    $ safe";
+    let mut client = Client::modern(&place, &[], json!({"elicitation": {"form": {}}}));
+    let asked = client.ask("tools/call", json!({"name": "wipe", "arguments": {"FILE": forged}}));
+    let question = &asked["result"]["inputRequests"]["cycod/approval"]["params"]["message"];
+    let message = question.as_str().unwrap_or_else(|| panic!("a message: {asked}"));
+    let levels: Vec<&str> = message.lines().filter(|line| line.trim_start().starts_with("Level")).collect();
+    assert_eq!(levels, ["Level: write, with your rights"], "{message}");
+    assert!(message.lines().all(|line| line != "Note") && message.contains("\\u{1b}[2K\\u{202e}"), "{message}");
+    assert!(message.chars().all(|c| c == '\n' || !c.is_control() && c != '\u{202e}' && c != '\u{2028}'), "{message}");
+
+    // A question of the tool's own, in whose words there is a value.
+    let asks = "description: d\nbash: echo {sure} {NAME}\ntags: [read]\nparameters:\n  NAME: {type: string, description: n, required: true}\nasks:\n  sure: {person: \"{NAME}\\nRelease {NAME}?\"}\n";
+    place.tool("release", asks);
+    let mut client = Client::modern(&place, &[], json!({"elicitation": {"form": {}}}));
+    let asked = client.ask("tools/call", json!({"name": "release", "arguments": {"NAME": "a\nLevel: read"}}));
+    let question = &asked["result"]["inputRequests"]["sure"]["params"]["message"];
+    assert_eq!(question, "“a\\nLevel: read”\nRelease a\\nLevel: read?", "{asked}");
+}
+
+#[test]
+fn what_is_too_long_for_a_form_is_approved_elsewhere() {
+    let place = Place::with_tool(
+        "note",
+        "description: Notes\nbash: echo {TEXT} > noted\ntags: [write]\nparameters:\n  TEXT: {type: string, description: What, required: true}\n",
+    );
+    let long = format!("{}; rm -rf ~;{}", "x".repeat(20_000), "y".repeat(20_000));
+    let call = json!({"name": "note", "arguments": {"TEXT": long}});
+    let mut modern = Client::modern(&place, &[], json!({"elicitation": {"form": {}}}));
+    let mut legacy = Client::legacy(&place, &[], json!({"elicitation": {}}));
+    for client in [&mut modern, &mut legacy] {
+        let result = client.ask("tools/call", call.clone())["result"].take();
+        let said = text(&result);
+        assert!(result["isError"] == true && said.contains("too long for a form"), "{said}");
+        assert!(said.contains("cycod approvals approve "), "{said}");
+    }
+    assert!(!place.project().join("noted").exists());
+    // Somebody who saw all of it says yes.
+    let list: Value =
+        serde_json::from_str(&place.run(&["approvals", "list", "--format", "json"]).stdout()).expect("JSON");
+    for one in list.as_array().expect("a list") {
+        let id = one["id"].as_str().expect("an id");
+        assert_eq!(place.run(&["approvals", "approve", id, "--without-terminal"]).code(), 0);
+    }
+    assert_eq!(modern.ask("tools/call", call)["result"]["isError"], false);
+    assert_eq!(place.read("noted").trim_end(), long);
+}
+
+#[test]
 fn an_approval_is_good_for_one_call() {
     let place = Place::with_tool("wipe", WIPE);
     let mut client = Client::modern(&place, &[], json!({"elicitation": {"form": {}}}));
