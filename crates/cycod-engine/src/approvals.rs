@@ -6,7 +6,7 @@ use cycod_call::Given;
 use cycod_catalog::ScopeFilter;
 use cycod_definition::{Level, Privilege};
 use cycod_diagnostic::Refusal;
-use cycod_plan::{Masks, Plan, PlanError, mask, spellings};
+use cycod_plan::{Masks, Plan, PlanError, mask};
 use cycod_policy::{Answer, Approved, Approver, Breadth, Decision, Request, Surface, Verdict};
 use cycod_process::Stop;
 use cycod_store::{
@@ -122,10 +122,8 @@ impl Engine {
         let secrets = plan.call.secrets();
         let sources = self.sources(plan);
         let mut warnings = plan.warnings.clone();
-        let is_hidden = |secret: &String| {
-            spellings(secret).iter().any(|text| sources.iter().any(|(_, source)| source.contains(text)))
-        };
-        if secrets.iter().any(is_hidden) {
+        let masks = Masks::new(&secrets);
+        if sources.iter().any(|(_, source)| masks.find_in(source)) {
             // Otherwise a file could hide its commands by calling them secret.
             warnings.push("a text of its file is masked above as a secret; look at the file itself".to_owned());
         }

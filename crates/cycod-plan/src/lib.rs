@@ -22,7 +22,7 @@ mod secrets;
 pub use confinement::{Confinement, ContainerNetwork, ContainerPlan, Mount, Reach, Target, without_dots};
 pub use effective::{Library, effective_level, standing_for};
 pub use function::PreparedCall;
-pub use mask::{Masks, mask, spellings};
+pub use mask::{Masks, StreamMask, mask};
 pub use misuse::{Misuse, misuses};
 pub use plan::{HeldTo, Plan, PlanError, PlannedAction, PlannedStep, Request, Through, asking};
 pub use prepare::{Argument, Prepared, ScriptFile};

@@ -4,7 +4,7 @@ use cycod_call::KeptSecret;
 use cycod_definition::{Secret, Tool};
 use cycod_diagnostic::Refusal;
 
-use crate::{Plan, spellings};
+use crate::{Masks, Plan};
 
 /// Where the values of secrets come from: a store of ours, or whatever an embedding program has.
 ///
@@ -142,9 +142,10 @@ impl Plan {
 
     /// The kept secret whose value is part of `text`.
     pub(crate) fn secret_in(&self, text: &str) -> Option<&str> {
-        let is_in = |secret: &str| spellings(secret).iter().any(|spelling| text.contains(spelling));
-        let is_part =
-            |kept: &&KeptSecret| is_in(&kept.value) || self.call.changed(&kept.value).any(|changed| is_in(&changed));
+        let is_part = |kept: &&KeptSecret| {
+            let changed: Vec<_> = self.call.changed(&kept.value).collect();
+            Masks::new(changed.iter().map(AsRef::as_ref).chain([&*kept.value])).find_in(text)
+        };
         self.call.kept_secrets.iter().find(is_part).map(|kept| kept.secret.name.as_str())
     }
 }

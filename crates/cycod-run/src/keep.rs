@@ -28,6 +28,11 @@ impl Keep {
         self.seen > self.limit
     }
 
+    /// Whether it holds all that there was.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.seen == self.bytes.len() as u64
+    }
+
     /// The bytes, cut between characters.
     pub(crate) fn into_bytes(mut self) -> Vec<u8> {
         if self.seen > self.bytes.len() as u64 {

@@ -46,6 +46,7 @@ mod workers;
 
 pub use builtin::{BuiltInCall, BuiltIns, How, Ran, Together, Touch, WorkflowCall};
 pub use container::container_engine;
+pub use cycod_plan::StreamMask;
 pub use dispatch::{Driver, run};
 pub use event::{Event, Ignore, Sink, StepPath};
 pub use files::Files;
@@ -54,7 +55,6 @@ pub use glob::{GlobError, Hidden};
 pub use guarded::{Guarded, resolved};
 pub use launch::elevator;
 pub use lines::Lines;
-pub use mask::StreamMask;
 pub use models::{ModelAnswer, ModelAsk, ModelBudget, Models};
 pub use plain::open as open_plain;
 pub use platform::{Execute, Executed, Platform};

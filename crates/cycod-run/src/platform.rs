@@ -19,7 +19,7 @@ use crate::{
     confine::{Around, Held},
     guarded::{Decides, Guarded, resolved},
     keep::Keep,
-    mask::{Secrets, StreamMask},
+    mask::Secrets,
     plain,
     reach::Rights,
     worker::{Worker, private_directory},
@@ -311,7 +311,7 @@ impl<'a> Platform<'a> {
 
     /// Hides the secrets of the call in one stream, as it comes: for what is cut before it is answered.
     pub fn mask(&self) -> StreamMask {
-        StreamMask::new(Secrets::new(self.call.secrets.iter().map(String::as_str)))
+        Secrets::new(self.call.secrets.iter().map(String::as_str)).stream()
     }
 
     /// Starts a program and waits for its end. What it says goes to `follow` as it comes, secrets and all.

@@ -24,7 +24,7 @@ use crate::{
     guarded::{Guarded, resolved},
     keep::Keep,
     launch::Launch,
-    mask::{Secrets, StreamMask},
+    mask::Secrets,
     plain,
     platform::{Starts, beyond},
     reports::{Report, Reports, VARIABLE},
@@ -585,7 +585,7 @@ impl<'a> Capture<'a> {
         Ok(Self {
             kept: [keep(), keep()],
             is_raw: worker.plan.is_workflow || worker.path.depth() > 0,
-            masks: [StreamMask::new(secrets.clone()), StreamMask::new(secrets.clone())],
+            masks: [secrets.stream(), secrets.stream()],
             activity: None,
             live: is_stream && path.is_none(),
             file: None,
@@ -650,9 +650,11 @@ impl<'a> Capture<'a> {
         report.truncated = cut;
         let keep = |keep: Keep| {
             let marker = keep.marker();
+            let is_whole = keep.is_whole();
             let bytes = keep.into_bytes();
             let raw = if self.is_raw { bytes.clone() } else { Vec::new() };
-            let mut shown = secrets.mask(bytes);
+            // Where it is cut, its end may be the beginning of a secret, which nobody would know for one.
+            let mut shown = if is_whole { secrets.mask(bytes) } else { secrets.stream().push(&bytes).into_owned() };
             shown.extend_from_slice(marker.unwrap_or_default().as_bytes());
             (raw, shown)
         };

@@ -101,6 +101,14 @@ fn a_tool_that_is_called_gets_its_own_and_no_others() {
 }
 
 #[test]
+fn output_that_is_cut_ends_with_no_part_of_a_secret() {
+    check(
+        "steps:\n- {name: a, bash: 'printf \"x$API_KEY\"', environment: {secrets: [API_KEY]}, output: {buffer-limit: 8}}",
+        "x\n[truncated: the first 8 of 11 bytes]\n",
+    );
+}
+
+#[test]
 fn a_secret_is_not_put_where_others_can_look() {
     let tool = |rest: &str| format!("{rest}\nenvironment: {{secrets: [API_KEY]}}");
     refused(&tool("run: 'echo {API_KEY}'"), "secret-in-argument");
