@@ -38,7 +38,7 @@ fn main() {
         offered: cycod_definition::Offered::nothing(),
         home,
     };
-    let overrides = Overrides { user: None, global: Some(root.path().join("global")) };
+    let overrides = Overrides { user: None, added: None, global: Some(root.path().join("global")) };
     let cache = host.home.join(".cycod/cache");
     let scopes = || Scopes::discover(&host, &overrides);
     let open = || Catalog::open(scopes(), &host);

@@ -37,7 +37,7 @@ fn main() {
         offered: cycod_definition::Offered::nothing(),
         home,
     };
-    let overrides = Overrides { user: None, global: Some(root.path().join("global")) };
+    let overrides = Overrides { user: None, added: None, global: Some(root.path().join("global")) };
     let scopes = || Scopes::discover(&host, &overrides);
     println!("{TOOLS} tools, {} KB", bytes / 1024);
 

@@ -144,9 +144,8 @@ impl Catalog {
         let known: Vec<Vec<Known>> = by_key
             .iter()
             .map(|(key, group)| {
-                let used = |key: &str| {
-                    by_key.get(key).and_then(|group| self.winner(key, group)).cloned().or_else(|| self.remote(key))
-                };
+                let used =
+                    |key: &str| by_key.get(key).and_then(|group| winner(group)).cloned().or_else(|| self.remote(key));
                 group.iter().map(|candidate| Known::of(key, &candidate.reading, &used)).collect()
             })
             .collect();
@@ -171,7 +170,7 @@ impl Catalog {
     pub fn find(&self, name: &str, filter: ScopeFilter) -> Option<Entry> {
         let key = name.to_ascii_lowercase();
         let group = self.with_key(&key);
-        let used = |key: &str| self.winner(key, &self.with_key(key)).cloned().or_else(|| self.remote(key));
+        let used = |key: &str| winner(&self.with_key(key)).cloned().or_else(|| self.remote(key));
         let known = group.iter().map(|candidate| Known::of(&key, &candidate.reading, &used)).collect();
         let mut entries = self.resolve(&key, group, known);
         entries.extend(self.outside_files(&key).map(|adopted| self.adopted_entry(adopted, || self.holder(&key))));
@@ -211,24 +210,6 @@ impl Catalog {
         entry
     }
 
-    /// Tells which scope gets a name before others do.
-    fn rank(&self, key: &str) -> impl Fn(Scope) -> (bool, Scope) {
-        let is_enforced = self.switches.as_ref().is_some_and(|switches| switches.is_enforced(key));
-        move |scope| (!is_enforced || scope != Scope::Global, scope)
-    }
-
-    /// The summary of the tool that a name leads to; nothing when there is not exactly one that works.
-    fn winner<'a>(&self, key: &str, group: &'a [Candidate<'_>]) -> Option<&'a Summary> {
-        let rank = self.rank(key);
-        let takers = || group.iter().filter(|one| one.takes_name());
-        let winning = takers().map(|one| one.directory.scope).min_by_key(|scope| rank(*scope))?;
-        let mut there = takers().filter(|one| one.directory.scope == winning);
-        match (there.next().map(|one| &one.reading.outcome), there.next()) {
-            (Some(Outcome::Tool(summary)), None) => Some(summary),
-            _ => None,
-        }
-    }
-
     /// The file that holds a name, if one does.
     fn holder(&self, key: &str) -> Option<PathBuf> {
         self.with_key(key).into_iter().find(Candidate::takes_name).map(|candidate| candidate.path)
@@ -250,17 +231,15 @@ impl Catalog {
 
     /// Decides between the files that hold one name: those that take it first, in the order in which they win.
     fn resolve(&self, key: &str, group: Vec<Candidate<'_>>, known: Vec<Known>) -> Vec<Entry> {
-        let rank = self.rank(key);
-        let takers = group.iter().filter(|one| one.takes_name()).map(|one| one.directory.scope);
-        let winning = takers.min_by_key(|scope| rank(*scope));
-        let others_in = |scope: Scope, but: &Path| -> Vec<PathBuf> {
-            let there = group.iter().filter(|one| one.takes_name() && one.directory.scope == scope);
+        let winning = group.iter().filter(|one| one.takes_name()).map(|one| one.directory.rank()).min();
+        let others_in = |rank, but: &Path| -> Vec<PathBuf> {
+            let there = group.iter().filter(|one| one.takes_name() && one.directory.rank() == rank);
             let mut paths: Vec<PathBuf> = there.filter(|one| one.path != but).map(|one| one.path.clone()).collect();
             paths.sort_unstable();
             paths
         };
         let state = |one: &Candidate<'_>| {
-            let scope = one.directory.scope;
+            let rank = one.directory.rank();
             match &one.reading.outcome {
                 Outcome::Broken(problem) | Outcome::Foreign(problem) => {
                     return State::Broken { problem: problem.clone() };
@@ -272,19 +251,18 @@ impl Catalog {
                 let note = Some(self.scopes.reserved_note());
                 return State::Broken { problem: Problem { note, ..Problem::new(codes::RESERVED_NAME.0, message) } };
             }
-            let with = others_in(scope, &one.path);
+            let with = others_in(rank, &one.path);
             if !with.is_empty() {
                 return State::Duplicate { with };
             }
-            let by =
-                winning.filter(|winning| rank(*winning) < rank(scope)).map(|winning| others_in(winning, &one.path));
+            let by = winning.filter(|winning| *winning < rank).map(|winning| others_in(winning, &one.path));
             match by.and_then(|paths| paths.into_iter().next()) {
                 Some(by) => State::Shadowed { by },
                 None => State::Active,
             }
         };
         let states: Vec<State> = group.iter().map(state).collect();
-        let mut entries: Vec<(bool, Entry)> = group
+        let mut entries: Vec<_> = group
             .into_iter()
             .zip(states)
             .zip(known)
@@ -300,10 +278,11 @@ impl Catalog {
                     _ => (Summary::default(), Availability::Available),
                 };
                 let &ToolDirectory { scope, style, ref programs, .. } = one.directory;
+                let rank = one.directory.rank();
                 let programs = programs.clone();
                 let name = one.reading.name;
                 (
-                    !takes_name,
+                    (!takes_name, rank),
                     Entry {
                         name,
                         path: one.path,
@@ -319,10 +298,19 @@ impl Catalog {
                 )
             })
             .collect();
-        entries.sort_by(|(one_last, one), (other_last, other)| {
-            (one_last, rank(one.scope), &one.path).cmp(&(other_last, rank(other.scope), &other.path))
-        });
+        entries.sort_by(|(rank, one), (other_rank, other)| (rank, &one.path).cmp(&(other_rank, &other.path)));
         entries.into_iter().map(|(_, entry)| self.switched(entry)).collect()
+    }
+}
+
+/// The summary of the tool that a name leads to; nothing when there is not exactly one that works.
+fn winner<'a>(group: &'a [Candidate<'_>]) -> Option<&'a Summary> {
+    let takers = || group.iter().filter(|one| one.takes_name());
+    let winning = takers().map(|one| one.directory.rank()).min()?;
+    let mut there = takers().filter(|one| one.directory.rank() == winning);
+    match (there.next().map(|one| &one.reading.outcome), there.next()) {
+        (Some(Outcome::Tool(summary)), None) => Some(summary),
+        _ => None,
     }
 }
 

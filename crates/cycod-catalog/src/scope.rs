@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// How far a tool reaches; an earlier scope wins over a later one.
+/// How far a tool reaches. Of one name, a tool of the machine wins; of the others, that of an earlier scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// This program itself: the built-in tools, which are in no file and give their names to none.
@@ -16,7 +16,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Every scope, the winning one first.
+    /// Every scope, from the narrowest to the broadest.
     pub const ALL: [Self; 5] = [Self::BuiltIn, Self::Local, Self::User, Self::Global, Self::Mcp];
 
     /// Every name a scope goes by; the first of a scope is the one we write.

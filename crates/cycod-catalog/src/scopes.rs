@@ -10,12 +10,16 @@ use cycod_definition::{Host, Platform, ProgramsFile, ToolName};
 
 use crate::{Scope, ScopeFilter, programs, shelf::Cache};
 
-/// Directories that tests and packagers put in the place of the usual ones.
+/// Directories beside the usual ones or in their place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// In place of `~/.cycod`.
     pub user: Option<PathBuf>,
-    /// In place of `/etc/cycod` and `/usr/local/share/cycod`.
+    /// One more directory with tools. They are the user's, because only the user's environment names it; no rules, settings or
+    /// servers lie beside it, and none of its tools hides another one.
+    pub added: Option<PathBuf>,
+    /// In place of `/etc/cycod` and `/usr/local/share/cycod`. Only a program that embeds this library says so: nothing in an
+    /// environment moves the rules of the machine.
     pub global: Option<PathBuf>,
 }
 
@@ -24,7 +28,7 @@ impl Overrides {
     pub fn from_environment(environment: &BTreeMap<OsString, OsString>) -> Self {
         let directory =
             |name: &str| environment.get(OsStr::new(name)).filter(|value| !value.is_empty()).map(PathBuf::from);
-        Self { user: directory("CYCOD_HOME"), global: directory("CYCOD_GLOBAL_DIR") }
+        Self { user: directory("CYCOD_HOME"), added: directory("CYCOD_GLOBAL_DIR"), global: None }
     }
 }
 
@@ -73,6 +77,20 @@ pub struct ToolDirectory {
     pub style: Style,
     /// The file that speaks about programs for its tools, whether it is there or not: one of the same scope and project.
     pub programs: Option<PathBuf>,
+    /// Whether it holds tools and nothing else: no rules, settings or servers lie beside it.
+    pub is_added: bool,
+}
+
+impl ToolDirectory {
+    /// The order in which directories get a name: the tools of the machine before any other, so that nothing hides them.
+    pub(crate) fn rank(&self) -> (bool, Scope, bool) {
+        (!self.is_machines(), self.scope, self.is_added)
+    }
+
+    /// Whether the machine's administrator keeps it.
+    fn is_machines(&self) -> bool {
+        self.scope == Scope::Global
+    }
 }
 
 /// The directories in which tools are looked for, in the order in which they win.
@@ -103,7 +121,7 @@ impl Scopes {
         let mut directories = Vec::new();
         let mut push = |scope, style, path: PathBuf, house: &Path| {
             let programs = Some(house.join(programs::NAME));
-            directories.push(ToolDirectory { path, scope, style, programs });
+            directories.push(ToolDirectory { path, scope, style, programs, is_added: false });
         };
         push(Scope::Local, Style::Cycod, local.join("tools"), &local);
         for (marker, style) in [(".cassidy", Style::Cassidy), (".mimir", Style::Mimir)] {
@@ -117,6 +135,10 @@ impl Scopes {
         for global in global_directories(host, overrides) {
             push(Scope::Global, Style::Cycod, global.join("tools"), &global);
         }
+        if let Some(added) = &overrides.added {
+            push(Scope::User, Style::Cycod, added.join("tools"), added);
+            directories.iter_mut().rev().take(1).for_each(|directory| directory.is_added = true);
+        }
         let local_is_user = same_place(&local, &user);
         Self { directories: once_each(directories), workspace, local, user, local_is_user, reserved: BTreeSet::new() }
     }
@@ -126,7 +148,12 @@ impl Scopes {
         self.reserved.insert(name.key());
     }
 
-    /// The directories, the winning one first, each once.
+    /// The directories beside which rules, settings and servers may lie.
+    pub fn with_rules(&self) -> impl DoubleEndedIterator<Item = &ToolDirectory> {
+        self.directories.iter().filter(|directory| !directory.is_added)
+    }
+
+    /// The directories, from the narrowest scope to the broadest, each once.
     pub fn directories(&self) -> &[ToolDirectory] {
         &self.directories
     }
@@ -266,25 +293,28 @@ fn global_directories(host: &Host, overrides: &Overrides) -> Vec<PathBuf> {
         return vec![directory.clone()];
     }
     match host.platform {
-        Platform::Windows => {
-            let data = host.environment.iter().find(|(name, _)| name.eq_ignore_ascii_case("ProgramData"));
-            let data = data.map_or_else(|| PathBuf::from(r"C:\ProgramData"), |(_, value)| PathBuf::from(value));
-            vec![data.join("cycod")]
-        }
+        Platform::Windows => vec![PathBuf::from(r"C:\ProgramData").join("cycod")],
         Platform::Linux | Platform::Macos => {
             vec![PathBuf::from("/etc/cycod"), PathBuf::from("/usr/local/share/cycod")]
         }
     }
 }
 
-/// Keeps the first of several paths to one directory, but the user's rather than a local one.
+/// Keeps the first of several paths to one directory, but the machine's rather than any other, and the user's rather than a
+/// local one.
 fn once_each(directories: Vec<ToolDirectory>) -> Vec<ToolDirectory> {
     let places: Vec<PathBuf> = directories.iter().map(|directory| place(&directory.path)).collect();
     let is_dropped = |index: usize| {
+        if directories[index].is_machines() {
+            return (0..index).any(|other| directories[other].is_machines() && places[other] == places[index]);
+        }
+        let machine_has_it =
+            directories.iter().zip(&places).any(|(other, there)| other.is_machines() && *there == places[index]);
         let user_has_it = directories.iter().zip(&places).any(|(other, there)| {
             other.scope == Scope::User && directories[index].scope == Scope::Local && *there == places[index]
         });
-        user_has_it
+        machine_has_it
+            || user_has_it
             || directories.iter().zip(&places).take(index).any(|(other, there)| {
                 *there == places[index] && !(other.scope == Scope::Local && directories[index].scope == Scope::User)
             })

@@ -6,7 +6,4 @@ use crate::Scope;
 pub trait Switches: Debug + Send + Sync {
     /// Who turned off a tool of this name, as in `~/.cycod/config.yaml:3:5`; `own` is what its file says of itself.
     fn turned_off(&self, name: &str, scope: Scope, own: bool) -> Option<String>;
-
-    /// Whether a tool of the global scope must be what its name leads to, given in lower case, whoever else takes it.
-    fn is_enforced(&self, key: &str) -> bool;
 }

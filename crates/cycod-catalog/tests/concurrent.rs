@@ -53,7 +53,7 @@ fn host(root: &Path) -> Host {
 }
 
 fn scopes(root: &Path) -> Scopes {
-    Scopes::discover(&host(root), &Overrides { user: None, global: Some(root.join("global")) })
+    Scopes::discover(&host(root), &Overrides { user: None, added: None, global: Some(root.join("global")) })
 }
 
 fn name(text: &str) -> ToolName {

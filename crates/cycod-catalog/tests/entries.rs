@@ -7,16 +7,21 @@ use expect_test::expect;
 use crate::place::{Place, named, tool};
 
 #[test]
-fn an_earlier_scope_wins_and_the_others_are_shown() {
+fn the_machine_wins_then_an_earlier_scope_and_the_others_are_shown() {
     let place = Place::new();
     for directory in ["home/project/.cycod", "home/.cycod", "global"] {
         place.write(&format!("{directory}/tools/build.yaml"), tool(directory));
     }
     place.write("global/tools/only.yaml", tool("global"));
+    place
+        .write("home/project/.cycod/tools/lint.yaml", tool("local"))
+        .write("home/.cycod/tools/lint.yaml", tool("user"));
     expect![[r#"
-        build (local, read) home/project/.cycod/tools/build.yaml: active
-        build (user, read) home/.cycod/tools/build.yaml: shadowed by home/project/.cycod/tools/build.yaml
-        build (global, read) global/tools/build.yaml: shadowed by home/project/.cycod/tools/build.yaml
+        build (global, read) global/tools/build.yaml: active
+        build (local, read) home/project/.cycod/tools/build.yaml: shadowed by global/tools/build.yaml
+        build (user, read) home/.cycod/tools/build.yaml: shadowed by global/tools/build.yaml
+        lint (local, read) home/project/.cycod/tools/lint.yaml: active
+        lint (user, read) home/.cycod/tools/lint.yaml: shadowed by home/project/.cycod/tools/lint.yaml
         only (global, read) global/tools/only.yaml: active
     "#]]
     .assert_eq(&place.list());
@@ -24,7 +29,7 @@ fn an_earlier_scope_wins_and_the_others_are_shown() {
     let catalog = place.open();
     let found = |filter| catalog.find("BUILD", filter).map(|entry| (entry.scope, entry.summary.description));
     let of = |scope, text: &str| Some((scope, Some(text.to_owned())));
-    assert_eq!(found(ScopeFilter::Any), of(Scope::Local, "home/project/.cycod"));
+    assert_eq!(found(ScopeFilter::Any), of(Scope::Global, "global"));
     assert_eq!(found(ScopeFilter::Only(Scope::User)), of(Scope::User, "home/.cycod"));
     assert_eq!(found(ScopeFilter::Only(Scope::Global)), of(Scope::Global, "global"));
     assert!(catalog.find("nothing", ScopeFilter::Any).is_none());
@@ -52,14 +57,14 @@ fn one_name_twice_in_a_scope_is_an_error_on_both() {
         .write("home/.cycod/tools/fine.yaml", tool("fine"))
         .write("global/tools/build.yaml", tool("global"));
     expect![[r#"
+        build (global, read) global/tools/build.yaml: active
         build (user, read) home/.cycod/tools/build.yaml: duplicate with home/.cycod/tools/other.yaml
         Build (user, read) home/.cycod/tools/other.yaml: duplicate with home/.cycod/tools/build.yaml
-        build (global, read) global/tools/build.yaml: shadowed by home/.cycod/tools/build.yaml
         fine (user, read) home/.cycod/tools/fine.yaml: active
     "#]]
     .assert_eq(&place.list());
 
-    let entry = place.open().find("build", ScopeFilter::Any).expect("there is one");
+    let entry = place.open().find("build", ScopeFilter::Only(Scope::User)).expect("there is one");
     let Err(LoadError::Broken { diagnostics, .. }) = entry.load() else { panic!("a duplicate does not load") };
     assert_eq!(diagnostics.len(), 1);
     assert_eq!(diagnostics[0].code.0, "duplicate-name");
@@ -190,7 +195,7 @@ fn names_of_built_in_tools_cannot_be_taken() {
     assert_eq!(diagnostics[0].notes, ["built-in tools are `shell`"]);
 }
 
-/// Everything called `off` is off, and the name `scan` is enforced.
+/// Everything called `off` is off.
 #[derive(Debug)]
 struct Configured;
 
@@ -198,14 +203,10 @@ impl Switches for Configured {
     fn turned_off(&self, name: &str, scope: Scope, own: bool) -> Option<String> {
         (name == "off" || !own && scope == Scope::User).then(|| "here".to_owned())
     }
-
-    fn is_enforced(&self, key: &str) -> bool {
-        key == "scan"
-    }
 }
 
 #[test]
-fn what_is_configured_is_marked_and_enforced() {
+fn what_is_configured_is_marked() {
     let place = Place::new();
     for directory in ["home/project/.cycod", "home/.cycod", "global"] {
         place.write(&format!("{directory}/tools/Scan.yaml"), tool(directory));

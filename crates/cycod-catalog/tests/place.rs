@@ -62,7 +62,7 @@ impl Place {
     }
 
     pub(crate) fn scopes(&self) -> Scopes {
-        let overrides = Overrides { user: None, global: Some(self.path("global")) };
+        let overrides = Overrides { user: None, added: None, global: Some(self.path("global")) };
         Scopes::discover(&self.host, &overrides)
     }
 

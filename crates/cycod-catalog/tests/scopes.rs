@@ -143,7 +143,7 @@ fn an_override_stands_in_for_the_users_directory() {
         BTreeMap::from([("CYCOD_HOME".into(), home.into()), ("CYCOD_GLOBAL_DIR".into(), "/opt/cycod".into())])
     };
     place.host.environment = environment(place.path("elsewhere"));
-    let expected = (place.path("elsewhere/tools"), PathBuf::from("/opt/cycod/tools"), place.path("home/project"));
+    let expected = (place.path("elsewhere/tools"), PathBuf::from("/etc/cycod/tools"), place.path("home/project"));
     assert_eq!(of_user(&place.host), expected);
     // A user directory that lies in an ancestor does not make a project of it.
     place.host.environment = environment(place.path("home/project/.cycod"));
@@ -165,5 +165,6 @@ fn each_platform_has_its_global_directories() {
     let unix = ["/etc/cycod/tools", "/usr/local/share/cycod/tools"].map(PathBuf::from);
     assert_eq!(global(Platform::Linux, "ProgramData"), unix);
     assert_eq!(global(Platform::Macos, "ProgramData"), unix);
-    assert_eq!(global(Platform::Windows, "PROGRAMDATA"), [PathBuf::from(r"D:\Data").join("cycod").join("tools")]);
+    let windows = PathBuf::from(r"C:\ProgramData").join("cycod").join("tools");
+    assert_eq!(global(Platform::Windows, "PROGRAMDATA"), [windows], "no variable moves it");
 }

@@ -149,13 +149,11 @@ impl Guarded {
         let place = |path: &Path| resolved(&host.working_directory.join(path)).ok();
         let or_itself = |path: &Path| place(path).unwrap_or_else(|| path.to_owned());
         let user = variable("CYCOD_HOME").map_or_else(|| host.home.join(".cycod"), PathBuf::from);
-        let global = match (variable("CYCOD_GLOBAL_DIR"), host.platform) {
-            (Some(directory), _) => vec![PathBuf::from(directory)],
-            (None, Platform::Windows) => {
-                variable("ProgramData").map(|data| Path::new(data).join("cycod")).into_iter().collect()
-            }
-            (None, _) => vec!["/etc/cycod".into(), "/usr/local/share/cycod".into()],
+        let mut global: Vec<PathBuf> = match host.platform {
+            Platform::Windows => vec![Path::new(r"C:\ProgramData").join("cycod")],
+            _ => vec!["/etc/cycod".into(), "/usr/local/share/cycod".into()],
         };
+        global.extend(variable("CYCOD_GLOBAL_DIR").map(PathBuf::from));
         let opens = |name: &OsStr| {
             let name = name.to_string_lossy();
             name.starts_with("CYCOD_SECRET_")

@@ -11,7 +11,7 @@ use std::{
 
 use cycod_definition::{CommandPattern, Host, Level};
 use cycod_diagnostic::Refusal;
-use cycod_plan::{Argument, Prepared, PreparedCall};
+use cycod_plan::{Argument, Prepared, PreparedCall, StreamMask};
 use cycod_process::{Ending, Input, Stop, Stream};
 
 use crate::{

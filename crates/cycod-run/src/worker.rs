@@ -11,7 +11,7 @@ use std::{
 use cycod_call::Scripts;
 use cycod_definition::{Body, Cleanup, CommandText, Level, OutputMode, RemoteTool, Step, StreamTarget, ToolUse};
 use cycod_diagnostic::Refusal;
-use cycod_plan::{Plan, PlannedAction, PlannedStep, Prepared, ScriptFile, Target};
+use cycod_plan::{Plan, PlannedAction, PlannedStep, Prepared, ScriptFile, StreamMask, Target};
 use cycod_process::{Ended, Ending, Input, Limits, ProgramNotFound, Session, StartError, Stop, Stream, Terminal};
 use cycod_syntax::template::{Reference, StepAttribute, Template};
 

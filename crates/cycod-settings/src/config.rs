@@ -165,7 +165,7 @@ impl Settings {
     pub fn load(scopes: &Scopes, host: &Host) -> Self {
         let mut settings = Self::default();
         let of_scope = |wanted: Scope| {
-            let directories = scopes.directories().iter().filter(move |directory| directory.scope == wanted);
+            let directories = scopes.with_rules().filter(move |directory| directory.scope == wanted);
             let beside = directories.filter_map(|directory| Some((directory.style, directory.path.parent()?)));
             let mut files: Vec<(bool, PathBuf)> = beside
                 .filter_map(|(style, beside)| match style {
@@ -336,10 +336,6 @@ impl Switches for Settings {
     fn turned_off(&self, name: &str, scope: Scope, own: bool) -> Option<String> {
         let switch = self.switch(name, scope, own);
         switch.causes.first().map(|cause| cause.place().to_owned())
-    }
-
-    fn is_enforced(&self, key: &str) -> bool {
-        self.is_enforced_by_name(key)
     }
 }
 

@@ -76,7 +76,7 @@ impl Rules {
         let mut rules = Self { files: Vec::new(), variables: Vec::new(), flaws: Vec::new(), seen: Vec::new() };
         rules.see(Consents::path_of(scopes, "policy"));
         let consents = Consents::of_rules(scopes);
-        for directory in scopes.directories().iter().filter(|directory| directory.style == Style::Cycod).rev() {
+        for directory in scopes.with_rules().filter(|directory| directory.style == Style::Cycod).rev() {
             let Some(beside) = directory.path.parent() else { continue };
             for name in MISTAKEN {
                 let path = beside.join(name);

@@ -108,7 +108,10 @@ impl Servers {
     pub fn load(scopes: &Scopes) -> Self {
         let mut all = Self::default();
         let mut consents = None;
-        for directory in scopes.directories().iter().filter(|directory| directory.style == Style::Cycod) {
+        let mut directories: Vec<_> = scopes.with_rules().filter(|directory| directory.style == Style::Cycod).collect();
+        // Nothing hides a server of the machine.
+        directories.sort_by_key(|directory| directory.scope != Scope::Global);
+        for directory in directories {
             let path = directory.path.with_file_name("mcp.json");
             all.read(directory.scope, &path, &mut || consents.get_or_insert_with(|| Consents::open(scopes)).clone());
         }

@@ -31,22 +31,22 @@ fn shown(place: &Place) -> String {
 }
 
 #[test]
-fn local_before_user_before_global() {
+fn the_machine_before_local_before_user() {
     let place = Place::new();
     place.write("project/.cycod/mcp.json", r#"{"mcpServers": {"a": {"command": "local"}}}"#);
     place.write("home/.cycod/mcp.json", r#"{"mcpServers": {"A": {"command": "user"}, "b": {"command": "user"}}}"#);
     place.write("global/mcp.json", r#"{"mcpServers": {"b": {"command": "global"}, "c": {"url": "https://h"}}}"#);
     expect![[r#"
+        b global:1 {"command":"global"}
+        c global:1 {"type":"http","url":"https://h"}
         a local:1 {"command":"local"} not ours
         A user:1 {"command":"user"} shadowed
-        b user:1 {"command":"user"}
-        b global:1 {"command":"global"} shadowed
-        c global:1 {"type":"http","url":"https://h"}
+        b user:1 {"command":"user"} shadowed
     "#]]
     .assert_eq(&shown(&place));
     let all = Servers::load(&place.scopes());
     let active: Vec<&str> = all.active().map(|server| server.name.as_str()).collect();
-    assert_eq!(active, ["a", "b", "c"]);
+    assert_eq!(active, ["b", "c", "a"]);
     let of_global = all.find("B", ScopeFilter::Only(Scope::Global)).map(|server| server.origin.path.clone());
     assert_eq!(of_global, Some(place.path("global/mcp.json")));
 }
@@ -106,6 +106,7 @@ fn what_is_wrong_is_told_with_its_place_and_hides_nothing_else() {
     );
     expect![[r#"
         good user:2 {"command":"ls"}
+        error: [PLACE]/global/mcp.json:2:3: this byte is not UTF-8
         error: [PLACE]/project/.cycod/mcp.json:1:22: `}` stands here, where a value is expected
         warning: [PLACE]/home/.cycod/mcp.json:2:38: server `good`: `trust` is ignored: approvals are given here, not taken over
         warning: [PLACE]/home/.cycod/mcp.json:2:51: server `good`: `xyz` is ignored: it has no meaning here
@@ -128,7 +129,6 @@ fn what_is_wrong_is_told_with_its_place_and_hides_nothing_else() {
         error: [PLACE]/home/.cycod/mcp.json:19:3: server `same`: the name is there twice
         error: [PLACE]/home/.cycod/mcp.json:19:30: server `SAME`: the name is there twice
         error: [PLACE]/home/.cycod/mcp.json:20:10: server `nul`: a command holds no NUL
-        error: [PLACE]/global/mcp.json:2:3: this byte is not UTF-8
     "#]]
     .assert_eq(&shown(&place));
 }

@@ -69,7 +69,7 @@ impl Place {
     }
 
     fn directory(&self) -> ToolDirectory {
-        ToolDirectory { path: self.tools(), scope: Scope::Local, style: Style::Cycod, programs: None }
+        ToolDirectory { path: self.tools(), scope: Scope::Local, style: Style::Cycod, programs: None, is_added: false }
     }
 
     fn open(&self) -> Shelf {

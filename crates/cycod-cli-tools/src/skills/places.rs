@@ -56,7 +56,7 @@ pub(crate) fn directories(engine: &Engine) -> Vec<Place> {
     let mut candidates: Vec<PathBuf> = EVERYWHERE.iter().map(|path| workspace.join(path)).collect();
     candidates.extend(EVERYWHERE.iter().chain(&AT_HOME).map(|path| host.home.join(path)));
     // The user's and the global directories, wherever they are here.
-    let beside = scopes.directories().iter().filter_map(|directory| directory.path.parent());
+    let beside = scopes.with_rules().filter_map(|directory| directory.path.parent());
     candidates.extend(beside.map(|beside| beside.join("skills")));
     let settings = engine.settings();
     candidates.extend(settings.skill_directories().map(|said| below(&said.value, &host.home, workspace)));

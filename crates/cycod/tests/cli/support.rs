@@ -66,10 +66,29 @@ impl Place {
         self.root.path().join(name)
     }
 
-    /// The program with `arguments`, in a small environment.
+    /// Writes a file into `/etc/cycod`, as the programs of this place see it.
+    pub(crate) fn machine(&self, path: &str, text: &str) {
+        let path = self.path("machine").join(path);
+        fs::create_dir_all(path.parent().expect("a file has a parent")).expect("its directory");
+        fs::write(path, text).expect("the file");
+    }
+
+    /// The program, in a view of the file system of its own if this place has rules of the machine: nothing else moves them.
     #[expect(clippy::disallowed_methods, reason = "the tests start the program under test")]
+    fn program(&self) -> Command {
+        let program = env!("CARGO_BIN_EXE_cycod");
+        if !self.path("machine").exists() {
+            return Command::new(program);
+        }
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--user", "--map-root-user", "--mount", "bash", "-c", VIEW]);
+        unshare.arg(self.root.path()).arg(program);
+        unshare
+    }
+
+    /// The program with `arguments`, in a small environment.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_cycod"));
+        let mut command = self.program();
         command
             .args(arguments)
             .current_dir(self.project())
@@ -109,6 +128,18 @@ impl Place {
         self.ran(self.command(arguments).output().expect("the program starts"))
     }
 }
+
+/// Puts `machine` of a place where `/etc/cycod` is, and leaves the rest of `/etc` as it is.
+const VIEW: &str = r#"set -e
+cd "$0"
+mkdir -p etc/cycod old
+mount --rbind /etc old
+ln -sfn "$0"/old/* etc/
+mount --bind machine etc/cycod
+mount --rbind etc /etc
+cd "$OLDPWD"
+exec "$@"
+"#;
 
 /// How the program ended.
 #[must_use]

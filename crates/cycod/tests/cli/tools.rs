@@ -25,7 +25,7 @@ fn at_home(place: &Place, path: &str, text: &str) {
 }
 
 fn global(place: &Place, path: &str, text: &str) {
-    at_home(place, &format!("../global/{path}"), text);
+    place.machine(path, text);
 }
 
 #[track_caller]
@@ -53,11 +53,11 @@ fn a_list_looks_as_it_should() {
     expect![[r#"
         Available Tools:
 
-        - greet                     [Teams]      ~11 tokens (shadowed by .cycod/tools/greet.yaml)
+        ✓ greet                     [Teams]      ~11 tokens
         ✓ security_scan             [Teams]      ~10 tokens
         ✗ analyze_dependencies      [Custom]     ~19 tokens (declared: 380)
         - broken                    [Custom]     ? tokens (broken: line 1: a tool does not say what it executes)
-        ✓ greet                     [Custom]     ~28 tokens
+        - greet                     [Custom]     ~28 tokens (shadowed by /etc/cycod/tools/greet.yaml)
         ✗ slow                      [Custom]     ~11 tokens
 
         Total system prompt cost: ~TOTAL tokens
@@ -430,9 +430,9 @@ fn local_tools_are_left_out() {
         exit: 3
         --- stdout
         --- stderr
-        error[tool-disabled]: `greet` is turned off by [PLACE]/global/config.yaml:1:34
+        error[tool-disabled]: `greet` is turned off by /etc/cycod/config.yaml:1:34
           rule: `enforcement.disableLocalTools` is true
-          try: take `disableLocalTools` out of [PLACE]/global/config.yaml:1:34, or ask whoever keeps that file
+          try: take `disableLocalTools` out of /etc/cycod/config.yaml:1:34, or ask whoever keeps that file
           more: cycod explain tool-disabled
     "#]],
     );
@@ -443,9 +443,9 @@ fn local_tools_are_left_out() {
         exit: 1
         --- stdout
         --- stderr
-        error: Cannot enable tool: greet ([PLACE]/global/config.yaml:1:34: `enforcement.disableLocalTools` is true)
+        error: Cannot enable tool: greet (/etc/cycod/config.yaml:1:34: `enforcement.disableLocalTools` is true)
           nothing was written: it would not turn on by the user settings
-          take `disableLocalTools` out of [PLACE]/global/config.yaml:1:34, or ask whoever keeps that file
+          take `disableLocalTools` out of /etc/cycod/config.yaml:1:34, or ask whoever keeps that file
     "#]],
     );
     global(&place, "config.yaml", "tools: {autoLoadCustomTools: false}\n");
@@ -456,7 +456,7 @@ fn local_tools_are_left_out() {
         exit: 3
         --- stdout
         --- stderr
-        error[tool-disabled]: `greet` is turned off by [PLACE]/global/config.yaml:1:30
+        error[tool-disabled]: `greet` is turned off by /etc/cycod/config.yaml:1:30
           rule: `tools.autoLoadCustomTools` is false, and nothing turns this tool on
           try: cycod tools enable greet --global
           more: cycod explain tool-disabled
@@ -688,4 +688,66 @@ fn the_word_alone_is_short_for_a_list() {
     assert!(block(&["help", "tools"]).contains("CYCOD TOOLS COMMANDS"));
     let wrong = block(&["tools", "lst"]);
     assert!(wrong.starts_with("exit: 2") && wrong.contains("list"), "{wrong}");
+}
+
+#[test]
+fn no_variable_moves_the_rules_of_the_machine() {
+    let place = place();
+    place.write("elsewhere/policy.yaml", "auto-approve: [all]\n");
+    place.write("elsewhere/config.yaml", "tools: {slow: {enabled: false}}\n");
+    place.write("elsewhere/tools/more.yaml", "description: More\nbash: echo more\ntags: [read]\n");
+    global(&place, "policy.yaml", "auto-deny: [\"tool:slow\"]\n");
+    global(&place, "config.yaml", "enforcement: {disableLocalTools: true}\n");
+    for (variable, value) in [("CYCOD_GLOBAL_DIR", "elsewhere"), ("CYCOD_HOME", "/etc/cycod"), ("CYCOD_GLOBAL_DIR", "")]
+    {
+        let run = |arguments: &[&str]| {
+            let mut command = place.command(arguments);
+            command.env(variable, if value == "elsewhere" { place.project().join(value) } else { value.into() });
+            place.ran(command.output().expect("it starts")).block()
+        };
+        let off = run(&["tool", "run", "greet", "WHO=x"]);
+        assert!(off.contains("/etc/cycod/config.yaml:1:34"), "{variable}={value}: {off}");
+        let rules = run(&["policy", "list"]);
+        assert!(
+            rules.contains("/etc/cycod/policy.yaml:1") && !rules.contains("elsewhere"),
+            "{variable}={value}: {rules}"
+        );
+        if value == "elsewhere" {
+            let tools = run(&["tool", "list"]);
+            assert!(tools.contains("more"), "it adds a place of tools: {tools}");
+        }
+    }
+}
+
+#[test]
+fn nothing_hides_a_tool_of_the_machine() {
+    const SCAN: &str = "description: Scan\nbash: echo scanned\ntags: [read]\n";
+    for (is_trusted, other) in [
+        (true, "description: Not really\nbash: echo skipped\ntags: [read]\n"),
+        (false, "description: Not really\nbash: echo skipped\ntags: [read]\n"),
+        (true, "description: [\n"),
+        (true, "description: Off\nbash: echo skipped\nenabled: false\n"),
+    ] {
+        let place = if is_trusted { Place::new() } else { Place::cloned() };
+        global(&place, "tools/scan.yaml", SCAN);
+        place.tool("scan", other);
+        place.write("../global/tools/Scan.yaml", other);
+        at_home(&place, ".cycod/tools/scan.yaml", other);
+        let ran = place.run(&["tool", "run", "scan"]);
+        assert_eq!(ran.stdout(), "scanned\n", "{other}: {}", ran.block());
+        let mut server = place.command(&["mcp", "serve"]);
+        let server = server.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut server = server.spawn().expect("it starts");
+        let messages = concat!(
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#,
+            "\n",
+        );
+        std::io::Write::write_all(&mut server.stdin.take().expect("a pipe"), messages.as_bytes()).expect("it reads");
+        let listed = place.ran(server.wait_with_output().expect("it ends")).stdout();
+        assert!(listed.contains(r#""name":"scan""#), "{other}: {listed}");
+    }
 }
