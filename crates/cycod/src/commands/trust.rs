@@ -4,7 +4,6 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     Standing,
     catalog::{Scope, ScopeFilter},
-    diagnostic::visible,
     trust::{Subject, exported},
 };
 use serde_json::{Value, json};
@@ -139,7 +138,7 @@ fn mark(context: &mut Context, is_agreed: bool) -> Result<u8, CommandError> {
         "In `{project}`, tools run by hand at a terminal without a question when what changed about them is not committed, \
          or was committed here by you. Models are asked about as before.\n"
     );
-    context.printer.talk(visible(&told).as_bytes());
+    context.printer.talk(told);
     if !is_agreed {
         if !context.is_attended() {
             return Err(CommandError::failure("nothing was marked: nobody can be asked")
