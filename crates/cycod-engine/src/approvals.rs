@@ -401,7 +401,7 @@ fn how_to_answer(id: &RequestId, surface: Surface) -> String {
 
 /// The arguments as whoever is asked may change them: one object, in which secrets are masked.
 fn editable(arguments: &[(String, Given)], plan: &Plan) -> Json {
-    let masks = Masks::new(&plan.call.secrets());
+    let masks = Masks::new(plan.call.secrets());
     let is_secret = |name: &str| plan.tool().parameter(name).is_some_and(|parameter| parameter.sensitive);
     let mut shown: Map<String, Json> = Map::new();
     for (name, given) in arguments {

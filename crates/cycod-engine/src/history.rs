@@ -165,7 +165,7 @@ impl Engine {
     fn masks(&self, plan: &Plan) -> Masks {
         // What keeps secrets from being had is told when the run wants them.
         let plan = plan.with_secrets(&*self.secrets).unwrap_or(Cow::Borrowed(plan));
-        Masks::new(&plan.call.secrets())
+        Masks::new(plan.call.secrets())
     }
 
     /// Where outputs are kept.

@@ -138,7 +138,7 @@ fn mark(context: &mut Context, is_agreed: bool) -> Result<u8, CommandError> {
         "In `{project}`, tools run by hand at a terminal without a question when what changed about them is not committed, \
          or was committed here by you. Models are asked about as before.\n"
     );
-    context.printer.talk(told);
+    context.printer.talk(&told);
     if !is_agreed {
         if !context.is_attended() {
             return Err(CommandError::failure("nothing was marked: nobody can be asked")

@@ -87,6 +87,7 @@ impl Place {
     }
 
     /// The program with `arguments`, in a small environment.
+    #[expect(clippy::disallowed_methods, reason = "the program under test finds others as the tests do")]
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.program();
         command
