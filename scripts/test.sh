@@ -39,6 +39,8 @@ need vim vim
 need make make
 need ssh openssh-client
 need rsync rsync
+need xxd xxd
+need openssl openssl
 need parallel parallel
 need xargs findutils
 need tar tar

@@ -643,7 +643,7 @@ fn a_tool_that_wants_to_be_asked_about_can_be_allowed_by_its_name() {
         }
     };
     let add = |rule: &str, scope: &str| {
-        let ran = place.run(&["policy", "add", "allow", rule, scope]);
+        let ran = place.run(&["policy", "add", "allow", rule, scope, "--yes"]);
         assert_eq!(ran.code(), 0, "{}", ran.block());
     };
     // What is broader than its name, or comes from the project, does not speak of it.

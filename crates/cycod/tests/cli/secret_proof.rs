@@ -260,7 +260,7 @@ fn of_refusals_and_tests() {
         "steps:\n- {name: a, bash: ls, output: {mode: stream, stream-callback: file, stream-file: '/nowhere/{PIN}'}}\n",
         "bash: 'echo {PIN}; '\ninput: '{STORED}{NOT_SET}'\n",
         "run: 'echo {STORED}'\n",
-        "python: 'print(\"{STORED}\")'\n",
+        "python: 'print(\"{PIN}\")'\n",
     ] {
         secrets.place.tool("t", &format!("description: d\n{tool}{REST}"));
         let (code, said) = secrets.run(&["tool", "run", "t", "--params-json", "-"], &arguments, false);
