@@ -277,7 +277,7 @@ fn check_shown(shown: &str, what: &str) {
             || !cycod_engine::diagnostic::is_hidden(c) && !c.is_control() && !('\u{590}'..='\u{8ff}').contains(&c);
         assert!(is_plain, "{what}: {c:?} in\n{shown}");
     }
-    let ours = ["it uses ", "programs of this project", "beware: ", "`"];
+    let ours = ["it uses ", "programs of this project", "beware: ", "cannot be pinned: ", "`"];
     for line in shown.lines().filter(|line| !line.starts_with("    ")) {
         let is_head = line.contains(" (level ") && line.contains("/.cycod/tools/")
             || line.contains(" (level ") && line.contains(": .cycod/tools/");

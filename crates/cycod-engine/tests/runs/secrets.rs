@@ -112,7 +112,8 @@ fn output_that_is_cut_ends_with_no_part_of_a_secret() {
 fn a_secret_is_not_put_where_others_can_look() {
     let tool = |rest: &str| format!("{rest}\nenvironment: {{secrets: [API_KEY]}}");
     refused(&tool("run: 'echo {API_KEY}'"), "secret-in-argument");
-    refused(&tool("python: 'print(\"{API_KEY}\")'"), "secret-in-argument");
+    // Braces in code are the code's own.
+    check(&tool("python: 'print(\"{API_KEY}\")'"), "{API_KEY}\n");
     // What an earlier step said holds one: the shell gets its program by descriptor.
     let steps = "steps:\n- {name: a, bash: 'echo $API_KEY'}\n- {name: b, bash: 'x=\"{a.output}\"; tr \"\\0\" \" \" </proc/$$/cmdline | grep -c hunter'}";
     let report = run(&Place::new(&format!("description: d\n{}\n", tool(steps))), &[]);
@@ -126,7 +127,7 @@ fn a_secret_is_not_put_where_others_can_look() {
 #[test]
 fn secret_arguments_of_a_script_are_in_no_file() {
     let place = Place::new(
-        "description: d\npython: |\n  import json, os\n  path = os.environ['CYCOD_PARAMS']\n  print(len(json.load(open(path))['PIN']), os.listdir('{TEMP}'))\nparameters:\n  PIN: {type: string, description: p, sensitive: true}\n",
+        "description: d\npython: |\n  import json, os\n  path = os.environ['CYCOD_PARAMS']\n  print(len(json.load(open(path))['PIN']), os.listdir(os.environ['DIR']))\nenvironment: {variables: {DIR: '{TEMP}'}}\nparameters:\n  PIN: {type: string, description: p, sensitive: true}\n",
     );
     assert_eq!(String::from_utf8_lossy(&run(&place, &[("PIN", "hunter-two")]).output), "10 ['t.py']\n");
 }
