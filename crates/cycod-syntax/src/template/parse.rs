@@ -158,7 +158,11 @@ impl Scanner<'_> {
         let len = name_len(rest);
         let name = &rest[..len];
         // In a shell `${FILE}` is ordinary; after the other two a declared name is probably meant.
-        if sigil == '$' || !rest[len..].starts_with('}') || !self.names.parameters.iter().any(|known| known == name) {
+        if sigil == '$'
+            || self.names.is_code
+            || !rest[len..].starts_with('}')
+            || !self.names.parameters.iter().any(|known| known == name)
+        {
             return Token::Text;
         }
         let span = self.span(open - 1, open + len + 2);
