@@ -7,6 +7,7 @@ mod places;
 mod read;
 mod repair;
 mod resolve;
+mod slips;
 mod syntax_error;
 #[cfg(test)]
 mod tests;
@@ -108,7 +109,15 @@ pub fn parse(source: &SourceFile) -> (Option<Node>, Vec<Diagnostic>) {
         let message = format!("the file has {} bytes; at most {MAX_BYTES} are read", text.len());
         return (None, vec![Diagnostic::error(read::LIMIT, Span::default(), message)]);
     }
-    let (tree, mut diagnostics) = match read::read(text, &Places::same()) {
+    let first = read::read(text, &Places::same());
+    if let Some(slips::Read { tree, mut diagnostics }) = slips::read(text, &first) {
+        if let Some(tree) = &tree {
+            repair::find_comments(text, tree, &mut diagnostics);
+        }
+        diagnostics.sort_by_key(|diagnostic| diagnostic.span().unwrap_or_default());
+        return (tree, diagnostics);
+    }
+    let (tree, mut diagnostics) = match first {
         Ok(read) => read,
         Err(syntax) => match repair::repair(text) {
             Some(repaired) => match read::read(&repaired.text, &repaired.places) {
@@ -118,12 +127,17 @@ pub fn parse(source: &SourceFile) -> (Option<Node>, Vec<Diagnostic>) {
                 }
                 // What is still wrong is what the author has to fix; the commands would have been read.
                 Err(mut syntax) => {
+                    syntax.extend(slips::further_beside(text, &repaired.warnings, &syntax));
                     syntax.extend(repaired.warnings);
                     syntax.sort_by_key(|diagnostic| diagnostic.span().unwrap_or_default());
                     return (None, syntax);
                 }
             },
-            None => return (None, syntax),
+            None => {
+                let mut syntax = syntax;
+                syntax.extend(slips::further(text, &syntax));
+                return (None, syntax);
+            }
         },
     };
     if let Some(tree) = &tree {

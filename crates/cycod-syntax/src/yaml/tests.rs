@@ -380,9 +380,12 @@ fn syntax_errors() {
     check(
         "a:\n\tb: 1\n",
         expect![[r#"
-        2:2 error[yaml-syntax] a tab where YAML allows only spaces: "b"
-            help: indent with spaces
-    "#]],
+            map <- "a:\n\tb: 1"
+            a: map <- "b: 1"
+              b: "1" Integer(1)
+            2:1 error[yaml-syntax] a tab where YAML allows only spaces: "\t"
+                help: indent with spaces
+        "#]],
     );
     check(
         "a: [1, 2\nb: 3\n",
@@ -708,5 +711,248 @@ proptest! {
     #[test]
     fn arbitrary_text_is_read_without_panic(text in ".{0,60}") {
         let _ = parse(&SourceFile::new("a.yaml", text));
+    }
+}
+
+#[test]
+fn slips_in_json() {
+    check(
+        "{\n  // Why\n  \"a\": 1,\n  \"b\": 2\n}\n",
+        expect![[r#"
+        map <- "{\n  // Why\n  \"a\": 1,\n  \"b\": 2\n}"
+        a (written otherwise): "1" Integer(1)
+        b (written otherwise): "2" Integer(2)
+        2:3 error[yaml-syntax] `//` starts no comment in a tool file: "// Why"
+            help: write `#` before each line of it, or delete it
+    "#]],
+    );
+    check(
+        "{\n  \"a\": 1, /* one */ \"c\": \"http://x\",\n  \"b\": 2 /* two\n  * more */\n}\n",
+        expect![[r#"
+        map <- "{\n  \"a\": 1, /* one */ \"c\": \"http://x\",\n  \"b\": 2 /* two\n  * more */\n}"
+        a (written otherwise): "1" Integer(1)
+        c (written otherwise): "http://x" <- "\"http://x\""
+        b (written otherwise): "2" Integer(2)
+        2:11 error[yaml-syntax] `/*` starts no comment in a tool file: "/* one */"
+            help: write `#` before each line of it, or delete it
+        3:10 error[yaml-syntax] `/*` starts no comment in a tool file: "/* two\n  * more */"
+            help: write `#` before each line of it, or delete it
+    "#]],
+    );
+    check(
+        "{\n  \"a\": \"x\"\n  \"b\": [\"y\" \"z\"]\n  \"c\": {\"d\": 1}\n  \"e\" 5\n}\n",
+        expect![[r#"
+        map <- "{\n  \"a\": \"x\"\n  \"b\": [\"y\" \"z\"]\n  \"c\": {\"d\": 1}\n  \"e\" 5\n}"
+        a (written otherwise): "x" <- "\"x\""
+        b (written otherwise): seq <- "[\"y\" \"z\"]"
+          - "y" <- "\"y\""
+          - "z" <- "\"z\""
+        c (written otherwise): map <- "{\"d\": 1}"
+          d (written otherwise): "1" Integer(1)
+        e (written otherwise): "5" Integer(5)
+        2:11 error[yaml-syntax] a `,` is missing here: ""
+        3:12 error[yaml-syntax] a `,` is missing here: ""
+        3:17 error[yaml-syntax] a `,` is missing here: ""
+        4:16 error[yaml-syntax] a `,` is missing here: ""
+        5:6 error[yaml-syntax] a `:` is missing here: ""
+    "#]],
+    );
+    check(
+        "{\n\u{a0}\u{a0}\"a\": 1,\n\u{a0} \"b\": \u{201c}x\u{201d}\n}\n",
+        expect![[r#"
+        map <- "{\n\u{a0}\u{a0}\"a\": 1,\n\u{a0} \"b\": “x”\n}"
+        a (written otherwise): "1" Integer(1)
+        b (written otherwise): "x" <- "“x”"
+        2:1 error[yaml-syntax] this looks like a space, and is the character U+00A0: "\u{a0}\u{a0}"
+            help: write plain spaces
+        3:1 error[yaml-syntax] this looks like a space, and is the character U+00A0: "\u{a0}"
+            help: write plain spaces
+        3:8 error[yaml-syntax] `“` does not quote a text: "“"
+        3:10 error[yaml-syntax] `”` does not quote a text: "”"
+    "#]],
+    );
+    check(
+        "{\n  \"a\": 1\n  \"b\": [2\n}\n",
+        expect![[r#"
+        2:9 error[yaml-syntax] a `,` is missing here: ""
+        3:8 error[yaml-syntax] `}` closes what `[` opened: "["
+    "#]],
+    );
+    check(
+        "{\"//\": \"no comment\", 'a': http://x, b: 'it''s // here', c: ls // x, \"d\": \"\\\"//\"}\n",
+        expect![[r#"
+        map <- "{\"//\": \"no comment\", 'a': http://x, b: 'it''s // here', c: ls // x, \"d\": \"\\\"//\"}"
+        // (written otherwise): "no comment" <- "\"no comment\""
+        a (written otherwise): "http://x"
+        b: "it's // here" <- "'it''s // here'"
+        c: "ls // x"
+        d (written otherwise): "\"//" <- "\"\\\"//\""
+    "#]],
+    );
+    check(
+        "{\n\t\"a\": 1,\n\t\"b\": 2,\n}\n",
+        expect![[r#"
+        map <- "{\n\t\"a\": 1,\n\t\"b\": 2,\n}"
+        a (written otherwise): "1" Integer(1)
+        b (written otherwise): "2" Integer(2)
+    "#]],
+    );
+}
+
+#[test]
+fn slips_in_the_indentation() {
+    check(
+        "a:\n\u{a0}\u{a0}b: 1\n\u{a0} c: 2\n",
+        expect![[r#"
+        map <- "a:\n\u{a0}\u{a0}b: 1\n\u{a0} c: 2"
+        a: map <- "b: 1\n\u{a0} c: 2"
+          b: "1" Integer(1)
+          c: "2" Integer(2)
+        2:1 error[yaml-syntax] this looks like a space, and is the character U+00A0: "\u{a0}\u{a0}"
+            help: write plain spaces
+        3:1 error[yaml-syntax] this looks like a space, and is the character U+00A0: "\u{a0}"
+            help: write plain spaces
+    "#]],
+    );
+    check(
+        "a:\n  - b: 1\n\u{a0}   c: 2\n",
+        expect![[r#"
+        map <- "a:\n  - b: 1\n\u{a0}   c: 2"
+        a: seq <- "- b: 1\n\u{a0}   c: 2"
+          - map <- "b: 1\n\u{a0}   c: 2"
+            b: "1" Integer(1)
+            c: "2" Integer(2)
+        3:1 error[yaml-syntax] this looks like a space, and is the character U+00A0: "\u{a0}"
+            help: write plain spaces
+    "#]],
+    );
+    check(
+        "a: 1\n\u{a0}b: 2\n",
+        expect![[r#"
+        map <- "a: 1\n\u{a0}b: 2"
+        a: "1" Integer(1)
+        b: "2" Integer(2)
+        2:1 error[yaml-syntax] this looks like a space, and is the character U+00A0: "\u{a0}"
+            help: write plain spaces
+    "#]],
+    );
+    check(
+        "a:\u{a0}1\nb: 2\n",
+        expect![[r#"
+        map <- "a:\u{a0}1\nb: 2"
+        a: "1" Integer(1)
+        b: "2" Integer(2)
+        1:3 error[yaml-syntax] this looks like a space, and is the character U+00A0: "\u{a0}"
+            help: write plain spaces
+    "#]],
+    );
+    check(
+        "a:\n\tb: 1\n\tc:\n\t\td: 2\n",
+        expect![[r#"
+        map <- "a:\n\tb: 1\n\tc:\n\t\td: 2"
+        a: map <- "b: 1\n\tc:\n\t\td: 2"
+          b: "1" Integer(1)
+          c: map <- "d: 2"
+            d: "2" Integer(2)
+        2:1 error[yaml-syntax] a tab where YAML allows only spaces: "\t"
+            help: indent with spaces
+        3:1 error[yaml-syntax] a tab where YAML allows only spaces: "\t"
+            help: indent with spaces
+        4:1 error[yaml-syntax] a tab where YAML allows only spaces: "\t\t"
+            help: indent with spaces
+    "#]],
+    );
+    check(
+        "a:\n  - b: 1\n\tc: 2\n",
+        expect![[r#"
+        map <- "a:\n  - b: 1\n\tc: 2"
+        a: seq <- "- b: 1\n\tc: 2"
+          - map <- "b: 1\n\tc: 2"
+            b: "1" Integer(1)
+            c: "2" Integer(2)
+        3:1 error[yaml-syntax] a tab where YAML allows only spaces: "\t"
+            help: indent with spaces
+    "#]],
+    );
+    check(
+        "a: |\n  \u{a0}x\n  \ty\nb: 'open\n",
+        expect![[r#"
+        4:4 error[yaml-syntax] this quote is never closed: "'"
+            help: add the closing quote, or quote the value in the other kind
+    "#]],
+    );
+    check(
+        "a: \u{a0}x\n\"b \u{a0}\": y\n",
+        expect![[r#"
+        map <- "a: \u{a0}x\n\"b \u{a0}\": y"
+        a: "\u{a0}x"
+        b   (written otherwise): "y"
+    "#]],
+    );
+}
+
+#[test]
+fn more_than_the_first_mistake() {
+    check(
+        "a: b: c\nd: @x\ne: 1\nf: 'open\ng: [1\nh: 2\n",
+        expect![[r#"
+        1:5 error[yaml-syntax] this `:` starts a second value on the same line: ":"
+            help: put the whole value in quotes, or write it as a block after `|`
+        2:4 error[yaml-syntax] a plain value cannot start with `@`: "@"
+            help: put the value in quotes
+        4:4 error[yaml-syntax] this quote is never closed: "'"
+            help: add the closing quote, or quote the value in the other kind
+        5:4 error[yaml-syntax] this `[` is not closed: "["
+            6:2 what follows does not fit into it
+            help: add the missing bracket, or quote the value
+    "#]],
+    );
+    check(
+        "a:\n  - b: x: y\n    c: 1\n  - @d\n  - e: \"\\q\"\n",
+        expect![[r#"
+        2:9 error[yaml-syntax] this `:` starts a second value on the same line: ":"
+            help: put the whole value in quotes, or write it as a block after `|`
+        4:5 error[yaml-syntax] a plain value cannot start with `@`: "@"
+            help: put the value in quotes
+        5:9 error[yaml-syntax] unknown escape in a double-quoted text: "\\q"
+            help: write `\\` for a backslash, or use single quotes, where a backslash is itself
+    "#]],
+    );
+    check(
+        "a: x: y\n  b: 1\n  c: 2\nd: }\n",
+        expect![[r#"
+        1:5 error[yaml-syntax] this `:` starts a second value on the same line: ":"
+            help: put the whole value in quotes, or write it as a block after `|`
+        4:4 error[yaml-syntax] a closing bracket with nothing to close: "}"
+            help: put the value in quotes if the bracket belongs to it
+    "#]],
+    );
+    check(
+        "a: {b: 1,\n  c: 2\nd: @e\n",
+        expect![[r#"
+        1:4 error[yaml-syntax] this `{` is not closed: "{"
+            3:2 what follows does not fit into it
+            help: add the missing bracket, or quote the value
+        3:4 error[yaml-syntax] a plain value cannot start with `@`: "@"
+            help: put the value in quotes
+    "#]],
+    );
+    check(
+        "bash: jq '{a: .b}' x\nb: c: d\ne: @f\n",
+        expect![[r#"
+        1:7 warning[unquoted-command] the value of `bash` must be quoted, because `: ` in it would start another value: "jq '{a: .b}' x"
+        2:5 error[yaml-syntax] this `:` starts a second value on the same line: ":"
+            help: put the whole value in quotes, or write it as a block after `|`
+        3:4 error[yaml-syntax] a plain value cannot start with `@`: "@"
+            help: put the value in quotes
+    "#]],
+    );
+}
+
+#[test]
+fn slips_that_touch_are_read() {
+    for text in ["{é\u{2028}  ---\n", "{a'𑾰"] {
+        let (_, diagnostics) = parse(&SourceFile::new("a.yaml", text));
+        assert!(!diagnostics.is_empty(), "{text}");
     }
 }
