@@ -1,11 +1,11 @@
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use cycod_syntax::{
-    condition::{Comparison, Expr, Literal},
+    condition::{Comparison, Expr, Literal, eval},
     decimal::{Decimal, is_number},
-    template::{Reference, StepAttribute},
+    template::{Predefined, Reference, StepAttribute},
 };
 
-use crate::{ParameterType, lower::Lowering, table::one_of};
+use crate::{ParameterType, Value, lower::Lowering, table::one_of};
 
 /// What an operand is known to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,18 +25,85 @@ const STATUSES: [&str; 5] = ["ok", "failed", "skipped", "timed-out", "not-run"];
 
 /// Reports comparisons that cannot be made or can have one answer only.
 pub(crate) fn check(expression: &Expr, whole: Span, lowering: &Lowering<'_>) {
+    let sides = match expression {
+        Expr::Compare(Comparison::Equal | Comparison::NotEqual, a, b) | Expr::Contains(a, b) | Expr::Matches(a, b) => {
+            [written(a), written(b)]
+        }
+        _ => [None, None],
+    };
+    if let [Some(a), Some(b)] = sides {
+        // Numbers and truth values alone are a way to turn a step on or off.
+        let words: Vec<&str> = [a, b].into_iter().flatten().collect();
+        if let (false, Ok(holds)) = (words.is_empty(), eval(expression, &|_| None)) {
+            settled(&words, holds, whole, lowering);
+        }
+        return;
+    }
     match expression {
+        Expr::Literal(Literal::Text(word)) => settled(&[word], !word.is_empty(), whole, lowering),
         Expr::Literal(_) | Expr::Reference(..) => {}
         Expr::Not(inner) => check(inner, whole, lowering),
-        Expr::And(a, b) | Expr::Or(a, b) | Expr::Contains(a, b) | Expr::Matches(a, b) => {
+        Expr::And(a, b) | Expr::Or(a, b) => {
             check(a, whole, lowering);
             check(b, whole, lowering);
         }
-        Expr::Compare(operator, a, b) => {
-            check(a, whole, lowering);
-            check(b, whole, lowering);
-            compare(*operator, a, b, whole, lowering);
+        Expr::Contains(..) | Expr::Matches(..) => {}
+        Expr::Compare(operator, a, b) => compare(*operator, a, b, whole, lowering),
+    }
+}
+
+/// What stands there as it is written; for a text, that text.
+fn written(side: &Expr) -> Option<Option<&str>> {
+    match side {
+        Expr::Literal(Literal::Text(text)) => Some(Some(text)),
+        Expr::Literal(_) => Some(None),
+        _ => None,
+    }
+}
+
+/// Reports what is compared without any value in it: names without braces are words.
+fn settled(words: &[&str], holds: bool, whole: Span, lowering: &Lowering<'_>) {
+    let is_name = |word: &str| {
+        let of_step =
+            word.rsplit_once('.').is_some_and(|(step, _)| lowering.names.steps.iter().any(|known| known == step));
+        of_step || lowering.names.parameters.iter().any(|known| known == word)
+    };
+    // The reader of the condition has reported that the name lacks its braces.
+    if words.iter().any(|word| is_name(word)) {
+        return;
+    }
+    let answer = if holds { "always" } else { "never" };
+    let shown: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    let verb = if shown.len() == 1 { "is a plain word" } else { "are plain words" };
+    let message =
+        format!("the condition {answer} holds: {} {verb}, and nothing in it has a value", shown.join(" and "));
+    let diagnostic = Diagnostic::warning(Code("condition-type"), whole, message);
+    let near = words.iter().find_map(|word| {
+        let bare = word.trim_start_matches(['$', '{']).trim_end_matches('}');
+        let parameters = lowering.names.parameters.iter().map(String::as_str);
+        let known = parameters.chain(Predefined::NAMES.iter().map(|(name, _)| *name));
+        cycod_diagnostic::closest(bare, known).map(str::to_owned)
+    });
+    lowering.sink.report(match near {
+        Some(near) => diagnostic.help(format!("did you mean `{{{near}}}`?")),
+        None => diagnostic.help("the value of a parameter or of a step is written in braces, as in `{NAME}`"),
+    });
+}
+
+/// What the value of a name can only be, where that is known.
+fn choices(operand: &Expr, lowering: &Lowering<'_>) -> Option<Vec<String>> {
+    match operand {
+        Expr::Reference(Reference::Predefined(Predefined::Os), _) => {
+            Some(["windows", "linux", "macos"].map(str::to_owned).to_vec())
         }
+        Expr::Reference(Reference::Parameter(name), _) => {
+            let parameter = lowering.parameters.iter().find(|parameter| parameter.name == *name)?;
+            // A transform may make anything of it.
+            let allowed = parameter.validation.allowed.as_ref().filter(|_| parameter.transform.is_none())?;
+            let text = |value: &Value| if let Value::Text(text) = value { Some(text.clone()) } else { None };
+            allowed.iter().map(text).collect()
+        }
+        _ => None,
     }
 }
 
@@ -49,6 +116,20 @@ fn compare(operator: Comparison, a: &Expr, b: &Expr, whole: Span, lowering: &Low
     }
     for ((of, kind), other) in [((a, left), b), ((b, right), a)] {
         let Expr::Literal(literal) = other else { continue };
+        if let (Some(choices), Literal::Text(text)) = (choices(of, lowering), literal)
+            && !text.is_empty()
+            && !choices.contains(text)
+        {
+            let answer = if operator == Comparison::Equal { "never" } else { "always" };
+            let message = format!("the comparison {answer} holds: {} is never `{text}`", describe(of, kind));
+            let diagnostic =
+                Diagnostic::warning(Code("condition-type"), place, message).note(format!("it is {}", one_of(&choices)));
+            lowering.sink.report(match lowering.sink.did_you_mean(text, choices.iter().map(String::as_str)) {
+                Some((_, help)) => diagnostic.help(help),
+                None => diagnostic,
+            });
+            continue;
+        }
         let (text, fits) = match (kind, literal) {
             (Kind::Number, Literal::Text(text)) => (text.clone(), is_number(text)),
             (Kind::Number, Literal::Boolean(value)) => (value.to_string(), false),
@@ -151,6 +232,10 @@ fn describe(operand: &Expr, kind: Kind) -> String {
         Expr::Literal(Literal::Number(_, text)) => format!("`{text}`"),
         Expr::Reference(Reference::Step { step, attribute }, _) => {
             format!("`{step}.{}`", attribute.name())
+        }
+        Expr::Reference(Reference::Predefined(variable), _) => {
+            let named = Predefined::NAMES.iter().find(|(_, known)| known == variable);
+            named.map_or_else(|| "one side".to_owned(), |(name, _)| format!("`{name}`"))
         }
         Expr::Reference(Reference::Parameter(name), _) => match kind {
             Kind::List => format!("`{name}`, a list or object,"),

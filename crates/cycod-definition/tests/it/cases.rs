@@ -1971,6 +1971,37 @@ mod steps {
     }
 
     #[test]
+    fn no_value_in_a_condition() {
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls, run-condition: '{VERBOS} == true || verbose == true || $HOME != /root || deploy'}]\nparameters: {VERBOSE: {type: boolean, description: d}}\n",
+            expect![[r#"
+                3:44-3:109 warning[condition-type]: the condition never holds: `verbose` is a plain word, and nothing in it has a value
+                  help: did you mean `{VERBOSE}`?
+                3:44-3:109 warning[condition-type]: the condition always holds: `$HOME` and `/root` are plain words, and nothing in it has a value
+                  help: did you mean `{HOME}`?
+                3:44-3:109 warning[condition-type]: the condition always holds: `deploy` is a plain word, and nothing in it has a value
+                  help: the value of a parameter or of a step is written in braces, as in `{NAME}`
+                3:45-3:53 warning[misspelt-placeholder]: `VERBOS` is no parameter; its value is taken from the environment
+                  help: did you mean `VERBOSE`?
+                4:14-4:21 warning[unused-parameter]: parameter `VERBOSE` is never used
+                  help: write `{VERBOSE}` where its value belongs, or remove it
+            "#]],
+        );
+    }
+
+    #[test]
+    fn never_one_of_the_choices() {
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls, run-condition: '{MODE} == rleease || {OS} != darwin || {MODE} == \"\" || {FREE} == any'}]\nparameters: {MODE: {description: d, enum: [debug, release]}, FREE: {description: d, enum: [A], transform: lowercase}}\n",
+            expect![[r#"
+                3:45-3:51 warning[condition-type]: the comparison never holds: `MODE` is never `rleease`
+                  help: did you mean `release`?
+                3:66-3:70 warning[condition-type]: the comparison always holds: `OS` is never `darwin`
+            "#]],
+        );
+    }
+
+    #[test]
     fn unknown_status() {
         check(
             "name: a\ndescription: b\nsteps: [{name: x, bash: ls}, {name: y, bash: ls, run-condition: '{x.status} == skiped'}]\n",

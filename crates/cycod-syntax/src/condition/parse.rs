@@ -14,6 +14,7 @@ const SYNTAX: Code = Code("condition-syntax");
 const UNKNOWN_NAME: Code = Code("unknown-name-in-condition");
 const UNBRACED: Code = Code("unbraced-name");
 const BAD_PATTERN: Code = Code("bad-pattern");
+const MISSPELT: Code = Code("misspelt-placeholder");
 
 /// The deepest nesting of parentheses and `!`.
 const MAX_DEPTH: usize = 64;
@@ -282,9 +283,7 @@ impl<'a> Parser<'a> {
         let span = self.span(start, end);
         match (self.position, self.names.resolve(word)) {
             (Position::Ternary, Resolution::Known(reference)) => Ok(Expr::Reference(reference, span)),
-            (Position::Ternary, Resolution::Environment(name)) if leads => {
-                Ok(Expr::Reference(Reference::Environment(name), span))
-            }
+            (Position::Ternary, Resolution::Environment(name)) if leads => Ok(self.of_environment(name, span)),
             (_, resolution @ (Resolution::UnknownAttribute { .. } | Resolution::UnknownStep { .. }))
                 if self.position == Position::Ternary || leads =>
             {
@@ -314,6 +313,15 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// A name that nothing here declares, and that may be a slip of the pen.
+    fn of_environment(&mut self, name: String, span: Span) -> Expr {
+        if let Some(near) = self.names.near(&name) {
+            let message = format!("`{name}` is no parameter; its value is taken from the environment");
+            self.warnings.push(Diagnostic::warning(MISSPELT, span, message).help(format!("did you mean `{near}`?")));
+        }
+        Expr::Reference(Reference::Environment(name), span)
+    }
+
     /// `{name}` in a run-condition.
     fn braced(&mut self) -> Parsed<Expr> {
         let start = self.at;
@@ -326,7 +334,7 @@ impl<'a> Parser<'a> {
         let span = self.span(start, self.at);
         match self.names.resolve(name) {
             Resolution::Known(reference) => Ok(Expr::Reference(reference, span)),
-            Resolution::Environment(name) => Ok(Expr::Reference(Reference::Environment(name), span)),
+            Resolution::Environment(name) => Ok(self.of_environment(name, span)),
             Resolution::Unknown => {
                 let bare = name.split(':').next().unwrap_or_default();
                 let mut failure = self.fails(start, self.at, UNKNOWN_NAME, format!("`{name}` is not a known name"));
@@ -364,7 +372,7 @@ impl<'a> Parser<'a> {
             match (only, template.holes().next().is_some()) {
                 (Some(name), _) => match self.names.resolve(&name) {
                     Resolution::Known(reference) => return Ok(Expr::Reference(reference, span)),
-                    Resolution::Environment(name) => return Ok(Expr::Reference(Reference::Environment(name), span)),
+                    Resolution::Environment(name) => return Ok(self.of_environment(name, span)),
                     _ => return Err(self.mixed(start)),
                 },
                 (None, true) => return Err(self.mixed(start)),

@@ -324,7 +324,12 @@ fn bare_names_in_choices() {
         expect![[r#"Error[condition-syntax] "word" `word` is not a known name (write `'word'` if the text is meant)"#]],
     );
     check("DEBUG", expect!["DEBUG => `DEBUG` has no value"]);
-    check("NAEM == 'x'", expect!["NAEM == 'x' => `NAEM` has no value"]);
+    check(
+        "NAEM == 'x'",
+        expect![[r#"
+        NAEM == 'x' => `NAEM` has no value
+        Warning[misspelt-placeholder] "NAEM" `NAEM` is no parameter; its value is taken from the environment (did you mean `NAME`?)"#]],
+    );
 }
 
 #[test]
