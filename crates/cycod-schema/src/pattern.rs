@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use regex::{Regex, RegexBuilder};
 
 /// A regular expression as JSON Schema has them: the language of ECMAScript, searched for anywhere in a text.
@@ -19,6 +21,17 @@ impl Pattern {
         let ours = jsonschema_regex::to_rust_regex(source).unwrap_or(source.into());
         let regex = RegexBuilder::new(&ours).size_limit(size_limit).build()?;
         Ok(Self { source: source.to_owned(), regex })
+    }
+
+    /// Which bytes of a pattern are wrong, as far as that can be told.
+    pub fn mistake(source: &str) -> Option<Range<usize>> {
+        let error = regex_syntax::Parser::new().parse(source).err()?;
+        let span = match &error {
+            regex_syntax::Error::Parse(error) => error.span(),
+            regex_syntax::Error::Translate(error) => error.span(),
+            _ => return None,
+        };
+        Some(span.start.offset..span.end.offset)
     }
 
     /// The pattern as it was written.

@@ -310,13 +310,15 @@ impl Lowering<'_> {
                 message.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
             }
         };
-        let diagnostic = Diagnostic::error(
-            Code("invalid-pattern"),
-            text.span,
-            format!("`{}` is not a pattern we can use", text.scalar.text),
-        )
-        .label(reason);
         let pattern = &text.scalar.text;
+        let at = Pattern::mistake(pattern).filter(|at| !at.is_empty());
+        let place = at.map_or(text.span, |at| Span {
+            start: text.scalar.origin(at.start),
+            end: text.scalar.origin(at.end.saturating_sub(1)) + 1,
+        });
+        let diagnostic =
+            Diagnostic::error(Code("invalid-pattern"), place, format!("`{pattern}` is not a pattern we can use"))
+                .label(reason);
         let lookaround = ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|look| pattern.contains(look));
         self.sink.report(if lookaround {
             diagnostic.help("patterns run in linear time, without lookaround and backreferences")

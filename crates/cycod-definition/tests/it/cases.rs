@@ -1341,8 +1341,8 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, validation: {pattern: '[a-'}}}\n",
             expect![[r#"
-            4:56-4:61 error[invalid-pattern]: `[a-` is not a pattern we can use
-        "#]],
+                4:57-4:58 error[invalid-pattern]: `[a-` is not a pattern we can use
+            "#]],
         );
     }
 
@@ -1351,9 +1351,9 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {description: p, validation: {pattern: '^(?!x)'}}}\n",
             expect![[r#"
-            4:56-4:64 error[invalid-pattern]: `^(?!x)` is not a pattern we can use
-              help: patterns run in linear time, without lookaround and backreferences
-        "#]],
+                4:58-4:61 error[invalid-pattern]: `^(?!x)` is not a pattern we can use
+                  help: patterns run in linear time, without lookaround and backreferences
+            "#]],
         );
     }
 
