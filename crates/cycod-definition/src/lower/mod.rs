@@ -5,6 +5,7 @@
 //! meaning forbids.
 
 mod command;
+mod habits;
 mod handler;
 mod interface;
 mod literal;

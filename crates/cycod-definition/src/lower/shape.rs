@@ -7,6 +7,7 @@ use cycod_diagnostic::{Code, Diagnostic, Edit, Span, closest, is_slip};
 use cycod_syntax::yaml::{Entry, Node, NodeKind, Resolved, Scalar, ScalarStyle};
 
 use super::{
+    habits,
     sink::{Sink, replace},
     units,
 };
@@ -91,9 +92,12 @@ impl Shape<'_> {
                                     .fix(format!("write `{written}`"), self.sink.rewrite(entry.key_span, written)),
                                 );
                             }
-                            self.value(&entry.value, key.takes, &format!("`{}`", key.name));
+                            match habits::of_shape(entry, section, self.sink) {
+                                Some(diagnostic) => self.sink.report(diagnostic),
+                                None => self.value(&entry.value, key.takes, &format!("`{}`", key.name)),
+                            }
                         }
-                        None => self.unknown_key(entry, section),
+                        None => self.unknown_key(entry, entries, section),
                     }
                 }
             }
@@ -115,9 +119,12 @@ impl Shape<'_> {
         }
     }
 
-    fn unknown_key(&self, entry: &Entry, section: &'static Section) {
+    fn unknown_key(&self, entry: &Entry, siblings: &[Entry], section: &'static Section) {
         if entry.key.starts_with("x-") && !section.strict {
             return;
+        }
+        if let Some(diagnostic) = habits::of_key(entry, siblings, section, self.sink) {
+            return self.sink.report(diagnostic);
         }
         let written = || section.keys.iter().filter(|key| key.synonym_of.is_none());
         // Whether a key looks like a command decides how bad it is, so this does not depend on how many came before.
@@ -313,6 +320,11 @@ impl Shape<'_> {
         if words.contains(&"array") && text.ends_with("[]") {
             let diagnostic = diagnostic.help("a list is of type `array`; each element is one word");
             return self.sink.report(diagnostic.fix("write `array`", self.sink.rewrite(span, "array")));
+        }
+        if words.contains(&"array")
+            && let Some((help, title, edits)) = habits::of_type(text, span, self.sink)
+        {
+            return self.sink.report(diagnostic.help(help).fix(title, edits));
         }
         self.sink.report(match self.sink.did_you_mean(text, words.iter().copied()) {
             Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), self.sink.rewrite(span, near)),

@@ -679,3 +679,8 @@ pub(crate) fn parameter() -> &'static Section {
 pub(crate) fn validation() -> &'static Section {
     &VALIDATION
 }
+
+/// A step.
+pub(crate) fn step() -> &'static Section {
+    &STEP
+}

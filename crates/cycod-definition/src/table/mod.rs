@@ -11,7 +11,7 @@ mod reference;
 mod schema;
 
 pub(crate) use keys::{
-    ENVIRONMENT, MARKDOWN, MIMIR, PROGRAMS, RULES, SECRET, TOOL, ask, commands, handler, parameter, validation,
+    ENVIRONMENT, MARKDOWN, MIMIR, PROGRAMS, RULES, SECRET, TOOL, ask, commands, handler, parameter, step, validation,
 };
 pub use reference::key_reference;
 #[cfg(test)]

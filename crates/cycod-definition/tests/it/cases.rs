@@ -361,10 +361,10 @@ mod keys {
         check(
             "name: a\ndescription: b\nbash: ls\nworking_directory: /\n",
             expect![[r#"
-            4:1-4:18 warning[unknown-key]: a tool has no key `working_directory`
-              help: did you mean `working-directory`?
-              fix: write `working-directory`
-        "#]],
+                4:1-4:18 warning[unknown-key]: a tool has no key `working_directory`
+                  help: write `working-directory`
+                  fix: write `working-directory`
+            "#]],
         );
     }
 
@@ -1451,9 +1451,10 @@ mod parameters {
                 3:1-3:10 error[unknown-key]: a tool has no key `isolation`
                   help: `isolation` has its place at `security.isolation`
                 4:1-4:8 error[unknown-key]: a tool has no key `secrets`
-                  help: `secrets` has its place at `environment.secrets`
+                  help: write `environment: {secrets: [NAME]}`
                 5:1-5:4 error[unknown-key]: a tool has no key `env`
-                  help: variables have their place at `environment.variables`
+                  help: write `environment: {variables: …}`
+                  fix: write `environment`, with `variables` below it
                 6:38-6:46 error[unknown-key]: a step has no key `security`
                   help: `security` has its place at the top of the file
                 6:72-6:81 error[unknown-key]: a step has no key `sensitive`
@@ -2928,6 +2929,189 @@ title: T
             expect![[r#"
             4:1-4:8 warning[ignored-with-use-tool]: `reports` has no effect on a tool that only calls others
               help: give the tool a parameter for it and set that in `with`, or remove the key
+        "#]],
+        );
+    }
+}
+
+/// What people write who come from other programs.
+mod habits {
+    use super::*;
+
+    #[test]
+    fn of_a_tool() {
+        check(
+            "name: a\ndesc: b\nbash: ls {X}\nargs: {X: {type: string, description: x}}\nenv:\n  A: b\n  C: |\n    d\ncwd: /\nif: x\nneeds: [b]\nruns-on: linux\nimage: node:20\n",
+            expect![[r#"
+                1:1-1:5 error[no-description]: a tool needs a `description`
+                  help: say what it is for; people and models choose by that
+                2:1-2:5 warning[unknown-key]: a tool has no key `desc`
+                  help: write `description`
+                  fix: write `description`
+                3:10-3:13 hint[could-be-option]: a value of `X` that begins with `-` is refused: `ls` would read it as an option
+                  fix: write `-- {X}`; then any value passes
+                4:1-4:5 warning[unknown-key]: a tool has no key `args`
+                  help: write `parameters`
+                  fix: write `parameters`
+                5:1-5:4 error[unknown-key]: a tool has no key `env`
+                  help: write `environment: {variables: …}`
+                  fix: write `environment`, with `variables` below it
+                9:1-9:4 warning[unknown-key]: a tool has no key `cwd`
+                  help: write `working-directory`
+                  fix: write `working-directory`
+                10:1-10:3 error[unknown-key]: a tool has no key `if`
+                  help: write it at a step, as `run-condition`
+                11:1-11:6 warning[unknown-key]: a tool has no key `needs`
+                  help: write `steps`, with `use-tool` for each tool that comes first
+                12:1-12:8 error[unknown-key]: a tool has no key `runs-on`
+                  help: write `platforms`
+                  fix: write `platforms`
+                13:1-13:6 error[unknown-key]: a tool has no key `image`
+                  help: write `security: {isolation: container, container: {image: …}}`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn of_a_step() {
+        check(
+            "name: a\ndescription: b\nsteps:\n  - {id: x, bash: ls}\n  - name: y\n    bash: ls\n    if: '{x.exit-code} == 0'\n    needs: [x]\n    env: {A: b}\n    retry: {attempts: 2}\n    fallback: ls -l\n    allow_failure: true\n  - {name: z, uses: other, args: {X: 1}}\n",
+            expect![[r#"
+                4:5-4:8 error[no-name]: a step needs a `name`
+                  help: other steps refer to it by that, as in `{name.output}`
+                4:6-4:8 warning[unknown-key]: a step has no key `id`
+                  help: write `name`
+                  fix: write `name`
+                7:5-7:7 error[unknown-key]: a step has no key `if`
+                  help: write `run-condition`
+                  fix: write `run-condition`
+                8:5-8:10 warning[unknown-key]: a step has no key `needs`
+                  help: write `wait-for`
+                  fix: write `wait-for`
+                9:5-9:8 error[unknown-key]: a step has no key `env`
+                  help: write `environment`
+                  fix: write `environment`
+                10:5-10:10 warning[unknown-key]: a step has no key `retry`
+                  help: write `error-handling: {retry: …}`
+                  fix: write `error-handling`, with `retry` below it
+                11:5-11:13 warning[unknown-key]: a step has no key `fallback`
+                  help: write `error-handling: {fallback: …}`
+                  fix: write `error-handling`, with `fallback` below it
+                12:5-12:18 warning[unknown-key]: a step has no key `allow_failure`
+                  help: write `continue-on-error`
+                  fix: write `continue-on-error`
+                13:12-13:13 error[no-command]: a step does not say what it executes
+                  help: add one of `bash`, `cmd`, `pwsh`, `run`, `script`, `python`, `commands` or `use-tool`
+                13:15-13:19 error[unknown-key]: a step has no key `uses`
+                  help: write `use-tool`
+                  fix: write `use-tool`
+                13:28-13:32 warning[unknown-key]: a step has no key `args`
+                  help: write `with`
+                  fix: write `with`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn of_a_parameter() {
+        check(
+            "name: a\ndescription: b\nbash: ls {A} {B} {C} {D}\nparameters:\n  A: {type: path, desc: x}\n  B:\n    type: password\n    description: x\n    min-length: 2\n  C: {type: choice, description: x, choices: [p, q]}\n  D: {type: array<string>, description: x, regex: a}\n",
+            expect![[r#"
+                3:10-3:13 hint[could-be-option]: a value of `A` that begins with `-` is refused: `ls` would read it as an option
+                  fix: write `-- {A}`; then any value passes
+                3:14-3:17 hint[could-be-option]: a value of `B` that begins with `-` is refused: `ls` would read it as an option
+                  fix: write `-- {B}`; then any value passes
+                3:18-3:21 hint[could-be-option]: a value of `C` that begins with `-` is refused: `ls` would read it as an option
+                  fix: write `-- {C}`; then any value passes
+                3:22-3:25 hint[could-be-option]: a value of `D` that begins with `-` is refused: `ls` would read it as an option
+                  fix: write `-- {D}`; then any value passes
+                5:3-5:4 warning[no-description]: parameter `A` has no description
+                  help: say what it is for; people and models choose its value by that
+                5:13-5:17 error[unknown-choice]: `type` cannot be `path`
+                  help: write `type: string` and `path: true`
+                  fix: write `string`, with `path: true`
+                5:19-5:23 warning[unknown-key]: a parameter has no key `desc`
+                  help: write `description`
+                  fix: write `description`
+                7:11-7:19 error[unknown-choice]: `type` cannot be `password`
+                  help: write `type: string` and `sensitive: true`
+                  fix: write `string`, with `sensitive: true`
+                9:5-9:15 error[unknown-key]: a parameter has no key `min-length`
+                  help: write `minLength`
+                  fix: write `minLength`
+                10:13-10:19 error[unknown-choice]: `type` cannot be `choice`
+                  help: write `string`, and its choices as `enum`
+                  fix: write `string`
+                10:37-10:44 error[unknown-key]: a parameter has no key `choices`
+                  help: write `enum`
+                  fix: write `enum`
+                11:13-11:26 error[unknown-choice]: `type` cannot be `array<string>`
+                  help: write `array`
+                  fix: write `array`
+                11:44-11:49 error[unknown-key]: a parameter has no key `regex`
+                  help: write `pattern`
+                  fix: write `pattern`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn of_schemas() {
+        check(
+            "name: a\ndescription: b\nbash: ls {q}\nparameters: {type: object, properties: {q: {type: string, description: x}}, required: [q]}\n",
+            expect![[r#"
+                4:13-4:91 error[wrong-type]: `parameters` is a JSON Schema, and takes a parameter under each key
+                  help: write `input-schema`, which takes the schema as it is
+                  fix: write `input-schema`
+                4:14-4:18 warning[no-description]: parameter `type` has no description
+                  help: say what it is for; people and models choose its value by that
+                4:14-4:18 warning[unused-parameter]: parameter `type` is never used
+                  help: write `{type}` where its value belongs, or remove it
+                4:28-4:38 warning[no-description]: parameter `properties` has no description
+                  help: say what it is for; people and models choose its value by that
+                4:28-4:38 warning[unused-parameter]: parameter `properties` is never used
+                  help: write `{properties}` where its value belongs, or remove it
+                4:77-4:85 warning[no-description]: parameter `required` has no description
+                  help: say what it is for; people and models choose its value by that
+                4:77-4:85 warning[unused-parameter]: parameter `required` is never used
+                  help: write `{required}` where its value belongs, or remove it
+            "#]],
+        );
+        check(
+            r#"{"name": "a", "description": "b", "bash": "ls {q}", "inputSchema": {"type": "object", "properties": {"q": {"type": "string", "description": "x"}}}, "env": {"A": "b"}}"#,
+            expect![[r#"
+                1:53-1:66 error[unknown-key]: a tool has no key `inputSchema`
+                  help: write `input-schema`
+                  fix: write `input-schema`
+                1:149-1:154 error[unknown-key]: a tool has no key `env`
+                  help: write `environment: {variables: …}`
+                  fix: write `environment`, with `variables` below it
+            "#]],
+        );
+    }
+
+    #[test]
+    fn of_values() {
+        check(
+            "name: a\ndescription: b\nsteps: [{name: x, bash: ls, error-handling: {retry: 3}}]\nresources: {cleanup: rm x}\nenvironment: [A=b]\n",
+            expect![[r#"
+                3:53-3:54 error[wrong-type]: `retry` takes a mapping
+                  help: write `retry: {attempts: 3}`
+                  fix: write `{attempts: 3}`
+                4:22-4:26 error[wrong-type]: `cleanup` takes a list of mappings
+                  help: write `cleanup: [{final-command: …}]`
+                  fix: write it as `final-command`
+                5:14-5:19 error[wrong-type]: `environment` takes a mapping, not a list
+                  help: write `environment: {variables: {NAME: value}}`
+                  fix: write them as a mapping
+            "#]],
+        );
+        check(
+            "name: a\ndescription: b\nbash: ls\nresources:\n  cleanup:\n    - rm x\n    - rm y\n",
+            expect![[r#"
+            6:5-7:11 error[wrong-type]: an item of `cleanup` takes a mapping
+              help: write `- final-command: …`
+              fix: write each as `final-command`
         "#]],
         );
     }

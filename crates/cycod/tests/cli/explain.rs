@@ -27,6 +27,9 @@ fn a_code_as_it_stands_in_a_message() {
         - anywhere below `security`, `environment`, `validation` and `requires`;
         - under `cycod tool validate --strict`.
 
+        For a key of another program, such as `if`, `needs` and `env` of a workflow or `choices` of a parameter, the message says what to
+        write instead. `cycod tool validate --fix` writes it where the value means the same.
+
         A tool whose author wanted it confined, masked or checked does not run without. Keys that start with `x-` are left to you, except
         below those four.
 
