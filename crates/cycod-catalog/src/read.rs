@@ -151,7 +151,7 @@ fn reading_of(text: String, path: &Path, programs: Option<&Arc<ProgramsFile>>) -
 
 fn starts_with_front_matter(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    text.lines().next().is_some_and(|line| line.trim_end() == "---")
+    text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| line.trim_end() == "---")
 }
 
 /// The name that the file's own name gives to its tool.

@@ -24,7 +24,7 @@ impl FileFormat {
         if source.name.len() > 3 && source.name.to_ascii_lowercase().ends_with(".md") {
             return Self::Markdown;
         }
-        let mut lines = text.lines();
+        let mut lines = text.lines().skip_while(|line| line.trim().is_empty());
         if lines.next().is_some_and(|line| line.trim_end() == "---") {
             let mut after = lines.skip_while(|line| line.trim_end() != "---").skip(1);
             if after.any(|line| ["# ", "## ", "### ", "```", "~~~"].iter().any(|start| line.starts_with(start))) {
@@ -49,6 +49,7 @@ mod tests {
             ("---\nname: a\n---\nname: b\n", FileFormat::Cycod),
             ("{\"name\": \"a\", \"schema\": 1, \"code\": 2}", FileFormat::Cycod),
             ("---\nname: a\n---\n\n# Title\n\n```r\nf()\n```\n", FileFormat::Markdown),
+            ("\n \n---\nname: a\n---\n\n# Title\n\n```r\nf()\n```\n", FileFormat::Markdown),
             ("\u{feff}---\r\nname: a\r\n---\r\n# Title\r\n", FileFormat::Markdown),
             ("name: a\nschema:\n  type: object\ncode: |\n  return 1\n", FileFormat::Mimir),
             ("name: a\nbash: |\n  schema: x\n  code: y\n", FileFormat::Cycod),

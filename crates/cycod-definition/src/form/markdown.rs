@@ -84,6 +84,8 @@ fn front_matter(text: &str, sink: &Sink<'_>) -> Option<FrontMatter> {
         let end = at + line.len();
         match opening {
             None if is_mark => opening = Some(Span::new(at, at + 3)),
+            // Blank lines above it are no text.
+            None if line.trim().is_empty() => {}
             None => break,
             Some(_) if is_mark => return Some(FrontMatter { end: at, body: end }),
             Some(_) => {}

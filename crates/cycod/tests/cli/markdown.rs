@@ -356,3 +356,15 @@ fn what_is_trusted_is_the_code_as_well() {
     place.write(".cycod/tools/greet.md", &GREET.replace("Hello, {who}!", "Bye, {who}!"));
     assert_eq!(run().code(), 3, "{}", run().block());
 }
+
+#[test]
+fn blank_lines_above_the_front_matter_hide_no_tool() {
+    let place = Place::new();
+    place.write(
+        ".cycod/tools/late.md",
+        "\n\n---\nname: late\ndescription: Late\ntags: [read]\n---\n\n```bash\necho seen\n```\n",
+    );
+    assert!(place.run(&["tool", "list"]).stdout().contains("late "));
+    assert_eq!(place.run(&["tool", "run", "late"]).stdout(), "seen\n");
+    assert_eq!(place.run(&["tool", "validate", "late", "--strict"]).code(), 0);
+}
