@@ -1,7 +1,9 @@
-//! The code of a handler, held against its language before anything runs.
+//! The code of a handler and the commands of a tool, held against their languages before anything runs.
+
+mod shells;
 
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -29,10 +31,17 @@ const MOST_WORDS: usize = 64 << 10;
 
 /// Reports what is wrong with the code of a tool that was read from `source`.
 ///
-/// JavaScript and TypeScript are read here. R and Python are read by their own interpreters where these are installed, which run
-/// nothing of the code.
+/// JavaScript and TypeScript are read here. R, Python and the commands of shells are read by their own interpreters where these
+/// are installed, which run nothing of the code.
 pub fn check_code(tool: &Tool, source: &SourceFile, host: &Host) -> Vec<Diagnostic> {
-    let Body::Handler(handler) = &tool.body else { return Vec::new() };
+    let mut found = shells::check(tool, source, host);
+    if let Body::Handler(handler) = &tool.body {
+        found.extend(check_handler(handler, source, host));
+    }
+    found
+}
+
+fn check_handler(handler: &Handler, source: &SourceFile, host: &Host) -> Vec<Diagnostic> {
     let Handler { runtime, is_typescript, code, .. } = handler;
     let document = document(source);
     let scalar = document.as_ref().and_then(|root| root.get("handler")?.get("code").and_then(Node::as_scalar));
@@ -86,17 +95,47 @@ fn interpreter(name: &str, host: &Host) -> Option<PathBuf> {
 }
 
 fn findings(checker: &Checker, program: &Path, code: &str, host: &Host) -> Result<Vec<Finding>, String> {
+    let mut environment: Vec<_> = host.environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    for (name, value) in checker.variables {
+        environment.retain(|(known, _)| known != name);
+        environment.push(((*name).into(), (*value).into()));
+    }
+    let reading = read_by(program, checker.arguments, environment, code, host)?;
+    match (reading.ending, checker.findings(&reading.output)) {
+        (Ending::Exited(0), Some(findings)) => Ok(findings),
+        (ending, _) => {
+            let words = String::from_utf8_lossy(&reading.last_words);
+            let last = words.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it does not say why");
+            match ending {
+                Ending::Exited(code) => Err(format!("it ended with exit code {code}: {last}")),
+                _ => Err(format!("it was ended: {last}")),
+            }
+        }
+    }
+}
+
+/// What a program said about code that it read.
+struct Reading {
+    ending: Ending,
+    output: Vec<u8>,
+    last_words: Vec<u8>,
+}
+
+/// Lets a program read code from its standard input.
+fn read_by(
+    program: &Path,
+    arguments: &[&str],
+    mut environment: Vec<(OsString, OsString)>,
+    code: &str,
+    host: &Host,
+) -> Result<Reading, String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
     // What an interpreter keeps for itself goes with the directory, and what it could read beside it is not there.
     let directory = tempfile::Builder::new().prefix("cycod-check-").tempdir_in(&host.temp).map_err(|e| said(&e))?;
-    let mut environment: Vec<_> = host.environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    let own = checker.variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-    for (name, value) in own.chain([("TMPDIR".into(), directory.path().into())]) {
-        environment.retain(|(known, _)| *known != name);
-        environment.push((name, value));
-    }
+    environment.retain(|(known, _)| known != "TMPDIR");
+    environment.push(("TMPDIR".into(), directory.path().into()));
     let mut spec = Spec::new(Program {
-        args: checker.arguments.iter().map(Into::into).collect(),
+        args: arguments.iter().map(Into::into).collect(),
         env: environment,
         ..Program::new(program, directory.path())
     });
@@ -112,17 +151,9 @@ fn findings(checker: &Checker, program: &Path, code: &str, host: &Host) -> Resul
         heard.extend_from_slice(&bytes[..bytes.len().min(MOST_WORDS.saturating_sub(heard.len()))]);
     });
     let ended = ended.map_err(|error| said(&error))?;
-    match (ended.ending, checker.findings(&output)) {
-        (Ending::Exited(0), Some(findings)) => Ok(findings),
-        (Ending::TimedOut { .. }, _) => Err(format!("it took more than {} s", PATIENCE.as_secs())),
-        (ending, _) => {
-            let words = String::from_utf8_lossy(&last_words);
-            let last = words.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it does not say why");
-            match ending {
-                Ending::Exited(code) => Err(format!("it ended with exit code {code}: {last}")),
-                _ => Err(format!("it was ended: {last}")),
-            }
-        }
+    match ended.ending {
+        Ending::TimedOut { .. } => Err(format!("it took more than {} s", PATIENCE.as_secs())),
+        ending => Ok(Reading { ending, output, last_words }),
     }
 }
 

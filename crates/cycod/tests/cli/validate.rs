@@ -724,3 +724,28 @@ fn a_fix_that_does_not_help_is_not_applied() {
     assert!(now.contains("\nstep: echo a"), "`steps` would take a list: {now}\n{shown}");
     assert!(shown.contains("line 5: write `array`") && !shown.contains("line 3:"), "{shown}");
 }
+
+#[test]
+fn what_a_shell_cannot_read_is_found() {
+    let place = Place::new();
+    let wrong = "description: d\ntags: [read]\nsteps:\n  - name: a\n    bash: |\n      if true; then\n        echo {X}\n      done\n  - name: b\n    bash: echo {X} (\nparameters: {X: {type: number, description: x}}\n";
+    place.tool("wrong", wrong);
+    let ran = place.run(&["tool", "validate", "wrong"]);
+    assert_eq!(ran.code(), 1, "{}", ran.block());
+    for part in [
+        "error[script-syntax]: `bash` cannot read the command: syntax error near unexpected token `done`",
+        " --> .cycod/tools/wrong.yaml:8:7\n",
+        " --> .cycod/tools/wrong.yaml:10:11\n",
+    ] {
+        assert!(ran.stdout().contains(part), "{part:?} is not in {}", ran.block());
+    }
+    let right = "description: d\ntags: [read]\nparameters: {X: {type: number, description: x}, L: {type: array, description: l}}\nbash: |\n  shopt -s extglob\n  case {X} in\n    +([0-9])) echo \"$(( {X} + 1 ))\" ;;\n  esac\n  for one in {L}; do echo \"$one\"; done\n  cat <<EOF\n  {X}\n  EOF\n  EOF\n";
+    place.tool("right", &right.replace("  EOF\n  EOF\n", "  EOF\n"));
+    let ran = place.run(&["tool", "validate", "right"]);
+    assert!(!ran.stdout().contains("script-syntax"), "{}", ran.block());
+    place.tool("open", "description: d\ntags: [read]\nscript: \"echo 'a\"\nshell: sh\n");
+    let ran = place.run(&["tool", "validate", "open"]);
+    assert!(ran.stdout().contains("error[script-syntax]: `sh` cannot read the command: "), "{}", ran.block());
+    place.tool("raw", "description: d\ntags: [run]\nbash: \"if true; then {RAW:X}\"\nparameters: {X: {type: string, description: x}}\n");
+    assert!(!place.run(&["tool", "validate", "raw"]).stdout().contains("script-syntax"));
+}
