@@ -22,39 +22,36 @@ impl Refusal {
         Self { code, rule: None, place: None, why: why.into(), attempt: None }
     }
 
-    /// Whether somebody, or a rule, said no: what was refused so is not tried in another way.
-    pub fn is_of_permission(&self) -> bool {
-        const CODES: [&str; 30] = [
-            "approval-by-a-tool",
-            "approval-declined",
-            "approval-needs-terminal",
-            "budget-spent",
-            "confinement-unavailable",
-            "definition-changed",
-            "denied-by-policy",
-            "git-option",
-            "holds-a-secret",
-            "level-exceeded",
-            "login-needed",
-            "model-budget",
-            "not-approved",
-            "not-on-allowlist",
-            "outside-workspace",
-            "permission-missing",
-            "permission-target",
-            "policy-broken",
-            "policy-not-accepted",
-            "question-declined",
-            "secret-in-argument",
-            "secret-not-for-tool",
-            "secret-without-permission",
-            "server-not-accepted",
-            "settings-broken",
-            "tool-changed",
-            "tool-disabled",
-            "tool-enforced",
-            "unknown-permission",
-            "untrusted-tool",
+    /// Whether what was asked for was allowed and did not work out, so that trying it again, or in another way, may help.
+    ///
+    /// Everything else is a decision: a permission, a guard or a rule said no. A code that is not listed counts as one.
+    pub fn is_mishap(&self) -> bool {
+        const CODES: [&str; 25] = [
+            "background-unavailable",
+            "broken-tool",
+            "cancelled",
+            "memory-exceeded",
+            "missing-step-result",
+            "model-no-answer",
+            "model-rate-limit",
+            "model-unavailable",
+            "newer-version-needed",
+            "not-started",
+            "output-too-large",
+            "output-unavailable",
+            "program-missing",
+            "remote-failed",
+            "remote-unreachable",
+            "requirement-missing",
+            "returns-no-json",
+            "secrets-unavailable",
+            "stream-file",
+            "temp-directory",
+            "timed-out",
+            "unknown-tool",
+            "unsupported-platform",
+            "worker-failed",
+            "wrong-output",
         ];
         CODES.contains(&self.code)
     }

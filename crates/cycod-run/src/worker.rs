@@ -56,12 +56,17 @@ pub(crate) struct Attempt {
 impl Attempt {
     /// Whether somebody, or a rule, said no.
     fn is_forbidden(&self) -> bool {
-        self.refusal.as_ref().is_some_and(Refusal::is_of_permission)
+        is_forbidden(self.refusal.as_ref())
     }
 
     pub(crate) fn refused(refusal: Refusal) -> Self {
         Self { exit_code: 1, status: Status::Failed, refusal: Some(refusal), is_final: true }
     }
+}
+
+/// Whether an attempt ended because somebody, or a rule, said no.
+fn is_forbidden(refusal: Option<&Refusal>) -> bool {
+    refusal.is_some_and(|refusal| !refusal.is_mishap())
 }
 
 impl Worker<'_> {
@@ -92,32 +97,56 @@ impl Worker<'_> {
             };
             let is_final = attempt.is_final || attempt.is_forbidden();
             report.record(attempt, self.plan);
-            if report.status == Status::Ok || is_final || self.is_over() || report.attempts > retries {
+            if report.status == Status::Ok || is_final || report.attempts > retries {
                 break;
             }
-            if let Some(retry) = self.step.retry {
+            if let Some(retry) = self.step.retry.filter(|_| !self.is_over()) {
                 let wait = retry.pause(report.attempts);
                 emit(Event::Retrying { step: self.path.clone(), exit_code: report.exit_code, pause: wait });
                 pause(wait, self.deadline, self.driver.stop);
-                if self.is_over() {
-                    break;
-                }
+            }
+            if self.is_over() {
+                self.cut_short(&mut report, "could be tried again");
+                break;
             }
         }
         // What may not be done is not done in another way either.
-        let is_forbidden = report.refusal.as_ref().is_some_and(Refusal::is_of_permission);
         if let Some(fallback) = &self.step.fallback
             && report.is_failure()
-            && !is_forbidden
-            && !self.is_over()
+            && !is_forbidden(report.refusal.as_ref())
         {
-            emit(Event::FallingBack { step: self.path.clone() });
-            report.used_fallback = true;
-            let attempt = self.attempt(fallback, &mut report, emit);
-            report.record(attempt, self.plan);
+            if self.is_over() {
+                self.cut_short(&mut report, "could fall back");
+            } else {
+                emit(Event::FallingBack { step: self.path.clone() });
+                report.used_fallback = true;
+                let attempt = self.attempt(fallback, &mut report, emit);
+                report.record(attempt, self.plan);
+            }
         }
         report.end_time = Some(SystemTime::now());
         report
+    }
+
+    /// Ends a step that failed and would go on, were there time: what ended it is not its last attempt.
+    fn cut_short(&self, report: &mut StepReport, before: &str) {
+        let ended_already =
+            report.refusal.as_ref().is_some_and(|refusal| matches!(refusal.code, "timed-out" | "cancelled"));
+        if ended_already {
+            return;
+        }
+        let (place, code) = (self.path.as_str(), report.exit_code);
+        let (exit_code, status, refusal) = if self.driver.stop.is_raised() {
+            let why =
+                format!("`{place}` was stopped from outside before it {before}; it had failed with exit code {code}");
+            (143, Status::Failed, Refusal::new("cancelled", why))
+        } else {
+            let why =
+                format!("the time of the run was over before `{place}` {before}; it had failed with exit code {code}");
+            (-1, Status::TimedOut, Refusal::new("timed-out", why).attempt(self.plan.more_time()))
+        };
+        let attempt = Attempt { exit_code, status, refusal: Some(refusal.place(place)), is_final: true };
+        report.record(attempt, self.plan);
     }
 
     /// Whether nothing more may be started.

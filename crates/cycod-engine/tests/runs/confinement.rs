@@ -51,6 +51,21 @@ fn what_is_forbidden_is_not_tried_again_nor_in_another_way() {
 }
 
 #[test]
+fn what_a_guard_refuses_is_not_done_in_another_way() {
+    let step = "    bash: 'touch done; ls {P}'\n    error-handling: {retry: {attempts: 2, delay: 1}, fallback: echo fallen back}\n";
+    let place = Place::new(&format!(
+        "description: d\nsteps:\n  - name: a\n{step}parameters:\n  P: {{type: string, description: p}}\n"
+    ));
+    let report = place.run(&[("P", "--color=always")]);
+    expect![[r#"
+        exit 1 output "" refused[option-like-value]
+          a failed 1
+    "#]]
+    .assert_eq(&story(&report));
+    assert!(!place.project().join("done").exists());
+}
+
+#[test]
 fn a_tool_sees_what_it_declares_and_nothing_else() {
     let place = confined("'filesystem:read:in'", "cat in/file; cat beside || cat ../home/x; ls -A ../home | wc -l");
     let report = place.run(&[]);

@@ -276,3 +276,39 @@ fn a_hundred_steps_in_layers() {
     let report = Place::new(&tool).run(&[]);
     assert_eq!((report.exit_code, report.steps.iter().filter(|step| step.has_run()).count()), (0, 100));
 }
+
+#[test]
+fn a_deadline_within_a_pause_is_a_timeout() {
+    let step = "error-handling: {retry: {attempts: 3, delay: 60000}, fallback: echo fallen back}";
+    check(
+        &format!("description: d\ntimeout: 300\nsteps:\n  - {{name: one, bash: exit 7, {step}}}\n"),
+        expect![[r#"
+            exit -1 output "" timed-out refused[timed-out]
+              one timed-out -1
+        "#]],
+    );
+    let inner = format!("description: d\nsteps:\n  - {{name: one, bash: exit 7, {step}}}\n");
+    let outer = "description: d\ntimeout: 300\nsteps:\n  - {name: out, use-tool: inner}\n";
+    let report = Place::new(outer).tool("inner", &inner).run(&[]);
+    assert!(report.timed_out, "{}", story(&report));
+    let why = report.refusal.expect("a refusal").why;
+    assert!(why.contains("before `out/one` could be tried again; it had failed with exit code 7"), "{why}");
+}
+
+#[test]
+fn stopping_within_a_pause_is_a_cancellation() {
+    let tool = "description: d\nsteps:\n  - name: one\n    bash: touch began; exit 7\n    error-handling: {retry: {attempts: 3, delay: 60000}}\n";
+    let place = Place::new(tool);
+    let began = place.project().join("began");
+    let report = place.run_with(&[], &mut cycod_engine::Ignore, |control| {
+        std::thread::spawn(move || {
+            crate::support::eventually("it began", || began.exists());
+            control.stop.ask();
+        });
+    });
+    expect![[r#"
+        exit 143 output "" cancelled refused[cancelled]
+          one failed 143
+    "#]]
+    .assert_eq(&story(&report));
+}

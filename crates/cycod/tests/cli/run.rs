@@ -248,3 +248,15 @@ fn interrupting_ends_the_tool_and_cleans_up() {
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
     assert!(place.project().join("cleaned").exists());
 }
+
+#[test]
+fn a_deadline_within_a_pause_ends_as_a_timeout() {
+    let place = Place::with_tool(
+        "again",
+        "description: Try again\ntags: [read]\ntimeout: 300\nsteps:\n  - {name: a, bash: exit 7, error-handling: {retry: {attempts: 3, delay: 60000}}}\n",
+    );
+    let ran = place.run(&["tool", "run", "again"]);
+    assert_eq!(ran.code(), 124, "{}", ran.block());
+    let why = "error[timed-out]: the time of the run was over before `a` could be tried again; it had failed with exit code 7";
+    assert!(ran.stderr().contains(why), "{}", ran.block());
+}
