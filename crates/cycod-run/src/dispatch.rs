@@ -19,7 +19,7 @@ use crate::{
     files::named_in,
     mask::Secrets as Masker,
     results::Results,
-    worker::{CLEANUP_LIMIT, Worker, clean_up, private_directory},
+    worker::{CLEANUP_LIMIT, Worker, clean_up, private_directory, warn},
     workers::Workers,
 };
 
@@ -86,20 +86,20 @@ pub fn run(approved: Approved<Plan>, driver: &Driver<'_>, sink: &mut dyn Sink) -
     };
     let sink = std::cell::RefCell::new(sink);
     let emit = |event: Event<'_>| sink.borrow_mut().event(&event);
-    for warning in &plan.warnings {
-        emit(Event::Warning(warning.clone()));
-    }
+    warn(&plan.warnings, &emit);
     let mut report = drive(&plan, driver, &session, None, began, began + plan.timeout, &emit);
     report.warnings.splice(0..0, plan.warnings.iter().cloned());
     let left = session.finish();
+    let mut of_processes = Vec::new();
     if left.processes > 0 {
-        report
-            .warnings
+        of_processes
             .push(format!("ended {} left running in the background", plural(left.processes, "process", "processes")));
     }
     if left.survived > 0 {
-        report.warnings.push(format!("{} could not be ended", plural(left.survived, "process", "processes")));
+        of_processes.push(format!("{} could not be ended", plural(left.survived, "process", "processes")));
     }
+    warn(&of_processes, &emit);
+    report.warnings.append(&mut of_processes);
     report.duration = began.elapsed();
     report
 }
@@ -175,9 +175,7 @@ pub(crate) fn drive(
         files.values_mut().flatten().for_each(|bytes| *bytes = secrets.mask(std::mem::take(bytes)));
     }
     warnings.extend(clean(plan, driver, session, began, &state.results));
-    for warning in &warnings {
-        emit(Event::Warning(warning.clone()));
-    }
+    warn(&warnings, emit);
     RunReport { files, ..state.into_report(driver.stop, warnings, began.elapsed()) }
 }
 

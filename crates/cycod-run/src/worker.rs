@@ -64,6 +64,11 @@ impl Attempt {
     }
 }
 
+/// Tells what a person should know while the run goes on; the report of the run has it too.
+pub(crate) fn warn(warnings: &[String], emit: &dyn Fn(Event<'_>)) {
+    warnings.iter().for_each(|warning| emit(Event::Warning(warning.clone())));
+}
+
 /// Whether an attempt ended because somebody, or a rule, said no.
 fn is_forbidden(refusal: Option<&Refusal>) -> bool {
     refusal.is_some_and(|refusal| !refusal.is_mishap())
@@ -88,6 +93,7 @@ impl Worker<'_> {
         let retries = self.step.retry.map_or(0, |retry| retry.attempts);
         loop {
             report.attempts += 1;
+            let warned = report.warnings.len();
             let attempt = match &self.step.action {
                 PlannedAction::Command(command) => self.attempt(command, &mut report, emit),
                 PlannedAction::Tool(tool_use) => self.call_tool(tool_use, &mut report, emit),
@@ -95,6 +101,10 @@ impl Worker<'_> {
                 PlannedAction::BuiltIn => self.call_built_in(&mut report, emit),
                 PlannedAction::Remote(remote) => self.call_remote(remote, &mut report, emit),
             };
+            // The tool that a step calls has given its own already.
+            if !matches!(self.step.action, PlannedAction::Tool(_)) {
+                warn(&report.warnings[warned..], emit);
+            }
             let is_final = attempt.is_final || attempt.is_forbidden();
             report.record(attempt, self.plan);
             if report.status == Status::Ok || is_final || report.attempts > retries {
@@ -120,7 +130,9 @@ impl Worker<'_> {
             } else {
                 emit(Event::FallingBack { step: self.path.clone() });
                 report.used_fallback = true;
+                let warned = report.warnings.len();
                 let attempt = self.attempt(fallback, &mut report, emit);
+                warn(&report.warnings[warned..], emit);
                 report.record(attempt, self.plan);
             }
         }

@@ -250,6 +250,19 @@ fn interrupting_ends_the_tool_and_cleans_up() {
 }
 
 #[test]
+fn processes_that_were_left_behind_are_told_of() {
+    let place = Place::with_tool("leaves", "description: Leave one\nbash: sleep 60 & echo started\ntags: [run]\n");
+    expect_test::expect![[r#"
+        exit: 0
+        --- stdout
+        started
+        --- stderr
+        warning: ended 1 process left running in the background
+    "#]]
+    .assert_eq(&place.run(&["tool", "run", "leaves"]).block());
+}
+
+#[test]
 fn a_deadline_within_a_pause_ends_as_a_timeout() {
     let place = Place::with_tool(
         "again",
