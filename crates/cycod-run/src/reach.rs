@@ -1,6 +1,7 @@
 //! What a plan's programs reach on this machine: its permissions, with the links in their paths followed.
 
 use std::{
+    ffi::OsStr,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -61,13 +62,20 @@ pub(crate) struct Allowed {
 impl Allowed {
     /// Looks up what the layers name; nothing when there are none.
     ///
-    /// A path that may be written is made when it is missing: a file if its name has an extension, else a directory. A link
-    /// out of the place where the tool works is not followed: it may have come with the place.
+    /// A path that may be written is made when it is missing, with the directories above it: a file if its name has an
+    /// extension, else a directory. A link out of the place where the tool works is not followed: it may have come with the
+    /// place.
     pub(crate) fn by(confinement: &Confinement, host: &Host) -> Result<Option<Self>, Refusal> {
         let mut all: Option<Self> = None;
         let mut made = Vec::new();
         for layer in &confinement.layers {
-            let layer = Self::of_layer(layer, host, &mut made)?;
+            let layer = match Self::of_layer(layer, host, &mut made) {
+                Ok(layer) => layer,
+                Err(refusal) => {
+                    Self { made, ..Self::default() }.tidy();
+                    return Err(refusal);
+                }
+            };
             all = Some(match all {
                 None => layer,
                 Some(outer) => outer.meet(&layer),
@@ -81,7 +89,7 @@ impl Allowed {
         for reach in layer {
             match &reach.target {
                 Target::Path(name) => {
-                    let path = found(reach, name, made)?;
+                    let path = found(reach, name, host, made)?;
                     stays(&reach.permission(), name, &path, host)?;
                     let rights = Rights::of(reach.access);
                     match allowed.places.iter_mut().find(|place| place.path == path && place.name == *name) {
@@ -220,8 +228,8 @@ pub(crate) fn stays(what: &str, name: &Path, path: &Path, host: &Host) -> Result
         .attempt(format!("name `{}` itself, if that is what is meant", path.display())))
 }
 
-/// Where the path of a permission leads.
-fn found(reach: &Reach, name: &Path, made: &mut Vec<PathBuf>) -> Result<PathBuf, Refusal> {
+/// Where the path of a permission leads. One that may be written is made when it is missing, with the directories above it.
+fn found(reach: &Reach, name: &Path, host: &Host, made: &mut Vec<PathBuf>) -> Result<PathBuf, Refusal> {
     let missing = match name.canonicalize() {
         Ok(path) => return Ok(path),
         Err(error) => error,
@@ -238,23 +246,49 @@ fn found(reach: &Reach, name: &Path, made: &mut Vec<PathBuf>) -> Result<PathBuf,
             refuse(format!("`{}` does not exist", name.display())).attempt("create it, or remove the permission")
         );
     }
-    // A link that leads nowhere would be followed to who knows where when it is made.
-    let is_link = fs::symlink_metadata(name).is_ok();
-    let parent = name.parent().and_then(|parent| parent.canonicalize().ok()).filter(|_| !is_link);
-    let (Some(parent), Some(last)) = (parent, name.file_name()) else {
-        let above = name.parent().unwrap_or(name).display();
+    let Some((above, absent)) = first_missing(name) else {
         return Err(refuse(format!("`{}` does not exist, and cannot be made", name.display()))
-            .attempt(format!("mkdir -p {above}")));
+            .attempt("create it, or name another place"));
     };
-    let path = parent.join(last);
-    let new = if Path::new(last).extension().is_some() {
-        fs::File::options().write(true).create_new(true).open(&path).map(drop)
-    } else {
-        fs::create_dir(&path)
-    };
-    new.map_err(|error| refuse(format!("`{}` cannot be made: {error}", path.display())))?;
-    made.push(path.clone());
-    Ok(path)
+    // Nothing is made where the permission may not lead.
+    stays(&reach.permission(), name, &absent.iter().fold(above.clone(), |path, part| path.join(part)), host)?;
+    let mut path = above;
+    for (index, part) in absent.iter().enumerate() {
+        path.push(part);
+        let is_file = index + 1 == absent.len() && Path::new(part).extension().is_some();
+        let new = if is_file {
+            fs::File::options().write(true).create_new(true).open(&path).map(drop)
+        } else {
+            fs::create_dir(&path)
+        };
+        match new {
+            Ok(()) => made.push(path.clone()),
+            // Another step may need the same directory.
+            Err(_) if fs::symlink_metadata(&path).is_ok_and(|there| there.is_dir() && !is_file) => {}
+            Err(error) => return Err(refuse(format!("`{}` cannot be made: {error}", path.display()))),
+        }
+    }
+    // What came between while it was made must not lead elsewhere.
+    let now = name.canonicalize().map_err(|error| refuse(error.to_string()))?;
+    if now == path { Ok(path) } else { Err(refuse(format!("`{}` changed while it was made", name.display()))) }
+}
+
+/// The last directory above a missing path that is there, links followed, and the names that are missing below it.
+///
+/// Nothing where the path leads through a link to nowhere, which would be followed to who knows where when it is made, or
+/// upwards from what is missing.
+fn first_missing(name: &Path) -> Option<(PathBuf, Vec<&OsStr>)> {
+    let mut absent = Vec::new();
+    let mut at = name;
+    loop {
+        if fs::symlink_metadata(at).is_ok() {
+            let above = at.canonicalize().ok().filter(|above| above.is_dir())?;
+            absent.reverse();
+            return Some((above, absent));
+        }
+        absent.push(at.file_name()?);
+        at = at.parent()?;
+    }
 }
 
 #[cfg(test)]
@@ -321,6 +355,30 @@ mod tests {
         assert_eq!((refusal.code, refusal.why.ends_with("is a link to `/etc`")), ("permission-target", true));
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_made_where_a_link_leads() {
+        let place = tempfile::tempdir().expect("a directory");
+        let root = place.path().canonicalize().expect("it exists");
+        let [here, there] = ["here", "there"].map(|name| root.join(name));
+        for directory in [&here, &there] {
+            fs::create_dir(directory).expect("made");
+        }
+        for (link, to) in
+            [("out", there.as_path()), ("nowhere", Path::new("missing")), ("beside", Path::new("../there"))]
+        {
+            std::os::unix::fs::symlink(to, here.join(link)).expect("made");
+        }
+        let host = Host { workspace: here.clone(), working_directory: here.clone(), ..machine() };
+        for target in ["out/new", "out/new/deeper", "nowhere/new", "nowhere", "beside/a/b", "new/../../there/x"] {
+            let layers = vec![vec![path(Access::FilesystemWrite, &here.join(target))]];
+            let refusal = Allowed::by(&Confinement { layers, ..Confinement::default() }, &host).expect_err(target);
+            assert_eq!(refusal.code, "permission-target", "{target}");
+            assert_eq!(fs::read_dir(&there).expect("it exists").count(), 0, "{target}");
+            assert_eq!(fs::read_dir(&here).expect("it exists").count(), 3, "{target}");
+        }
+    }
+
     #[test]
     fn hosts_meet() {
         let check = |a: &str, b: &str, expect: Option<(&str, Option<u16>)>| {
@@ -346,6 +404,11 @@ mod tests {
         fs::write(&file, "kept").expect("written");
         both.tidy();
         assert!(!directory.exists() && file.is_file());
+        let deep = [path(Access::FilesystemWrite, &place.path().join("a/b/c"))];
+        let made = allowed(&[&deep]);
+        assert!(place.path().join("a/b/c").is_dir());
+        made.tidy();
+        assert!(!place.path().join("a").exists());
         let missing =
             Confinement { layers: vec![vec![path(Access::FilesystemRead, &directory)]], ..Confinement::default() };
         assert_eq!(Allowed::by(&missing, &machine()).expect_err("it is not there").code, "permission-target");

@@ -66,6 +66,20 @@ fn what_a_guard_refuses_is_not_done_in_another_way() {
 }
 
 #[test]
+fn a_place_to_write_is_made_with_the_directories_above_it() {
+    let base = "description: d\nbash: echo here > {OUTPUT_DIR}/file\nparameters:\n  REPO: {type: string, description: r}\n  OUTPUT_DIR: {type: string, description: o}\nsecurity: {required-permissions: ['filesystem:write:{OUTPUT_DIR}']}\n";
+    let alias = "description: d\ntype: alias\nbase-tool: clone\ndefault-parameters: {REPO: my-project, OUTPUT_DIR: './projects/{REPO}'}\n";
+    let place = Place::new(alias).tool("clone", base);
+    let report = place.run(&[]);
+    assert!(report.success, "{:?}", report.refusal);
+    let made = place.project().join("projects/my-project/file");
+    assert_eq!(fs::read_to_string(made).expect("it was written"), "here\n");
+    // What failed leaves nothing behind.
+    let place = Place::new(alias).tool("clone", &base.replace("echo here >", "cat"));
+    assert!(!place.run(&[]).success && !place.project().join("projects").exists());
+}
+
+#[test]
 fn a_tool_sees_what_it_declares_and_nothing_else() {
     let place = confined("'filesystem:read:in'", "cat in/file; cat beside || cat ../home/x; ls -A ../home | wc -l");
     let report = place.run(&[]);
