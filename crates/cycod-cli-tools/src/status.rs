@@ -199,10 +199,14 @@ fn services(engine: &Engine) -> Vec<Json> {
     let mut outputs = service("outputs".to_owned(), Health::Healthy, message);
     outputs["bytes"] = kept.into();
     services.push(outputs);
-    services.push(match cycod_run::container_engine(&host.environment, &host.working_directory) {
-        Ok(path) => service("containers".to_owned(), Health::Healthy, format!("by `{}`", shown(&path, host))),
-        Err(why) => service("containers".to_owned(), Health::Healthy, format!("{why}; nothing is started in one")),
-    });
+    // Where nobody installed what starts containers, there is no service that could be well or not.
+    if cycod_run::container_engine(&host.environment, &host.working_directory).is_ok() {
+        let answer = cycod_run::container_service(&host.environment, &host.working_directory);
+        services.push(match answer {
+            Ok(path) => service("containers".to_owned(), Health::Healthy, format!("`{}` answers", shown(&path, host))),
+            Err(why) => service("containers".to_owned(), Health::Degraded, why),
+        });
+    }
     if let Some(servers) = Servers::of(engine, Arc::new(NoPerson)) {
         services.extend(servers.iter().map(|server| {
             let name = format!("mcp_{}", server.name);

@@ -4,11 +4,11 @@ use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::SystemTime,
 };
 
-use cycod_definition::{Host, Platform};
+use cycod_definition::{Host, Offered, Platform};
 use cycod_process::{is_below_a_run, variable_above_runs};
 
 use crate::{machine, trust};
@@ -37,7 +37,7 @@ pub fn current() -> io::Result<Host> {
     let working_directory = std::env::current_dir()?;
     let variable = |name: &str| environment.get(OsStr::new(name)).filter(|value| !value.is_empty());
     let home = variable("HOME").or_else(|| variable("USERPROFILE")).map_or_else(|| PathBuf::from("/"), PathBuf::from);
-    let offered = machine::offered(&environment, &working_directory);
+    let offered = offered(&environment, &working_directory);
     Ok(Host {
         platform: PLATFORM,
         home,
@@ -48,6 +48,11 @@ pub fn current() -> io::Result<Host> {
         now: SystemTime::now(),
         offered,
     })
+}
+
+/// What this machine can hold a tool to, for a host with another environment than this process.
+pub fn offered(environment: &BTreeMap<OsString, OsString>, directory: &Path) -> Offered {
+    machine::offered(environment, directory)
 }
 
 const PLATFORM: Platform = if cfg!(windows) {

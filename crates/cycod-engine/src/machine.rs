@@ -5,23 +5,37 @@ use std::{
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
-    sync::OnceLock,
+    sync::{Mutex, OnceLock, PoisonError},
+    time::{Duration, Instant},
 };
 
 use cycod_catalog::Overrides;
 use cycod_definition::{Demand, Offered};
-use cycod_run::{container_engine, elevator};
+use cycod_run::{container_service, elevator};
 
 /// The environment that programs are looked for in.
 type Environment = BTreeMap<OsString, OsString>;
+
+/// How long it is believed that the service of containers answers, or does not: it may be started meanwhile.
+const SERVICE_HOLDS: Duration = Duration::from_secs(10);
 
 /// Asks the machine when somebody first wants to know.
 pub(crate) fn offered(environment: &Environment, directory: &Path) -> Offered {
     let (environment, directory) = (environment.clone(), directory.to_owned());
     let kernel = OnceLock::new();
+    let service = Mutex::new(None);
     Offered::by(move |demand| match demand {
         Demand::Elevated => elevator(&environment, &directory).map(drop),
-        Demand::Image => container_engine(&environment, &directory).map(drop),
+        Demand::Image => {
+            let mut known = service.lock().unwrap_or_else(PoisonError::into_inner);
+            match &*known {
+                Some((at, answer)) if Instant::now().duration_since(*at) < SERVICE_HOLDS => Clone::clone(answer),
+                _ => {
+                    let answer = container_service(&environment, &directory).map(drop);
+                    known.insert((Instant::now(), answer)).1.clone()
+                }
+            }
+        }
         Demand::Permissions | Demand::Reduced | Demand::Container => {
             kernel.get_or_init(|| kernel_offers(&Note::of(&environment))).clone()
         }

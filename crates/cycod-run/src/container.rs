@@ -4,13 +4,17 @@ use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Refusal, visible};
 use cycod_plan::{Confinement, ContainerNetwork, ContainerPlan};
-use cycod_process::{Program, find_program};
+use cycod_process::{Ending, Program, Session, Spec, Stop, Stream, find_program};
 
-use crate::reach::{Allowed, Place};
+use crate::{
+    keep::Keep,
+    reach::{Allowed, Place},
+};
 
 /// The programs that start containers; the first that is there does.
 const ENGINES: [&str; 2] = ["podman", "docker"];
@@ -31,6 +35,46 @@ pub fn container_engine(environment: &BTreeMap<OsString, OsString>, directory: &
     }
     let found = ENGINES.iter().find_map(|name| find(OsStr::new(name)));
     found.ok_or_else(|| "neither podman nor docker is installed".to_owned())
+}
+
+/// How long an engine may take to say whether its service answers.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Finds the program that starts containers, as [`container_engine`], and asks it whether the service behind it answers.
+///
+/// # Errors
+/// Why no container can be started.
+pub fn container_service(environment: &BTreeMap<OsString, OsString>, directory: &Path) -> Result<PathBuf, String> {
+    let engine = container_engine(environment, directory)?;
+    let name = engine.file_name().unwrap_or_default().display().to_string();
+    let failed = |error: &dyn std::fmt::Display| format!("`{name}` is there and does not start: {error}");
+    let program = Program {
+        args: vec!["version".into()],
+        env: environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        ..Program::new(engine.clone(), directory)
+    };
+    let spec = Spec { deadline: Some(Instant::now() + PATIENCE), ..Spec::new(program) };
+    let (session, stop) =
+        Session::new().and_then(|session| Ok((session, Stop::new()?))).map_err(|error| failed(&error))?;
+    let mut said = Keep::new(4096);
+    let mut take = |stream, bytes: &[u8]| {
+        if stream == Stream::Stderr {
+            said.push(bytes);
+        }
+    };
+    let ended = session.run(&spec, &stop, &mut take).map_err(|error| failed(&error))?;
+    let how = match ended.ending {
+        Ending::Exited(0) => return Ok(engine),
+        Ending::TimedOut { .. } => format!("no answer within {} s", PATIENCE.as_secs()),
+        Ending::Exited(code) => {
+            let said = said.into_bytes();
+            let said = String::from_utf8_lossy(&said);
+            let first = said.lines().map(str::trim).find(|line| !line.is_empty());
+            first.map_or_else(|| format!("exit code {code}"), |line| visible(line).into_owned())
+        }
+        _ => "it was ended".to_owned(),
+    };
+    Err(format!("`{name}` is there, and its service does not answer: {how}"))
 }
 
 /// A program as it would run here, with what a container needs to know of it.

@@ -44,8 +44,8 @@ mod time;
 mod worker;
 mod workers;
 
-pub use builtin::{BuiltInCall, BuiltIns, How, Ran, Together, Touch, WorkflowCall};
-pub use container::container_engine;
+pub use builtin::{BuiltInCall, BuiltIns, How, Ran, RanEnd, Together, Touch, WorkflowCall};
+pub use container::{container_engine, container_service};
 pub use cycod_plan::StreamMask;
 pub use dispatch::{Driver, run};
 pub use event::{Event, Ignore, Sink, StepPath};

@@ -63,6 +63,24 @@ fn runs_under_way_are_named() {
 }
 
 #[test]
+fn containers_are_well_when_their_service_answers() {
+    let place = Place::new();
+    let engine = place.root().join("bin/docker");
+    let said = |script: &str| {
+        fs::write(&engine, format!("#!/bin/sh\n{script}\n")).expect("written");
+        fs::set_permissions(&engine, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("ours");
+        let named = engine.display().to_string();
+        let variables = [("CYCOD_CONTAINER_ENGINE", named.as_str())];
+        let report = place.run_with(TOOL, json!({}), &variables, &mut Ignore, &place.control()).expect("it runs");
+        service(&answer(TOOL, &report), "containers").clone()
+    };
+    assert_eq!(said("echo 1")["status"], "healthy");
+    let silent = said("echo 'Cannot connect to the daemon' >&2; exit 1");
+    assert_eq!(silent["status"], "degraded");
+    assert!(silent["message"].as_str().is_some_and(|why| why.ends_with("Cannot connect to the daemon")), "{silent}");
+}
+
+#[test]
 fn a_history_that_cannot_be_read_is_unhealthy() {
     let place = Place::new();
     let user = place.root().join("home/.cycod");

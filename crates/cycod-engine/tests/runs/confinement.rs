@@ -185,7 +185,8 @@ fn a_root_of_its_own_holds_what_is_mounted() {
 /// A stand-in for a container engine: writes its arguments down, and ends as `end` says.
 fn engine(place: &Place, end: &str) -> &'static str {
     let path = place.project().join("engine");
-    fs::write(&path, format!("#!/bin/sh\nprintf '%s\\n' \"$@\" >> \"${{0%/*}}/called\"\n{end}\n")).expect("written");
+    let script = format!("[ \"$1\" = version ] && exit 0\nprintf '%s\\n' \"$@\" >> \"${{0%/*}}/called\"\n{end}\n");
+    fs::write(&path, format!("#!/bin/sh\n{script}")).expect("written");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
     Box::leak(path.display().to_string().into_boxed_str())
 }
@@ -213,6 +214,24 @@ fn an_image_is_run_by_its_engine_and_sees_what_was_said() {
     assert!(options.iter().any(|word| word.ends_with("/project/in:/m:ro")), "{options:?}");
     assert!(!called.contains("SECRET_OF_MINE") && !called.contains("bar"), "{called}");
     assert_eq!(command[1..].first(), Some(&"bash"));
+}
+
+#[test]
+fn a_tool_whose_service_of_containers_does_not_answer_is_unavailable() {
+    let place = Place::new(IMAGE);
+    let path = place.project().join("engine");
+    fs::write(&path, "#!/bin/sh\necho 'Cannot connect to the daemon' >&2\nexit 1\n").expect("written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
+    let place = place.variable("CYCOD_CONTAINER_ENGINE", Box::leak(path.display().to_string().into_boxed_str()));
+    let engine = place.engine();
+    let entry = engine.entry("t", cycod_engine::catalog::ScopeFilter::Any).expect("it is listed");
+    let cycod_engine::catalog::Availability::Unavailable(reasons) = &entry.availability else { panic!("available") };
+    let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+    let why = "its service does not answer: Cannot connect to the daemon";
+    assert!(matches!(&*reasons, [reason] if reason.ends_with(why)), "{reasons:?}");
+    // Who runs it nevertheless hears the same before anything starts.
+    let unmet = place.plan(&engine, &[]).unmet;
+    assert!(unmet.iter().any(|demand| demand.contains(why)), "{unmet:?}");
 }
 
 #[test]

@@ -48,6 +48,9 @@ impl Place {
     pub(crate) fn engine(&self) -> Engine {
         let root = self.root.path().canonicalize().expect("it exists");
         let mut here = host::current().expect("a working directory");
+        let mut everything = here.environment.clone();
+        everything.extend(self.variables.iter().map(|(name, value)| (name.into(), value.into())));
+        here.offered = host::offered(&everything, &self.project());
         let path = here.environment.remove(std::ffi::OsStr::new("PATH")).expect("a PATH");
         here.environment.clear();
         here.environment.insert("PATH".into(), path);
