@@ -117,6 +117,8 @@ pub struct Turn {
     pub tools: usize,
     /// How many tokens they cost.
     pub tokens: usize,
+    /// The scope whose settings say so now.
+    pub scope: Scope,
 }
 
 /// Why tools could not be turned on or off. Nothing was changed.
@@ -270,16 +272,18 @@ impl Engine {
 
     /// Turns tools on or off in the settings of a scope: all of them, or none when one cannot be.
     ///
+    /// Without a scope a tool of a project is turned off in the settings of that project, so that one of its name stays on
+    /// elsewhere, and every other in those of the user; it is turned on where it was turned off.
+    ///
     /// # Errors
     /// When one is not there, is enforced, or would stay off; and when the file cannot be changed.
-    pub fn turn_tools(&self, names: &[String], on: bool, scope: Scope) -> Result<Vec<Turn>, TurnError> {
-        if !matches!(scope, Scope::Local | Scope::User | Scope::Global) {
+    pub fn turn_tools(&self, names: &[String], on: bool, scope: Option<Scope>) -> Result<Vec<Turn>, TurnError> {
+        if !matches!(scope, None | Some(Scope::Local | Scope::User | Scope::Global)) {
             return Err(TurnError::NoFile);
         }
-        let scope = if self.catalog().scopes().is_user(scope) { Scope::User } else { scope };
         let registry = self.registry(Measure::ESTIMATE);
         let mut turns = Vec::new();
-        let mut patterns = Vec::new();
+        let mut patterns: BTreeMap<Scope, Vec<ToolPattern>> = BTreeMap::new();
         for name in names {
             let unknown = || TurnError::Unknown { name: name.clone(), suggestion: self.catalog().suggest(name) };
             let pattern = ToolPattern::new(name).ok_or_else(unknown)?;
@@ -293,6 +297,9 @@ impl Engine {
             if meant.is_empty() {
                 return Err(unknown());
             }
+            let scope =
+                scope.unwrap_or_else(|| if pattern.is_open() { Scope::User } else { own_settings(meant[0], on) });
+            let scope = if self.catalog().scopes().is_user(scope) { Scope::User } else { scope };
             if !pattern.is_open() {
                 self.check_turn(meant[0], on, scope)?;
             }
@@ -303,11 +310,11 @@ impl Engine {
             let was_so = turned.is_empty() && !pattern.is_open();
             let name = if pattern.is_open() { name.clone() } else { meant[0].entry.name.clone() };
             if !was_so {
-                patterns.push(ToolPattern::new(&name).unwrap_or(pattern));
+                patterns.entry(scope).or_default().push(ToolPattern::new(&name).unwrap_or(pattern));
             }
-            turns.push(Turn { name, was_so, tools: turned.len(), tokens: turned.iter().sum() });
+            turns.push(Turn { name, was_so, tools: turned.len(), tokens: turned.iter().sum(), scope });
         }
-        if !patterns.is_empty() {
+        for (scope, patterns) in patterns {
             config::turn(self.catalog().scopes(), scope, &patterns, on)?;
         }
         Ok(turns)
@@ -350,6 +357,18 @@ fn side_by_side<T: Sync, U: Send>(many: &[T], work: impl Fn(&T) -> U + Sync) -> 
         let parts = parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         parts.collect::<Vec<Vec<U>>>().into_iter().flatten().collect()
     })
+}
+
+/// The scope in whose settings a tool is turned on or off when nobody says which.
+fn own_settings(tool: &Registered, on: bool) -> Scope {
+    let off = tool.switch.causes.iter().find_map(|cause| cause.by.as_ref().filter(|_| cause.what == What::Disabled));
+    match off {
+        // What a whole machine turns off is turned on by who looks after it, and says so.
+        Some(by) if on && by.scope == Scope::Local => Scope::Local,
+        Some(_) if on => Scope::User,
+        _ if tool.entry.scope == Scope::Local && !on => Scope::Local,
+        _ => Scope::User,
+    }
 }
 
 /// Why a tool may not run.

@@ -133,12 +133,43 @@ fn a_plain_terminal_gets_plain_characters() {
 }
 
 #[test]
+fn a_tool_of_a_project_is_turned_off_in_that_project() {
+    let place = place();
+    at_home(&place, ".cycod/tools/greet.yaml", "description: Another\nbash: echo mine\ntags: [read]\n");
+    check(
+        &place,
+        &["tools", "disable", "greet"],
+        &expect![[r#"
+        exit: 0
+        --- stdout
+        ✗ Disabled tool: greet (-28 tokens), for everybody in this project
+        --- stderr
+    "#]],
+    );
+    assert_eq!(place.read(".cycod/config.yaml"), "tools:\n  greet:\n    enabled: false\n");
+    assert!(!place.home().join(".cycod/config.yaml").exists());
+    let elsewhere = place.command(&["tool", "run", "greet"]).current_dir(place.home()).output().expect("it runs");
+    assert_eq!(place.ran(elsewhere).stdout(), "mine\n");
+    check(
+        &place,
+        &["tools", "enable", "greet"],
+        &expect![[r#"
+        exit: 0
+        --- stdout
+        ✓ Enabled tool: greet (+28 tokens), for everybody in this project
+        --- stderr
+    "#]],
+    );
+    assert_eq!(place.run(&["tool", "run", "greet", "WHO=x"]).stdout(), "Hello, x\n");
+}
+
+#[test]
 fn tools_are_turned_off_and_on() {
     let place = place();
     at_home(&place, ".cycod/config.yaml", "# mine\ntokens: {model: x} # a model\n");
     check(
         &place,
-        &["tools", "disable", "GREET"],
+        &["tools", "disable", "GREET", "--user"],
         &expect![[r#"
         exit: 0
         --- stdout
@@ -152,7 +183,7 @@ fn tools_are_turned_off_and_on() {
     );
     check(
         &place,
-        &["tools", "disable", "greet"],
+        &["tools", "disable", "greet", "--user"],
         &expect![[r#"
         exit: 0
         --- stdout
@@ -280,7 +311,7 @@ fn tools_are_turned_off_and_on() {
         &expect![[r#"
             exit: 0
             --- stdout
-            ✗ Disabled tools: *ee* (1 tool, -28 tokens)
+            ✗ Disabled tools: *ee* (1 tool, -28 tokens), for everybody in this project
             --- stderr
         "#]],
     );
@@ -321,13 +352,11 @@ fn a_project_turns_nothing_on() {
         &place,
         &["tools", "enable", "slow"],
         &expect![[r#"
-        exit: 1
-        --- stdout
-        --- stderr
-        error: Cannot enable tool: slow (.cycod/config.yaml:1:49: `tools.slow.enabled` is false)
-          nothing was written: it would not turn on by the user settings
-          cycod tools enable slow --local
-    "#]],
+            exit: 0
+            --- stdout
+            ✓ Enabled tool: slow (+11 tokens), for everybody in this project
+            --- stderr
+        "#]],
     );
 }
 
@@ -336,7 +365,7 @@ fn a_tool_that_is_off_is_not_run_by_another() {
     let place = place();
     place.tool("outer", "description: d\nuse-tool: greet\nwith: {WHO: y}\ntags: [read]\n");
     assert_eq!(place.run(&["tool", "run", "outer"]).stdout(), "Hello, y\n");
-    _ = place.run(&["tools", "disable", "greet"]);
+    _ = place.run(&["tools", "disable", "greet", "--user"]);
     check(
         &place,
         &["tool", "run", "outer"],
@@ -666,7 +695,7 @@ fn a_server_does_not_offer_what_is_off() {
     };
     let mut client = Client::legacy(&place, &[], json!({}));
     assert!(offers(&mut client, "greet") && !offers(&mut client, "analyze_dependencies"));
-    _ = place.run(&["tools", "disable", "greet"]);
+    _ = place.run(&["tools", "disable", "greet", "--user"]);
     client.wait(|message| message["method"] == "notifications/tools/list_changed");
     assert!(!offers(&mut client, "greet") && offers(&mut client, "slow"));
     let answer = client.ask("tools/call", json!({"name": "greet", "arguments": {"WHO": "x"}}));

@@ -27,8 +27,8 @@ pub(super) fn command(command: Command) -> Command {
 pub(super) fn run(context: &mut Context, matches: &ArgMatches, on: bool) -> Result<u8, CommandError> {
     let names: Vec<String> = matches.get_many("name").into_iter().flatten().cloned().collect();
     let scope = match scope(matches)? {
-        None => Scope::User,
-        Some(ScopeFilter::Only(scope)) => scope,
+        None => None,
+        Some(ScopeFilter::Only(scope)) => Some(scope),
         Some(ScopeFilter::Any) => {
             return Err(
                 CommandError::usage("settings are written to one scope").hint("give --local, --user or --global")
@@ -39,7 +39,7 @@ pub(super) fn run(context: &mut Context, matches: &ArgMatches, on: bool) -> Resu
     if is_json(matches) {
         let turns: Vec<_> = turns
             .iter()
-            .map(|turn| json!({"name": turn.name, "enabled": on, "changed": !turn.was_so, "tools": turn.tools, "tokens": turn.tokens}))
+            .map(|turn| json!({"name": turn.name, "enabled": on, "changed": !turn.was_so, "tools": turn.tools, "tokens": turn.tokens, "scope": turn.scope.to_string()}))
             .collect();
         context.printer.json(&format!("{:#}", json!(turns)));
         return Ok(0);
@@ -53,20 +53,21 @@ pub(super) fn run(context: &mut Context, matches: &ArgMatches, on: bool) -> Resu
 }
 
 fn said(turn: &Turn, on: bool, mark: Shown) -> Shown {
-    let Turn { name, was_so, tools, tokens } = turn;
+    let Turn { name, was_so, tools, tokens, scope } = turn;
+    let place = if *scope == Scope::Local { ", for everybody in this project" } else { "" };
     let (done, sign) = if on { ("Enabled", '+') } else { ("Disabled", '-') };
     let is_pattern = name.contains('*');
     match was_so {
         true => shown![&format!("Tool already {}: {name}", done.to_lowercase())],
         false if is_pattern => {
             let count = if *tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") };
-            shown![mark, &format!(" {done} tools: {name} ({count}, {sign}{tokens} tokens)")]
+            shown![mark, &format!(" {done} tools: {name} ({count}, {sign}{tokens} tokens){place}")]
         }
-        false => shown![mark, &format!(" {done} tool: {name} ({sign}{tokens} tokens)")],
+        false => shown![mark, &format!(" {done} tool: {name} ({sign}{tokens} tokens){place}")],
     }
 }
 
-fn refused(context: &Context, error: TurnError, on: bool, scope: Scope) -> CommandError {
+fn refused(context: &Context, error: TurnError, on: bool, scope: Option<Scope>) -> CommandError {
     let message = error.to_string();
     let failed = CommandError::failure(message);
     let see = format!("see: {} list", context.typed.tools());
@@ -85,6 +86,7 @@ fn refused(context: &Context, error: TurnError, on: bool, scope: Scope) -> Comma
         }
         TurnError::StaysOff { attempt, .. } => {
             let word = if on { "on" } else { "off" };
+            let scope = scope.unwrap_or(Scope::User);
             failed.hint(format!("nothing was written: it would not turn {word} by the {scope} settings")).hint(attempt)
         }
         TurnError::NoFile => CommandError { exit: exit::USAGE, ..failed },
