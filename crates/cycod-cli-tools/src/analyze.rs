@@ -23,7 +23,6 @@ use cycod_definition::{Level, Value};
 use cycod_diagnostic::{Refusal, closest};
 use cycod_process::find_program;
 use cycod_run::{Execute, Folder, Kind, Platform, Replaced};
-use serde_json::Value as Json;
 
 use crate::{
     answer::{Answer, Failure},
@@ -103,7 +102,7 @@ pub(crate) fn analyze_code(call: &Call<'_>, follow: &mut dyn FnMut(&str)) -> Res
         Shown { place, prefix: &target.prefix, most: MOST, metrics: options.metrics, security: options.security };
     let whole = Shown { most: usize::MAX, ..shown };
     let mut value = json(&analysis, &shown);
-    value["output_path"] = Json::Null;
+    let is_written = output.is_some();
     if let Some((output, path)) = output {
         let report = render(format, &analysis, &whole);
         write_whole(&path, report.as_bytes())
@@ -114,7 +113,7 @@ pub(crate) fn analyze_code(call: &Call<'_>, follow: &mut dyn FnMut(&str)) -> Res
         Format::Json => None,
         Format::Text => Some(text(&analysis, &shown)),
         // What is meant for programs is only printed when there is no file for it.
-        Format::Html | Format::Sarif if value["output_path"].is_null() => Some(render(format, &analysis, &whole)),
+        Format::Html | Format::Sarif if !is_written => Some(render(format, &analysis, &whole)),
         Format::Html | Format::Sarif => Some(text(&analysis, &shown)),
     };
     Ok(Answer { value, text })

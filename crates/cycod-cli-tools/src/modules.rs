@@ -65,11 +65,14 @@ impl Module {
         let mut json = json!({
             "name": self.name,
             "status": if self.is_available { "available" } else { "unavailable" },
-            "version": self.version,
             "description": self.description,
             "health": self.health,
             "message": self.message,
         });
+        // What has no version, or was not asked for it, does not have an empty one.
+        if let Some(version) = &self.version {
+            json["version"] = version.as_str().into();
+        }
         if with_details {
             json["details"] = self.details.clone();
         }

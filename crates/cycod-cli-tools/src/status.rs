@@ -79,7 +79,7 @@ pub(crate) fn show_system_status(call: &Call<'_>, _: &mut dyn FnMut(&str)) -> Re
             Ok(workflows) => status["workflows"] = workflows,
             Err(why) => {
                 worse(Health::Unhealthy, why.clone());
-                status["workflows"] = json!({ "active": 0, "queued": 0, "error": why });
+                status["workflows"] = json!({ "error": why });
             }
         }
     }
@@ -173,13 +173,16 @@ fn workflows(engine: &Engine) -> Result<Json, String> {
     let waiting = engine.approvals().pending(now.as_secs());
     let waiting = waiting.map_err(|error| format!("the requests for approval cannot be read: {error}"))?;
     let waiting: Vec<_> = waiting.iter().filter(|pending| pending.answer.is_none()).collect();
+    // A request that no process waits for starts nothing when it is answered.
+    let queued = waiting.iter().filter(|pending| pending.is_awaited).count();
     let requests = waiting.iter().take(NAMED).map(|pending| {
         json!({
             "id": pending.id.to_string(), "tool": pending.about["tool"], "since": at(pending.asked.saturating_mul(1000)),
+            "queued": pending.is_awaited,
         })
     });
     Ok(json!({
-        "active": active, "queued": waiting.len(), "runs": runs, "waiting_for_approval": requests.collect::<Vec<_>>(),
+        "active": active, "queued": queued, "runs": runs, "waiting_for_approval": requests.collect::<Vec<_>>(),
     }))
 }
 
@@ -252,7 +255,8 @@ fn text(status: &Json) -> String {
     }
     let workflows = &status["workflows"];
     if workflows.is_object() {
-        _ = writeln!(text, "\nRuns: {} active, {} waiting for approval", workflows["active"], workflows["queued"]);
+        let count = |name: &str| workflows[name].as_u64().map_or_else(|| "?".to_owned(), |count| count.to_string());
+        _ = writeln!(text, "\nRuns: {} active, {} queued until somebody approves", count("active"), count("queued"));
         for run in workflows["runs"].as_array().into_iter().flatten() {
             _ = writeln!(
                 text,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use cycod_definition::Value;
 use cycod_diagnostic::Refusal;
 use cycod_engine::ToolAnswer;
-use cycod_run::{Outcome, Ran, RunReport, Status, StepReport, WorkflowCall};
+use cycod_run::{Outcome, Ran, RanEnd, RunReport, Status, StepReport, WorkflowCall};
 use serde_json::{Map, Value as Json, json};
 
 use crate::{
@@ -68,15 +68,19 @@ pub(crate) fn run(call: &Call<'_>, _: &mut dyn FnMut(&str)) -> Result<Answer, Fa
 
 /// Writes down what came of a workflow.
 pub(crate) fn answer(ran: &Ran<'_>) -> Outcome {
-    let value = match ran.report {
-        Some(report) => ended(ran, report),
-        None => json!({
+    let value = match ran.end {
+        RanEnd::Ended(report) => ended(ran, report),
+        RanEnd::GoesOn { surface } => json!({
             "success": true,
             "workflow_id": ran.run,
             "status": "running",
+            "result": {},
             "duration_seconds": 0.0,
             "steps_completed": 0,
-            "next": format!("cycod runs wait {}", ran.run),
+            "next": match surface {
+                "person" | "test" => format!("cycod runs wait {}", ran.run),
+                _ => "run_wait".to_owned(),
+            },
         }),
     };
     let output = format!("{value:#}\n");

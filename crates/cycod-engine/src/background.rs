@@ -25,7 +25,7 @@ use cycod_diagnostic::Refusal;
 use cycod_plan::Plan;
 use cycod_policy::{Approved, Decision, Surface, Verdict};
 use cycod_process::{Program, Stop, is_below_a_run, start_detached};
-use cycod_run::{Event, Ran, RunReport, Sink};
+use cycod_run::{Event, Ran, RanEnd, RunReport, Sink};
 use cycod_store::{Controls, RunId};
 use serde_json::{Value as Json, json};
 
@@ -60,11 +60,17 @@ impl Engine {
     /// Starts a workflow that goes on by itself, and returns when it has begun.
     pub(crate) fn detach(&self, approved: &Approved<Plan>, control: &Control) -> RunReport {
         let plan = approved.subject();
-        match self.try_detach(approved, &self.caller(control)) {
+        let caller = self.caller(control);
+        match self.try_detach(approved, &caller) {
             Ok(()) => {
                 let ran = plan.through.as_ref().zip(self.built_ins.as_ref()).map(|(through, built_ins)| {
                     let (tool, workflow) = (&*through.call.tool, plan.tool());
-                    built_ins.answer(&Ran { tool, workflow, run: &plan.run_id, report: None })
+                    built_ins.answer(&Ran {
+                        tool,
+                        workflow,
+                        run: &plan.run_id,
+                        end: RanEnd::GoesOn { surface: caller.surface },
+                    })
                 });
                 RunReport::answered(ran.unwrap_or_default())
             }

@@ -10,7 +10,7 @@ use cycod_call::Given;
 use cycod_definition::{Body, Tool};
 use cycod_diagnostic::{Refusal, closest};
 use cycod_plan::{Plan, PlanError, Through};
-use cycod_run::{Ran, RunReport, WorkflowCall};
+use cycod_run::{Ran, RanEnd, RunReport, WorkflowCall};
 
 use crate::{AnswerTo, Beginning, Engine, EngineError, asks::with_answers};
 
@@ -130,7 +130,7 @@ impl Engine {
         report: &mut RunReport,
     ) -> Option<Refusal> {
         let built_ins = self.built_ins.as_ref()?;
-        let answer = built_ins.answer(&Ran { tool: &through.call.tool, workflow, run, report: Some(&*report) });
+        let answer = built_ins.answer(&Ran { tool: &through.call.tool, workflow, run, end: RanEnd::Ended(&*report) });
         report.output.clone_from(&answer.output);
         report.success = !answer.is_error;
         if answer.is_error && report.exit_code == 0 {

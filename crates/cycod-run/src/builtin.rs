@@ -160,6 +160,18 @@ pub struct Ran<'a> {
     pub workflow: &'a Tool,
     /// What the run is called.
     pub run: &'a str,
-    /// How it ended; nothing while it goes on.
-    pub report: Option<&'a RunReport>,
+    /// What came of it.
+    pub end: RanEnd<'a>,
+}
+
+/// What came of a workflow that a built-in tool stands for.
+#[derive(Clone, Copy, Debug)]
+pub enum RanEnd<'a> {
+    /// It ended.
+    Ended(&'a RunReport),
+    /// It goes on by itself.
+    GoesOn {
+        /// The way in which it was asked for: `person`, `mcp`, `agent` or `test`.
+        surface: &'a str,
+    },
 }

@@ -47,6 +47,7 @@ fn start(place: &Place, workflow: &str) -> String {
     let name = format!("workflow_name={workflow}");
     let answer = json_of(place, &["tool", "run", "cli_workflow_run", &name, "async_execution=true"]);
     assert_eq!((&answer["success"], &answer["status"]), (&json!(true), &json!("running")), "{answer}");
+    assert_eq!(answer["result"], json!({}), "{answer}");
     answer["workflow_id"].as_str().expect("a name").to_owned()
 }
 
