@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Codes of refusals that mean that the run could not be carried out at all, as against a tool that ran and failed.
-const NOT_CARRIED_OUT: [&str; 3] = ["not-started", "program-not-found", "temp-directory"];
+const NOT_CARRIED_OUT: [&str; 3] = ["not-started", "program-missing", "temp-directory"];
 
 /// Lets a call go on by itself. A task can be asked questions on the way; a run was asked all of them before.
 pub(crate) fn spawn(call: Call, is_task: bool) -> Result<Arc<Handle>, Refusal> {

@@ -856,3 +856,25 @@ fn without_a_history_nothing_runs_for_a_client() {
     assert!(!place.project().join("ran").exists());
     assert_eq!(client.finish(), 0);
 }
+
+#[test]
+fn a_task_whose_program_is_missing_has_failed() {
+    let place = Place::with_tool(
+        "gone",
+        "description: Start what is missing\nrun: no-such-program-anywhere\ntags: [read]\ntask: required\n",
+    );
+    let capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let mut client = Client::modern(&place, &[], capabilities);
+    let begun = client.call("gone", json!({}));
+    let id = begun["taskId"].as_str().unwrap_or_else(|| panic!("no task: {begun}")).to_owned();
+    let until = Instant::now() + PATIENCE;
+    let ended = loop {
+        let asked = client.ask("tasks/get", json!({"taskId": id}))["result"].take();
+        if asked["status"] != "working" || Instant::now() > until {
+            break asked;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(ended["status"], "failed", "{ended}");
+    assert_eq!(ended["error"]["data"]["code"], "program-missing", "{ended}");
+}
