@@ -35,5 +35,5 @@ mod uri;
 mod wire;
 
 pub use http::{Access, HttpError, HttpOptions, KeySource, Limits, OAuth, serve_http};
-pub use options::{Equip, Options, Selection};
+pub use options::{Equip, Options, Selection, Waiting};
 pub use stdio::serve_stdio;

@@ -26,6 +26,8 @@ pub struct Options {
     pub jq_worker: Vec<OsString>,
     /// What is done with every engine that the server opens.
     pub equip: Option<Equip>,
+    /// Gets the names of the tools that are not offered because nobody has trusted them, each time the tools are looked at.
+    pub waiting: Option<Waiting>,
     /// Directories beside those of the tools whose changes may change what is offered.
     pub watched: Vec<PathBuf>,
 }
@@ -33,6 +35,18 @@ pub struct Options {
 /// What is done with an engine before it is used, such as bringing in the tools of other programs.
 #[derive(Clone)]
 pub struct Equip(pub Arc<dyn Fn(&mut Engine) + Send + Sync>);
+
+/// What gets the names of the tools that wait for trust.
+#[derive(Clone)]
+pub struct Waiting(pub Arc<TakeNames>);
+
+type TakeNames = dyn Fn(&[&str]) + Send + Sync;
+
+impl fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Waiting")
+    }
+}
 
 impl fmt::Debug for Equip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -16,7 +16,7 @@ use cycod_engine::{
 use cycod_process::{Pool, PoolSize};
 use rmcp::model;
 
-use crate::{Equip, Options, builtin, uri::UriTemplate, wire};
+use crate::{Equip, Options, Waiting, builtin, uri::UriTemplate, wire};
 
 /// How many files make it worth while to read them in a thread of their own.
 const WORTH_A_THREAD: usize = 100;
@@ -193,10 +193,17 @@ impl Stock {
             self.engine.standings(&entries).unwrap_or_else(|_| vec![Some(Standing::Untrusted); entries.len()]);
         // One that has changed stays in the list as it was trusted: who is asked at its first call is shown the change.
         let is_known = |standing: &Option<Standing>| standing.as_ref().is_none_or(|one| *one != Standing::Untrusted);
-        let offered =
-            entries.iter().zip(&standings).filter(|(entry, standing)| self.offers(entry) && is_known(standing));
+        let (offered, waiting): (Vec<_>, Vec<_>) = entries
+            .iter()
+            .zip(&standings)
+            .filter(|(entry, _)| self.offers(entry))
+            .partition(|(_, standing)| is_known(standing));
+        if let Some(Waiting(tell)) = &self.options.waiting {
+            tell(&waiting.iter().map(|(entry, _)| entry.name.as_str()).collect::<Vec<_>>());
+        }
         let is_changed = |standing: &Option<Standing>| *standing == Some(Standing::Changed);
-        let offered: Vec<(&Entry, bool)> = offered.map(|(entry, standing)| (entry, is_changed(standing))).collect();
+        let offered: Vec<(&Entry, bool)> =
+            offered.into_iter().map(|(entry, standing)| (entry, is_changed(standing))).collect();
         let workers = thread::available_parallelism().map_or(1, usize::from).min(offered.len() / WORTH_A_THREAD + 1);
         let share = offered.len().div_ceil(workers).max(1);
         let mut lists = thread::scope(|scope| {

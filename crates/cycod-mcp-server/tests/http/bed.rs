@@ -155,6 +155,7 @@ pub(crate) fn options(directory: &TempDir) -> Options {
         reply_tokens: Options::REPLY_TOKENS,
         jq_worker: Vec::new(),
         equip: None,
+        waiting: None,
         watched: Vec::new(),
     }
 }

@@ -414,3 +414,15 @@ fn an_entry_of_somebody_else_is_not_touched() {
     "#]]
     .assert_eq(&ran.block());
 }
+
+#[test]
+fn installing_says_which_tools_wait_for_trust() {
+    let place = Place::cloned();
+    let ran = place.run(&["mcp", "install", "claude-code"]);
+    assert!(!ran.stderr().contains("trust"), "{}", ran.block());
+    place.tool("one", "description: One\nbash: echo one\ntags: [read]\n");
+    place.tool("two", "description: Two\nbash: echo two\ntags: [read]\n");
+    let ran = place.run(&["mcp", "install", "claude-code", "--name", "again"]);
+    let expect = "2 tools wait for your trust and are not offered until then: one, two\n";
+    assert!(ran.stderr().contains(expect), "{}", ran.block());
+}

@@ -878,3 +878,34 @@ fn a_task_whose_program_is_missing_has_failed() {
     assert_eq!(ended["status"], "failed", "{ended}");
     assert_eq!(ended["error"]["data"]["code"], "program-missing", "{ended}");
 }
+
+#[test]
+fn the_log_names_the_tools_that_wait_for_trust() {
+    let place = Place::cloned();
+    place.tool("one", "description: One\nbash: echo one\ntags: [read]\n");
+    place.tool("two", "description: Two\nbash: echo two\ntags: [read]\n");
+    let mut child = place
+        .command(&["mcp", "serve"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the server starts");
+    let mut input = child.stdin.take().expect("piped");
+    let hello =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+    for message in [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}),
+    ] {
+        writeln!(input, "{message}").expect("the server reads");
+    }
+    let mut log = BufReader::new(child.stderr.take().expect("piped"));
+    let mut line = String::new();
+    log.read_line(&mut line).expect("it writes");
+    let words = "2 tools wait for your trust and are not offered until then: one, two; look at them, and trust them: cycod tool trust --all";
+    assert!(line.contains(words), "{line}");
+    drop(input);
+    assert!(child.wait().expect("it ends").success());
+}

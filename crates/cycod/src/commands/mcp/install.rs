@@ -2,7 +2,8 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
-    catalog::{Scope, ScopeFilter},
+    Engine, Standing,
+    catalog::{Availability, Scope, ScopeFilter},
     definition::Host,
 };
 use cycod_process::find_program;
@@ -63,7 +64,32 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
     };
     context.printer.say(&said);
+    if let Some(words) = waiting_words(&waiting_for_trust(&context.engine)) {
+        context.printer.warn(&words);
+        context.printer.say("  look at them, and trust them: cycod tool trust --all");
+    }
     Ok(0)
+}
+
+/// What is said of tools that are not offered before somebody has trusted them; nothing when there are none.
+pub(super) fn waiting_words(names: &[impl AsRef<str>]) -> Option<String> {
+    let count = match names.len() {
+        0 => return None,
+        1 => "1 tool waits for your trust and is".to_owned(),
+        more => format!("{more} tools wait for your trust and are"),
+    };
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    Some(format!("{count} not offered until then: {}", names.join(", ")))
+}
+
+/// The tools here that a host would see if somebody had trusted them.
+fn waiting_for_trust(engine: &Engine) -> Vec<String> {
+    let mut entries = engine.catalog().entries();
+    entries.retain(|entry| entry.is_active() && entry.availability == Availability::Available);
+    let Ok(standings) = engine.standings(&entries) else { return Vec::new() };
+    let waits = |standing: &Option<Standing>| *standing == Some(Standing::Untrusted);
+    let waiting = entries.into_iter().zip(standings).filter(|(_, standing)| waits(standing));
+    waiting.map(|(entry, _)| entry.name).collect()
 }
 
 /// What the entry is called unless something else is wanted.

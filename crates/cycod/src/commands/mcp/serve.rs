@@ -1,6 +1,6 @@
 use std::{
     net::SocketAddr,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use clap::{Arg, ArgMatches, Command, value_parser};
@@ -11,15 +11,16 @@ use cycod_engine::{
     host,
 };
 use cycod_mcp_client::{NoPerson, Servers};
-use cycod_mcp_server::{Equip, Options, Selection, serve_stdio};
+use cycod_mcp_server::{Equip, Options, Selection, Waiting, serve_stdio};
 use cycod_process::{host_interrupts, share_arenas};
 use cycod_store::History;
 
-use super::{selection, serve_http};
+use super::{install::waiting_words, selection, serve_http};
 use crate::{
     cli::Context,
     command_error::CommandError,
     commands::approvals::{wait_for_approval, waits_for_approval},
+    printer::talk,
     rules, secrets,
     servers::{self, jq_worker, warn_of_mistakes, workers},
 };
@@ -93,6 +94,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         outputs: user.join("outputs"),
         jq_worker: jq_worker(),
         equip: Some(Equip(Arc::new(equip))),
+        waiting: Some(Waiting(Arc::new(told_once()))),
         watched: vec![user.join("cache/mcp"), user.join("trust.json")],
     };
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot serve: {error}"));
@@ -104,4 +106,18 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Some(&address) => serve_http::serve(context, matches, address, options, &stop)?,
     }
     Ok(0)
+}
+
+/// Writes to the log of the server which tools wait for trust, when they are others than before.
+fn told_once() -> impl Fn(&[&str]) + Send + Sync {
+    let last: Mutex<Vec<String>> = Mutex::default();
+    move |names| {
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        if *last != names {
+            *last = names.iter().map(|name| (*name).to_owned()).collect();
+            if let Some(words) = waiting_words(names) {
+                talk(&format!("cycod: {words}; look at them, and trust them: cycod tool trust --all\n"));
+            }
+        }
+    }
 }
