@@ -36,12 +36,13 @@ impl Observation {
     pub fn needs(&self, plan: &Plan) -> Needs {
         let touched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let names = Names::of(plan);
+        let made = made(&touched);
         let mut wanted: BTreeSet<(Touch, PathBuf)> = BTreeSet::new();
         let mut needs = Needs::new();
         let mut has_name = false;
         for (touch, place, is_there) in touched.iter() {
             match place {
-                Place::Path(path) => wanted.extend(names.need(*touch, path, *is_there)),
+                Place::Path(path) => wanted.extend(names.need(*touch, path, *is_there, &made)),
                 Place::Name(name) => {
                     has_name = true;
                     needs.entry(format!("network:external:{name}")).or_default().insert(format!("looked up {name}"));
@@ -70,6 +71,25 @@ impl Observation {
         }
         needs
     }
+}
+
+/// The directories that did not exist before: something was written below them, or they are still there.
+fn made(touched: &BTreeSet<(Touch, Place, bool)>) -> BTreeSet<PathBuf> {
+    let new: BTreeSet<&Path> = touched
+        .iter()
+        .filter_map(|(touch, place, is_there)| match place {
+            Place::Path(path) if *touch == Touch::Write && !is_there => Some(path.as_path()),
+            _ => None,
+        })
+        .collect();
+    let has_content = |directory: &Path| new.iter().any(|path| path.parent() == Some(directory));
+    let directories = new.iter().filter(|path| path.is_dir() || has_content(path));
+    directories.map(|path| (*path).to_owned()).collect()
+}
+
+/// Whether a path leads to a file that would be made as a directory if it were missing.
+fn is_bare_file(path: &Path) -> bool {
+    path.extension().is_none() && path.is_file()
 }
 
 fn text(ip: IpAddr) -> String {
@@ -121,8 +141,15 @@ impl<'a> Names<'a> {
     }
 
     /// What must be allowed so that a path may be touched.
-    fn need(&self, touch: Touch, path: &Path, is_there: bool) -> Option<(Touch, PathBuf)> {
-        let touch = if touch == Touch::Connect { Touch::Write } else { touch };
+    ///
+    /// `made` are the directories that the run itself made.
+    fn need(&self, touch: Touch, path: &Path, is_there: bool, made: &BTreeSet<PathBuf>) -> Option<(Touch, PathBuf)> {
+        let touch = match touch {
+            // A service that does not run was asked for in vain, as libraries do.
+            Touch::Connect if !is_there => return None,
+            Touch::Connect => Touch::Write,
+            touch => touch,
+        };
         let temp = &self.plan.host().temp;
         let own = self.plan.temp_directory.parent().unwrap_or(temp);
         let is_own = path.starts_with(&self.plan.temp_directory)
@@ -133,9 +160,10 @@ impl<'a> Names<'a> {
             _ if is_own || path.parent().is_none() => None,
             Touch::Write if path.starts_with("/dev") || path.starts_with("/proc") => None,
             Touch::Read | Touch::Execute if is_system || !is_there => None,
-            Touch::Write if !is_there && !self.parameters.iter().any(|(known, _)| known == path) => {
-                Some((touch, path.parent().unwrap_or(path).to_owned()))
-            }
+            Touch::Write if self.parameters.iter().any(|(known, _)| known == path) => Some((touch, path.to_owned())),
+            // What is missing at the next run is made before it starts: a directory, unless its name has an extension.
+            Touch::Write if made.contains(path) && path.extension().is_none() => Some((touch, path.to_owned())),
+            Touch::Write if !is_there || is_bare_file(path) => Some((touch, path.parent().unwrap_or(path).to_owned())),
             _ => Some((touch, path.to_owned())),
         }
     }

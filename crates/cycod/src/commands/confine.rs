@@ -1,10 +1,10 @@
-use std::{fmt::Write as _, sync::Arc, time::Duration};
+use std::{fmt::Write as _, path::Path, sync::Arc, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
-    Control, Given, Needs, Observation, Plan, TestOptions, TestVerdict,
+    Control, Given, Needs, Nobody, Observation, Plan, Standing, Surface, TestOptions, TestVerdict,
     catalog::{Entry, ScopeFilter},
-    definition::Tool,
+    definition::{Host, Tool},
     diagnostic::{Severity, SourceFile, visible},
 };
 use cycod_process::host_interrupts;
@@ -14,13 +14,17 @@ use cycod_syntax::{
 };
 use serde_json::json;
 
-use super::run::{approved, arguments, with_arguments};
+use super::{
+    run::{approved, arguments, with_arguments},
+    trust::{ByHand, settle},
+};
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
     run::not_planned,
     scope::{entry, scope, with_scope},
-    store::load_at,
+    standing::trust_of,
+    store::{load_at, trust_written, write_error},
 };
 
 /// `cycod tool confine`.
@@ -54,6 +58,14 @@ struct Watched {
     failed: Vec<String>,
 }
 
+/// Whether a proposal was tried.
+enum Verified {
+    /// It was not, for this reason.
+    Not(String),
+    /// The tests ran under it; what did not hold.
+    Failed(Vec<String>),
+}
+
 /// Runs a tool's tests, or one call of it, and proposes the permissions under which it touches what it touched.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("name").expect("clap requires it");
@@ -67,11 +79,29 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let watched = if is_call { watch_call(context, &tool, given)? } else { watch_tests(context, &tool)? };
     let text = with_permissions(&opened.source.text, &watched.needs)
         .map_err(|error| CommandError::failure(format!("the permissions cannot be written into the file: {error}")))?;
-    let verified = if is_call { None } else { Some(verify(context, &entry, &text)?) };
+    let verified = match outside(&watched.needs, context.engine.host()) {
+        _ if is_call => Verified::Not(format!("give `{name}` tests, and this is checked against them")),
+        Some(path) => Verified::Not(format!(
+            "not checked: the tests would write outside of the project again, to {}",
+            visible(&path)
+        )),
+        None => Verified::Failed(verify(context, &entry, &text)?),
+    };
     if matches.get_flag("write") {
+        let was_trusted = trust_of(&context.engine, &entry) == Some(Standing::Trusted);
         let writer = context.engine.catalog().writer();
-        writer.replace(&entry, &opened.source.text, &text).map_err(|error| CommandError::failure(error.to_string()))?;
+        let written = writer.replace(&entry, &opened.source.text, &text);
+        written.map_err(|error| write_error(&error, context.engine.host()))?;
+        // It may do less than what was trusted.
+        if was_trusted {
+            trust_written(context, &text, &entry.path)?;
+        }
     }
+    let failed = match &verified {
+        Verified::Not(_) => None,
+        Verified::Failed(failed) => Some(failed),
+    };
+    let holds = failed.map(Vec::is_empty);
     if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
         let permissions: Vec<_> = watched.needs.keys().collect();
         context.printer.json(&format!(
@@ -79,14 +109,20 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             json!({
                 "tool": tool.name.as_str(), "runs": watched.runs, "failed": watched.failed,
                 "required_permissions": permissions, "touched": watched.needs,
-                "holds": verified.as_ref().map(Vec::is_empty), "fails_confined": verified,
+                "holds": holds, "fails_confined": failed,
             })
         ));
     } else {
-        tell(context, name, &watched, verified.as_deref(), matches.get_flag("write"));
+        tell(context, &watched, &verified, matches.get_flag("write"));
     }
-    let holds = watched.failed.is_empty() && verified.is_none_or(|failed| failed.is_empty());
-    Ok(if holds { 0 } else { exit::FAILURE })
+    Ok(if watched.failed.is_empty() && holds != Some(false) { 0 } else { exit::FAILURE })
+}
+
+/// The first place outside of the project that a tool writes to.
+fn outside(needs: &Needs, host: &Host) -> Option<String> {
+    let writes = needs.iter().filter(|(permission, _)| permission.starts_with("filesystem:write:"));
+    let is_inside = |path: &Path| path.starts_with(&host.workspace) || path.starts_with(&host.working_directory);
+    writes.flat_map(|(_, paths)| paths).find(|path| !is_inside(Path::new(path))).cloned()
 }
 
 /// Refuses a tool that could only be watched by taking away what it asks to be held to.
@@ -125,12 +161,16 @@ fn watch_call(context: &mut Context, tool: &Arc<Tool>, given: Vec<(String, Given
 }
 
 fn watch_tests(context: &mut Context, tool: &Arc<Tool>) -> Result<Watched, CommandError> {
+    let subjects = context.engine.subjects(tool)?;
+    settle(context, subjects, ByHand::Tests)?;
     let mut watched = Watched::default();
     for case in &tool.tests {
         let observation = Arc::new(Observation::default());
         let control = control(context, &observation)?;
         let plan = context.engine.plan_of_test(tool, case).map_err(CommandError::failure)?;
         watchable(&plan)?;
+        // What may not run is refused here, and not counted as a test that failed.
+        context.engine.approve(plan.clone(), Surface::Person, &Nobody)?;
         let options = TestOptions { only: Some(case.name.clone()), ..TestOptions::default() };
         let report = context.engine.test(tool, &options, &control, &mut |_| {});
         for (permission, examples) in observation.needs(&plan) {
@@ -163,6 +203,10 @@ fn verify(context: &mut Context, entry: &Entry, text: &str) -> Result<Vec<String
         return Ok(vec![format!("the file would be wrong: {}", wrong.message)]);
     }
     let Some(tool) = loaded.tool.map(Arc::new) else { return Ok(vec!["the file would be no tool".to_owned()]) };
+    // The tool as it is may run, and this one is held to less.
+    let subjects = context.engine.subjects(&tool)?;
+    let own = subjects.iter().filter(|subject| subject.path() == entry.path);
+    own.for_each(|subject| context.engine.vouch(subject));
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
     let control = context.engine.control().map_err(failed)?;
     let report = context.engine.test(&tool, &TestOptions::default(), &control, &mut |_| {});
@@ -185,7 +229,7 @@ fn with_permissions(text: &str, needs: &Needs) -> Result<String, edit::EditError
     }
 }
 
-fn tell(context: &mut Context, name: &str, watched: &Watched, verified: Option<&[String]>, is_written: bool) {
+fn tell(context: &mut Context, watched: &Watched, verified: &Verified, is_written: bool) {
     let mut text = String::from("security:\n  required-permissions:\n");
     let width = watched.needs.keys().map(|permission| permission.chars().count()).max().unwrap_or_default();
     for (permission, examples) in &watched.needs {
@@ -204,9 +248,11 @@ fn tell(context: &mut Context, name: &str, watched: &Watched, verified: Option<&
         printer.warn(&format!("{}, so not everything was seen", visible(failed)));
     }
     match verified {
-        Some([]) => printer.say("the tests hold under these permissions"),
-        Some(failed) => failed.iter().for_each(|why| printer.warn(&format!("confined, {}", visible(why)))),
-        None => printer.say(&format!("give `{name}` tests, and this is checked against them")),
+        Verified::Failed(failed) if failed.is_empty() => printer.say("the tests hold under these permissions"),
+        Verified::Failed(failed) => {
+            failed.iter().for_each(|why| printer.warn(&format!("confined, {}", visible(why))));
+        }
+        Verified::Not(why) => printer.say(why),
     }
     if is_written {
         printer.say("written");

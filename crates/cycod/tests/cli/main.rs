@@ -25,6 +25,8 @@ mod chat;
 mod cli_tools;
 mod completions;
 #[cfg(target_os = "linux")]
+mod confine;
+#[cfg(target_os = "linux")]
 mod confined;
 mod create;
 mod doctor;
