@@ -13,6 +13,11 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
+    /// Names that are never free.
+    pub(crate) fn of(names: &[String]) -> Self {
+        Self { names: names.iter().map(|name| name.to_lowercase()).collect(), numbers: HashMap::new() }
+    }
+
     /// Returns the name, or with a number behind it the first that is free.
     pub(crate) fn free(&mut self, name: &str) -> String {
         let mut candidate = name.to_owned();

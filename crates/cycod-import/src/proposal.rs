@@ -58,18 +58,25 @@ pub(crate) fn propose(kind: Kind, source: &Source<'_>, mut found: Found) -> Impo
         }
         !draft.has_nul()
     });
-    let mut taken = Taken::default();
+    let mut taken = Taken::of(source.taken);
+    let is_others = |name: &str| source.taken.iter().any(|taken| taken.eq_ignore_ascii_case(name));
     let mut proposals: Vec<Proposal> = Vec::new();
     let mut named: Vec<(String, String)> = Vec::new();
     for draft in &found.drafts {
-        let wanted = format!("{}{}", source.prefix, draft.wanted.as_deref().unwrap_or(&draft.task));
-        let name = taken.free(&names::tool(&wanted));
-        named.push((draft.task.clone(), name));
+        let name = names::tool(&format!("{}{}", source.prefix, draft.wanted.as_deref().unwrap_or(&draft.task)));
+        // Where another tool has the name, the runner's in front of it says which of the two this is.
+        let name = match draft.tags.first() {
+            Some(runner) if is_others(&name) => names::tool(&format!("{runner}-{name}")),
+            _ => name,
+        };
+        named.push((draft.task.clone(), taken.free(&name)));
     }
     for (mut draft, (_, name)) in found.drafts.into_iter().zip(named.clone()) {
         let wanted = format!("{}{}", source.prefix, draft.wanted.as_deref().unwrap_or(&draft.task));
         if name != wanted {
-            let why = if names::tool(&wanted) == name {
+            let why = if is_others(&names::tool(&wanted)) {
+                format!("the tool is called `{name}`: there is a tool `{}` already", names::tool(&wanted))
+            } else if names::tool(&wanted) == name {
                 format!("the tool is called `{name}`: names hold letters, digits, `_`, `.` and `-`, at most 64")
             } else {
                 format!("the tool is called `{name}`: another has the name already")

@@ -12,6 +12,7 @@ pub struct Source<'a> {
     pub(crate) directory: Directory<'a>,
     pub(crate) beside: &'a [String],
     pub(crate) prefix: &'a str,
+    pub(crate) taken: &'a [String],
     /// Where each line begins.
     starts: Vec<usize>,
 }
@@ -21,7 +22,7 @@ impl<'a> Source<'a> {
     pub fn new(path: &'a str, text: &'a str, directory: Directory<'a>) -> Self {
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let starts = std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect();
-        Self { path, text, directory, beside: &[], prefix: "", starts }
+        Self { path, text, directory, beside: &[], prefix: "", taken: &[], starts }
     }
 
     /// Says which files lie beside it, those of subdirectories as `directory/name`; some kinds make use of them.
@@ -34,6 +35,12 @@ impl<'a> Source<'a> {
     #[must_use]
     pub fn prefix(self, prefix: &'a str) -> Self {
         Self { prefix, ..self }
+    }
+
+    /// Says which names no tool from here can have, because other tools have them.
+    #[must_use]
+    pub fn taken(self, taken: &'a [String]) -> Self {
+        Self { taken, ..self }
     }
 
     /// The same place with another text.

@@ -6,7 +6,7 @@ use std::{
 
 use clap::ArgMatches;
 use cycod_engine::{
-    catalog::{Scope, ScopeFilter},
+    catalog::{Entry, Scope, ScopeFilter},
     definition::{Tool, ToolName},
     diagnostic::{Report, SourceFile, Style, closest, render_text, visible},
 };
@@ -111,8 +111,9 @@ pub(super) fn run(
         return Err(CommandError::failure(format!("`{path}` holds no {} file", kind.name())));
     }
     let mut found = Vec::new();
+    let taken = names_of_others(context, scope);
     for path in &paths {
-        read(context, kind, path, scope, prefix, &mut found)?;
+        read(context, kind, path, scope, (prefix, &taken), &mut found)?;
     }
     let wanted = chosen(context, kind, path, found, &only)?;
     let mut tools = Vec::new();
@@ -138,13 +139,24 @@ pub(super) fn run(
     Ok(0)
 }
 
+/// Names by which a tool of this scope could never be called: those of built-in tools and of the machine's tools.
+fn names_of_others(context: &Context, scope: Scope) -> Vec<String> {
+    let entries = context.engine.catalog().every_entry();
+    let is_before = |entry: &&Entry| match entry.scope {
+        Scope::BuiltIn => true,
+        Scope::Global => scope != Scope::Global,
+        _ => false,
+    };
+    entries.iter().filter(is_before).map(|entry| entry.name.to_string()).collect()
+}
+
 /// Reads one file; what it becomes goes to `found`, what of it belongs to no task is said.
 fn read(
     context: &mut Context,
     kind: Kind,
     path: &Path,
     scope: Scope,
-    prefix: &str,
+    (prefix, taken): (&str, &[String]),
     found: &mut Vec<(String, Proposal)>,
 ) -> Result<(), CommandError> {
     let shown = path.to_string_lossy().replace('\\', "/");
@@ -175,7 +187,7 @@ fn read(
         .iter()
         .filter_map(|path| Some(path.strip_prefix(directory).ok()?.to_str()?.replace('\\', "/")))
         .collect();
-    let source = Source::new(&called, &text, place).beside(&beside).prefix(prefix);
+    let source = Source::new(&called, &text, place).beside(&beside).prefix(prefix).taken(taken);
     let imported = cycod_import::import(kind, &source).map_err(|diagnostics| {
         let style = if context.printer.colour { Style::Coloured } else { Style::Plain };
         let report = Report { source: SourceFile::new(shown.as_str(), text.as_str()), diagnostics };
