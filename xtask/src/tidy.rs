@@ -25,7 +25,7 @@ const ARROWS: [(&str, &[&str]); 29] = [
         &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition", "cycod-call", "cycod-policy"],
     ),
     ("cycod-settings", &["cycod-diagnostic", "cycod-syntax", "cycod-definition", "cycod-catalog", "cycod-policy"]),
-    ("cycod-import", &["cycod-diagnostic", "cycod-syntax"]),
+    ("cycod-import", &["cycod-diagnostic", "cycod-shell", "cycod-syntax"]),
     ("cycod-store", &["cycod-diagnostic"]),
     ("cycod-process", &[]),
     ("cycod-proxy", &[]),

@@ -10,7 +10,7 @@ use regex::Regex;
 
 use crate::{
     names,
-    pasted::{INERT, INERT_WORDS, Place},
+    pasted::{INERT, INERT_NO_OPTION, INERT_WORDS, Place, Reading, reading},
     proposal::Loss,
     source::escaped,
 };
@@ -218,7 +218,11 @@ impl Draft {
         entries.text("version", self.version.as_deref());
         match &self.body {
             Body::Run(words) => entries.text("run", Some(&command_line(words, &parameters))),
-            Body::Shell { shell, text } => entries.text(shell, Some(text)),
+            Body::Shell { shell: "bash", text } => entries.text("bash", Some(text)),
+            Body::Shell { shell, text } => {
+                entries.text("shell", Some(shell));
+                entries.text("script", Some(text));
+            }
             Body::Alias(_) => {
                 entries.text("type", Some("alias"));
                 entries.text("base-tool", base);
@@ -289,10 +293,44 @@ impl Parameter {
         }
     }
 
+    /// Takes a value as the runner hands it on: as it is, to what `reading` says.
+    pub(crate) fn hold_for(&mut self, reading: Reading) -> bool {
+        match reading {
+            Reading::Data | Reading::DataButOptions => {
+                if reading == Reading::DataButOptions && !self.is_list() {
+                    self.hold_no_option();
+                }
+                self.is_vouched = true;
+                true
+            }
+            Reading::Unproven | Reading::Names | Reading::Code => {
+                self.hold_inert(false);
+                if !self.is_list() {
+                    self.hold_no_option();
+                }
+                false
+            }
+        }
+    }
+
+    /// Holds words that a runner puts behind its commands to plain ones where one of these would run them; says whether it does.
+    ///
+    /// Words may be options of the task's own program, so only what a word that is none means to it counts.
+    pub(crate) fn hold_behind<'a>(&mut self, commands: impl IntoIterator<Item = &'a str>) -> bool {
+        let is_run = commands.into_iter().any(|command| reading(&format!("{command} "), "", false) == Reading::Code);
+        if is_run {
+            self.hold_inert(false);
+        }
+        is_run
+    }
+
     /// Keeps a value from being read as an option by a program that looks for options anywhere.
     pub(crate) fn hold_no_option(&mut self) {
-        if self.pattern.is_none() && self.choices.is_empty() && matches!(self.accepts, Accepts::Text | Accepts::Words) {
-            self.pattern = Some("^([^-]|$)".to_owned());
+        let is_text = self.choices.is_empty() && matches!(self.accepts, Accepts::Text | Accepts::Words);
+        match self.pattern.as_deref() {
+            None if is_text => self.pattern = Some("^([^-]|$)".to_owned()),
+            Some(INERT) => self.pattern = Some(INERT_NO_OPTION.to_owned()),
+            _ => {}
         }
     }
 

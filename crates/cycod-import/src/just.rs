@@ -16,7 +16,7 @@ use self::{
 };
 use crate::{
     draft::{Accepts, Body, Draft, Found, Parameter},
-    pasted::{Place, WHY_INERT, place},
+    pasted::{Place, Reading, WHY_INERT, place, reading_of_variable},
     source::{Source, duplicate},
 };
 
@@ -111,16 +111,14 @@ impl Importer<'_> {
         } else if !matches!(name.to_ascii_lowercase().as_str(), "justfile" | ".justfile") {
             draft.say(["--justfile", name]);
         }
-        if recipe.attribute("confirm").is_some() {
+        let questions = self.questions();
+        if !questions.is_empty() {
             draft.say(["--yes"]);
+            draft.confirm = Some(questions.join(" "));
         }
         draft.say([recipe.name.as_str()]);
         draft.description = self.description();
         draft.group = recipe.attribute("group").and_then(|group| group.texts.first().cloned());
-        if let Some(confirm) = recipe.attribute("confirm") {
-            let question = confirm.texts.first().cloned();
-            draft.confirm = Some(question.unwrap_or_else(|| format!("Run recipe `{}`?", recipe.name)));
-        }
         if recipe.attribute("private").is_some() || recipe.name.starts_with('_') {
             draft.withheld = Some("it is private".to_owned());
         }
@@ -131,6 +129,24 @@ impl Importer<'_> {
         }
         self.parameters(&mut draft);
         draft
+    }
+
+    /// What just would ask before this recipe and those that run together with it.
+    fn questions(&self) -> Vec<String> {
+        let mut questions = Vec::new();
+        let mut seen: HashSet<&str> = HashSet::new();
+        let mut open = vec![self.recipe];
+        while let Some(recipe) = open.pop() {
+            if !seen.insert(&recipe.name) {
+                continue;
+            }
+            if let Some(confirm) = recipe.attribute("confirm") {
+                let question = confirm.texts.first().cloned();
+                questions.push(question.unwrap_or_else(|| format!("Run recipe `{}`?", recipe.name)));
+            }
+            open.extend(recipe.dependencies.iter().rev().filter_map(|(name, _)| self.all.get(name.as_str())));
+        }
+        questions
     }
 
     fn description(&self) -> String {
@@ -254,7 +270,22 @@ impl Importer<'_> {
                 draft.lose(line, format!("any safety of `{}` beyond its pattern", input.name), why);
             } else if !parameter.quote(place) {
                 parameter.hold_inert(false);
+                if !parameter.is_list() {
+                    parameter.hold_no_option();
+                }
                 let why = format!("{WHY_INERT} just pastes them into the text of a program");
+                draft.lose(line, format!("other values of `{}`", input.name), why);
+            } else if place.reads_options() && !parameter.is_list() {
+                parameter.hold_no_option();
+            }
+        } else {
+            let own = parameter.pattern.take();
+            let is_data = parameter.hold_for(self.handed_on(&input.name));
+            if own.is_some() {
+                parameter.pattern = own;
+                parameter.is_vouched = is_data;
+            } else if !is_data {
+                let why = format!("{WHY_INERT} the recipe does more with them than hand them on");
                 draft.lose(line, format!("other values of `{}`", input.name), why);
             }
         }
@@ -268,7 +299,7 @@ impl Importer<'_> {
         }
         // Nobody writes recipes that call each other this deep.
         if seen.len() > 200 {
-            return Some(Place::Unclear);
+            return Some(Place::UNCLEAR);
         }
         let mut place: Option<Place> = None;
         let mut meet = |found: Place| place = Some(place.map_or(found, |place| place.and(found)));
@@ -280,14 +311,14 @@ impl Importer<'_> {
             if input.default.as_deref().is_some_and(|tokens| mentions(tokens, name))
                 && self.pasted(&input.name, seen).is_some()
             {
-                meet(Place::Unclear);
+                meet(Place::UNCLEAR);
             }
         }
         let mut is_data_elsewhere = self.is_exported(name) || self.file.is_set("positional-arguments");
         for (dependency, arguments) in &self.recipe.dependencies {
             let Some(recipe) = self.all.get(dependency.as_str()) else {
                 if arguments.iter().any(|tokens| mentions(tokens, name)) {
-                    meet(Place::Unclear);
+                    meet(Place::UNCLEAR);
                 }
                 continue;
             };
@@ -297,13 +328,41 @@ impl Importer<'_> {
                 let below = Importer { recipe, ..*self };
                 match below.pasted(&input.name, seen) {
                     Some(found) if tokens.len() == 1 && input.many.is_none() => meet(found),
-                    Some(_) => meet(Place::Unclear),
+                    Some(_) => meet(Place::UNCLEAR),
                     None => is_data_elsewhere = true,
                 }
             }
         }
         // What is quoted for one place is wrong where it arrives as it is.
-        if is_data_elsewhere { place.map(|_| Place::Unclear) } else { place }
+        if is_data_elsewhere { place.map(|_| Place::UNCLEAR) } else { place }
+    }
+
+    /// What becomes of a parameter that is nowhere pasted as it is: the worst of what commands do that get it from the
+    /// environment, among their arguments, or quoted by just.
+    fn handed_on(&self, name: &str) -> Reading {
+        let first = self.recipe.body.first().map_or("", |(_, line)| line.trim_start());
+        let is_program = first.starts_with("#!") || self.recipe.attribute("script").is_some();
+        if is_program && !is_shell_script(first) || !is_program && !self.is_posix() {
+            // A program of another language gets it as data, as every program does.
+            return Reading::Data;
+        }
+        let plain = |line: &str| without_interpolations(line.trim_start().trim_start_matches('@'));
+        let lines: Vec<String> = self.recipe.body.iter().map(|(_, line)| plain(line)).collect();
+        let text = lines.join("\n");
+        let mut reading = Reading::Data;
+        if self.recipe.body.iter().any(|(_, line)| line.contains("quote(")) {
+            reading = Reading::DataButOptions;
+        }
+        if self.is_exported(name) {
+            reading = reading.max(reading_of_variable(name, &text));
+        }
+        if self.file.is_set("positional-arguments") || self.recipe.attribute("positional-arguments").is_some() {
+            // Which of them it is, does not matter where none of them is read again.
+            let signs = ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$@", "$*"];
+            let text = signs.iter().fold(text, |text, sign| text.replace(sign, "$argument"));
+            reading = reading.max(reading_of_variable("argument", &text));
+        }
+        reading
     }
 
     fn is_exported(&self, name: &str) -> bool {
@@ -321,6 +380,7 @@ impl Importer<'_> {
         let lines = self.recipe.body.iter().skip(usize::from(first.starts_with("#!")));
         let lines: Vec<&str> = lines.map(|(_, line)| line.as_str()).collect();
         let mut places = Vec::new();
+        let is_list = self.recipe.parameters.iter().any(|input| input.name == name && input.many.is_some());
         let mut has_quoted = false;
         let mut before = String::new();
         for (index, line) in lines.iter().enumerate() {
@@ -340,7 +400,7 @@ impl Importer<'_> {
                 let read = lex::interpolation(inside);
                 let Some((tokens, end)) = read else {
                     // It cannot be read: whatever it holds may be the parameter.
-                    places.push(Place::Unclear);
+                    places.push(Place::UNCLEAR);
                     break;
                 };
                 let after = &inside[end..];
@@ -348,12 +408,12 @@ impl Importer<'_> {
                     // What follows on other lines belongs to the command where the line goes on, or is a program's.
                     let more = lines[index + 1..].iter().take(if is_program || is_continued { 20 } else { 0 });
                     let after: String = std::iter::once(after).chain(more.copied()).collect::<Vec<_>>().join("\n");
-                    let found = if is_posix { place(&before, &after) } else { Place::Unclear };
+                    let found = if is_posix { place(&before, &after, is_list) } else { Place::UNCLEAR };
                     match (tokens.len(), found) {
                         (1, found) => places.push(found),
                         // Quoted by just itself, which is right outside of quotes alone.
-                        (_, Place::Unquoted) if is_quoted(&tokens, name) => has_quoted = true,
-                        _ => places.push(Place::Unclear),
+                        (_, found) if found.is_unquoted() && is_quoted(&tokens, name) => has_quoted = true,
+                        _ => places.push(Place::UNCLEAR),
                     }
                 }
                 // What nobody knows here may open a quote or close one; `$(` makes what follows unclear.
@@ -370,7 +430,7 @@ impl Importer<'_> {
         }
         // What we quote for one place would be quoted again at the other.
         if has_quoted && !places.is_empty() {
-            places.push(Place::Unclear);
+            places.push(Place::UNCLEAR);
         }
         places
     }
@@ -397,6 +457,17 @@ impl Importer<'_> {
         }
         self.file.literals.get(name).cloned()
     }
+}
+
+/// A line with a word in place of each interpolation.
+fn without_interpolations(line: &str) -> String {
+    let mut parts = line.split("{{");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push('x');
+        text.push_str(part.split_once("}}").map_or("", |(_, behind)| behind));
+    }
+    text
 }
 
 fn is_posix_shell(program: &str) -> bool {

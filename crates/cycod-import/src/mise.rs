@@ -5,7 +5,7 @@ use cycod_diagnostic::Diagnostic;
 use crate::{
     Loss,
     draft::{Accepts, Draft, Found, Parameter, switch},
-    pasted::{WHY_INERT, WHY_INERT_WORDS},
+    pasted::{Reading, WHY_INERT, WHY_INERT_WORDS, reading_of_variable},
     source::Source,
     tree::{self, Node},
     usage::{self, Input},
@@ -20,6 +20,8 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     let mut found = Found::default();
     for (name, task) in root.get("tasks").map(Node::entries).unwrap_or_default() {
         let mut draft = begin(source, name, task.line, task);
+        let questions = questions(root.get("tasks").map(Node::entries).unwrap_or_default(), task);
+        ask(&mut draft, &questions);
         draft.say([name.as_str()]);
         let texts = ["run", "file"].into_iter().filter_map(|key| task.get(key)).flat_map(Node::texts);
         let run: Vec<String> = texts.chain(task.texts()).collect();
@@ -50,10 +52,6 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
 fn begin(source: &Source<'_>, name: &str, line: usize, task: &Node) -> Draft {
     let mut draft = Draft::of_runner(name, line, "mise", source.below(""));
     draft.say(["run"]);
-    if let Some(confirm) = task.text_of("confirm") {
-        draft.say(["--yes"]);
-        draft.confirm = Some(confirm);
-    }
     draft.description = task.text_of("description").unwrap_or_default();
     if task.has("hide") || name.starts_with('_') {
         draft.withheld = Some("it is hidden".to_owned());
@@ -74,6 +72,41 @@ fn begin(source: &Source<'_>, name: &str, line: usize, task: &Node) -> Draft {
         }
     }
     draft
+}
+
+/// Has the tool ask what mise would, which has no terminal then.
+fn ask(draft: &mut Draft, questions: &[String]) {
+    if !questions.is_empty() {
+        draft.say(["--yes"]);
+        draft.confirm = Some(questions.join(" "));
+    }
+}
+
+/// What mise asks before a task and those that it needs or runs.
+fn questions(tasks: &[(String, Node)], task: &Node) -> Vec<String> {
+    let (mut found, mut open, mut seen) = (Vec::new(), vec![task], Vec::new());
+    while let Some(task) = open.pop() {
+        if seen.contains(&task.line) {
+            continue;
+        }
+        seen.push(task.line);
+        let confirm = task.text_of("confirm").or_else(|| task.at(&["confirm", "message"])?.scalar());
+        found.extend(confirm);
+        let mut names: Vec<String> = Vec::new();
+        for key in ["depends", "depends_post"] {
+            let Some(node) = task.get(key) else { continue };
+            names.extend(node.texts());
+            // A task with its arguments.
+            names.extend(node.items().iter().filter_map(|item| item.items().first()?.scalar()));
+        }
+        for item in task.get("run").map(Node::items).unwrap_or_default() {
+            names.extend(item.text_of("task"));
+            names.extend(item.get("tasks").map(Node::texts).unwrap_or_default());
+        }
+        let named = names.iter().filter_map(|name| name.split_whitespace().next());
+        open.extend(named.filter_map(|name| tasks.iter().find(|(known, _)| known == name)).map(|(_, task)| task));
+    }
+    found
 }
 
 /// Adds what a task takes.
@@ -159,6 +192,17 @@ fn add(draft: &mut Draft, input: &Input, line: usize, run: &str) {
         parameter.hold_inert(false);
         if parameter.pattern.is_some() {
             let why = format!("{WHY_INERT} mise pastes them into the text of a program");
+            draft.lose(line, format!("other values of `{}`", input.name), why);
+        }
+    }
+    if !is_pasted && !is_switch {
+        // Tasks get it as a variable. A script of another language takes it for what it is.
+        let variable = format!("usage_{snake}");
+        let is_shell =
+            !run.trim_start().starts_with("#!") || run.lines().next().is_some_and(|first| first.contains("sh"));
+        let reading = if is_shell { reading_of_variable(&variable, run) } else { Reading::Data };
+        if parameter.choices.is_empty() && !parameter.hold_for(reading) {
+            let why = format!("{WHY_INERT} the task does more with them than hand them on");
             draft.lose(line, format!("other values of `{}`", input.name), why);
         }
     }
@@ -265,6 +309,7 @@ fn script(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     let name = below.map_or(source.file_name(), |(_, name)| name).replace('/', ":");
     let name = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map_or(name.as_str(), |(stem, _)| stem);
     let mut draft = begin(source, name, 1, &task);
+    ask(&mut draft, &questions(&[], &task));
     draft.directory = None;
     draft.template(source.below(source.file_name()));
     if draft.description.is_empty() {

@@ -96,9 +96,13 @@ fn tool(source: &Source<'_>, document: &Document<'_>) -> Result<Draft, Loss> {
         );
     }
     lose_others(&mut draft, head);
-    let shell = match head.text_of("shell").as_deref() {
-        Some("sh") => "sh",
-        _ => "bash",
+    let shell = match head.get("shell") {
+        None => "bash",
+        Some(node) => shell(node).ok_or_else(|| Loss {
+            line: node.line,
+            what: format!("tool `{}`", draft.task),
+            why: format!("its shell is none of {}, so no tool was made", SHELLS.map(|(_, ours)| ours).join(", ")),
+        })?,
     };
     draft.body = Body::Shell { shell, text };
     draft.directory = Some(match head.get("cwd").and_then(Node::scalar) {
@@ -111,6 +115,21 @@ fn tool(source: &Source<'_>, document: &Document<'_>) -> Result<Draft, Loss> {
         draft.environment.push((name.clone(), escaped(&text, &parameters)));
     }
     Ok(draft)
+}
+
+/// Shells by the names that tools give them, with what a tool file calls them.
+const SHELLS: [(&str, &str); 5] = [("bash", "bash"), ("sh", "sh"), ("zsh", "zsh"), ("pwsh", "pwsh"), ("cmd", "cmd")];
+
+/// The shell that a tool asks for, by its name or its path.
+fn shell(node: &Node) -> Option<&'static str> {
+    let said = node.scalar().unwrap_or_default().to_ascii_lowercase();
+    let name = said.trim().rsplit(['/', '\\']).next().unwrap_or_default();
+    let name = match name.strip_suffix(".exe").unwrap_or(name) {
+        "" => "bash",
+        "powershell" => "pwsh",
+        name => name,
+    };
+    SHELLS.iter().find(|(known, _)| *known == name).map(|(_, ours)| *ours)
 }
 
 fn directory(source: &Source<'_>, cwd: &str) -> String {

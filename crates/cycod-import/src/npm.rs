@@ -9,6 +9,7 @@ use cycod_diagnostic::Diagnostic;
 
 use crate::{
     draft::{Accepts, Draft, Found, Parameter},
+    pasted::WHY_INERT,
     source::{Source, duplicate},
     tree::{self, Node},
 };
@@ -72,6 +73,9 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
         } else {
             more.pattern = Some(QUOTABLE.to_owned());
             more.is_vouched = true;
+            if more.hold_behind([command]) {
+                draft.lose(script.line, "other further arguments", format!("{WHY_INERT} the script would run them"));
+            }
         }
         draft.pass("args", more);
         draft.description = described(&root, name).unwrap_or_else(|| format!("Run `{}`", command.trim()));

@@ -5,7 +5,7 @@ use cycod_diagnostic::Diagnostic;
 use crate::{
     Loss,
     draft::{Accepts, Draft, Found, Parameter, author, switch},
-    pasted::{Place, WHY_INERT_WORDS, place},
+    pasted::{Reading, WHY_INERT, WHY_INERT_WORDS, place, reading, reading_of_variable},
     source::Source,
     tree::{self, Node, Value},
 };
@@ -37,6 +37,13 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     }
     for keys in [&["project", "scripts"][..], &["tool", "poetry", "scripts"]] {
         for (name, entry) in entries(keys) {
+            // What is known about a program of this name counts for it.
+            let is_known = cycod_shell::is_described(name);
+            if is_known && reading(&format!("{name} "), "", false) > Reading::DataButOptions {
+                let why = "a program of this name runs what it is given: write a tool for each of its uses".to_owned();
+                found.losses.push(Loss { line: entry.line, what: format!("the program `{name}`"), why });
+                continue;
+            }
             found.drafts.push(program(name, entry));
         }
     }
@@ -69,10 +76,18 @@ fn poe(source: &Source<'_>, name: &str, task: &Node) -> Draft {
         draft.withheld = Some(PRIVATE.to_owned());
     }
     let inputs = poe_inputs(task);
+    let reading_of = |name: &str| match (command, &shown) {
+        (Some(("shell", _)), Some(text)) => reading_of_variable(name, text),
+        (Some(("cmd", _)), Some(text)) => reading_of_word(name, text).max(reading_of_variable(name, text)),
+        // Python gets its arguments as they are; what other tasks do with them is theirs.
+        (Some(("script" | "expr", _)), _) => Reading::Data,
+        _ => Reading::Unproven,
+    };
     // Options that take as many words as there are would take the others' as well.
     let (positional, options): (Vec<_>, Vec<_>) = inputs.iter().partition(|(_, input)| is_positional(input));
     for (name, input) in positional {
         let mut parameter = poe_input(name, input);
+        hold(&mut draft, &mut parameter, name, input, reading_of(name));
         parameter.hold_no_option();
         draft.pass(name, parameter);
     }
@@ -81,6 +96,7 @@ fn poe(source: &Source<'_>, name: &str, task: &Node) -> Draft {
         let long = written.iter().find(|option| option.starts_with("--")).or(written.first()).cloned();
         let long = long.unwrap_or_else(|| format!("--{name}"));
         let mut parameter = poe_input(name, input);
+        hold(&mut draft, &mut parameter, name, input, reading_of(name));
         match parameter.accepts {
             Accepts::Switch if parameter.default.as_deref() == Some("true") => {
                 parameter.format = Some(switch(&long, false));
@@ -95,9 +111,37 @@ fn poe(source: &Source<'_>, name: &str, task: &Node) -> Draft {
     }
     let takes_more = task.text().is_some() || command.is_some_and(|(kind, _)| kind == "cmd");
     if inputs.is_empty() && takes_more {
-        draft.pass_more(FURTHER);
+        let mut more = Parameter { accepts: Accepts::Words, ..Parameter::described(FURTHER) };
+        hold_behind(&mut draft, &mut more, shown.as_deref());
+        draft.pass("args", more);
     }
     draft
+}
+
+/// Holds a value to what the task takes as it is.
+fn hold(draft: &mut Draft, parameter: &mut Parameter, name: &str, input: &Node, reading: Reading) {
+    let is_text = matches!(parameter.accepts, Accepts::Text | Accepts::Words) && parameter.choices.is_empty();
+    if is_text && !parameter.hold_for(reading) {
+        let why = format!("{WHY_INERT} the task makes words or code of them");
+        draft.lose(input.line, format!("other values of `{name}`"), why);
+    }
+}
+
+/// What poe does with an argument in a command without a shell: a word stays one in quotes, else blanks and `*` make several.
+fn reading_of_word(name: &str, command: &str) -> Reading {
+    let forms = [format!("${{{name}"), format!("${name}")];
+    let mut quote = None;
+    for (at, character) in command.char_indices() {
+        match (quote, character) {
+            (None, '"' | '\'') => quote = Some(character),
+            (Some(open), _) if open == character => quote = None,
+            (None, '$') if forms.iter().any(|form| command[at..].starts_with(form.as_str())) => {
+                return Reading::Unproven;
+            }
+            _ => {}
+        }
+    }
+    Reading::Data
 }
 
 /// The declared inputs of a task, in the three ways they are written.
@@ -160,6 +204,9 @@ fn pdm(source: &Source<'_>, name: &str, task: &Node) -> Draft {
         draft.withheld = Some(PRIVATE.to_owned());
     }
     if kind != "call" {
+        // `pdm run` runs programs as well. What is known about a program of the script's name does not count for the script.
+        let is_held_wrong = || reading(&format!("pdm run {name} "), "", true) > Reading::DataButOptions;
+        draft.own_program = Some(name.to_owned()).filter(|name| cycod_shell::is_described(name) && is_held_wrong());
         further(&mut draft, &command);
     }
     draft
@@ -170,9 +217,9 @@ fn further(draft: &mut Draft, commands: &[String]) {
     let mut more = Parameter { accepts: Accepts::Words, ..Parameter::described(FURTHER) };
     let pasted = commands.iter().flat_map(|command| {
         let after = |at: usize| command[at..].split_once('}').map_or("", |(_, after)| after);
-        command.match_indices("{args").map(|(at, _)| place(&command[..at], after(at))).collect::<Vec<_>>()
+        command.match_indices("{args").map(|(at, _)| place(&command[..at], after(at), true)).collect::<Vec<_>>()
     });
-    if pasted.into_iter().any(|place| place != Place::Unquoted) {
+    if pasted.into_iter().any(|place| !place.is_unquoted()) {
         more.hold_inert(true);
         draft.lose(
             draft.line,
@@ -180,14 +227,24 @@ fn further(draft: &mut Draft, commands: &[String]) {
             format!("{WHY_INERT_WORDS} they are pasted inside of quotes"),
         );
     }
+    hold_behind(draft, &mut more, commands.iter().map(String::as_str).filter(|command| !command.contains("{args")));
     draft.pass("args", more);
+}
+
+/// Holds further arguments to plain words where one of the commands before them would run them.
+fn hold_behind<'a>(draft: &mut Draft, more: &mut Parameter, commands: impl IntoIterator<Item = &'a str>) {
+    if more.pattern.is_none() && more.hold_behind(commands) {
+        draft.lose(draft.line, "other further arguments", format!("{WHY_INERT} the task would run them"));
+    }
 }
 
 fn hatch(source: &Source<'_>, environment: &str, name: &str, script: &Node) -> Draft {
     let is_default = environment == "default";
-    let task = if is_default { name.to_owned() } else { format!("{environment}:{name}") };
-    let mut draft = Draft::of_runner(&task, script.line, "hatch", source.below(""));
-    draft.say(["run", task.as_str()]);
+    let full = format!("{environment}:{name}");
+    let task = if is_default { name } else { full.as_str() };
+    let mut draft = Draft::of_runner(task, script.line, "hatch", source.below(""));
+    // `hatch run` runs programs as well: with the environment before it, a name is not taken for that of a program.
+    draft.say(["run", if cycod_shell::is_described(name) { full.as_str() } else { task }]);
     let commands = script.texts();
     draft.description = format!("Run `{}`", commands.join("; "));
     if !is_default {
@@ -215,7 +272,10 @@ fn taskipy(source: &Source<'_>, name: &str, task: &Node, tasks: &[(String, Node)
     } else if let Some(of) = name.strip_prefix("post_").filter(|of| is_task(of)) {
         draft.withheld = Some(format!("it runs behind `{of}`, together with it"));
     }
-    draft.pass_more(FURTHER);
+    // Taskipy quotes each of them for the shell.
+    let mut more = Parameter { accepts: Accepts::Words, is_vouched: true, ..Parameter::described(FURTHER) };
+    hold_behind(&mut draft, &mut more, [command.as_str()]);
+    draft.pass("args", more);
     draft
 }
 
@@ -224,7 +284,8 @@ fn program(name: &str, entry: &Node) -> Draft {
     let mut draft = Draft::of_runner(name, entry.line, name, String::new());
     // It is a program like any other and works where it is called.
     draft.directory = None;
-    draft.own_program = Some(name.to_owned());
+    // What is known about a program of this name counts for it.
+    draft.own_program = Some(name.to_owned()).filter(|name| !cycod_shell::is_described(name));
     draft.tags = vec!["python".to_owned()];
     let of = entry.scalar().or_else(|| entry.text_of("reference")).unwrap_or_default();
     draft.description = format!("Run the program `{name}` (`{of}`)");

@@ -3,7 +3,7 @@
 //! `{{.NAME}}` pastes a variable into the text of a shell, and a value given on the command line is itself read as a
 //! template. `.CLI_ARGS` is quoted by `task`, which makes words of it outside of quotes.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use cycod_diagnostic::Diagnostic;
 
@@ -49,6 +49,8 @@ const GIVEN: [&str; 28] = [
 
 /// Texts that are no template: two braces never stand side by side.
 const NO_TEMPLATE: &str = r"^(\{?[^{])*\{?$";
+/// The same without those that begin as an option does.
+const NO_TEMPLATE_OR_OPTION: &str = r"^((\{[^{]|[^-{])(\{?[^{])*)?\{?$";
 
 /// Reads the tasks of a Taskfile.
 pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
@@ -84,6 +86,8 @@ struct Use {
     line: usize,
     /// Somewhere without being quoted by a function.
     is_pasted: bool,
+    /// Somewhere before a program that would take it for an option.
+    reads_options: bool,
     /// What takes its place when it is not given, where that is a literal text.
     default: Option<String>,
 }
@@ -93,15 +97,45 @@ impl Taskfile<'_> {
         self.root.get("tasks").map(Node::entries).unwrap_or_default()
     }
 
+    /// A task by its name or one of its aliases.
+    fn task(&self, name: &str) -> Option<&Node> {
+        let name = name.trim_start_matches(':');
+        let is_it = |(known, task): &&(String, Node)| {
+            known == name
+                || task.get("aliases").is_some_and(|aliases| aliases.texts().iter().any(|alias| alias == name))
+        };
+        self.tasks().iter().find(is_it).map(|(_, task)| task)
+    }
+
+    /// A task with those that it calls and needs, each once.
+    fn with_called<'t>(&'t self, task: &'t Node) -> Vec<&'t Node> {
+        let (mut found, mut open): (Vec<&Node>, Vec<&Node>) = (Vec::new(), vec![task]);
+        while let Some(task) = open.pop() {
+            if found.iter().any(|known| known.line == task.line) {
+                continue;
+            }
+            found.push(task);
+            open.extend(calls(task).iter().rev().filter_map(|name| self.task(name)));
+        }
+        found
+    }
+
     fn draft(&self, name: &str, task: &Node) -> Draft {
         let mut draft = Draft::of_runner(name, task.line, "task", self.source.below(""));
         let file = self.source.file_name().to_ascii_lowercase();
         if !matches!(file.as_str(), "taskfile.yml" | "taskfile.yaml" | "taskfile.dist.yml" | "taskfile.dist.yaml") {
             draft.say(["--taskfile", self.source.file_name()]);
         }
-        if let Some(prompt) = task.get("prompt") {
+        let called = self.with_called(task);
+        let questions: Vec<String> =
+            called.iter().filter_map(|task| task.get("prompt")).flat_map(Node::texts).collect();
+        if !questions.is_empty() {
             draft.say(["--yes"]);
-            draft.confirm = Some(prompt.texts().join(" "));
+            draft.confirm = Some(questions.join(" "));
+        }
+        for name in called.iter().flat_map(|task| calls(task)).filter(|name| self.task(name).is_none()) {
+            let why = "they are in another file; what that task asks is not asked by the tool";
+            draft.lose(task.line, format!("the questions and variables of `{name}`"), why);
         }
         draft.say([name]);
         let said = task.text_of("desc").or_else(|| task.text_of("summary"));
@@ -126,8 +160,10 @@ impl Taskfile<'_> {
         if let Some(where_pasted) = self.further(task) {
             draft.say(["--"]);
             let more = Parameter::described("Further arguments of the task, each one word");
-            let mut more = Parameter { accepts: Accepts::Words, ..more };
-            if where_pasted != Place::Unquoted {
+            // Task quotes each of them for outside of quotes, but reads templates in them before.
+            let pattern = Some(NO_TEMPLATE.to_owned());
+            let mut more = Parameter { accepts: Accepts::Words, pattern, is_vouched: true, ..more };
+            if !where_pasted.is_unquoted() {
                 more.hold_inert(true);
                 draft.lose(
                     task.line,
@@ -163,6 +199,20 @@ impl Taskfile<'_> {
     fn variables(&self, task: &Node, draft: &mut Draft) {
         let mut uses: BTreeMap<String, Use> = BTreeMap::new();
         self.uses_of(task, &mut uses);
+        // A variable of the command line is set in every task; what a caller sets for another task comes before it.
+        let called = self.with_called(task);
+        for below in called.iter().skip(1) {
+            let mut needed = BTreeMap::new();
+            self.uses_of(below, &mut needed);
+            for (name, used) in needed {
+                if !called.iter().any(|caller| hands_over(caller, &name)) {
+                    let known = uses.entry(name).or_insert(Use { line: used.line, ..Use::default() });
+                    known.is_pasted |= used.is_pasted;
+                    known.reads_options |= used.reads_options;
+                    known.default = known.default.take().or(used.default);
+                }
+            }
+        }
         let required: Vec<(String, Option<&Node>, usize)> = task
             .at(&["requires", "vars"])
             .map(Node::items)
@@ -177,7 +227,7 @@ impl Taskfile<'_> {
             let mut parameter = Parameter::described(format!("The variable `{name}` of the task"));
             parameter.is_required = true;
             parameter.choices = choices.map(Node::texts).unwrap_or_default();
-            let used = uses.remove(name).unwrap_or(Use { line: *line, is_pasted: true, default: None });
+            let used = uses.remove(name).unwrap_or(Use { line: *line, is_pasted: true, ..Use::default() });
             self.hold(&mut parameter, name, &used, draft);
             draft.assign(name, parameter);
         }
@@ -194,7 +244,9 @@ impl Taskfile<'_> {
             return;
         }
         if !used.is_pasted {
-            parameter.pattern = Some(NO_TEMPLATE.to_owned());
+            let pattern = if used.reads_options { NO_TEMPLATE_OR_OPTION } else { NO_TEMPLATE };
+            parameter.pattern = Some(pattern.to_owned());
+            parameter.is_vouched = true;
             return;
         }
         parameter.hold_inert(true);
@@ -232,6 +284,19 @@ impl Taskfile<'_> {
         for text in &texts {
             collect(text, &mut wanted);
         }
+        // What a variable of the file is made of comes in with it.
+        let globals = self.root.get("vars").map(Node::entries).unwrap_or_default();
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        loop {
+            let next = globals.iter().find(|(name, _)| wanted.contains_key(name) && !seen.contains(name));
+            let Some((name, value)) = next else { break };
+            seen.insert(name.clone());
+            let mut texts = Vec::new();
+            strings(value, false, &mut texts);
+            for text in &texts {
+                collect(text, &mut wanted);
+            }
+        }
         // The defaults of what is taken globally.
         for node in global {
             let text = node.scalar().unwrap_or_default();
@@ -248,6 +313,7 @@ impl Taskfile<'_> {
             }
             let known = uses.entry(name).or_insert(Use { line: used.line, ..Use::default() });
             known.is_pasted |= used.is_pasted;
+            known.reads_options |= used.reads_options;
             known.default = known.default.take().or(used.default);
         }
     }
@@ -255,33 +321,42 @@ impl Taskfile<'_> {
     /// Where a task, or one that it calls, pastes further arguments.
     fn further(&self, task: &Node) -> Option<Place> {
         let mut place_found: Option<Place> = None;
-        let mut open = vec![task];
-        let mut seen = HashSet::new();
-        while let Some(task) = open.pop() {
-            if !seen.insert(task.line) {
-                continue;
-            }
+        for task in self.with_called(task) {
             let mut texts = Vec::new();
             strings(task, true, &mut texts);
             for text in &texts {
                 for (at, _) in text.said.match_indices(".CLI_ARGS") {
                     let open = text.said[..at].rfind("{{").unwrap_or(at);
-                    let found = text.place(open);
+                    let found = text.place(open, true);
                     place_found = Some(place_found.map_or(found, |known| known.and(found)));
                 }
             }
-            let called: Vec<String> = calls(task);
-            open.extend(self.tasks().iter().filter(|(name, _)| called.contains(name)).map(|(_, task)| task));
         }
         place_found
     }
 }
 
-/// The tasks that a task calls.
+/// The tasks that a task calls, those that depend on a loop or run at its end included.
 fn calls(task: &Node) -> Vec<String> {
-    let items = ["cmds", "deps"].into_iter().filter_map(|key| task.get(key)).flat_map(Node::items);
-    let by_name = task.get("deps").map(Node::texts).unwrap_or_default();
-    items.filter_map(|item| item.text_of("task")).chain(by_name).collect()
+    let mut found = Vec::new();
+    // A task may be a command alone, or a list of them.
+    let lists = [task.get("deps"), task.get("cmds"), task.get("cmd"), Some(task)];
+    for node in lists.into_iter().flatten() {
+        for item in node.items().iter().chain(std::iter::once(node)) {
+            let called = [item.text_of("task"), item.at(&["defer", "task"]).and_then(Node::scalar)];
+            found.extend(called.into_iter().flatten());
+        }
+    }
+    found.extend(task.get("deps").map(Node::texts).unwrap_or_default());
+    // A name that a template makes is known only to task.
+    found.retain(|name| !name.contains("{{"));
+    found
+}
+
+/// Whether a task sets a variable for one that it calls.
+fn hands_over(task: &Node, name: &str) -> bool {
+    let items = ["deps", "cmds"].into_iter().filter_map(|key| task.get(key)).flat_map(Node::items);
+    items.chain(task.get("cmd")).any(|item| item.at(&["vars", name]).is_some())
 }
 
 /// Names that loops give to what they go over.
@@ -303,11 +378,11 @@ struct Text {
 
 impl Text {
     /// The place of the template that begins at a byte.
-    fn place(&self, open: usize) -> Place {
+    fn place(&self, open: usize, is_list: bool) -> Place {
         let (before, behind) = self.said.split_at(open);
         let after = behind.split_once("}}").map_or("", |(_, after)| after);
         // What another template leaves there is not known either.
-        if !self.is_command || before.contains("{{") { Place::Unclear } else { place(before, after) }
+        if !self.is_command || before.contains("{{") { Place::UNCLEAR } else { place(before, after, is_list) }
     }
 }
 
@@ -335,7 +410,9 @@ fn collect(text: &Text, into: &mut BTreeMap<String, Use>) {
     for found in references(&text.said) {
         let used = into.entry(found.name).or_insert(Use { line: text.line, ..Use::default() });
         // A function quotes for outside of quotes alone.
-        used.is_pasted |= !(found.is_quoted && text.place(found.at) == Place::Unquoted);
+        let place = text.place(found.at, false);
+        used.is_pasted |= !(found.is_quoted && place.is_unquoted());
+        used.reads_options |= place.reads_options();
         used.default = used.default.take().or(found.default);
     }
 }
