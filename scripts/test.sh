@@ -37,6 +37,7 @@ need busybox busybox
 need ed ed
 need vim vim
 need make make
+need npm npm
 need ssh openssh-client
 need rsync rsync
 need xxd xxd
@@ -46,6 +47,7 @@ need xargs findutils
 need tar tar
 need unshare util-linux
 python3 -c 'import yaml' >/dev/null 2>&1 || missing="$missing python3-yaml"
+python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing="$missing python3-venv"
 if [ -n "$missing" ]; then
     echo "installing:$missing"
     root=""
@@ -54,6 +56,7 @@ if [ -n "$missing" ]; then
     # shellcheck disable=SC2086 # a list of packages
     DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing
 fi
+sh scripts/runners.sh
 command -v cargo-deny >/dev/null 2>&1 || cargo install cargo-deny --locked --quiet
 
 step() { printf '\n== %s\n' "$*"; "$@"; }

@@ -130,7 +130,7 @@ fn what_is_pasted_into_a_shell_arrives_as_it_was_given() {
             assert_eq!((ran.code(), ran.stdout()), (0, expect), "{tool} {value:?}\n{}", ran.block());
         }
         let ran = run("again", &[value]);
-        let is_plain = value.is_empty() || value == "-n";
+        let is_plain = value.is_empty();
         assert_eq!(ran.code() == 0, is_plain, "{value:?}\n{}", ran.block());
     }
     let ran = run("several", &["a b", "'", "*"]);
@@ -367,4 +367,221 @@ fn what_cannot_be_imported_is_said_before_anything_is_written() {
         1
         error: cannot read `x.just`: byte 1 is not UTF-8
     "#]].assert_eq(&ran.block());
+}
+
+#[test]
+fn tools_of_nanocoder_run_in_the_shell_they_name() {
+    let place = Place::new();
+    let tool = |name: &str, shell: &str| {
+        format!(
+            "---\nname: {name}\ndescription: Show\nparameters:\n  text: {{type: string, required: true, description: A text}}\n\
+             {shell}---\nprintf '[%s]' {{{{ text }}}} \"$(ps -o comm= -p $$)\"\n"
+        )
+    };
+    for (name, shell) in [
+        ("plain", ""),
+        ("posix", "shell: sh\n"),
+        ("path", "shell: /usr/bin/zsh\n"),
+        ("named", "shell: bash\n"),
+        ("odd", "shell: tclsh\n"),
+    ] {
+        place.write(&format!(".nanocoder/tools/{name}.md"), &tool(name, shell));
+    }
+    let ran = place.run(&["tool", "import", ".nanocoder"]);
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    let lost = ".nanocoder/tools/odd.md:6: not carried over: tool `odd`: its shell is none of bash, sh, zsh, pwsh, cmd, so no \
+                tool was made\n";
+    assert!(ran.stderr().contains(lost), "{}", ran.block());
+    for (name, shell) in [("plain", "bash"), ("posix", "sh"), ("path", "zsh"), ("named", "bash")] {
+        let ran = place.run(&["tool", "run", name, "--param", &format!("text={EVIL}")]);
+        let shell = if ran.stdout().ends_with("[dash]") { "dash" } else { shell };
+        assert_eq!(ran.stdout(), format!("[{EVIL}][{shell}]"), "{}", ran.block());
+    }
+    assert!(!place.project().join(".cycod/tools/odd.yaml").exists());
+}
+
+#[test]
+fn tasks_called_like_a_built_in_tool_get_a_name_that_works() {
+    let place = Place::new();
+    place.write("Makefile", ".PHONY: git file_search\ngit:\n\t@echo of make\nfile_search: git\n");
+    place.write("package.json", r#"{"scripts": {"git": "echo of npm", "make-git": "echo other"}}"#);
+    let ran = place.shell(
+        "cycod tool import Makefile --only git; cycod tool run make-git; cycod tool import package.json --only git --dry-run | \
+         head -1; cycod tool import package.json --only git --prefix my- 2>/dev/null && cycod tool list --format simple --local",
+    );
+    assert_eq!(ran.stdout(), "of make\n# .cycod/tools/npm-git.yaml\nmake-git\nmy-git\n", "{}", ran.block());
+    let said = "Makefile:2: not carried over: the name `git` (task `git`): the tool is called `make-git`: there is a tool `git` \
+                already\n";
+    assert!(ran.stderr().contains(said), "{}", ran.block());
+}
+
+#[test]
+fn variables_that_make_takes_from_callers_become_parameters() {
+    let place = Place::new();
+    place.write(
+        "Makefile",
+        "BUILD := dev\nDIR = out/dir\nGO ?= go\noverride FIXED = x\n.PHONY: all\nall: test\n\
+         test:\n\t@echo test $(TAG) $(BUILD) $(DIR) $(FIXED)\n\
+         release: test\nifndef VERSION\n\t$(error VERSION is needed)\nendif\n\t@echo release $(VERSION)\n\
+         start:\n\t@$(GO) version\n\t@echo $(filter-out $@,$(MAKECMDGOALS))\n\
+         app: main.c\n\techo cc -o app\nbundle:\n\techo > $@\n%:\n\t@:\n",
+    );
+    let ran = place.run(&["tool", "import", "Makefile"]);
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    let said: Vec<String> = ran
+        .stderr()
+        .lines()
+        .filter(|line| line.starts_with("Makefile:") || line.starts_with("Left out"))
+        .map(str::to_owned)
+        .collect();
+    expect![[r#"
+        Makefile:21: not carried over: rule `%`: it is a pattern, and no task by itself: call make for one of its files by a tool of your own
+        Makefile:2: not carried over: other values of `DIR`, `FIXED`: the makefile sets them to paths, to several words or more than once; call make yourself for others
+        Left out `app` (Makefile:17): it makes a file, and is neither in .PHONY nor described by `##`
+        Left out `bundle` (Makefile:19): it makes a file, and is neither in .PHONY nor described by `##`
+        Makefile:6: not carried over: other values of `BUILD` (task `all`): only letters, digits, blanks and `_./:@%+=,-` are accepted, because make expands and pastes them into the text of a shell
+        Makefile:6: not carried over: other values of `TAG` (task `all`): only letters, digits, blanks and `_./:@%+=,-` are accepted, because make expands and pastes them into the text of a shell
+        Makefile:7: not carried over: other values of `BUILD` (task `test`): only letters, digits, blanks and `_./:@%+=,-` are accepted, because make expands and pastes them into the text of a shell
+        Makefile:7: not carried over: other values of `TAG` (task `test`): only letters, digits, blanks and `_./:@%+=,-` are accepted, because make expands and pastes them into the text of a shell
+        Makefile:9: not carried over: other values of `BUILD` (task `release`): only letters, digits, blanks and `_./:@%+=,-` are accepted, because make expands and pastes them into the text of a shell
+        Makefile:9: not carried over: other values of `VERSION` (task `release`): only letters, digits, blanks and `_./:@%+=,-` are accepted, because make expands and pastes them into the text of a shell
+        Makefile:9: not carried over: other values of `TAG` (task `release`): only letters, digits, blanks and `_./:@%+=,-` are accepted, because make expands and pastes them into the text of a shell
+        Makefile:14: not carried over: the words behind the target (task `start`): make takes them for targets: one that is the name of a target would make it as well
+        Makefile:14: not carried over: the variable `GO` (task `start`): its value would name or be what runs"#]].assert_eq(&said.join("\n"));
+    let ran = place.shell(
+        "cycod tool list --format simple; cycod tool run test; cycod tool run test TAG=v1 BUILD=prod; cycod tool run release; \
+         cycod tool run release VERSION=3 TAG='a b'",
+    );
+    expect![[r#"
+        exit: 0
+        --- stdout
+        all
+        release
+        start
+        test
+        test dev out/dir x
+        test v1 prod out/dir x
+        test a b dev out/dir x
+        release 3
+        --- stderr
+        error[missing-argument]: `VERSION` is required
+          help: The variable `VERSION` of the makefile
+          try: cycod tool run release VERSION=...
+          more: cycod explain missing-argument
+    "#]]
+    .assert_eq(&ran.block());
+}
+
+#[test]
+fn what_task_asks_is_a_question_of_the_tool() {
+    let place = Place::new();
+    place.write(
+        "Taskfile.yml",
+        "version: '3'\ntasks:\n  one:\n    prompt: 'Sure?'\n    cmds: [echo one]\n  \
+         both:\n    prompt: ['Sure?', 'Really sure?']\n    cmd: echo both\n  \
+         caller:\n    deps: [one]\n    cmds:\n      - task: both\n      - echo '{{.WHO | default \"me\"}}'\n  \
+         late:\n    cmds:\n      - defer: {task: one}\n      - task: caller\n        vars: {WHO: you}\n  none:\n    cmds: [echo none]\n",
+    );
+    place.write("justfile", "[confirm(\"Wipe?\")]\nwipe:\n    rm -rf out\nfresh: wipe\n    echo fresh\n");
+    place.write(
+        "mise.toml",
+        "[tasks.wipe]\nrun = 'ls'\nconfirm = 'Wipe?'\n[tasks.fresh]\nrun = 'ls'\ndepends = ['wipe']\n",
+    );
+    let ran = place.shell(
+        "for name in one both caller late none; do cycod tool import Taskfile.yml --only $name --dry-run 2>/dev/null | \
+         grep -E '^run|person|  WHO'; done; \
+         for file in justfile mise.toml; do cycod tool import $file --only fresh --dry-run 2>/dev/null | grep -E '^run|person'; done",
+    );
+    expect![[r#"
+        run: task --yes one
+            person: Sure?
+        run: task --yes both
+            person: Sure? Really sure?
+        run: task --yes caller WHO={WHO}
+          WHO:
+            person: Sure? Really sure? Sure?
+        run: task --yes late
+            person: Sure? Sure? Really sure?
+        run: task none
+        run: just --yes fresh
+            person: Wipe?
+        run: mise run --yes fresh -- {ARGS}
+            person: Wipe?
+    "#]]
+    .assert_eq(&ran.stdout());
+}
+
+#[test]
+fn what_a_further_parser_reads_arrives_or_is_refused() {
+    let place = Place::new();
+    place.write("bin/just", STAND_IN);
+    place.write("show/__init__.py", "");
+    place.write("show/__main__.py", "import sys\nprint(sys.argv[1:])\n");
+    place.write(
+        "justfile",
+        "module x:\n    python3 -m show {{x}}\nlast x:\n    python3 -m show --text={{x}}\nwatch x:\n    cargo watch -x 'run -- {{x}}'\n\
+         shell x:\n    cargo watch -s \"echo {{x}}\"\nbehind x:\n    cargo watch -- echo {{x}}\nremote x:\n    npx nodemon --exec 'echo {{x}}'\n",
+    );
+    let ran = place.shell("chmod +x bin/just; cycod tool import justfile");
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    let run = |tool: &str, value: &str| {
+        let given = format!("X={value}");
+        let given = shlex::try_quote(&given).expect("no NUL");
+        place.shell(&format!("PATH=\"$PWD/bin:$PATH\" cycod tool run {tool} --param {given}"))
+    };
+    for value in ["a b", EVIL, "it's", "; touch pwned", "$(touch pwned)"] {
+        let python = value.to_string();
+        let shown = |prefix: &str| {
+            let text = format!("{prefix}{python}");
+            let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+            let inside = text.replace('\\', "\\\\");
+            let inside = if quote == '\'' { inside.replace('\'', "\\'") } else { inside };
+            format!("[{quote}{inside}{quote}]\n")
+        };
+        assert_eq!(run("module", value).stdout(), shown(""), "{value}");
+        assert_eq!(run("last", value).stdout(), shown("--text="), "{value}");
+        for tool in ["watch", "shell", "behind", "remote"] {
+            let ran = run(tool, value);
+            assert_eq!((ran.code(), ran.stdout()), (2, String::new()), "{tool} {value}\n{}", ran.block());
+        }
+    }
+    // An option of the module is not for callers to choose.
+    assert_eq!(run("module", "--help").code(), 2);
+    assert!(!place.project().join("pwned").exists());
+}
+
+#[test]
+fn scripts_called_like_a_program_are_scripts() {
+    let place = Place::new();
+    place.write("bin/pdm", "#!/bin/sh\nprintf '[%s]' \"$@\"\n");
+    place.write("bin/hatch", "#!/bin/sh\nprintf '[%s]' \"$@\"\n");
+    place.write(
+        "pyproject.toml",
+        "[project.scripts]\nhatch = \"a:b\"\nmine = \"a:b\"\n[tool.pdm.scripts]\ntest = \"python3 show.py\"\nssh = \"python3 show.py\"\n\
+         [tool.hatch.envs.default.scripts]\nbash = \"python3 show.py {args}\"\n",
+    );
+    let ran = place.shell("chmod +x bin/*; cycod tool import pyproject.toml");
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    let lost = "pyproject.toml:2: not carried over: the program `hatch`: a program of this name runs what it is given: write a tool \
+                for each of its uses\n";
+    assert!(ran.stderr().contains(lost), "{}", ran.block());
+    let ran = place.shell(
+        "export PATH=\"$PWD/bin:$PATH\"; for name in test ssh bash; do cycod tool run $name ARGS='a b' ARGS='; touch pwned'; echo; done; \
+         cycod tool list --format simple; ls",
+    );
+    expect![[r#"
+        exit: 0
+        --- stdout
+        [run][test][a b][; touch pwned]
+        [run][ssh][a b][; touch pwned]
+        [run][default:bash][a b][; touch pwned]
+        bash
+        mine
+        ssh
+        test
+        bin
+        pyproject.toml
+        --- stderr
+    "#]]
+    .assert_eq(&ran.block());
 }

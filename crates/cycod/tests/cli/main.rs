@@ -41,6 +41,7 @@ mod handlers;
 mod help;
 mod hostile;
 mod import;
+mod import_runners;
 mod import_tasks;
 mod interactive;
 mod list;
