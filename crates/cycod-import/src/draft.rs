@@ -336,6 +336,10 @@ impl Parameter {
 
     /// Makes it an option of its program: `--name=value`, or `--name` where it is a switch.
     pub(crate) fn into_option(mut self, option: &str) -> Self {
+        // Nothing but the runner's own word that it takes a value tells an option of an unusual name from other text.
+        let is_usual = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
+        let takes_text = matches!(self.accepts, Accepts::Text | Accepts::Words);
+        self.is_vouched |= takes_text && !option.chars().all(is_usual);
         let is_long = option.starts_with("--");
         let join = if is_long { "=" } else { "" };
         match self.accepts {

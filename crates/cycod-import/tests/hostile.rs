@@ -170,6 +170,14 @@ proptest! {
 }
 
 #[test]
+fn options_of_unusual_names_are_options() {
+    for option in ["--b🕴arg", "--a+b", "--a:b", "-é"] {
+        let text = format!("# @cmd\n# @option {option} <A>\n# @option {option}s* <A>\na() {{ :; }}\n");
+        sound(Kind::Argc, "Argcfile.sh", &text);
+    }
+}
+
+#[test]
 fn long_and_deep_sources_are_read_or_refused() {
     for piece in ["(", "[", "{", "{{", "'", "a", "a: b\n", "- ", "\\", "$(", "#", "a x:\n", "\t", "<", "{{# a }}", "a{"]
     {
