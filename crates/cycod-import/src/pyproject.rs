@@ -10,12 +10,19 @@ use crate::{
     tree::{self, Node, Value},
 };
 
-/// Reads what a `pyproject.toml` knows of tasks.
+/// The file in which hatch keeps what else stands in `tool.hatch` of a `pyproject.toml`.
+const OF_HATCH: &str = "hatch.toml";
+
+/// Reads what a `pyproject.toml` or a `hatch.toml` knows of tasks.
 pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     let root = tree::toml(source)?;
     let mut found = Found::default();
     let nothing: &[(String, Node)] = &[];
     let entries = |keys: &[&str]| root.at(keys).map_or(nothing, Node::entries);
+    if source.path.rsplit('/').next() == Some(OF_HATCH) {
+        environments(source, entries(&["envs"]), &mut found);
+        return Ok(found);
+    }
     for (name, task) in entries(&["tool", "poe", "tasks"]) {
         found.drafts.push(poe(source, name, task));
     }
@@ -26,10 +33,10 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     for (name, task) in entries(&["tool", "pdm", "scripts"]).iter().filter(is_ours) {
         found.drafts.push(pdm(source, name, task));
     }
-    for (environment, settings) in entries(&["tool", "hatch", "envs"]) {
-        for (name, script) in settings.get("scripts").map_or(nothing, Node::entries) {
-            found.drafts.push(hatch(source, environment, name, script));
-        }
+    environments(source, entries(&["tool", "hatch", "envs"]), &mut found);
+    if source.beside.iter().any(|name| name == OF_HATCH) {
+        let why = "they are in another file: import that one as well".to_owned();
+        found.losses.push(Loss { line: 1, what: format!("the tasks of `{OF_HATCH}`"), why });
     }
     let tasks = entries(&["tool", "taskipy", "tasks"]);
     for (name, task) in tasks {
@@ -48,6 +55,17 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
         }
     }
     Ok(found)
+}
+
+/// Reads the scripts of hatch's environments.
+fn environments(source: &Source<'_>, environments: &[(String, Node)], found: &mut Found) {
+    for (environment, settings) in environments {
+        for (name, script) in
+            ["scripts", "extra-scripts"].into_iter().filter_map(|key| settings.get(key)).flat_map(Node::entries)
+        {
+            found.drafts.push(hatch(source, environment, name, script));
+        }
+    }
 }
 
 fn lose_include(found: &mut Found, line: usize) {

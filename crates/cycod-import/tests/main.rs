@@ -117,6 +117,7 @@ fn tasks_of_mise() {
 #[test]
 fn tasks_of_python_projects() {
     check(Kind::Pyproject, "all");
+    check(Kind::Pyproject, "hatch");
 }
 
 #[test]
@@ -144,5 +145,5 @@ fn every_case_is_checked() {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(kind.name());
         cases += fs::read_dir(directory).expect("every kind has cases").count();
     }
-    assert_eq!(cases, 17, "a case was added: name it in a test above, and count it here");
+    assert_eq!(cases, 18, "a case was added: name it in a test above, and count it here");
 }
