@@ -379,12 +379,14 @@ impl Provider for Remote {
                 .host_str()
                 .is_some_and(|host| host == "api.openai.com" || host.ends_with(".openai.azure.com")),
         };
-        let body = self.service.format.body(request, terms).to_string().into_bytes();
+        let format = self.service.format;
+        let (body, seal) = (format.body(request, terms).to_string().into_bytes(), format.seal(request, terms));
         let deadline = Instant::now() + self.limits.whole;
         let mut attempt = 1;
         loop {
             let Failed { error, may_pass } = match self.attempt(&body, deadline, cancel, follow) {
                 Ok(mut reply) => {
+                    format.put_seal(&mut reply, seal);
                     if reply.model.is_empty() {
                         reply.model.clone_from(&self.model);
                     }

@@ -1,7 +1,9 @@
 //! The formats: how a request is written, and how an answer is read.
 //!
 //! What a provider wants back in later requests rides in the `opaque` of a reply or a call, as `{"FORMAT": …}`, so that a
-//! conversation that goes on with another provider takes nothing along that this one does not understand.
+//! conversation that goes on with another provider takes nothing along that this one does not understand. Of a reply that is
+//! `{"parts": […], "seal": …}`: the order of its parts with what belongs to each, and what must be unchanged so that those of
+//! the provider's own still count.
 
 mod anthropic;
 mod gemini;
@@ -145,6 +147,24 @@ impl Format {
     /// The tokens that a model may say when nobody knows its limit and the format demands one.
     pub(crate) const SAFE_OUTPUT: u32 = 8192;
 
+    /// What must be the same in a later request so that a provider takes its own parts of a reply back: for Anthropic the whole
+    /// conversation before it, for Responses the model.
+    pub(crate) fn seal(self, request: &Request, terms: Terms<'_>) -> Option<String> {
+        match self {
+            Self::Anthropic => Some(anthropic::seal(request)),
+            Self::OpenaiResponses => Some(terms.model.to_owned()),
+            Self::OpenaiChat | Self::Gemini | Self::Ollama => None,
+        }
+    }
+
+    /// Puts the seal of its request on a reply.
+    pub(crate) fn put_seal(self, reply: &mut Reply, seal: Option<String>) {
+        let opaque = reply.opaque.as_mut().and_then(|opaque| opaque.get_mut(self.name())?.as_object_mut());
+        if let (Some(opaque), Some(seal)) = (opaque, seal) {
+            opaque.insert("seal".to_owned(), seal.into());
+        }
+    }
+
     fn kept(self, opaque: Option<&Json>) -> Option<&Json> {
         opaque?.get(self.name())
     }
@@ -152,6 +172,53 @@ impl Format {
     fn keep(self, value: Json) -> Json {
         Json::Object([(self.name().to_owned(), value)].into_iter().collect())
     }
+}
+
+/// A part of a reply, as it goes back.
+enum Part<'a> {
+    /// A piece of its text, with what belongs to it.
+    Text(&'a str, &'a Json),
+    /// A call.
+    Call(&'a Call),
+    /// What is the provider's own, as it came.
+    Own(&'a Json),
+}
+
+/// The parts of a reply in the order in which they came, those of the provider's own only when `seal` is that of the reply.
+///
+/// A text that was changed since, because it was long or secret, is one piece.
+fn parts<'a>(format: Format, reply: &'a Reply, seal: Option<&str>) -> Vec<Part<'a>> {
+    let kept = format.kept(reply.opaque.as_ref()).filter(|kept| kept.is_object());
+    let order = kept.and_then(|kept| kept["parts"].as_array()).map(Vec::as_slice).unwrap_or_default();
+    let is_sealed = kept.and_then(|kept| kept["seal"].as_str()) == seal;
+    let length = |part: &Json| part["text"].as_u64().and_then(|length| usize::try_from(length).ok());
+    let is_whole = order.iter().filter_map(length).sum::<usize>() == reply.text.len();
+    let (mut parts, mut at, mut calls) = (Vec::new(), 0, reply.calls.iter().collect::<Vec<_>>());
+    for part in order {
+        if let Some(length) = length(part) {
+            let end = if is_whole { at + length } else { reply.text.len() };
+            parts.push(Part::Text(reply.text.get(at..end).unwrap_or_default(), part));
+            at = end;
+        } else if let Some(id) = part["call"].as_str() {
+            if let Some(place) = calls.iter().position(|call| call.id == id) {
+                parts.push(Part::Call(calls.remove(place)));
+            }
+        } else if is_sealed && part["own"].is_object() {
+            parts.push(Part::Own(&part["own"]));
+        }
+    }
+    if at < reply.text.len() {
+        parts.push(Part::Text(&reply.text[at..], &Json::Null));
+    }
+    parts.extend(calls.into_iter().map(Part::Call));
+    parts
+}
+
+/// What a part of the provider's has beside what every part of its kind has.
+fn rest(part: &Json, known: &[&str]) -> Map<String, Json> {
+    let fields = part.as_object().into_iter().flatten();
+    let rest = fields.filter(|(name, value)| !known.contains(&name.as_str()) && !value.is_null());
+    rest.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// An event as JSON.

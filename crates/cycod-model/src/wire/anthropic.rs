@@ -1,8 +1,11 @@
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
 
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
-use super::{Format, Reading, Terms, failed, named, number, object, parsed, returned, stop, text};
+use super::{Format, Part, Reading, Terms, failed, named, number, object, parsed, parts, rest, returned, stop, text};
 use crate::{Call, Delta, ErrorKind, Message, ModelError, Reply, Request, StopReason, Usage};
 
 const FORMAT: Format = Format::Anthropic;
@@ -12,7 +15,7 @@ pub(super) fn body(request: &Request, terms: Terms<'_>) -> Json {
     let mut body = json!({
         "model": terms.model,
         "max_tokens": request.max_tokens.unwrap_or(known),
-        "messages": messages(&request.messages),
+        "messages": messages(request).0,
         "stream": true,
     });
     if let Some(system) = request.system.as_ref().filter(|system| !system.trim().is_empty()) {
@@ -33,17 +36,31 @@ fn remember(blocks: &mut Json) {
     }
 }
 
-fn messages(messages: &[Message]) -> Vec<Json> {
+/// What a thought is bound to: the API refuses one when anything that stood before it was changed since.
+/// See <https://platform.claude.com/docs/en/build-with-claude/preserved-thinking>.
+pub(super) fn seal(request: &Request) -> String {
+    messages(request).1
+}
+
+/// The turns of a conversation, and the seal of all of it.
+fn messages(request: &Request) -> (Vec<Json>, String) {
+    let mut hasher = DefaultHasher::new();
+    let seal = |hasher: &DefaultHasher| format!("{:016x}", hasher.finish());
+    request.system.hash(&mut hasher);
+    for tool in &request.tools {
+        (&tool.name, &tool.description, tool.schema.to_string()).hash(&mut hasher);
+    }
     let mut turns: Vec<Json> = Vec::new();
-    for message in messages {
+    for message in &request.messages {
         let (role, blocks) = match message {
             Message::User(text) => ("user", vec![json!({"type": "text", "text": text})]),
-            Message::Model(reply) => ("assistant", said(reply)),
+            Message::Model(reply) => ("assistant", said(reply, &seal(&hasher))),
             Message::Results(results) => ("user", results.iter().map(result).collect()),
         };
         if blocks.is_empty() {
             continue;
         }
+        (role, Json::from(blocks.clone()).to_string()).hash(&mut hasher);
         // One turn each: results and what the person adds to them belong together.
         match turns.last_mut().filter(|turn| turn["role"] == role) {
             Some(turn) => turn["content"].as_array_mut().expect("it was made as one").extend(blocks),
@@ -53,18 +70,27 @@ fn messages(messages: &[Message]) -> Vec<Json> {
     if let Some(turn) = turns.last_mut().filter(|turn| turn["role"] == "user") {
         remember(&mut turn["content"]);
     }
-    turns
+    let seal = seal(&hasher);
+    (turns, seal)
 }
 
-fn said(reply: &Reply) -> Vec<Json> {
-    let mut blocks: Vec<Json> =
-        FORMAT.kept(reply.opaque.as_ref()).and_then(Json::as_array).cloned().unwrap_or_default();
-    if !reply.text.trim().is_empty() {
-        blocks.push(json!({"type": "text", "text": reply.text}));
-    }
-    let call = |call: &Call| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": returned(call)});
-    blocks.extend(reply.calls.iter().map(call));
-    blocks
+/// The blocks of a reply as they came. Thoughts come back only when nothing before them has changed.
+fn said(reply: &Reply, seal: &str) -> Vec<Json> {
+    let block = |part: Part<'_>| match part {
+        // An empty one would be refused.
+        Part::Text(text, _) => (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text})),
+        Part::Call(call) => {
+            let mut block = json!({"type": "tool_use", "id": call.id, "name": call.name, "input": returned(call)});
+            if let (Some(kept), Some(block)) =
+                (FORMAT.kept(call.opaque.as_ref()).and_then(Json::as_object), block.as_object_mut())
+            {
+                block.extend(kept.clone());
+            }
+            Some(block)
+        }
+        Part::Own(block) => Some(block.clone()),
+    };
+    parts(FORMAT, reply, Some(seal)).into_iter().filter_map(block).collect()
 }
 
 fn result(result: &crate::ToolResult) -> Json {
@@ -94,6 +120,8 @@ enum Block {
         name: String,
         input: Json,
         text: String,
+        /// What else the block has.
+        rest: Map<String, Json>,
     },
     /// What nobody asked for.
     Other,
@@ -122,7 +150,8 @@ impl Reading for Answer {
                     "thinking" | "redacted_thinking" => Block::Thought(block),
                     "tool_use" => {
                         let input = block.get("input").cloned().unwrap_or_default();
-                        Block::Call { id: field("/id"), name: field("/name"), input, text: String::new() }
+                        let rest = rest(&block, &["type", "id", "name", "input", "cache_control"]);
+                        Block::Call { id: field("/id"), name: field("/name"), input, text: String::new(), rest }
                     }
                     _ => Block::Other,
                 };
@@ -149,21 +178,30 @@ impl Reading for Answer {
     fn finish(self: Box<Self>) -> Option<Reply> {
         let named_stop = self.stop.filter(|_| self.is_over)?;
         let mut reply = Reply { usage: self.usage, model: self.model, ..Reply::default() };
-        let mut thoughts = Vec::new();
+        let (mut order, mut calls) = (Vec::new(), Vec::new());
         for block in self.blocks.into_values() {
             match block {
-                Block::Text(text) => reply.text.push_str(&text),
-                Block::Thought(block) => thoughts.push(block),
-                Block::Call { id, name, input, text } => {
+                Block::Text(text) => {
+                    order.push(json!({ "text": text.len() }));
+                    reply.text.push_str(&text);
+                }
+                Block::Thought(block) => order.push(json!({ "own": block })),
+                Block::Call { id, name, input, text, rest } => {
                     let arguments = if text.is_empty() { object(Some(input)) } else { super::arguments(&text) };
-                    reply.calls.push(Call { id, name, arguments, opaque: None });
+                    let opaque = (!rest.is_empty()).then(|| FORMAT.keep(rest.into()));
+                    calls.push(order.len());
+                    order.push(Json::Null);
+                    reply.calls.push(Call { id, name, arguments, opaque });
                 }
                 Block::Other => {}
             }
         }
         named(&mut reply.calls);
+        for (at, call) in calls.into_iter().zip(&reply.calls) {
+            order[at] = json!({ "call": call.id });
+        }
         reply.stop = stop(named_stop, &reply.calls);
-        reply.opaque = (!thoughts.is_empty()).then(|| FORMAT.keep(thoughts.into()));
+        reply.opaque = Some(FORMAT.keep(json!({ "parts": order })));
         Some(reply)
     }
 }

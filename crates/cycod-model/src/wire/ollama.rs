@@ -1,7 +1,9 @@
 use serde_json::{Value as Json, json};
 
-use super::{Reading, Terms, failed, named, number, object, openai, parsed, stop, text};
+use super::{Format, Reading, Terms, failed, named, number, object, openai, parsed, stop, text};
 use crate::{Call, Delta, Message, ModelError, Reply, Request, StopReason, Usage};
+
+const FORMAT: Format = Format::Ollama;
 
 pub(super) fn body(request: &Request, terms: Terms<'_>) -> Json {
     let system = request.system.iter().map(|system| json!({"role": "system", "content": system}));
@@ -32,6 +34,10 @@ fn message(message: &Message) -> Vec<Json> {
                 let call = |call: &Call| json!({"id": call.id, "function": openai::function(call)});
                 said["tool_calls"] = reply.calls.iter().map(call).collect();
             }
+            // The template of the model decides which thoughts it reads again.
+            if let Some(thoughts) = FORMAT.kept(reply.opaque.as_ref()) {
+                said["thinking"] = thoughts.clone();
+            }
             vec![said]
         }
         Message::Results(results) => {
@@ -52,6 +58,7 @@ fn message(message: &Message) -> Vec<Json> {
 #[derive(Default)]
 pub(super) struct Answer {
     reply: Reply,
+    thoughts: String,
     is_done: bool,
 }
 
@@ -66,6 +73,7 @@ impl Reading for Answer {
             model.clone_into(&mut reply.model);
         }
         if let Some(thought) = text(&event, "/message/thinking").filter(|thought| !thought.is_empty()) {
+            self.thoughts.push_str(thought);
             follow(Delta::Thought(thought));
         }
         if let Some(said) = text(&event, "/message/content").filter(|said| !said.is_empty()) {
@@ -98,7 +106,9 @@ impl Reading for Answer {
     }
 
     fn finish(self: Box<Self>) -> Option<Reply> {
-        let mut reply = Some(self.reply).filter(|_| self.is_done)?;
+        let Self { reply, thoughts, is_done } = *self;
+        let mut reply = Some(reply).filter(|_| is_done)?;
+        reply.opaque = (!thoughts.is_empty()).then(|| FORMAT.keep(thoughts.into()));
         named(&mut reply.calls);
         reply.stop = stop(reply.stop, &reply.calls);
         Some(reply)

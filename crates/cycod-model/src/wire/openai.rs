@@ -5,6 +5,12 @@ use crate::{Call, Delta, ErrorKind, Message, ModelError, Reply, Request, StopRea
 
 const FORMAT: Format = Format::OpenaiChat;
 
+/// What a model thought, as DeepSeek and those that follow it call it.
+const THOUGHTS: &str = "reasoning_content";
+
+/// The same in parts, as OpenRouter calls it.
+const DETAILS: &str = "reasoning_details";
+
 /// More calls than anybody carries out for one answer: each part of one is looked for among them.
 const MOST_CALLS: usize = 1000;
 
@@ -42,9 +48,11 @@ fn message(message: &Message) -> Vec<Json> {
                     said["content"] = Json::Null;
                 }
             }
-            // Models that think between calls want to read what they thought.
-            if let Some(thoughts) = FORMAT.kept(reply.opaque.as_ref()).filter(|_| !reply.calls.is_empty()) {
-                said["reasoning_content"] = thoughts.clone();
+            // Models that think between calls want to read what they thought, and some servers demand it.
+            match FORMAT.kept(reply.opaque.as_ref()) {
+                Some(Json::Object(kept)) => said.as_object_mut().expect("it was made as one").extend(kept.clone()),
+                Some(thoughts @ Json::String(_)) => said[THOUGHTS] = thoughts.clone(),
+                _ => {}
             }
             vec![said]
         }
@@ -69,7 +77,10 @@ fn call(call: &Call) -> Json {
 #[derive(Default)]
 pub(super) struct Answer {
     text: String,
-    thoughts: String,
+    /// What the model thought, for servers that want it back in `reasoning_content`. It may be empty and is still wanted.
+    thoughts: Option<String>,
+    /// The same in `reasoning_details`, with signatures.
+    details: Vec<Json>,
     calls: Vec<Partial>,
     stop: Option<StopReason>,
     is_refusal: bool,
@@ -116,9 +127,12 @@ impl Reading for Answer {
         let thought = text(delta, "/reasoning_content").or_else(|| text(delta, "/reasoning"));
         if let Some(thought) = thought.filter(|thought| !thought.is_empty()) {
             follow(Delta::Thought(thought));
-            if delta.get("reasoning_content").is_some() {
-                self.thoughts.push_str(thought);
-            }
+        }
+        if let Some(thought) = text(delta, "/reasoning_content") {
+            self.thoughts.get_or_insert_default().push_str(thought);
+        }
+        for detail in delta.get(DETAILS).and_then(Json::as_array).into_iter().flatten() {
+            self.detail(detail);
         }
         for name in ["/content", "/refusal"] {
             if let Some(said) = text(delta, name).filter(|said| !said.is_empty()) {
@@ -143,7 +157,7 @@ impl Reading for Answer {
     }
 
     fn finish(self: Box<Self>) -> Option<Reply> {
-        let Self { text, thoughts, calls, stop: named_stop, is_refusal, usage, model } = *self;
+        let Self { text, thoughts, details, calls, stop: named_stop, is_refusal, usage, model } = *self;
         let named_stop = if is_refusal { named_stop.map(|_| StopReason::Refused) } else { named_stop };
         let call = |partial: Partial| Call {
             id: partial.id,
@@ -157,12 +171,38 @@ impl Reading for Answer {
         let mut calls: Vec<Call> = calls.into_iter().map(call).collect();
         named(&mut calls);
         let stop = stop(named_stop?, &calls);
-        let opaque = (!thoughts.is_empty()).then(|| FORMAT.keep(thoughts.into()));
+        let details = (!details.is_empty()).then(|| details.into());
+        let kept = [(THOUGHTS, thoughts.map(Json::from)), (DETAILS, details)];
+        let kept: Map<String, Json> =
+            kept.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+        let opaque = (!kept.is_empty()).then(|| FORMAT.keep(kept.into()));
         Some(Reply { text, calls, stop, usage, model, opaque })
     }
 }
 
 impl Answer {
+    /// Adds a part of what the model thought. Pieces of one part come one by one; its signature comes with the last.
+    fn detail(&mut self, detail: &Json) {
+        let last = self.details.last_mut().and_then(Json::as_object_mut);
+        let known = last.filter(|known| ["type", "index"].iter().all(|name| known.get(*name) == detail.get(*name)));
+        // What is sealed comes whole.
+        let is_piece = detail["text"].is_string() || detail["summary"].is_string() || detail["signature"].is_string();
+        let (Some(known), Some(fields), true) = (known, detail.as_object(), is_piece) else {
+            self.details.push(detail.clone());
+            return;
+        };
+        for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+            match (known.get_mut(name), value) {
+                (Some(Json::String(whole)), Json::String(piece)) if matches!(name.as_str(), "text" | "summary") => {
+                    whole.push_str(piece);
+                }
+                _ => {
+                    known.insert(name.clone(), value.clone());
+                }
+            }
+        }
+    }
+
     /// Adds a part of a call. Which call it belongs to is told by its number, by its name of a new call, or by nothing but
     /// its place behind the part before.
     fn part(&mut self, part: &Json) -> Result<(), ModelError> {

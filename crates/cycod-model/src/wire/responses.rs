@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::{Format, Reading, Terms, failed, named, number, parsed, returned, stop, text};
+use super::{Format, Part, Reading, Terms, failed, named, number, parsed, parts, rest, returned, stop, text};
 use crate::{Call, Delta, ErrorKind, Message, ModelError, Reply, Request, StopReason, Usage};
 
 const FORMAT: Format = Format::OpenaiResponses;
@@ -10,7 +10,7 @@ const FORMAT: Format = Format::OpenaiResponses;
 pub(super) fn body(request: &Request, terms: Terms<'_>) -> Json {
     let mut body = json!({
         "model": terms.model,
-        "input": request.messages.iter().flat_map(message).collect::<Vec<_>>(),
+        "input": request.messages.iter().flat_map(|one| message(one, terms.model)).collect::<Vec<_>>(),
         "stream": true,
         // Nothing stays with the provider, so what the model thought must travel with the conversation.
         "store": false,
@@ -49,10 +49,10 @@ fn thinks(model: &str) -> bool {
     is_numbered("o", 1) || (is_numbered("gpt-", 5) && !model.contains("-chat"))
 }
 
-fn message(message: &Message) -> Vec<Json> {
+fn message(message: &Message, model: &str) -> Vec<Json> {
     match message {
         Message::User(text) => vec![json!({"role": "user", "content": text})],
-        Message::Model(reply) => said(reply),
+        Message::Model(reply) => said(reply, model),
         Message::Results(results) => {
             let result = |result: &crate::ToolResult| json!({"type": "function_call_output", "call_id": result.id, "output": result.text});
             results.iter().map(result).collect()
@@ -60,29 +60,36 @@ fn message(message: &Message) -> Vec<Json> {
     }
 }
 
-/// The items of a reply, each thought before what it led to.
-fn said(reply: &Reply) -> Vec<Json> {
-    let mut items = Vec::new();
-    let mut text = (!reply.text.is_empty()).then(|| json!({"role": "assistant", "content": reply.text}));
-    let mut calls: Vec<&Call> = reply.calls.iter().collect();
-    let call = |call: &Call| {
-        let arguments = returned(call).to_string();
-        json!({"type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments})
-    };
-    for item in FORMAT.kept(reply.opaque.as_ref()).and_then(Json::as_array).into_iter().flatten() {
-        match item {
-            Json::Object(_) => items.push(item.clone()),
-            Json::Null => items.extend(text.take()),
-            id => {
-                if let Some(at) = calls.iter().position(|call| *id == *call.id) {
-                    items.push(call(calls.remove(at)));
+/// The items of a reply as they came. What one model thought, another cannot read.
+fn said(reply: &Reply, model: &str) -> Vec<Json> {
+    let item = |part: Part<'_>| match part {
+        Part::Text(text, kept) => {
+            let is_refusal = kept["refusal"] == true;
+            let content = match is_refusal {
+                true => json!({"type": "refusal", "refusal": text}),
+                false => json!({"type": "output_text", "text": text, "annotations": []}),
+            };
+            match kept["id"].is_string() {
+                _ if text.is_empty() => None,
+                false => Some(json!({"role": "assistant", "content": text})),
+                true => {
+                    let mut item = json!({"type": "message", "role": "assistant", "content": [content]});
+                    item.as_object_mut().expect("it was made as one").extend(rest(kept, &["text", "refusal"]));
+                    Some(item)
                 }
             }
         }
-    }
-    items.extend(text);
-    items.extend(calls.into_iter().map(call));
-    items
+        Part::Call(call) => {
+            let arguments = returned(call).to_string();
+            let mut item =
+                json!({"type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments});
+            let kept = FORMAT.kept(call.opaque.as_ref()).and_then(Json::as_object);
+            item.as_object_mut().expect("it was made as one").extend(kept.cloned().unwrap_or_default());
+            Some(item)
+        }
+        Part::Own(item) => Some(item.clone()),
+    };
+    parts(FORMAT, reply, Some(model)).into_iter().filter_map(item).collect()
 }
 
 /// What was read of an answer.
@@ -143,46 +150,51 @@ impl Reading for Answer {
     fn finish(self: Box<Self>) -> Option<Reply> {
         let named_stop = self.stop?;
         let mut reply = Reply { usage: self.usage, model: self.model, ..Reply::default() };
-        for item in self.items.values() {
-            match text(&item.is, "/type").unwrap_or("message") {
-                "message" => reply.text.push_str(&item.said),
-                "function_call" => reply.calls.push(Call {
-                    id: text(&item.is, "/call_id").unwrap_or_default().to_owned(),
-                    name: text(&item.is, "/name").unwrap_or_default().to_owned(),
-                    arguments: super::arguments(&item.said),
-                    opaque: None,
-                }),
+        let (mut order, mut calls) = (Vec::new(), Vec::new());
+        for Item { is, said } in self.items.into_values() {
+            match text(&is, "/type").unwrap_or("message") {
+                "message" => {
+                    let mut part = Json::Object(rest(&is, &["type", "role", "content"]));
+                    part["text"] = said.len().into();
+                    if is.pointer("/content/0/type").is_some_and(|kind| kind == "refusal") {
+                        part["refusal"] = true.into();
+                    }
+                    order.push(part);
+                    reply.text.push_str(&said);
+                }
+                "function_call" => {
+                    let rest = rest(&is, &["type", "call_id", "name", "arguments"]);
+                    calls.push(order.len());
+                    order.push(Json::Null);
+                    reply.calls.push(Call {
+                        id: text(&is, "/call_id").unwrap_or_default().to_owned(),
+                        name: text(&is, "/name").unwrap_or_default().to_owned(),
+                        arguments: super::arguments(&said),
+                        opaque: (!rest.is_empty()).then(|| FORMAT.keep(rest.into())),
+                    });
+                }
+                // Without its content only the provider would know it, and with `store: false` it stores nothing.
+                "reasoning" if text(&is, "/encrypted_content").is_some() => {
+                    let mut own = Json::Object(rest(&is, &[]));
+                    if !own["summary"].is_array() {
+                        own["summary"] = json!([]);
+                    }
+                    order.push(json!({ "own": own }));
+                }
                 _ => {}
             }
         }
         named(&mut reply.calls);
-        reply.opaque = order(self.items.into_values(), &reply.calls).map(|order| FORMAT.keep(order));
+        for (at, call) in calls.into_iter().zip(&reply.calls) {
+            order[at] = json!({ "call": call.id });
+        }
+        reply.opaque = Some(FORMAT.keep(json!({ "parts": order })));
         reply.stop = stop(named_stop, &reply.calls);
         if self.is_refusal {
             reply.stop = StopReason::Refused;
         }
         Some(reply)
     }
-}
-
-/// The order of a reply's items, when thoughts are among them: thoughts as they came, the text as nothing, calls by name.
-fn order(items: impl Iterator<Item = Item>, calls: &[Call]) -> Option<Json> {
-    let mut calls = calls.iter();
-    let mut has_thoughts = false;
-    let place = |item: Item| match text(&item.is, "/type").unwrap_or("message") {
-        "message" => Some(Json::Null),
-        "function_call" => calls.next().map(|call| call.id.clone().into()),
-        // Without its content nobody but the provider could tell what it was, and it keeps nothing for us.
-        "reasoning" if text(&item.is, "/encrypted_content").is_some() => {
-            has_thoughts = true;
-            let mut thought = json!({"type": "reasoning", "encrypted_content": item.is["encrypted_content"]});
-            thought["summary"] = item.is.get("summary").cloned().unwrap_or_else(|| json!([]));
-            Some(thought)
-        }
-        _ => None,
-    };
-    let order: Vec<Json> = items.filter_map(place).collect();
-    has_thoughts.then(|| order.into())
 }
 
 impl Answer {

@@ -213,3 +213,160 @@ fn servers_that_stream_in_their_own_way_are_understood() {
     let (reply, told) = asked(Format::Anthropic, vec![turn]);
     assert_eq!((reply.expect("it is whole").text.as_str(), told.text.as_str()), ("ab", "ab"));
 }
+
+/// Answers with these events, and returns what is sent back with the reply.
+fn goes_back(format: Format, events: &[serde_json::Value], changed: bool) -> serde_json::Value {
+    let line = |event: &serde_json::Value| match format {
+        Format::Ollama => format!("{event}\n"),
+        _ => format!("data: {event}\n\n"),
+    };
+    let raw: String = events.iter().map(line).collect();
+    let first = ScriptedProvider::start(Script::of(vec![Turn { raw: Some(raw), ..Turn::default() }]));
+    let mut asks = request("go");
+    let reply = ask(&remote(&first, format, None, limits()), &asks).0.expect("it calls");
+    let result = |call: &cycod_model::Call| ToolResult {
+        id: call.id.clone(),
+        name: call.name.clone(),
+        text: "x".to_owned(),
+        is_error: false,
+    };
+    let results = reply.calls.iter().map(result).collect();
+    if changed {
+        asks.messages[0] = Message::User("go elsewhere".to_owned());
+    }
+    asks.messages.extend([Message::Model(reply), Message::Results(results)]);
+    let kept = serde_json::to_string(&asks.messages).expect("it can be kept");
+    asks.messages = serde_json::from_str(&kept).expect("it can be read again");
+    let second = ScriptedProvider::start(Script::answering(|_| Turn::text("ok")));
+    ask(&remote(&second, format, None, limits()), &asks).0.expect("it answers");
+    second.asked()[0].body.clone()
+}
+
+#[test]
+fn blocks_of_anthropic_go_back_in_their_order_and_thoughts_only_to_what_they_were_about() {
+    let block = |index: usize, block: serde_json::Value| json!({"type": "content_block_start", "index": index, "content_block": block});
+    let delta =
+        |index: usize, delta: serde_json::Value| json!({"type": "content_block_delta", "index": index, "delta": delta});
+    let events = [
+        json!({"type": "message_start", "message": {"model": "m", "usage": {"input_tokens": 1}}}),
+        block(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
+        delta(0, json!({"type": "thinking_delta", "thinking": "first"})),
+        delta(0, json!({"type": "signature_delta", "signature": "s1"})),
+        block(1, json!({"type": "text", "text": ""})),
+        delta(1, json!({"type": "text_delta", "text": "I look."})),
+        block(2, json!({"type": "redacted_thinking", "data": "sealed"})),
+        block(
+            3,
+            json!({"type": "tool_use", "id": "t1", "name": "read_file", "input": {}, "caller": {"type": "direct"}}),
+        ),
+        delta(3, json!({"type": "input_json_delta", "partial_json": "{\"path\": \"a\"}"})),
+        block(4, json!({"type": "thinking", "thinking": "second", "signature": "s2"})),
+        block(5, json!({"type": "text", "text": "And on."})),
+        json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 9}}),
+        json!({"type": "message_stop"}),
+    ];
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let call = json!({"type": "tool_use", "id": "t1", "name": "read_file", "input": {"path": "a"}, "caller": {"type": "direct"}});
+    let whole = json!([
+        {"type": "thinking", "thinking": "first", "signature": "s1"},
+        text("I look."),
+        {"type": "redacted_thinking", "data": "sealed"},
+        call,
+        {"type": "thinking", "thinking": "second", "signature": "s2"},
+        text("And on."),
+    ]);
+    assert_eq!(goes_back(Format::Anthropic, &events, false)["messages"][1]["content"], whole);
+    // What a thought was about has changed, so the provider would refuse it.
+    let body = goes_back(Format::Anthropic, &events, true);
+    assert_eq!(body["messages"][1]["content"], json!([text("I look."), call, text("And on.")]));
+}
+
+#[test]
+fn names_of_calls_and_signatures_go_back_to_gemini() {
+    let part = |parts: serde_json::Value| json!({"candidates": [{"content": {"role": "model", "parts": parts}}]});
+    let events = [
+        part(json!([{"text": "I "}])),
+        part(json!([{"text": "look."}])),
+        part(json!([{"text": "", "thoughtSignature": "c2ln"}])),
+        part(
+            json!([{"functionCall": {"id": "fc-1", "name": "read_file", "args": {"path": "a"}}, "thoughtSignature": "Y2FsbA=="}]),
+        ),
+        part(json!([{"functionCall": {"name": "read_file", "args": {"path": "b"}}}])),
+        json!({"candidates": [{"finishReason": "STOP"}]}),
+    ];
+    let body = goes_back(Format::Gemini, &events, false);
+    let parts = json!([
+        {"text": "I look.", "thoughtSignature": "c2ln"},
+        {"functionCall": {"id": "fc-1", "name": "read_file", "args": {"path": "a"}}, "thoughtSignature": "Y2FsbA=="},
+        {"functionCall": {"name": "read_file", "args": {"path": "b"}}},
+    ]);
+    assert_eq!(body["contents"][1]["parts"], parts);
+    let results = &body["contents"][2]["parts"];
+    assert_eq!(results[0]["functionResponse"]["id"], "fc-1");
+    assert!(results[1]["functionResponse"].get("id").is_none(), "{results}");
+}
+
+#[test]
+fn items_of_responses_go_back_with_their_names() {
+    let done = |at: usize, item: serde_json::Value| json!({"type": "response.output_item.done", "output_index": at, "item": item});
+    let thought = json!({"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": "sealed"});
+    let content = json!([{"type": "output_text", "text": "I look.", "annotations": []}]);
+    let message = json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "phase": "commentary", "content": content});
+    let call = json!({"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "read_file", "arguments": "{\"path\":\"a\"}", "status": "completed"});
+    let events = [
+        done(0, thought.clone()),
+        done(1, message.clone()),
+        done(2, call.clone()),
+        json!({"type": "response.completed", "response": {"model": "m"}}),
+    ];
+    let body = goes_back(Format::OpenaiResponses, &events, false);
+    let input = body["input"].as_array().expect("items");
+    assert_eq!(input[1..4], [thought, message, call]);
+    assert_eq!(input[4]["call_id"], "c1");
+}
+
+#[test]
+fn thoughts_go_back_over_chat_completions_and_to_ollama() {
+    let said = |format, events: &[serde_json::Value]| {
+        let body = goes_back(format, events, false);
+        let messages = body["messages"].as_array().expect("messages");
+        messages.iter().find(|message| message["role"] == "assistant").cloned().expect("the reply")
+    };
+    let delta = |delta: serde_json::Value| json!({"choices": [{"index": 0, "delta": delta}]});
+    let detail = |detail: serde_json::Value| delta(json!({"reasoning_details": [detail]}));
+    let call = json!({"index": 0, "id": "c1", "type": "function", "function": {"name": "now", "arguments": "{}"}});
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]});
+    let events = [
+        delta(json!({"content": null, "reasoning_content": "It "})),
+        delta(json!({"content": null, "reasoning_content": "depends."})),
+        detail(json!({"type": "reasoning.text", "text": "It ", "index": 0, "format": "f"})),
+        detail(json!({"type": "reasoning.text", "text": "depends.", "index": 0, "signature": null})),
+        detail(json!({"type": "reasoning.text", "signature": "s1", "index": 0})),
+        detail(json!({"type": "reasoning.encrypted", "data": "one", "index": 1})),
+        detail(json!({"type": "reasoning.encrypted", "data": "two", "index": 1})),
+        delta(json!({"tool_calls": [call]})),
+        end.clone(),
+    ];
+    let reply = said(Format::OpenaiChat, &events);
+    assert_eq!(reply["reasoning_content"], "It depends.");
+    let whole = json!([
+        {"type": "reasoning.text", "text": "It depends.", "index": 0, "format": "f", "signature": "s1"},
+        {"type": "reasoning.encrypted", "data": "one", "index": 1},
+        {"type": "reasoning.encrypted", "data": "two", "index": 1},
+    ]);
+    assert_eq!(reply["reasoning_details"], whole);
+    // DeepSeek refuses a conversation in which an empty thought is missing.
+    let empty = [delta(json!({"reasoning_content": ""})), delta(json!({"tool_calls": [call]})), end.clone()];
+    assert_eq!(said(Format::OpenaiChat, &empty)["reasoning_content"], "");
+    let none = [delta(json!({"reasoning_content": null})), delta(json!({"tool_calls": [call]})), end];
+    let reply = said(Format::OpenaiChat, &none);
+    assert!(reply.get("reasoning_content").is_none() && reply.get("reasoning_details").is_none(), "{reply}");
+
+    let call = json!({"function": {"name": "now", "arguments": {}}});
+    let events = [
+        json!({"message": {"role": "assistant", "content": "", "thinking": "It "}, "done": false}),
+        json!({"message": {"role": "assistant", "content": "", "thinking": "depends.", "tool_calls": [call]}, "done": false}),
+        json!({"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop"}),
+    ];
+    assert_eq!(said(Format::Ollama, &events)["thinking"], "It depends.");
+}
