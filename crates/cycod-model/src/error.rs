@@ -14,6 +14,19 @@ pub struct ModelError {
     pub status: Option<u16>,
     /// How long the provider wants to be left alone.
     pub retry_after: Option<Duration>,
+    /// Whether the same request may be answered when it is sent again.
+    pub may_pass: bool,
+    /// That the request was longer than the model takes, where the provider says so.
+    pub too_long: Option<TooLong>,
+}
+
+/// What a provider says of a request that is too long. Counts are tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TooLong {
+    /// How long the request was.
+    pub tokens: Option<usize>,
+    /// The longest that would have been taken.
+    pub limit: Option<usize>,
 }
 
 /// The kinds of failure that the Codomyrmex document tells apart (`cli_ai_generate`, 5), and what is no failure.
@@ -44,7 +57,15 @@ impl ErrorKind {
 impl ModelError {
     /// A failure of a kind, without more to say about it.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), attempt: None, status: None, retry_after: None }
+        Self {
+            kind,
+            message: message.into(),
+            attempt: None,
+            status: None,
+            retry_after: None,
+            may_pass: false,
+            too_long: None,
+        }
     }
 
     /// Says what can be done about it.

@@ -27,12 +27,13 @@ mod known;
 mod provider;
 mod remote;
 mod retry;
+mod too_long;
 mod wire;
 
 pub use cancel::Cancel;
 pub use configured::{Configured, Endpoint, Facts, KeySource, Keys, ListedModel, Models};
 pub use conversation::{Call, Message, Reply, Request, StopReason, ToolResult, ToolSpec, Usage};
-pub use error::{ErrorKind, ModelError};
+pub use error::{ErrorKind, ModelError, TooLong};
 pub use key::Key;
 pub use provider::{Delta, Price, Provider};
 pub use remote::{Limits, Remote, Service};

@@ -8,15 +8,18 @@ use reqwest::{
 use serde_json::Value as Json;
 
 use crate::{
-    Cancel, Delta, ErrorKind, Facts, Format, Key, ModelError, Price, Provider, Reply, Request,
+    Cancel, Delta, ErrorKind, Facts, Format, Key, ModelError, Price, Provider, Reply, Request, StopReason,
     frames::{Frame, FrameError, Frames},
     http::{self, Answering, Arrival, Broken, Post},
-    retry,
+    retry, too_long,
     wire::{Reading, Terms},
 };
 
 /// The most that is read of a refusal.
 const LONGEST_REFUSAL: usize = 64 << 10;
+
+/// How often an empty answer is asked for again.
+const EMPTY: u32 = 1;
 
 /// Where a provider is, and what opens its door.
 #[derive(Clone, Debug)]
@@ -79,8 +82,8 @@ pub struct Remote {
 /// An attempt that failed.
 struct Failed {
     error: ModelError,
-    /// Whether another may help.
-    may_pass: bool,
+    /// How often another is worth it, when the error may pass.
+    most: u32,
 }
 
 impl Remote {
@@ -168,7 +171,12 @@ impl Remote {
             true => self.read_whole(&answering, cancel, &mut *reading, follow)?,
             false => self.read(&answering, cancel, &mut *reading, follow)?,
         }
-        reading.finish().ok_or_else(|| self.half())
+        let reply = reading.finish().ok_or_else(|| self.half())?;
+        let is_empty = reply.text.trim().is_empty() && reply.calls.is_empty();
+        if is_empty && matches!(reply.stop, StopReason::End | StopReason::Calls) {
+            return Err(self.empty());
+        }
+        Ok(reply)
     }
 
     /// Reads events until the last.
@@ -279,8 +287,11 @@ impl Remote {
             _ => (format!("`{name}` refused the request ({status}): {said}"), None),
         };
         let kind = if status == 429 { ErrorKind::RateLimit } else { ErrorKind::Provider };
-        let error = ModelError { status: Some(status), retry_after, attempt, ..ModelError::new(kind, why) };
-        Failed { error, may_pass }
+        let too_long = too_long::read(Some(status), &names(&json), &said);
+        let may_pass = may_pass && too_long.is_none();
+        let error =
+            ModelError { status: Some(status), retry_after, attempt, may_pass, too_long, ..ModelError::new(kind, why) };
+        Failed { error, most: u32::MAX }
     }
 
     fn broken(&self, broken: &Broken) -> Failed {
@@ -312,13 +323,20 @@ impl Remote {
                 )
             }
         };
-        Failed { error: self.error(why).attempt(attempt), may_pass }
+        Failed { error: ModelError { may_pass, ..self.error(why).attempt(attempt) }, most: u32::MAX }
     }
 
     /// A stream that ended before its end.
     fn half(&self) -> Failed {
         let why = format!("the answer of `{}` broke off in the middle", self.service.name);
-        Failed { error: self.error(why).attempt("try again"), may_pass: true }
+        Failed { error: ModelError { may_pass: true, ..self.error(why).attempt("try again") }, most: u32::MAX }
+    }
+
+    /// An answer that says nothing and calls nothing.
+    fn empty(&self) -> Failed {
+        let why = format!("the answer of `{}` is empty", self.service.name);
+        let error = ModelError::new(ErrorKind::Generation, why).attempt("say it in other words, or use another model");
+        Failed { error: ModelError { may_pass: true, ..error }, most: EMPTY }
     }
 
     fn error(&self, why: String) -> ModelError {
@@ -384,7 +402,7 @@ impl Provider for Remote {
         let deadline = Instant::now() + self.limits.whole;
         let mut attempt = 1;
         loop {
-            let Failed { error, may_pass } = match self.attempt(&body, deadline, cancel, follow) {
+            let Failed { error, most } = match self.attempt(&body, deadline, cancel, follow) {
                 Ok(mut reply) => {
                     format.put_seal(&mut reply, seal);
                     if reply.model.is_empty() {
@@ -395,7 +413,11 @@ impl Provider for Remote {
                 Err(failed) => failed,
             };
             let error = self.clean(&error);
-            if !may_pass || attempt >= self.limits.attempts || error.kind == ErrorKind::Cancelled {
+            if !error.may_pass
+                || attempt > most
+                || attempt >= self.limits.attempts
+                || error.kind == ErrorKind::Cancelled
+            {
                 return Err(error);
             }
             let Limits { first_pause, longest_pause, .. } = self.limits;
@@ -413,8 +435,9 @@ impl Provider for Remote {
 
 impl From<ModelError> for Failed {
     fn from(error: ModelError) -> Self {
-        let may_pass = error.kind != ErrorKind::Cancelled && error.status.is_some_and(retry::may_pass);
-        Self { error, may_pass }
+        let may_pass = error.may_pass || error.status.is_some_and(retry::may_pass);
+        let may_pass = may_pass && error.kind != ErrorKind::Cancelled && error.too_long.is_none();
+        Self { error: ModelError { may_pass, ..error }, most: u32::MAX }
     }
 }
 
@@ -428,6 +451,13 @@ impl From<FrameError> for Failed {
             FrameError::NotText => ModelError::new(ErrorKind::Provider, "the answer is not text").into(),
         }
     }
+}
+
+/// The names that a refusal gives the failure.
+fn names(json: &Json) -> Vec<String> {
+    let error = json.get(0).unwrap_or(json);
+    let error = error.get("error").unwrap_or(error);
+    ["code", "type", "status"].iter().filter_map(|name| Some(error.get(*name)?.as_str()?.to_owned())).collect()
 }
 
 /// What a refusal says of itself, in at most a few lines.

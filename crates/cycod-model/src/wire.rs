@@ -14,7 +14,7 @@ mod responses;
 use cycod_schema::Dialect;
 use serde_json::{Map, Value as Json, json};
 
-use crate::{Call, Delta, ErrorKind, ModelError, Reply, Request, StopReason, frames::Framing};
+use crate::{Call, Delta, ErrorKind, ModelError, Reply, Request, StopReason, frames::Framing, too_long};
 
 /// How requests are written and answers are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -225,7 +225,9 @@ fn rest(part: &Json, known: &[&str]) -> Map<String, Json> {
 fn parsed(data: &str) -> Result<Json, ModelError> {
     serde_json::from_str(data).map_err(|wrong| {
         let start: String = data.chars().take(80).collect();
-        ModelError::new(ErrorKind::Provider, format!("an event of the answer is not JSON ({wrong}): {start}"))
+        let why = format!("an event of the answer is not JSON ({wrong}): {start}");
+        // The next answer is another one.
+        ModelError { may_pass: true, ..ModelError::new(ErrorKind::Provider, why).attempt("try again") }
     })
 }
 
@@ -250,7 +252,9 @@ fn failed(error: &Json) -> ModelError {
         }
     });
     let kind = if status == Some(429) { ErrorKind::RateLimit } else { ErrorKind::Provider };
-    ModelError { status, ..ModelError::new(kind, format!("the provider failed while it answered: {message}")) }
+    let too_long = too_long::read(None, &names, message);
+    let why = format!("the provider failed while it answered: {message}");
+    ModelError { status, too_long, ..ModelError::new(kind, why) }
 }
 
 fn plain(value: &Json) -> String {

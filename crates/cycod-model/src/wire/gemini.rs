@@ -127,7 +127,8 @@ impl Reading for Answer {
             Some("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL") => {
                 let said = text(candidate, "/finishMessage").unwrap_or("nobody can read it");
                 let why = format!("the model wanted to call a tool, and the provider took the call back: {said}");
-                return Err(ModelError::new(ErrorKind::Generation, why).attempt("ask again"));
+                let error = ModelError::new(ErrorKind::Generation, why).attempt("ask again");
+                return Err(ModelError { may_pass: true, ..error });
             }
             Some(reason) => {
                 self.stop = Some(match reason {

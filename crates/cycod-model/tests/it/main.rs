@@ -3,4 +3,5 @@
 mod answers;
 mod configured;
 mod failures;
+mod refused;
 mod support;
