@@ -1,7 +1,7 @@
 use std::fmt;
 
 use crate::{
-    ErrorKind, Format, Key, Limits, ModelError, Price, Provider as _, Remote, Service, known, remote::set_key,
+    ErrorKind, Facts, Format, Key, Limits, ModelError, Provider as _, Remote, Service, known, remote::set_key,
 };
 
 /// Hands out models, to whoever needs one.
@@ -9,7 +9,7 @@ pub trait Models: fmt::Debug + Send + Sync {
     /// Whether a model is configured for those who name none.
     fn has_default(&self) -> bool;
 
-    /// The model of a name, as in `anthropic/claude-sonnet-4-5` or just `anthropic`; without a name, the one that is configured.
+    /// The model of a name, as in `anthropic/claude-sonnet-5-5` or just `anthropic`; without a name, the one that is configured.
     ///
     /// # Errors
     /// When no such model can be asked, with what to do about it.
@@ -32,17 +32,6 @@ pub enum KeySource {
     Environment,
     /// Among the secrets.
     Secrets,
-}
-
-/// What is known of a model.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Facts {
-    /// How many tokens it can hold.
-    pub window: Option<usize>,
-    /// How many it can say.
-    pub output: Option<u32>,
-    /// What they cost.
-    pub price: Option<Price>,
 }
 
 /// A provider as it is configured.
@@ -259,11 +248,7 @@ impl Configured {
         let known = known::facts(provider, model);
         let full = format!("{provider}/{model}");
         let said = self.facts.iter().find(|(name, _)| *name == full).map(|(_, facts)| *facts).unwrap_or_default();
-        Facts {
-            window: said.window.or(known.window),
-            output: said.output.or(known.output),
-            price: said.price.or(known.price),
-        }
+        said.or(known)
     }
 
     /// Everything that could be asked, for people.
@@ -281,8 +266,7 @@ impl Configured {
                     break;
                 }
             }
-            let mut models: Vec<String> =
-                known::rows(&endpoint.name).iter().map(|(name, ..)| (*name).to_owned()).collect();
+            let mut models: Vec<String> = known::rows(&endpoint.name).map(|row| row.model.clone()).collect();
             let own = |name: &str| {
                 name.split_once('/')
                     .filter(|(provider, _)| *provider == endpoint.name)

@@ -25,10 +25,11 @@ static RUNTIME: LazyLock<std::io::Result<Runtime>> =
     LazyLock::new(|| Builder::new_multi_thread().worker_threads(1).thread_name("models").enable_all().build());
 
 /// What is asked.
-pub(crate) struct Post {
+pub(crate) struct Ask {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: Vec<u8>,
+    /// What is posted; without it, the address is only read.
+    pub(crate) body: Option<Vec<u8>>,
     /// How long nothing may arrive.
     pub(crate) idle: Duration,
     /// When all of it must be there.
@@ -73,13 +74,13 @@ impl Answering {
     ///
     /// # Errors
     /// When this machine has no thread or no certificates for it.
-    pub(crate) fn start(post: Post) -> Result<Self, ModelError> {
+    pub(crate) fn start(ask: Ask) -> Result<Self, ModelError> {
         let wrong = |why: String| ModelError::new(ErrorKind::Provider, format!("cannot ask a model: {why}"));
         let runtime = RUNTIME.as_ref().map_err(|error| wrong(error.to_string()))?;
-        let client = client(is_loopback(&post.url)).map_err(|error| wrong(error.to_string()))?;
+        let client = client(is_loopback(&ask.url)).map_err(|error| wrong(error.to_string()))?;
         let (sender, arrivals) = mpsc::channel();
         let ready = Arc::new(Semaphore::new(READY));
-        let task = runtime.spawn(work(client, post, sender, Arc::clone(&ready)));
+        let task = runtime.spawn(work(client, ask, sender, Arc::clone(&ready)));
         Ok(Self { arrivals, ready, task })
     }
 
@@ -160,13 +161,17 @@ fn build(is_near: bool) -> reqwest::Result<Client> {
     if is_near { builder.no_proxy() } else { builder }.build()
 }
 
-async fn work(client: Client, post: Post, sender: mpsc::Sender<Arrival>, ready: Arc<Semaphore>) {
-    let Post { url, headers, body, idle, deadline } = post;
+async fn work(client: Client, ask: Ask, sender: mpsc::Sender<Arrival>, ready: Arc<Semaphore>) {
+    let Ask { url, headers, body, idle, deadline } = ask;
     let left = || idle.min(deadline.saturating_duration_since(Instant::now()));
     let over = || if deadline <= Instant::now() { Broken::Deadline } else { Broken::Idle };
     // Nobody waits any more: then nobody needs to know.
     let say = |arrival| sender.send(arrival).is_ok();
-    let sent = timeout(left(), client.post(url).headers(headers).body(body).send()).await;
+    let request = match body {
+        Some(body) => client.post(url).body(body),
+        None => client.get(url),
+    };
+    let sent = timeout(left(), request.headers(headers).send()).await;
     let mut response = match sent {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => {

@@ -1,70 +1,69 @@
-//! What is publicly known of models: facts, as their makers published them by the end of 2025.
+//! What is publicly known of models: the rows of `models.json`, as their makers published them.
+//!
+//! Each row says when it was looked up, and where. A model that has no row gets its limits from its provider.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 
 use crate::{Facts, Price};
 
-/// Name, tokens that it holds, tokens that it can say, and US dollars for a million tokens of input, output and kept input.
-///
-/// Where long requests cost more, this is what requests of the usual length cost.
-type Row = (&'static str, usize, u32, f64, f64, f64);
+static ROWS: LazyLock<Vec<Row>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("models.json")).expect("a test reads every row"));
 
-const ANTHROPIC: &[Row] = &[
-    ("claude-opus-4-5", 200_000, 64_000, 5.0, 25.0, 0.5),
-    ("claude-sonnet-4-5", 200_000, 64_000, 3.0, 15.0, 0.3),
-    ("claude-haiku-4-5", 200_000, 64_000, 1.0, 5.0, 0.1),
-    ("claude-opus-4-1", 200_000, 32_000, 15.0, 75.0, 1.5),
-    ("claude-opus-4", 200_000, 32_000, 15.0, 75.0, 1.5),
-    ("claude-sonnet-4", 200_000, 64_000, 3.0, 15.0, 0.3),
-    ("claude-3-7-sonnet", 200_000, 64_000, 3.0, 15.0, 0.3),
-    ("claude-3-5-haiku", 200_000, 8_192, 0.8, 4.0, 0.08),
-];
-
-const OPENAI: &[Row] = &[
-    ("gpt-5.1", 400_000, 128_000, 1.25, 10.0, 0.125),
-    ("gpt-5", 400_000, 128_000, 1.25, 10.0, 0.125),
-    ("gpt-5-mini", 400_000, 128_000, 0.25, 2.0, 0.025),
-    ("gpt-5-nano", 400_000, 128_000, 0.05, 0.4, 0.005),
-    ("gpt-4.1", 1_047_576, 32_768, 2.0, 8.0, 0.5),
-    ("gpt-4.1-mini", 1_047_576, 32_768, 0.4, 1.6, 0.1),
-    ("gpt-4.1-nano", 1_047_576, 32_768, 0.1, 0.4, 0.025),
-    ("gpt-4o", 128_000, 16_384, 2.5, 10.0, 1.25),
-    ("gpt-4o-mini", 128_000, 16_384, 0.15, 0.6, 0.075),
-    ("o3", 200_000, 100_000, 2.0, 8.0, 0.5),
-    ("o4-mini", 200_000, 100_000, 1.1, 4.4, 0.275),
-];
-
-const GEMINI: &[Row] = &[
-    ("gemini-3-pro-preview", 1_048_576, 65_536, 2.0, 12.0, 0.2),
-    ("gemini-2.5-pro", 1_048_576, 65_536, 1.25, 10.0, 0.125),
-    ("gemini-2.5-flash", 1_048_576, 65_536, 0.3, 2.5, 0.03),
-    ("gemini-2.5-flash-lite", 1_048_576, 65_536, 0.1, 0.4, 0.01),
-];
+/// What is known of one model. Counts are tokens.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Row {
+    /// Whose it is.
+    provider: String,
+    /// Its name, without the day of a version.
+    pub(crate) model: String,
+    /// The question and the answer together.
+    window: usize,
+    /// The question, where it has a limit of its own.
+    #[serde(default)]
+    input: Option<usize>,
+    /// The answer.
+    output: u32,
+    /// A million tokens of input, output and cached input, in US dollars. Where long requests cost more, this is the price of
+    /// the others.
+    #[serde(default)]
+    price: Option<[f64; 3]>,
+    /// The day on which its maker withdraws it.
+    #[serde(default)]
+    retires: Option<String>,
+    /// The day on which this was looked up, and where.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for people and tests"))]
+    date: String,
+    #[cfg_attr(not(test), expect(dead_code, reason = "for people and tests"))]
+    source: String,
+}
 
 /// The models of a provider, by its name.
-pub(crate) fn rows(provider: &str) -> &'static [Row] {
-    match provider {
-        "anthropic" => ANTHROPIC,
-        "openai" | "openai-responses" => OPENAI,
-        "gemini" => GEMINI,
-        _ => &[],
-    }
+pub(crate) fn rows(provider: &str) -> impl Iterator<Item = &'static Row> {
+    let provider = if provider == "openai-responses" { "openai" } else { provider }.to_owned();
+    ROWS.iter().filter(move |row| row.provider == provider)
 }
 
 /// What is known of a model; nothing where nothing is.
 pub(crate) fn facts(provider: &str, model: &str) -> Facts {
-    let row = rows(provider).iter().find(|(name, ..)| is_version_of(model, name));
-    row.map_or_else(Facts::default, |&(_, window, said, input, output, cached)| Facts {
-        window: Some(window),
-        output: Some(said),
-        price: Some(Price { input, output, cached }),
+    let model = model.strip_prefix("models/").unwrap_or(model);
+    rows(provider).find(|row| is_version_of(model, &row.model)).map_or_else(Facts::default, |row| Facts {
+        window: Some(row.window),
+        input: row.input,
+        output: Some(row.output),
+        price: row.price.map(|[input, output, cached]| Price { input, output, cached }),
+        retires: row.retires.as_deref(),
     })
 }
 
-/// The model that is meant when only a provider is named: good at code, and not the dearest.
+/// The model that is meant when only a provider is named: good at code, not the most expensive, and not about to be withdrawn.
 pub(crate) fn usual(provider: &str) -> Option<&'static str> {
     match provider {
-        "anthropic" => Some("claude-sonnet-4-5"),
-        "openai" | "openai-responses" => Some("gpt-5"),
-        "gemini" => Some("gemini-2.5-pro"),
+        "anthropic" => Some("claude-sonnet-5-5"),
+        "openai" | "openai-responses" => Some("gpt-6.2-sol"),
+        "gemini" => Some("gemini-3.8-flash"),
         _ => None,
     }
 }
@@ -93,15 +92,37 @@ mod tests {
 
     #[test]
     fn a_version_is_known_by_its_model() {
-        for name in ["claude-sonnet-4-5", "claude-sonnet-4-5-20250929", "claude-sonnet-4-0", "claude-opus-4-1-20250805"]
-        {
+        for name in ["claude-sonnet-5-5", "claude-sonnet-4-5-20250929", "claude-opus-4-5-20251101"] {
             assert!(facts("anthropic", name).window.is_some(), "{name}");
         }
-        assert_eq!(facts("anthropic", "claude-opus-4-1-20250805"), facts("anthropic", "claude-opus-4-1"));
+        assert_eq!(facts("anthropic", "claude-opus-4-5-20251101"), facts("anthropic", "claude-opus-4-5"));
         assert_eq!(facts("openai", "gpt-4o-2024-11-20"), facts("openai-responses", "gpt-4o"));
         assert_ne!(facts("openai", "gpt-4o-mini"), facts("openai", "gpt-4o"));
         for name in ["gpt-4o-audio-preview", "gpt-5-codex", "o3-pro", "gpt-5.1-20"] {
             assert_eq!(facts("openai", name), Facts::default(), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_row_says_when_and_where_it_was_looked_up() {
+        let is_day = |text: &str| text.len() == 10 && text.split('-').map(str::len).eq([4, 2, 2]);
+        for row in ROWS.iter() {
+            assert!(is_day(&row.date) && row.retires.as_deref().is_none_or(is_day), "{row:?}");
+            assert!(row.source.starts_with("https://"), "{row:?}");
+            assert!(row.input.is_none_or(|input| input <= row.window), "{row:?}");
+            assert!(row.output as usize <= row.window / 2, "{row:?}");
+            let same = ROWS.iter().filter(|other| (&other.provider, &other.model) == (&row.provider, &row.model));
+            assert_eq!(same.count(), 1, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn the_usual_models_are_known_and_stay() {
+        for provider in ["anthropic", "openai", "openai-responses", "gemini"] {
+            let model = usual(provider).expect("there is one");
+            let facts = facts(provider, model);
+            assert!(facts.room().is_some() && facts.price.is_some(), "{model}");
+            assert_eq!(facts.retires, None, "{model} is withdrawn; choose another");
         }
     }
 }

@@ -9,7 +9,7 @@ pub trait Provider: fmt::Debug + Send + Sync {
     /// What the provider is called, such as `anthropic`.
     fn provider(&self) -> &str;
 
-    /// What the model is called, such as `claude-sonnet-4-5`.
+    /// What the model is called, such as `claude-sonnet-5-5`.
     fn model(&self) -> &str;
 
     /// The dialect in which it is told of tools.
@@ -18,6 +18,17 @@ pub trait Provider: fmt::Debug + Send + Sync {
     /// How many tokens it can hold, question and answer together; nothing when nobody knows.
     fn window(&self) -> Option<usize> {
         None
+    }
+
+    /// How many tokens a question may have so that the answer it asks for fits, too; nothing when that is unknown.
+    fn room(&self) -> Option<usize> {
+        self.window()
+    }
+
+    /// Finds out what must be known before a conversation, such as how much the model holds, and returns what a person should
+    /// know about it. What was returned once is not returned again.
+    fn prepare(&self, _cancel: &Cancel) -> Vec<String> {
+        Vec::new()
     }
 
     /// What its tokens cost; nothing when nobody knows.

@@ -1,4 +1,7 @@
-use std::time::{Duration, Instant, SystemTime};
+use std::{
+    sync::{Arc, OnceLock},
+    time::{Duration, Instant, SystemTime},
+};
 
 use cycod_schema::Dialect;
 use reqwest::{
@@ -10,13 +13,19 @@ use serde_json::Value as Json;
 use crate::{
     Cancel, Delta, ErrorKind, Facts, Format, Key, ModelError, Price, Provider, Reply, Request, StopReason,
     frames::{Frame, FrameError, Frames},
-    http::{self, Answering, Arrival, Broken, Post},
-    retry, too_long,
+    http::{self, Answering, Arrival, Ask, Broken},
+    listing, retry, too_long,
     wire::{Reading, Terms},
 };
 
 /// The most that is read of a refusal.
 const LONGEST_REFUSAL: usize = 64 << 10;
+
+/// The most that is read of a list of models; the longest known has a few megabytes.
+const LONGEST_LIST: usize = 16 << 20;
+
+/// How long a provider may take to tell of a model.
+const LISTING: Duration = Duration::from_secs(10);
 
 /// How often an empty answer is asked for again.
 const EMPTY: u32 = 1;
@@ -73,7 +82,10 @@ impl Default for Limits {
 pub struct Remote {
     service: Service,
     model: String,
-    facts: Facts,
+    /// What the settings and the table of models know.
+    known: Facts,
+    /// What is known since the provider was asked, too. Shared by all copies.
+    learned: Arc<OnceLock<Facts>>,
     limits: Limits,
     url: Url,
     headers: HeaderMap,
@@ -128,7 +140,8 @@ impl Remote {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
-        Ok(Self { service, model: model.to_owned(), facts, limits, url, headers })
+        let known = facts;
+        Ok(Self { service, model: model.to_owned(), known, learned: Arc::default(), limits, url, headers })
     }
 
     /// What is told of it.
@@ -143,10 +156,10 @@ impl Remote {
         cancel: &Cancel,
         follow: &mut dyn FnMut(Delta<'_>),
     ) -> Result<Reply, Failed> {
-        let answering = Answering::start(Post {
+        let answering = Answering::start(Ask {
             url: self.url.clone(),
             headers: self.headers.clone(),
-            body: body.to_owned(),
+            body: Some(body.to_owned()),
             idle: self.limits.idle,
             deadline,
         })?;
@@ -168,7 +181,10 @@ impl Remote {
         // Some servers do not stream, whatever they are asked.
         let is_whole = kind.starts_with("application/json");
         match is_whole {
-            true => self.read_whole(&answering, cancel, &mut *reading, follow)?,
+            true => {
+                let whole = self.whole(&answering, cancel, self.limits.bytes)?;
+                reading.read(&whole, follow)?;
+            }
             false => self.read(&answering, cancel, &mut *reading, follow)?,
         }
         let reply = reading.finish().ok_or_else(|| self.half())?;
@@ -211,19 +227,13 @@ impl Remote {
         Ok(())
     }
 
-    /// Reads an answer that is one JSON value.
-    fn read_whole(
-        &self,
-        answering: &Answering,
-        cancel: &Cancel,
-        reading: &mut dyn Reading,
-        follow: &mut dyn FnMut(Delta<'_>),
-    ) -> Result<(), Failed> {
+    /// Reads an answer that is one JSON value, of at most `most` bytes.
+    fn whole(&self, answering: &Answering, cancel: &Cancel, most: usize) -> Result<String, Failed> {
         let mut whole = Vec::new();
         loop {
             match answering.next(cancel)? {
-                Arrival::Bytes(bytes) if whole.len() + bytes.len() > self.limits.bytes => {
-                    return Err(FrameError::TooMany(self.limits.bytes).into());
+                Arrival::Bytes(bytes) if whole.len() + bytes.len() > most => {
+                    return Err(FrameError::TooMany(most).into());
                 }
                 Arrival::Bytes(bytes) => whole.extend(bytes),
                 Arrival::End => break,
@@ -231,8 +241,38 @@ impl Remote {
                 Arrival::Head { .. } => {}
             }
         }
-        reading.read(&String::from_utf8_lossy(&whole), follow)?;
-        Ok(())
+        Ok(String::from_utf8_lossy(&whole).into_owned())
+    }
+
+    /// What is known of the model by now.
+    fn facts(&self) -> Facts {
+        self.learned.get().copied().unwrap_or(self.known)
+    }
+
+    /// Asks the provider what it knows of the model; nothing when it does not tell.
+    fn listed(&self, cancel: &Cancel) -> Result<Facts, ModelError> {
+        let Service { format, base, .. } = &self.service;
+        let (url, body) = listing::question(*format, base, &self.model);
+        // What cannot be asked is not known; the first request says what is wrong.
+        let Ok(url) = Url::parse(&url) else { return Ok(Facts::default()) };
+        let ask = Ask {
+            url,
+            headers: self.headers.clone(),
+            body: body.map(|body| body.to_string().into_bytes()),
+            idle: self.limits.idle.min(LISTING),
+            deadline: Instant::now() + self.limits.whole.min(LISTING),
+        };
+        let answering = Answering::start(ask)?;
+        let told = match answering.next(cancel)? {
+            Arrival::Head { status: 200, .. } => match self.whole(&answering, cancel, LONGEST_LIST) {
+                Ok(told) => told,
+                Err(Failed { error, .. }) if error.kind == ErrorKind::Cancelled => return Err(error),
+                Err(_) => return Ok(Facts::default()),
+            },
+            _ => return Ok(Facts::default()),
+        };
+        let answer = serde_json::from_str::<Json>(&told).unwrap_or_default();
+        Ok(listing::read(*format, &answer, &self.model))
     }
 
     /// The body of a refusal, as far as anybody needs it.
@@ -375,11 +415,42 @@ impl Provider for Remote {
     }
 
     fn window(&self) -> Option<usize> {
-        self.facts.window
+        self.facts().window
+    }
+
+    fn room(&self) -> Option<usize> {
+        self.facts().room()
     }
 
     fn price(&self) -> Option<Price> {
-        self.facts.price
+        self.facts().price
+    }
+
+    fn prepare(&self, cancel: &Cancel) -> Vec<String> {
+        if self.learned.get().is_some() {
+            return Vec::new();
+        }
+        let name = self.full_name();
+        let mut told = Vec::new();
+        if let Some(day) = self.known.retires {
+            told.push(format!("`{name}` will be withdrawn on {day}; choose another model before then"));
+        }
+        let mut facts = self.known;
+        if facts.room().is_none() {
+            // A cancelled listing is requested again the next time.
+            let Ok(listed) = self.listed(cancel) else { return told };
+            facts = facts.or(listed);
+        }
+        if facts.room().is_none() {
+            facts.window = Some(Facts::CAUTIOUS);
+            told.push(format!(
+                "the context window of `{name}` is unknown, so {} tokens are assumed; set it in config.yaml: \
+                 `models: {{known: {{{name}: {{window: N}}}}}}`",
+                Facts::CAUTIOUS
+            ));
+        }
+        // Another copy may have been faster; then it has returned the warnings.
+        if self.learned.set(facts).is_ok() { told } else { Vec::new() }
     }
 
     fn complete(
@@ -388,10 +459,15 @@ impl Provider for Remote {
         cancel: &Cancel,
         follow: &mut dyn FnMut(Delta<'_>),
     ) -> Result<Reply, ModelError> {
+        if self.service.format == Format::Ollama {
+            // What is not asked for there is cut off without a word.
+            self.prepare(cancel);
+        }
+        let facts = self.facts();
         let terms = Terms {
             model: &self.model,
-            window: self.facts.window,
-            output: self.facts.output,
+            window: facts.window,
+            output: facts.answer(),
             is_openai: self
                 .url
                 .host_str()

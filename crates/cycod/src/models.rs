@@ -206,6 +206,7 @@ fn facts(said: KnownModel) -> (String, Facts) {
         output,
         cached: said.cached_price.unwrap_or(input),
     });
-    let window = said.window.and_then(|window| usize::try_from(window).ok());
-    (said.name, Facts { window, output: said.output, price })
+    let tokens = |count: Option<u32>| count.and_then(|count| usize::try_from(count).ok());
+    let (window, input) = (tokens(said.window.or(said.input)), tokens(said.input));
+    (said.name, Facts { window, input, output: said.output, price, retires: None })
 }

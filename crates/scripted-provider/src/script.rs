@@ -1,7 +1,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use serde::Deserialize;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::Asked;
 
@@ -15,9 +15,14 @@ pub struct Script {
     pub turns: Vec<Turn>,
     /// Conversations with turns of their own; the first that fits is taken.
     pub conversations: Vec<Conversation>,
+    /// How many tokens the models hold, as the provider's list of models states: 128,000 by default. With 0 there is no list.
+    pub window: Option<u64>,
     #[serde(skip)]
     function: Option<Function>,
 }
+
+/// The models that the list of the provider names.
+const MODELS: [&str; 3] = ["scripted-1", "script-1", "test"];
 
 /// Makes turns of what was asked.
 #[derive(Clone)]
@@ -161,6 +166,30 @@ impl Script {
     /// A script that looks at what was asked.
     pub fn answering(function: impl Fn(&Asked) -> Turn + Send + Sync + 'static) -> Self {
         Self { function: Some(Function(Arc::new(function))), ..Self::default() }
+    }
+
+    /// What the provider tells of its models; nothing when it does not.
+    pub(crate) fn listing(&self, path: &str, body: &Json) -> Option<Json> {
+        let window = self.window.unwrap_or(128_000);
+        let path = path.split('?').next().unwrap_or(path);
+        let one = path.split_once("/models/").map(|(_, model)| model);
+        let listing = match one {
+            _ if path.ends_with("/api/show") && body["model"].is_string() => {
+                json!({"model_info": {"scripted.context_length": window}, "parameters": format!("num_ctx {window}")})
+            }
+            Some(model) if !model.contains(':') => json!({
+                "id": model,
+                "name": format!("models/{model}"),
+                "max_input_tokens": window,
+                "inputTokenLimit": window,
+            }),
+            None if path.ends_with("/models") => {
+                let one = |model: &str| json!({"id": model, "context_length": window});
+                json!({"data": MODELS.map(one)})
+            }
+            _ => return None,
+        };
+        (window > 0).then_some(listing)
     }
 
     /// What is said to this.

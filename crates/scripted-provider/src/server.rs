@@ -87,11 +87,15 @@ fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut writer = stream;
     while let Some(request) = read_request(&mut reader)? {
+        let body: Json = serde_json::from_slice(&request.body).unwrap_or_default();
+        if let Some(listing) = shared.script.listing(&request.path, &body) {
+            reply(&mut writer, 200, &[], &listing.to_string())?;
+            continue;
+        }
         let Some(format) = Format::at(&request.path) else {
-            refuse(&mut writer, 404, &[], r#"{"error":{"message":"no such path"}}"#)?;
+            reply(&mut writer, 404, &[], r#"{"error":{"message":"no such path"}}"#)?;
             continue;
         };
-        let body: Json = serde_json::from_slice(&request.body).unwrap_or_default();
         let mut asked = Asked::read(format, &request.path, request.key, body);
         asked.attempt = {
             let mut hasher = DefaultHasher::new();
@@ -105,7 +109,7 @@ fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
         match shared.script.answer(&asked) {
             Answer::Refusal { status, headers, body } => {
                 let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-                refuse(&mut writer, status, &headers, &body)?;
+                reply(&mut writer, status, &headers, &body)?;
             }
             Answer::Turn(turn) => {
                 if !answer(&mut writer, &turn, &asked)? {
@@ -147,7 +151,7 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> io::Result<Option<Request>
     Ok(Some(Request { path, key, body }))
 }
 
-fn refuse(writer: &mut TcpStream, status: u16, headers: &[(&str, &str)], body: &str) -> io::Result<()> {
+fn reply(writer: &mut TcpStream, status: u16, headers: &[(&str, &str)], body: &str) -> io::Result<()> {
     let mut head =
         format!("HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\ncontent-length: {}\r\n", body.len());
     for (name, value) in headers {

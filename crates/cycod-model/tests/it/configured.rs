@@ -26,7 +26,8 @@ fn office() -> Endpoint {
 
 fn configured(default: Option<&str>, variables: &[(&'static str, &'static str)]) -> Configured {
     let variables: BTreeMap<_, _> = variables.iter().copied().collect();
-    let facts = Facts { window: Some(1000), output: None, price: Some(Price { input: 1.0, output: 2.0, cached: 0.5 }) };
+    let facts =
+        Facts { window: Some(1000), price: Some(Price { input: 1.0, output: 2.0, cached: 0.5 }), ..Facts::default() };
     Configured::new(
         default.map(|name| (name.to_owned(), "config.yaml:2:1".to_owned())),
         vec![office()],

@@ -3,5 +3,6 @@
 mod answers;
 mod configured;
 mod failures;
+mod limits;
 mod refused;
 mod support;

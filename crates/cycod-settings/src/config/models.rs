@@ -43,8 +43,10 @@ pub struct ModelProvider {
 pub struct KnownModel {
     /// `PROVIDER/NAME`.
     pub name: String,
-    /// How many tokens it can hold.
+    /// How many tokens it can hold: the question and the answer together, unless `input` is given.
     pub window: Option<u32>,
+    /// How many tokens the question may have, where it has a limit of its own.
+    pub input: Option<u32>,
     /// How many tokens it can say.
     pub output: Option<u32>,
     /// Of its input.

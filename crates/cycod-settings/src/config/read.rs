@@ -13,7 +13,7 @@ const ENFORCEMENT_KEYS: [&str; 2] = ["disableLocalTools", "tools"];
 const TOKENS_KEYS: [&str; 2] = ["pricePer1000", "model"];
 const MODELS_KEYS: [&str; 7] = ["default", "providers", "known", "timeout", "idleTimeout", "attempts", "forTools"];
 const PROVIDER_KEYS: [&str; 4] = ["format", "baseUrl", "key", "plain"];
-const KNOWN_KEYS: [&str; 5] = ["window", "maxOutput", "inputPrice", "outputPrice", "cachedPrice"];
+const KNOWN_KEYS: [&str; 6] = ["window", "maxInput", "maxOutput", "inputPrice", "outputPrice", "cachedPrice"];
 const FOR_TOOLS_KEYS: [&str; 2] = ["requests", "tokens"];
 
 /// The formats that are known; the crate that speaks them has a test that holds them together.
@@ -266,6 +266,7 @@ impl Reader<'_> {
             for entry in self.entries(&model.value, "a model") {
                 match entry.key.as_str() {
                     "window" => read.window = self.count(entry).map(|said| said.value),
+                    "maxInput" => read.input = self.count(entry).map(|said| said.value),
                     "maxOutput" => read.output = self.count(entry).map(|said| said.value),
                     "inputPrice" => read.input_price = self.dollars(entry, "a million tokens").map(|said| said.value),
                     "outputPrice" => read.output_price = self.dollars(entry, "a million tokens").map(|said| said.value),
