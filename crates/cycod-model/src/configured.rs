@@ -87,25 +87,16 @@ pub struct ListedModel {
     pub is_default: bool,
 }
 
+/// The base address of OpenAI.
+const OPENAI: &str = "https://api.openai.com/v1";
+
 /// The providers that everybody knows: name, format, base address, names of the key, names of the variable for the base.
 type Known = (&'static str, Format, &'static str, &'static [&'static str], &'static [&'static str]);
 
 const KNOWN: [Known; 9] = [
     ("anthropic", Format::Anthropic, "https://api.anthropic.com", &["ANTHROPIC_API_KEY"], &["ANTHROPIC_BASE_URL"]),
-    (
-        "openai",
-        Format::OpenaiChat,
-        "https://api.openai.com/v1",
-        &["OPENAI_API_KEY"],
-        &["OPENAI_BASE_URL", "OPENAI_API_BASE"],
-    ),
-    (
-        "openai-responses",
-        Format::OpenaiResponses,
-        "https://api.openai.com/v1",
-        &["OPENAI_API_KEY"],
-        &["OPENAI_BASE_URL", "OPENAI_API_BASE"],
-    ),
+    ("openai", Format::OpenaiChat, OPENAI, &["OPENAI_API_KEY"], &["OPENAI_BASE_URL", "OPENAI_API_BASE"]),
+    ("openai-responses", Format::OpenaiResponses, OPENAI, &["OPENAI_API_KEY"], &["OPENAI_BASE_URL", "OPENAI_API_BASE"]),
     (
         "gemini",
         Format::Gemini,
@@ -124,6 +115,13 @@ impl Endpoint {
     /// The provider of this name that everybody knows.
     pub fn known(name: &str) -> Option<Self> {
         KNOWN.into_iter().find(|(known, ..)| *known == name).map(built_in)
+    }
+
+    /// The format of its requests. OpenAI itself lets its newer models call tools through Responses alone; other servers
+    /// with its format have chat completions.
+    fn spoken(&self) -> Format {
+        let is_openai = self.format == Format::OpenaiChat && self.base.trim_end_matches('/') == OPENAI;
+        if is_openai { Format::OpenaiResponses } else { self.format }
     }
 }
 
@@ -181,7 +179,7 @@ impl Configured {
         }
         let service = Service {
             name: endpoint.name.clone(),
-            format: endpoint.format,
+            format: endpoint.spoken(),
             base: endpoint.base.clone(),
             key: key.map(|(key, _)| key),
             key_names: endpoint.keys.clone(),

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use cycod_model::{
     Configured, Endpoint, Facts, Format, Key, KeySource, Keys, Limits, ModelError, Price, Provider as _,
 };
+use cycod_schema::Dialect;
 
 struct Kept(BTreeMap<&'static str, &'static str>);
 
@@ -82,6 +83,18 @@ fn what_is_missing_is_said_with_the_way_on() {
     assert!(provider.contains("no provider is called `nobody`") && provider.contains("office"), "{provider}");
     let bare = resolved(&settings, Some("large"), &[]);
     assert!(bare.contains("`large` does not say whose model it is"), "{bare}");
+}
+
+#[test]
+fn openai_itself_is_asked_through_responses_and_others_with_its_format_are_not() {
+    let keys = Kept([("OPENAI_API_KEY", "sk-p"), ("OFFICE_KEY", "sk-o")].into());
+    let dialect = |configured: &Configured, name| configured.resolve(Some(name), &keys).expect("a model").dialect();
+    let settings = configured(None, &[]);
+    assert_eq!(dialect(&settings, "openai/gpt-6.2-sol"), Dialect::OpenaiResponses);
+    assert_eq!(dialect(&settings, "office/large"), Dialect::Openai);
+    let elsewhere = configured(None, &[("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")]);
+    assert_eq!(dialect(&elsewhere, "openai/gpt-6.2-sol"), Dialect::Openai);
+    assert_eq!(dialect(&elsewhere, "openai-responses/gpt-6.2-sol"), Dialect::OpenaiResponses);
 }
 
 #[test]
