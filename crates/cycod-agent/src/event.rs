@@ -66,10 +66,12 @@ pub enum Event<'a> {
         /// How long it ran; nothing when it did not.
         took: Option<Duration>,
     },
-    /// Old outputs gave way to references, so that what the model is told fits its window.
+    /// Old content was replaced by references so that the request fits.
     MadeRoom {
-        /// How many results.
+        /// How many results, and other parts of messages.
         results: usize,
+        /// How many messages were left out altogether.
+        messages: usize,
         /// How many tokens that won, by estimate.
         tokens: usize,
     },

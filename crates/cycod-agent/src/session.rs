@@ -19,6 +19,19 @@ pub struct Session {
     shelf: Option<Arc<Shelf>>,
     /// The tools that the model has found, where it has to search.
     pub(crate) found: BTreeSet<String>,
+    /// What was learned about how a model counts.
+    pub(crate) learned: Option<Learned>,
+}
+
+/// What the answers of a model have shown about its limits.
+#[derive(Clone, Debug)]
+pub(crate) struct Learned {
+    /// The model, with its provider.
+    pub(crate) model: String,
+    /// How many of its tokens one of our estimate is.
+    pub(crate) measure: f64,
+    /// The longest request that it takes, in its tokens, if its provider stated one.
+    pub(crate) room: Option<usize>,
 }
 
 /// Whom a turn works with. All of it may be another for the next turn.
@@ -133,7 +146,7 @@ impl Session {
         Arc::clone(self.shelf.get_or_insert_with(new))
     }
 
-    pub(crate) fn messages_mut(&mut self) -> &mut [Message] {
+    pub(crate) fn messages_mut(&mut self) -> &mut Vec<Message> {
         &mut self.messages
     }
 }

@@ -14,7 +14,7 @@ use cycod_engine::{
     tokens::estimate,
 };
 use cycod_model::{
-    Call, Cancel, Delta, ErrorKind, Message, ModelError, Reply, Request, StopReason, ToolResult, ToolSpec,
+    Call, Cancel, Delta, ErrorKind, Message, ModelError, Reply, Request, StopReason, TooLong, ToolResult, ToolSpec,
 };
 use cycod_store::{OutputId, RunId};
 use serde_json::{Value as Json, json};
@@ -26,6 +26,7 @@ use crate::{
     own::{self, Own},
     prompt::prompt,
     repetition::{Again, Repetition},
+    session::Learned,
     tools::Told,
 };
 
@@ -112,13 +113,13 @@ pub enum TurnError {
         /// The model.
         model: String,
     },
-    /// What was said does not fit the model's window, with every old output left out.
-    #[error("the conversation has some {tokens} tokens, and the model holds {window}")]
+    /// The conversation does not fit, even with everything left out that can be.
+    #[error("the conversation has some {tokens} tokens, and the model takes {room}")]
     TooLong {
         /// How many tokens there are, by estimate.
         tokens: usize,
-        /// How many the model holds.
-        window: usize,
+        /// How many the model takes, with its answer left over.
+        room: usize,
     },
     /// What was said cannot be written down.
     #[error("what was said cannot be written down")]
@@ -138,7 +139,8 @@ pub(crate) struct Turn<'a> {
     is_searched: bool,
     system: String,
     shelf: Arc<Shelf>,
-    window: usize,
+    /// How many tokens a question may have.
+    room: usize,
     /// How many tokens one of the estimate is, by what the provider says.
     measure: f64,
     repetition: Repetition,
@@ -154,10 +156,19 @@ impl<'a> Turn<'a> {
         if limits.cost.is_some() && provider.price().is_none() {
             return Err(TurnError::NoPrice { model: provider.model().to_owned() });
         }
+        let began = Instant::now();
+        let deadline = limits.time.and_then(|time| began.checked_add(time));
+        for told in provider.prepare(&cancel(with.stop, deadline)) {
+            sink.event(&Event::Warning(&told));
+        }
         let (told, left_out) = tools.told(provider.dialect());
         left_out.iter().for_each(|warning| sink.event(&Event::Warning(warning)));
-        let window = provider.window().unwrap_or(WINDOW);
-        let is_searched = told.iter().map(|told| told.tokens).sum::<usize>() > limits.tool_tokens.unwrap_or(window / 4);
+        let model = name_of(provider);
+        let learned = session.learned.as_ref().filter(|learned| learned.model == model);
+        let measure = learned.map_or(1.0, |learned| learned.measure);
+        let room = provider.room().unwrap_or(WINDOW);
+        let room = learned.and_then(|learned| learned.room).map_or(room, |learned| learned.min(room));
+        let is_searched = told.iter().map(|told| told.tokens).sum::<usize>() > limits.tool_tokens.unwrap_or(room / 4);
         let is_wanted = |own: &Own| match own {
             Own::Output => !told.is_empty(),
             Own::Search => is_searched,
@@ -171,7 +182,6 @@ impl<'a> Turn<'a> {
             system.push('\n');
             system.push_str(context);
         }
-        let began = Instant::now();
         Ok(Self {
             shelf: session.shelf(with.engine),
             before: session.messages().len(),
@@ -182,11 +192,11 @@ impl<'a> Turn<'a> {
             own,
             is_searched,
             system,
-            window,
-            measure: 1.0,
+            room,
+            measure,
             repetition: Repetition::default(),
             began,
-            deadline: limits.time.and_then(|time| began.checked_add(time)),
+            deadline,
             spent: Spent { cost: provider.price().map(|_| 0.0), ..Spent::default() },
             over: None,
         })
@@ -252,35 +262,87 @@ impl<'a> Turn<'a> {
             tools,
             max_tokens: None,
         };
-        let mut estimate = tokens(&request);
-        let size = self.measured(estimate);
-        let room = make_room(self.session.messages_mut(), size, self.window, &self.shelf);
-        if room.results > 0 {
-            self.sink.event(&Event::MadeRoom { results: room.results, tokens: room.tokens });
-            request.messages = joined(self.session.messages());
-            estimate = tokens(&request);
-        }
-        let size = self.measured(estimate);
-        if let Some(window) = self.with.provider.window().filter(|window| size > *window) {
-            return Err(TurnError::TooLong { tokens: size, window });
-        }
         self.spent.iterations += 1;
-        self.sink.event(&Event::Asks { iteration: self.spent.iterations, tokens: size });
-        let (stop, deadline) = (self.with.stop.clone(), self.deadline);
-        let cancel =
-            Cancel::when(move || stop.is_raised() || deadline.is_some_and(|deadline| Instant::now() >= deadline));
-        let sink = &mut *self.sink;
-        let reply = self.with.provider.complete(&request, &cancel, &mut |delta| match delta {
-            Delta::Text(text) => sink.event(&Event::Text(text)),
-            Delta::Thought(text) => sink.event(&Event::Thought(text)),
-            Delta::Again { why, pause } => sink.event(&Event::Again { why, pause }),
-        });
-        if let Ok(reply) = &reply
-            && reply.usage.input > 0
-        {
-            self.measure = (reply.usage.input as f64 / estimate.max(1) as f64).clamp(0.5, 3.0);
+        let mut was_too_long = false;
+        loop {
+            let estimate = self.fit(&mut request)?;
+            let size = self.measured(estimate);
+            self.sink.event(&Event::Asks { iteration: self.spent.iterations, tokens: size });
+            let sink = &mut *self.sink;
+            let cancel = cancel(self.with.stop, self.deadline);
+            let reply = self.with.provider.complete(&request, &cancel, &mut |delta| match delta {
+                Delta::Text(text) => sink.event(&Event::Text(text)),
+                Delta::Thought(text) => sink.event(&Event::Thought(text)),
+                Delta::Again { why, pause } => sink.event(&Event::Again { why, pause }),
+            });
+            match &reply {
+                Ok(reply) if reply.usage.input > 0 => {
+                    self.measure = (reply.usage.input as f64 / estimate.max(1) as f64).clamp(0.5, 3.0);
+                    self.learn();
+                }
+                Err(error) if self.is_too_long(error, size) => {
+                    if was_too_long {
+                        return Err(TurnError::TooLong { tokens: size, room: self.room });
+                    }
+                    was_too_long = true;
+                    self.sink.event(&Event::Again { why: error, pause: Duration::ZERO });
+                    self.take_less(error.too_long.unwrap_or_default(), estimate);
+                    continue;
+                }
+                _ => {}
+            }
+            return Ok(reply);
         }
-        Ok(reply)
+    }
+
+    /// Makes room until a request fits, and returns its size by estimate.
+    fn fit(&mut self, request: &mut Request) -> Result<usize, TurnError> {
+        let size = tokens(request);
+        // The room as the estimate counts.
+        let room = (self.room as f64 / self.measure) as usize;
+        let made = make_room(self.session.messages_mut(), size, room, &self.shelf);
+        if made.tokens == 0 {
+            return self.fits(size);
+        }
+        self.before = self.before.saturating_sub(made.messages);
+        self.sink.event(&Event::MadeRoom { results: made.parts, messages: made.messages, tokens: made.tokens });
+        request.messages = joined(self.session.messages());
+        self.fits(tokens(request))
+    }
+
+    fn fits(&self, size: usize) -> Result<usize, TurnError> {
+        let measured = self.measured(size);
+        if self.with.provider.room().is_some() && measured > self.room {
+            return Err(TurnError::TooLong { tokens: measured, room: self.room });
+        }
+        Ok(size)
+    }
+
+    /// Whether the provider refused a request because of its length. Not every provider uses a known message; when a request
+    /// fills half of the room, its length is the likely reason.
+    fn is_too_long(&self, error: &ModelError, size: usize) -> bool {
+        let is_refused = matches!(error.status, Some(400 | 413 | 422));
+        error.too_long.is_some() || is_refused && size > self.room / 2
+    }
+
+    /// Learns from a request of so many tokens, by estimate, that was too long.
+    fn take_less(&mut self, said: TooLong, estimate: usize) {
+        if let Some(tokens) = said.tokens {
+            self.measure = (tokens as f64 / estimate.max(1) as f64).clamp(0.5, 8.0);
+        }
+        let size = self.measured(estimate);
+        // A number far below is that of something else.
+        let limit = said.limit.filter(|limit| *limit < size && *limit > size / 16);
+        self.room = limit.unwrap_or(size / 4 * 3).min(self.room);
+        self.learn();
+    }
+
+    /// Keeps what is known by now for the next turn.
+    fn learn(&mut self) {
+        let model = name_of(self.with.provider);
+        let known = self.with.provider.room().unwrap_or(WINDOW);
+        let room = Some(self.room).filter(|room| *room < known);
+        self.session.learned = Some(Learned { model, measure: self.measure, room });
     }
 
     fn measured(&self, estimate: usize) -> usize {
@@ -357,7 +419,7 @@ impl<'a> Turn<'a> {
         self.sink.event(&Event::CallBegins { call, tool: tool.name.as_str() });
         self.spent.calls += 1;
         let asking = Asking { approver: self.with.approver, call, sink: RefCell::new(&mut *self.sink) };
-        let executor = executor(self.with, self.deadline, &self.shelf, self.window);
+        let executor = executor(self.with, self.deadline, &self.shelf, self.room);
         let approved = executor.approve(tool, &call.arguments, &told.undo, &asking)?;
         self.session.hide(approved.subject().call.secrets());
         Ok(approved)
@@ -371,7 +433,7 @@ impl<'a> Turn<'a> {
         let text = match own {
             Own::Output => {
                 let (output, view) = outputs::read_look(arguments)?;
-                self.shelf.look(&output, &view, cap(self.with, self.window))?
+                self.shelf.look(&output, &view, cap(self.with, self.room))?
             }
             Own::Search => {
                 let found = own::search(self.with.tools, &self.told, &arguments)?;
@@ -411,7 +473,7 @@ impl<'a> Turn<'a> {
     /// Runs what was approved, side by side.
     fn run(&mut self, calls: &[Call], mut approved: Vec<(usize, Approved<Plan>)>) -> Vec<(usize, ToolResult)> {
         let shelf = Arc::clone(&self.shelf);
-        let executor = executor(self.with, self.deadline, &shelf, self.window);
+        let executor = executor(self.with, self.deadline, &shelf, self.room);
         if approved.len() < 2 {
             let Some((at, approved)) = approved.pop() else { return Vec::new() };
             let began = Instant::now();
@@ -458,7 +520,7 @@ impl<'a> Turn<'a> {
     /// The beginning and the end of a text that is too long, with where all of it is. What a run says was shortened before;
     /// this is about what is said in other ways.
     fn shortened(&self, text: String) -> String {
-        let cap = cap(self.with, self.window);
+        let cap = cap(self.with, self.room);
         if estimate(&text) <= cap.saturating_mul(2) {
             return text;
         }
@@ -473,6 +535,16 @@ impl<'a> Turn<'a> {
     }
 }
 
+/// Cancels a request when the turn is stopped or its time is over.
+fn cancel(stop: &cycod_engine::Stop, deadline: Option<Instant>) -> Cancel {
+    let stop = stop.clone();
+    Cancel::when(move || stop.is_raised() || deadline.is_some_and(|deadline| Instant::now() >= deadline))
+}
+
+fn name_of(provider: &dyn cycod_model::Provider) -> String {
+    format!("{}/{}", provider.provider(), provider.model())
+}
+
 /// What a model means by the name of a tool.
 enum Meant {
     Tool(Told),
@@ -480,12 +552,12 @@ enum Meant {
 }
 
 /// How many tokens of one result the model is told.
-fn cap(with: &With<'_>, window: usize) -> usize {
-    with.limits.result_tokens.min(window / 8).max(1)
+fn cap(with: &With<'_>, room: usize) -> usize {
+    with.limits.result_tokens.min(room / 8).max(1)
 }
 
-fn executor<'a>(with: &'a With<'a>, deadline: Option<Instant>, shelf: &'a Shelf, window: usize) -> Executor<'a> {
-    let outputs = Some((shelf, cap(with, window)));
+fn executor<'a>(with: &'a With<'a>, deadline: Option<Instant>, shelf: &'a Shelf, room: usize) -> Executor<'a> {
+    let outputs = Some((shelf, cap(with, room)));
     Executor { engine: with.engine, asker: with.asker, stop: with.stop, timeout: None, deadline, outputs }
 }
 

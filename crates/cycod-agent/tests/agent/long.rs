@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use cycod_agent::Ending;
-use cycod_model::{Message, Reply, Usage};
+use cycod_model::{ErrorKind, Message, ModelError, Reply, Request, TooLong, Usage};
 use serde_json::json;
 
 use crate::support::{Bed, Place, Scripted, calls, says};
@@ -117,4 +117,72 @@ fn what_changes_lets_the_others_bring_news() {
     let mut bed = Bed::new(Place::new().tool("count", COUNT).tool("mark", mark), script);
     let approver = crate::support::Always(cycod_engine::Answer::Once);
     assert_eq!(bed.turn_with("go on", &approver).expect("the model answers").ending, Ending::Answered);
+}
+
+/// How many characters a request has, with all that it says.
+fn length(request: &Request) -> usize {
+    let said = |message: &Message| serde_json::to_string(message).expect("it is JSON").len();
+    request.messages.iter().map(said).sum()
+}
+
+/// Refuses what is longer than a number of characters, in the words of one provider or in words that nobody has collected.
+fn narrow(limit: usize, too_long: Option<TooLong>, reply: impl Fn(usize) -> Reply + Send + Sync + 'static) -> Scripted {
+    Scripted::by(move |request, at| match length(request) {
+        size if size > limit => {
+            let error = ModelError { status: Some(400), too_long, ..ModelError::new(ErrorKind::Provider, "no") };
+            Err(error)
+        }
+        _ => Ok(Reply { usage: Usage::default(), ..reply(at) }),
+    })
+}
+
+#[test]
+fn a_provider_that_finds_a_request_too_long_is_asked_once_more_with_less() {
+    let said = TooLong { tokens: Some(6_000), limit: Some(4_000) };
+    for too_long in [Some(said), Some(TooLong::default()), None] {
+        let reply = |at| if at < 20 { calls(&[("count", json!({"N": 300 + at}))]) } else { says("done") };
+        let mut bed = Bed::new(Place::new().tool("count", COUNT), narrow(12_000, too_long, reply));
+        bed.limits.iterations = 30;
+        bed.provider.window = Some(if too_long.is_some() { 100_000 } else { 4_500 });
+        let turned = bed.turn("count").unwrap_or_else(|error| panic!("{too_long:?}: {error}\n{}", bed.story));
+        assert_eq!(turned.ending, Ending::Answered, "{too_long:?}");
+        assert!(bed.story.contains("made room"), "{too_long:?}: {}", bed.story);
+    }
+}
+
+#[test]
+fn what_stays_too_long_is_told_and_not_asked_for_ever() {
+    let too_long = Some(TooLong { tokens: Some(6_000), limit: Some(4_000) });
+    let mut bed = Bed::new(Place::new(), narrow(0, too_long, |_| says("never")));
+    let error = bed.turn("hello").expect_err("nothing fits");
+    assert!(matches!(error, cycod_agent::TurnError::TooLong { .. }), "{error:?}");
+    assert!(bed.provider.asked().len() <= 2);
+}
+
+#[test]
+fn long_answers_and_arguments_give_way_and_then_old_messages() {
+    let long = "a long answer ".repeat(400);
+    let reply = move |at: usize| {
+        if at < 6 { Reply { text: long.clone(), ..calls(&[("count", json!({"N": at}))]) } } else { says("done") }
+    };
+    let mut bed = Bed::new(
+        Place::new().tool("count", COUNT),
+        Scripted::by(move |_, at| Ok(Reply { usage: Usage::default(), ..reply(at) })),
+    );
+    bed.provider.window = Some(6_000);
+    bed.turn("count").expect("it answers");
+    // A second question, after a text of the person that is long as well.
+    for at in 0..8 {
+        bed.turn(&format!("{at}: {}", "what I want ".repeat(700))).unwrap_or_else(|error| panic!("{at}: {error}"));
+    }
+    let asked = bed.provider.asked();
+    let last = asked.last().expect("it was asked");
+    let Message::User(first) = &last.messages[0] else { panic!("the person begins") };
+    assert!(first.contains("earlier message") && first.contains("cycod://runs/"), "{first}");
+    for request in &asked {
+        for pair in request.messages.windows(2) {
+            let is_answer = matches!(pair[1], Message::Results(_));
+            assert_eq!(is_answer, matches!(&pair[0], Message::Model(reply) if !reply.calls.is_empty()), "{pair:?}");
+        }
+    }
 }

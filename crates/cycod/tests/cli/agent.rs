@@ -1,7 +1,7 @@
 //! A model at work from the command line, over a provider that says what a script says.
 
 use expect_test::expect;
-use scripted_provider::{Script, ScriptedProvider, Turn};
+use scripted_provider::{Before, Script, ScriptedProvider, Tokens, Turn};
 use serde_json::{Value, json};
 
 use crate::support::{Place, Ran};
@@ -136,4 +136,48 @@ fn a_model_that_fails_leaves_what_was_done() {
     assert_eq!((ran.code(), &value["success"]), (1, &json!(false)), "{value}");
     assert_eq!(value["refusal"]["code"], json!("model-unavailable"));
     assert!(!ran.stdout().contains("sk-of-the-test") && !ran.stderr().contains("sk-of-the-test"));
+}
+
+/// Runs `cycod agent` with a text on its standard input.
+fn given(place: &Place, provider: &ScriptedProvider, arguments: &[&str], text: &str) -> Ran {
+    use std::io::Write as _;
+    let mut command = place.command(&[&["agent"], arguments, &["--model", "openai/script-1"]].concat());
+    command.env("OPENAI_API_KEY", "sk-of-the-test").env("OPENAI_BASE_URL", provider.url("openai"));
+    let piped = std::process::Stdio::piped;
+    let mut child = command.stdin(piped()).stdout(piped()).stderr(piped()).spawn().expect("the program starts");
+    child.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("it reads");
+    place.ran(child.wait_with_output().expect("it ends"))
+}
+
+#[test]
+fn a_session_goes_on_when_the_provider_finds_it_too_long() {
+    let place = place();
+    let count =
+        "description: Count\nbash: seq {N}\ntags: [read]\nparameters:\n  N: {type: integer, description: To what}\n";
+    place.tool("count", count);
+    // It holds 8,000 tokens of 3.5 characters each, and its list says 128,000.
+    let provider = ScriptedProvider::start(Script::answering(|asked| {
+        let tokens = asked.body["messages"].to_string().len() * 2 / 7;
+        let words = format!(
+            "This model's maximum context length is 8000 tokens. However, your messages resulted in {tokens} tokens."
+        );
+        let refused = Before {
+            status: Some(400),
+            body: Some(json!({"error": {"message": words, "code": "context_length_exceeded"}}).to_string()),
+            ..Before::default()
+        };
+        let turn = match asked.turn {
+            turn @ 0..6 => Turn::calls([("count", json!({"N": 3_000 + turn}))]),
+            _ => Turn::text("counted"),
+        };
+        let usage = Tokens { input: tokens as u64, output: 10, cached: 0 };
+        Turn { before: if tokens > 8_000 { vec![refused; 9] } else { Vec::new() }, usage, ..turn }
+    }));
+    let ran = given(&place, &provider, &["count", "--tools", "count,greet", "--format", "json"], "");
+    let value = answered(&ran);
+    assert_eq!((ran.code(), &value["answer"]), (0, &json!("counted")), "{}{}", ran.stdout(), ran.stderr());
+    // All of it is written down, and made to fit again.
+    let id = value["session"].as_str().expect("a session");
+    let ran = given(&place, &provider, &["and now?", "--resume", id], "");
+    assert_eq!((ran.code(), ran.stdout().as_str()), (0, "counted\n"), "{}", ran.stderr());
 }

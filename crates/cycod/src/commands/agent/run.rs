@@ -349,9 +349,9 @@ fn not_turned(error: &TurnError, resume: &str) -> CommandError {
         TurnError::Model(error) => models::failed(error).hint(format!("what was done is kept; go on with: {resume}")),
         TurnError::NoPrice { .. } => CommandError::usage(error.to_string())
             .hint("leave --max-cost out, give --max-tokens-total instead, or configure the price of the model"),
-        TurnError::TooLong { .. } => {
-            CommandError::failure(error.to_string()).hint("begin anew, with what is known so far in the task")
-        }
+        TurnError::TooLong { .. } => CommandError::failure(error.to_string())
+            .hint(format!("go on with a model that takes more: {resume} --model NAME"))
+            .hint("or begin anew, with what is known so far in the task"),
         TurnError::Transcript(error) => failed(error),
     }
 }

@@ -58,9 +58,12 @@ impl<'a> Show<'a> {
                 };
                 self.printer.say(line);
             }
-            Event::MadeRoom { results, tokens } => {
+            Event::MadeRoom { results, messages, tokens } => {
                 let noun = if *results == 1 { "output gave" } else { "outputs gave" };
-                let line = format!("{results} old {noun} way to references ({tokens} tokens)");
+                let mut line = format!("{results} old {noun} way to references ({tokens} tokens)");
+                if *messages > 0 {
+                    line.push_str(&format!("; {messages} old messages were left out"));
+                }
                 self.printer.say(paint(self.printer.colour, DIM, &line));
             }
             Event::Warning(warning) => self.printer.warn(&visible(warning)),

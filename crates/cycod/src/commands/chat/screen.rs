@@ -117,8 +117,11 @@ impl<'a> Screen<'a> {
                 let why = problem.map(|problem| format!("{} ({})", problem.why, problem.code));
                 self.ends(call, result, why, took.map(duration));
             }
-            Event::MadeRoom { results, .. } => {
-                let what = if *results == 1 { "1 old output".to_owned() } else { format!("{results} old outputs") };
+            Event::MadeRoom { results, messages, .. } => {
+                let mut what = if *results == 1 { "1 old output".to_owned() } else { format!("{results} old outputs") };
+                if *messages > 0 {
+                    what.push_str(&format!(" and {messages} old messages"));
+                }
                 self.say(&format!("({what} gave way to references, so that the conversation fits)"));
             }
             Event::Warning(warning) => self.warn(warning),
