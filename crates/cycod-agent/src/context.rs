@@ -1,7 +1,7 @@
 //! Keeps a request within the limit of its model: old content is replaced by references.
 
 use cycod_engine::{outputs::Shelf, tokens::estimate};
-use cycod_model::{Call, Message, Request, ToolSpec};
+use cycod_model::{Call, Message, Reply, Request, ToolSpec};
 use cycod_store::RunId;
 use serde_json::{Value as Json, json};
 
@@ -195,4 +195,11 @@ fn reference(text: &str, shelf: &Shelf) -> Option<String> {
     let (bytes, lines, uri) = (kept.bytes(), kept.lines(), kept.id().uri());
     let look = cycod_engine::outputs::LOOK;
     Some(format!("{MARK}{bytes} bytes, {lines} lines; read them with {look}, as {{\"output\": \"{uri}\"}}]"))
+}
+
+/// The call of a reply that the limit of its tokens cut off, by its place: the last one, unless its arguments are whole.
+pub(crate) fn cut_off(reply: &Reply) -> Option<usize> {
+    let last = reply.calls.len().checked_sub(1)?;
+    let is_whole = reply.calls[last].arguments.as_ref().is_ok_and(|arguments| !arguments.is_empty());
+    (reply.stop == cycod_model::StopReason::MaxTokens && !is_whole).then_some(last)
 }

@@ -21,7 +21,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{
     Event, Limit, Session, Sink, Spent, TranscriptError, With,
-    context::{WINDOW, make_room, tokens},
+    context::{WINDOW, cut_off, make_room, tokens},
     executor::{Executor, no_object, text_of},
     own::{self, Own},
     prompt::prompt,
@@ -235,7 +235,7 @@ impl<'a> Turn<'a> {
                     StopReason::End | StopReason::Calls | StopReason::Other(_) => Ending::Answered,
                 });
             }
-            let results = self.carry_out(&reply.calls);
+            let results = self.carry_out(&reply.calls, cut_off(&reply));
             self.session.add(Message::Results(results))?;
         }
     }
@@ -359,11 +359,14 @@ impl<'a> Turn<'a> {
     }
 
     /// Carries out the calls of a reply: those that only read side by side, the others when all before them have ended.
-    fn carry_out(&mut self, calls: &[Call]) -> Vec<ToolResult> {
+    ///
+    /// The call at `cut` is not whole: the answer reached its limit of tokens.
+    fn carry_out(&mut self, calls: &[Call], cut: Option<usize>) -> Vec<ToolResult> {
         let mut results: HashMap<usize, ToolResult> = HashMap::new();
         let mut side_by_side: Vec<(usize, Approved<Plan>)> = Vec::new();
         for (at, call) in calls.iter().enumerate() {
-            let meant = self.may_call(call).and_then(|()| self.meant(&call.name));
+            let is_whole = if cut == Some(at) { Err(not_whole(call)) } else { Ok(()) };
+            let meant = self.may_call(call).and(is_whole).and_then(|()| self.meant(&call.name));
             let reads = match &meant {
                 Ok(Meant::Tool(told)) => self.with.tools.offered()[told.at].level == Level::Read,
                 Ok(Meant::Own(_)) | Err(_) => true,
@@ -533,6 +536,16 @@ impl<'a> Turn<'a> {
             }
         }
     }
+}
+
+/// Refuses a call that was cut off.
+fn not_whole(call: &Call) -> Refusal {
+    Refusal::new(
+        "cut-off-call",
+        "your answer reached its limit of tokens in the middle of this call, so it was not made",
+    )
+    .place(&call.name)
+    .attempt("say less at once: write a long text in several calls, one part each")
 }
 
 /// Cancels a request when the turn is stopped or its time is over.

@@ -65,6 +65,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("policy-pattern", "the tests of settings: a file of rules"),
     ("policy-rule", "the tests of settings: a file of rules"),
     ("question-declined", "the tests of questions: somebody declines"),
+    ("cut-off-call", "the tests of turns: an answer that ends in the middle of a call"),
     ("repeated-call", "the tests of turns: a model that goes in circles"),
     ("remote-failed", "the tests of the MCP client: a server that breaks the protocol"),
     ("remote-unreachable", "the tests of the MCP client: a server that does not start"),

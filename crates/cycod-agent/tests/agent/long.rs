@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use cycod_agent::Ending;
-use cycod_model::{ErrorKind, Message, ModelError, Reply, Request, TooLong, Usage};
+use cycod_model::{ErrorKind, Message, ModelError, Reply, Request, StopReason, TooLong, Usage};
 use serde_json::json;
 
 use crate::support::{Bed, Place, Scripted, calls, says};
@@ -184,5 +184,20 @@ fn long_answers_and_arguments_give_way_and_then_old_messages() {
             let is_answer = matches!(pair[1], Message::Results(_));
             assert_eq!(is_answer, matches!(&pair[0], Message::Model(reply) if !reply.calls.is_empty()), "{pair:?}");
         }
+    }
+}
+
+#[test]
+fn a_call_that_was_cut_off_is_not_made_and_the_model_is_told_why() {
+    let cut = |arguments: serde_json::Value| Reply {
+        stop: StopReason::MaxTokens,
+        ..calls(&[("count", json!({"N": 2})), ("count", arguments)])
+    };
+    for arguments in [json!("half"), serde_json::Value::Null] {
+        let mut bed = Bed::new(Place::new().tool("count", COUNT), Scripted::saying(vec![cut(arguments)]));
+        bed.turn("count").expect("it answers");
+        let results = bed.results();
+        assert_eq!((results[0].text.as_str(), results[1].is_error), ("1\n2\n", true));
+        assert!(results[1].text.contains("cut-off-call") && results[1].text.contains("limit of tokens"), "{results:?}");
     }
 }
