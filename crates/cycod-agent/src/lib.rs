@@ -113,4 +113,4 @@ pub use replay::Replay;
 pub use session::{Session, With};
 pub use tools::{Choice, Offered, Tools};
 pub use transcript::{Entry, Transcript, TranscriptError, What};
-pub use turn::{Ending, TurnError, Turned};
+pub use turn::{Ending, STOPPED, TurnError, Turned};

@@ -33,6 +33,9 @@ use crate::{
 /// How many calls run side by side.
 const MOST_SIDE_BY_SIDE: usize = 8;
 
+/// Why a reply that was stopped says no more, as the name of its `StopReason::Other`.
+pub const STOPPED: &str = "stopped";
+
 /// How many events of calls that run side by side may wait to be told.
 const WAITING_EVENTS: usize = 256;
 
@@ -268,12 +271,18 @@ impl<'a> Turn<'a> {
             let estimate = self.fit(&mut request)?;
             let size = self.measured(estimate);
             self.sink.event(&Event::Asks { iteration: self.spent.iterations, tokens: size });
-            let sink = &mut *self.sink;
+            let (sink, mut said) = (&mut *self.sink, String::new());
             let cancel = cancel(self.with.stop, self.deadline);
             let reply = self.with.provider.complete(&request, &cancel, &mut |delta| match delta {
-                Delta::Text(text) => sink.event(&Event::Text(text)),
+                Delta::Text(text) => {
+                    said.push_str(text);
+                    sink.event(&Event::Text(text));
+                }
                 Delta::Thought(text) => sink.event(&Event::Thought(text)),
-                Delta::Again { why, pause } => sink.event(&Event::Again { why, pause }),
+                Delta::Again { why, pause } => {
+                    said.clear();
+                    sink.event(&Event::Again { why, pause });
+                }
             });
             match &reply {
                 Ok(reply) if reply.usage.input > 0 => {
@@ -288,6 +297,12 @@ impl<'a> Turn<'a> {
                     self.sink.event(&Event::Again { why: error, pause: Duration::ZERO });
                     self.take_less(error.too_long.unwrap_or_default(), estimate);
                     continue;
+                }
+                // The person has seen this text, so the conversation keeps it.
+                Err(error) if error.kind == ErrorKind::Cancelled && !said.trim().is_empty() => {
+                    let stop = StopReason::Other(STOPPED.to_owned());
+                    let model = self.with.provider.model().to_owned();
+                    self.session.add(Message::Model(Reply { text: said, stop, model, ..Reply::default() }))?;
                 }
                 _ => {}
             }

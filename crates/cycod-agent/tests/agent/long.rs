@@ -201,3 +201,21 @@ fn a_call_that_was_cut_off_is_not_made_and_the_model_is_told_why() {
         assert!(results[1].text.contains("cut-off-call") && results[1].text.contains("limit of tokens"), "{results:?}");
     }
 }
+
+#[test]
+fn what_was_said_before_a_stop_stays_in_the_conversation() {
+    let mut bed = Bed::new(Place::new(), Scripted::saying(vec![]));
+    bed.provider = Scripted::by(|_, at| match at {
+        0 => Err(ModelError::new(ErrorKind::Cancelled, "it was broken off")),
+        _ => Ok(says("Two.")),
+    });
+    bed.provider.before = "One, ".to_owned();
+    assert_eq!(bed.turn("count").expect("a stop is no error").ending, Ending::Stopped);
+    bed.provider.before.clear();
+    bed.turn("go on").expect("it answers");
+    let asked = bed.provider.asked();
+    let [Message::User(_), Message::Model(half), Message::User(_)] = asked[1].messages.as_slice() else {
+        panic!("{:?}", asked[1].messages)
+    };
+    assert_eq!(half.text, "One, ");
+}

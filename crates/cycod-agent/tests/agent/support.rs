@@ -68,6 +68,8 @@ type Script = dyn Fn(&Request, usize) -> Result<Reply, ModelError> + Send + Sync
 pub(crate) struct Scripted {
     script: Box<Script>,
     asked: Mutex<Vec<Request>>,
+    /// What is said before the script is asked.
+    pub(crate) before: String,
     pub(crate) window: Option<usize>,
     pub(crate) price: Option<Price>,
 }
@@ -80,7 +82,7 @@ impl std::fmt::Debug for Scripted {
 
 impl Scripted {
     pub(crate) fn by(script: impl Fn(&Request, usize) -> Result<Reply, ModelError> + Send + Sync + 'static) -> Self {
-        Self { script: Box::new(script), asked: Mutex::default(), window: None, price: None }
+        Self { script: Box::new(script), asked: Mutex::default(), before: String::new(), window: None, price: None }
     }
 
     /// Says these one after the other, and then that it is done.
@@ -129,6 +131,9 @@ impl Provider for Scripted {
             asked.push(request.clone());
             asked.len() - 1
         };
+        if !self.before.is_empty() {
+            follow(Delta::Text(&self.before));
+        }
         let reply = (self.script)(request, at)?;
         if !reply.text.is_empty() {
             follow(Delta::Text(&reply.text));

@@ -7,9 +7,9 @@ use std::{
 };
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use cycod_agent::{Choice, Ending, Event, Limit, Limits, Preset, Session, Tools, TurnError, Turned, With};
+use cycod_agent::{Choice, Ending, Event, Limit, Limits, Preset, STOPPED, Session, Tools, TurnError, Turned, With};
 use cycod_engine::{Approver, Engine, Nobody, Stop, Surface, diagnostic::visible, host};
-use cycod_model::{Message, Provider};
+use cycod_model::{Message, Provider, Reply, StopReason};
 use cycod_process::host_interrupts;
 use serde_json::{Value as Json, json};
 
@@ -105,7 +105,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let work = checked(context, matches, about)?;
     let is_answered = || {
         let messages = before.as_ref().map(cycod_agent::Transcript::messages).unwrap_or_default();
-        matches!(messages.last(), Some(Message::Model(_)) | None)
+        match messages.last() {
+            Some(Message::Model(reply)) => !is_stopped(reply),
+            last => last.is_none(),
+        }
     };
     if work.task.is_none() && is_answered() {
         let what = if resumed.is_some() { "the session has been answered" } else { "a task is missing" };
@@ -281,8 +284,10 @@ fn carry_out(
         stop: &stop,
         context: work.context.as_deref(),
     };
-    if let Some(task) = &work.task {
-        session.say(task.clone()).map_err(|error| not_turned(&error, &resume))?;
+    let was_stopped = matches!(session.messages().last(), Some(Message::Model(reply)) if is_stopped(reply));
+    let go_on = || was_stopped.then(|| "Go on where you were stopped.".to_owned());
+    if let Some(task) = work.task.clone().or_else(go_on) {
+        session.say(task).map_err(|error| not_turned(&error, &resume))?;
     }
     let mut shown = show::Show::new(printer);
     let turned = session.turn(&with, &mut |event: &Event<'_>| {
@@ -330,6 +335,11 @@ fn carry_out(
         printer.say(&format!("  go on with: {resume}"));
     }
     Ok(code)
+}
+
+/// Whether a reply was stopped before it was whole.
+fn is_stopped(reply: &Reply) -> bool {
+    reply.calls.is_empty() && reply.stop == StopReason::Other(STOPPED.to_owned())
 }
 
 /// Why the work is not done.
