@@ -150,6 +150,24 @@ fn given(place: &Place, provider: &ScriptedProvider, arguments: &[&str], text: &
 }
 
 #[test]
+fn lines_name_their_call_when_several_run_and_failures_their_reason() {
+    let place = place();
+    place.tool("fail", "description: Fail\nbash: echo almost; echo 'no such host' >&2; exit 3\ntags: [read]\n");
+    let turns = vec![
+        Turn::calls([("greet", json!({"WHO": "Ada"})), ("greet", json!({"WHO": "Bob"})), ("fail", json!({}))]),
+        Turn::calls([("fail", json!({}))]),
+        Turn::text("done"),
+    ];
+    let ran = agent(&place, turns, &["greet both"]);
+    let talk = ran.stderr();
+    for part in ["  greet | Hello, Ada", "  greet#2 | Hello, Bob", "  greet#2  ok  ", "  fail  failed  "] {
+        assert!(talk.contains(part), "{part}: {talk}");
+    }
+    let alone = talk.rsplit("fail {}").next().expect("the second time");
+    assert!(alone.contains("  | almost\n") && alone.contains("  failed  ") && alone.contains(": "), "{talk}");
+}
+
+#[test]
 fn a_session_goes_on_when_the_provider_finds_it_too_long() {
     let place = place();
     let count =

@@ -5,6 +5,8 @@ pub(crate) mod replay;
 pub(crate) mod run;
 mod show;
 
+pub(crate) use show::reason;
+
 use clap::{Arg, ArgMatches};
 
 use crate::transcripts::{directory, failed};

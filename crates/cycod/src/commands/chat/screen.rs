@@ -13,6 +13,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{
     charset::Charset,
+    commands::agent::reason,
     printer::{DIM, Printer, WARNING, paint},
     registry::{OFF, ON},
     run::{Live, Plain, duration, fitted},
@@ -216,10 +217,12 @@ impl<'a> Screen<'a> {
             (_, true) => ("FAIL", OFF),
             (_, false) => ("ok  ", ON),
         };
+        let was_shown = begun.as_ref().is_some_and(|begun| begun.has_said);
+        // The lines already shown end with the reason; the line that names the call repeats it.
+        let why = why.or_else(|| reason(&result.text).filter(|_| result.is_error && was_shown));
         let why = why.map(|why| shown![": ", &why].hanging(4)).unwrap_or_default();
         let mark = paint(self.look.colour, style, mark);
         self.say(shown!["  ", mark, " ", name, took.as_deref().unwrap_or_default(), why]);
-        let was_shown = begun.is_some_and(|begun| begun.has_said);
         if took.is_some() && !was_shown {
             self.answer(&result.text);
         }
