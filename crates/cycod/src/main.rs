@@ -17,6 +17,7 @@ mod models;
 mod neighbours;
 mod page;
 mod person;
+mod piped;
 mod places;
 mod printer;
 mod registry;

@@ -150,6 +150,21 @@ fn given(place: &Place, provider: &ScriptedProvider, arguments: &[&str], text: &
 }
 
 #[test]
+fn standard_input_reaches_the_model() {
+    let place = place();
+    let provider = ScriptedProvider::start(Script::answering(|_| Turn::text("read")));
+    for arguments in [&["what is wrong?"][..], &["-"], &[]] {
+        let ran = given(&place, &provider, arguments, "error: line 7\n");
+        assert_eq!(ran.code(), 0, "{arguments:?}: {}", ran.stderr());
+    }
+    let first = |at: usize| provider.asked()[at].first.clone();
+    assert_eq!(first(0), "what is wrong?\n\nGiven on standard input:\n\nerror: line 7\n");
+    assert_eq!((first(1).as_str(), first(2).as_str()), ("error: line 7\n", "error: line 7\n"));
+    let ran = given(&place, &provider, &[], "");
+    assert_eq!((ran.code(), ran.stderr().contains("a task is missing")), (2, true), "{}", ran.stderr());
+}
+
+#[test]
 fn lines_name_their_call_when_several_run_and_failures_their_reason() {
     let place = place();
     place.tool("fail", "description: Fail\nbash: echo almost; echo 'no such host' >&2; exit 3\ntags: [read]\n");

@@ -58,8 +58,13 @@ fn notes(place: &Place) -> String {
     std::fs::read_to_string(place.project().join("notes")).unwrap_or_default()
 }
 
-/// Runs a chat with these lines on its standard input.
+/// Runs a chat with these lines on its standard input, each of which is a turn.
 fn piped(place: &Place, provider: &ScriptedProvider, options: &[&str], lines: &str) -> Ran {
+    given(place, provider, &[options, &["--lines"]].concat(), lines)
+}
+
+/// Runs a chat with a text on its standard input.
+fn given(place: &Place, provider: &ScriptedProvider, options: &[&str], lines: &str) -> Ran {
     let mut command = place.command(&[&["chat", "--model", "ollama/test"], options].concat());
     command.env("OLLAMA_HOST", provider.url("ollama"));
     let mut child =
@@ -83,6 +88,19 @@ fn each_line_of_a_pipe_is_a_turn() {
     let texts: Vec<&Value> = asked[3].body["messages"].as_array().expect("messages").iter().collect();
     let said = |role: &str| texts.iter().filter(|message| message["role"] == role).count();
     assert_eq!((said("user"), said("assistant"), said("tool")), (3, 3, 1));
+}
+
+#[test]
+fn what_a_pipe_holds_is_one_question() {
+    let (place, provider) = (place(), obedient());
+    let ran = given(&place, &provider, &[], "What is wrong here?\n/etc/hosts\n\nfn main() {}\n");
+    assert_eq!((ran.code(), provider.asked().len()), (0, 1), "{}", ran.block());
+    assert_eq!(provider.asked()[0].first, "What is wrong here?\n/etc/hosts\n\nfn main() {}");
+    // A single line may still be a command.
+    let ran = given(&place, &provider, &[], "/tools list\n");
+    assert!(ran.code() == 0 && ran.stdout().contains("look") && provider.asked().len() == 1, "{}", ran.block());
+    let ran = given(&place, &provider, &[], "\n");
+    assert_eq!((ran.code(), provider.asked().len()), (0, 1), "{}", ran.block());
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::{
     cli::Context,
     command_error::{CommandError, exit},
     commands::approvals::{WhoeverIsThere, asker, wait_for_approval, waits_for_approval},
-    models, rules, servers,
+    models, piped, rules, servers,
 };
 
 /// The most of a file that is given with `--context`.
@@ -33,7 +33,11 @@ pub(crate) fn command() -> Command {
     };
     let command = Command::new("run")
         .about("Let a model carry out a task with tools")
-        .arg(Arg::new("task").value_name("TASK").help("What is to be done"))
+        .arg(
+            Arg::new("task")
+                .value_name("TASK")
+                .help("What is to be done; `-`, or nothing, takes it from standard input"),
+        )
         .arg(
             number("max-iterations", "N", "How often the model may be asked")
                 .value_parser(value_parser!(u32).range(1..))
@@ -83,6 +87,8 @@ fn dollars(text: &str) -> Result<f64, String> {
 /// What is to be done, with everything that was checked.
 struct Work {
     task: Option<String>,
+    /// What was piped in beside the task.
+    given: Option<String>,
     choice: Choice,
     tools: Tools,
     working_directory: PathBuf,
@@ -146,11 +152,13 @@ fn work_in(context: &mut Context, matches: &ArgMatches, about: &Json) -> Result<
 }
 
 /// Checks everything that can be checked without a model.
-fn checked(context: &Context, matches: &ArgMatches, about: &Json) -> Result<Work, CommandError> {
-    let task = matches.get_one::<String>("task").cloned();
+fn checked(context: &mut Context, matches: &ArgMatches, about: &Json) -> Result<Work, CommandError> {
+    let task = matches.get_one::<String>("task").cloned().filter(|task| task != "-");
     if task.as_ref().is_some_and(|task| task.trim().is_empty()) {
         return Err(CommandError::usage("the task is empty").hint("say what is to be done: cycod agent \"TASK\""));
     }
+    let piped = piped::text(LARGEST_CONTEXT, &mut context.printer)?;
+    let (task, given) = if task.is_none() { (piped, None) } else { (task, piped) };
     let choice = choice::chosen(matches).or_else(|| choice_of(about)).unwrap_or(Choice::All);
     let tools = Tools::choose(&context.engine, &choice).map_err(choice::refused)?;
     let tokens = |name: &str| matches.get_one::<u32>(name).map(|&tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
@@ -170,7 +178,7 @@ fn checked(context: &Context, matches: &ArgMatches, about: &Json) -> Result<Work
         let _ = write!(told, "\nThe person gives you {}:\n\n{text}\n", path.display());
     }
     let context = (!told.is_empty()).then_some(told);
-    Ok(Work { task, choice, tools, working_directory, limits, context })
+    Ok(Work { task, given, choice, tools, working_directory, limits, context })
 }
 
 /// The choice as a session keeps it.
@@ -287,6 +295,10 @@ fn carry_out(
     let was_stopped = matches!(session.messages().last(), Some(Message::Model(reply)) if is_stopped(reply));
     let go_on = || was_stopped.then(|| "Go on where you were stopped.".to_owned());
     if let Some(task) = work.task.clone().or_else(go_on) {
+        let task = match &work.given {
+            Some(given) => format!("{task}\n\nGiven on standard input:\n\n{given}"),
+            None => task,
+        };
         session.say(task).map_err(|error| not_turned(&error, &resume))?;
     }
     let mut shown = show::Show::new(printer);

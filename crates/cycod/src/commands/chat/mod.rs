@@ -8,7 +8,7 @@ mod screen;
 mod talk;
 mod words;
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_agent::Choice;
 
 use crate::{choice, cli::Context, command_error::CommandError, models, rules};
@@ -18,7 +18,13 @@ pub(crate) fn command() -> Command {
     let command = Command::new("chat")
         .about("Talk with a model that works with the tools")
         .arg(Arg::new("model").long("model").value_name("MODEL").help("The model, as PROVIDER/NAME"))
-        .arg(Arg::new("resume").long("resume").value_name("ID").help("Go on with a conversation that was kept"));
+        .arg(Arg::new("resume").long("resume").value_name("ID").help("Go on with a conversation that was kept"))
+        .arg(
+            Arg::new("lines")
+                .long("lines")
+                .action(ArgAction::SetTrue)
+                .help("Take each line of a pipe as a turn or a command, in place of all of it as one"),
+        );
     choice::with_choice(command)
 }
 
@@ -28,7 +34,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     rules::warn_of_unknown(&given, &context.engine, &mut context.printer);
     context.engine.add_rules(given);
     let provider = models::provider(&context.engine, matches.get_one::<String>("model").map(String::as_str))?;
-    let mut chat = talk::Chat::new(context, provider, choice::chosen(matches).unwrap_or(Choice::All));
+    let mut chat =
+        talk::Chat::new(context, provider, choice::chosen(matches).unwrap_or(Choice::All), matches.get_flag("lines"));
     if let Some(id) = matches.get_one::<String>("resume") {
         chat.resume(id)?;
     }

@@ -116,6 +116,22 @@ impl Reader for Lines {
     }
 }
 
+/// All that a pipe holds, as one text.
+#[derive(Debug, Default)]
+pub(super) struct Whole {
+    was_read: bool,
+}
+
+impl Reader for Whole {
+    fn read(&mut self, _names: Names) -> io::Result<Input> {
+        if std::mem::replace(&mut self.was_read, true) {
+            return Ok(Input::End);
+        }
+        let text = io::read_to_string(io::stdin())?;
+        Ok(if text.trim().is_empty() { Input::End } else { Input::Text(text) })
+    }
+}
+
 #[cfg(unix)]
 fn stdin_file() -> io::Result<File> {
     Ok(File::from(rustix::io::dup(io::stdin())?))

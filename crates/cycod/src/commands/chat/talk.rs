@@ -14,7 +14,7 @@ use super::{
     approve::{self, WhoeverIsThere},
     complete::Names,
     editor::LineEditor,
-    read::{INTERRUPT, Input, Lines, Reader},
+    read::{INTERRUPT, Input, Lines, Reader, Whole},
     screen::{Look, Screen},
     words::{self, Command, Typed},
 };
@@ -51,6 +51,8 @@ pub(super) struct Chat<'a> {
     spent: Spent,
     /// Whether a person types at a terminal.
     is_attended: bool,
+    /// Whether each line of a pipe is a turn.
+    is_by_line: bool,
     /// Whether the conversation could not be kept.
     is_unkept: bool,
     /// The exit code of the first thing that failed.
@@ -66,7 +68,7 @@ enum Next {
 }
 
 impl<'a> Chat<'a> {
-    pub(super) fn new(context: &'a mut Context, provider: Arc<dyn Provider>, choice: Choice) -> Self {
+    pub(super) fn new(context: &'a mut Context, provider: Arc<dyn Provider>, choice: Choice, is_by_line: bool) -> Self {
         context.typed = Typing::Chat;
         let session = format!("chat {}", context.engine.begin().run_id);
         let asker = Asker { session: Some(session), ..asker(Surface::Agent, "a model, in a chat with you") };
@@ -85,6 +87,7 @@ impl<'a> Chat<'a> {
             given: Vec::new(),
             spent: Spent::default(),
             is_attended: std::io::stdin().is_terminal(),
+            is_by_line,
             is_unkept: false,
             failed: None,
         }
@@ -129,6 +132,9 @@ impl<'a> Chat<'a> {
 
     fn reader(&mut self) -> Result<Box<dyn Reader>, CommandError> {
         let unusable = |error: std::io::Error| CommandError::failure(format!("cannot read what is typed: {error}"));
+        if !self.is_attended && !self.is_by_line {
+            return Ok(Box::<Whole>::default());
+        }
         if !self.is_attended || is_dumb(self.context.engine.host()) {
             return Ok(Box::new(Lines::of_stdin().map_err(unusable)?));
         }
