@@ -25,7 +25,7 @@ pub(crate) fn with_choice(command: Command) -> Command {
                 .value_name("NAMES")
                 .value_delimiter(',')
                 .action(ArgAction::Append)
-                .help("The tools that the model may use, in place of all that are on"),
+                .help("The tools that the model may use; `all` stands for all that are on"),
         )
         .arg(Arg::new("group").long("group").value_name("GROUP").help("Those of a group"))
         .arg(
@@ -49,7 +49,9 @@ pub(crate) fn with_choice(command: Command) -> Command {
 pub(crate) fn chosen(matches: &ArgMatches) -> Option<Choice> {
     if let Some(names) = matches.get_many::<String>("tools") {
         let names = names.map(|name| name.trim()).filter(|name| !name.is_empty()).map(str::to_owned);
-        return Some(Choice::Names(names.collect()));
+        let names: Vec<String> = names.collect();
+        let is_all = matches!(names.as_slice(), [name] if name.eq_ignore_ascii_case("all"));
+        return Some(if is_all { Choice::All } else { Choice::Names(names) });
     }
     if let Some(group) = matches.get_one::<String>("group") {
         return Some(Choice::Group(group.clone()));

@@ -97,7 +97,7 @@ fn what_a_pipe_holds_is_one_question() {
     assert_eq!((ran.code(), provider.asked().len()), (0, 1), "{}", ran.block());
     assert_eq!(provider.asked()[0].first, "What is wrong here?\n/etc/hosts\n\nfn main() {}");
     // A single line may still be a command.
-    let ran = given(&place, &provider, &[], "/tools list\n");
+    let ran = given(&place, &provider, &["--tools", "all"], "/tools list\n");
     assert!(ran.code() == 0 && ran.stdout().contains("look") && provider.asked().len() == 1, "{}", ran.block());
     let ran = given(&place, &provider, &[], "\n");
     assert_eq!((ran.code(), provider.asked().len()), (0, 1), "{}", ran.block());
