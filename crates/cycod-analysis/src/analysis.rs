@@ -88,6 +88,7 @@ impl Analysis {
     /// Adds what an analyser said, once all files were added: what comments say about them holds for its findings, too, and
     /// secrets that were found are taken out of what it says.
     pub fn add_analyzer(&mut self, analyzer: Analyzer, outcome: Outcome, findings: Vec<Finding>) {
+        let findings: Vec<Finding> = findings.into_iter().filter(|found| !found.is_of_test()).collect();
         let before = findings.len();
         let mut findings: Vec<Finding> = findings
             .into_iter()
@@ -109,11 +110,12 @@ impl Analysis {
         self.analyzers.insert(analyzer, outcome);
     }
 
-    /// Puts everything into the order of reports.
+    /// Puts everything into the order of reports, and what several analysers say of one place together.
     #[must_use]
     pub fn finished(mut self) -> Self {
         self.findings.sort_by(|one, other| one.order().cmp(&other.order()));
         self.findings.dedup();
+        self.findings = merged(std::mem::take(&mut self.findings));
         self.skipped.sort();
         self
     }
@@ -160,4 +162,25 @@ impl Analysis {
         functions.truncate(most);
         functions
     }
+}
+
+/// One finding for what several analysers say; ours comes first, because it has a help.
+fn merged(sorted: Vec<Finding>) -> Vec<Finding> {
+    let mut merged: Vec<Finding> = Vec::with_capacity(sorted.len());
+    let mut rest = sorted.into_iter().peekable();
+    while let Some(first) = rest.next() {
+        let mut line = vec![first];
+        while let Some(next) = rest.next_if(|next| (&next.file, next.line) == (&line[0].file, line[0].line)) {
+            line.push(next);
+        }
+        line.sort_by_key(|finding| finding.analyzer != "cycod");
+        let start = merged.len();
+        for finding in line {
+            if !merged[start..].iter_mut().any(|known| known.take_in(&finding)) {
+                merged.push(finding);
+            }
+        }
+        merged[start..].sort_by(|one, other| one.order().cmp(&other.order()));
+    }
+    merged
 }

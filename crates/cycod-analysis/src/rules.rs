@@ -58,6 +58,7 @@ impl Subject<'_> {
             severity: rule.severity,
             kind: rule.kind,
             analyzer: "cycod",
+            also: Vec::new(),
             rule: rule.id.to_owned(),
             message: message.into(),
             cwe: rule.cwe,

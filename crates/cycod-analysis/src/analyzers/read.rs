@@ -244,6 +244,7 @@ impl Reading<'_> {
             severity,
             kind: if self.analyzer.is_for_security() { Kind::Security } else { Kind::Quality },
             analyzer: self.analyzer.name(),
+            also: Vec::new(),
             rule: clean(rule),
             message: clean(message),
             cwe,

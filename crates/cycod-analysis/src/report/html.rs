@@ -110,7 +110,10 @@ fn findings(page: &mut String, id: &str, title: &str, found: &[&Finding], shown:
         page.push_str("<div class=\"wide\"><table>\n<thead><tr><th>Place</th><th>Message</th></tr></thead>\n<tbody>\n");
         for finding in group.iter().take(shown.most) {
             let place = format!("{}:{}", shown.path(&finding.file), finding.line);
-            writeln!(page, "<tr><td><code>{}</code></td><td>{}</td></tr>", Escaped(&place), Escaped(&finding.message))?;
+            let also: String =
+                finding.also.iter().map(|(analyzer, rule)| format!(" (also {analyzer}/{rule})")).collect();
+            let message = format!("{}{also}", finding.message);
+            writeln!(page, "<tr><td><code>{}</code></td><td>{}</td></tr>", Escaped(&place), Escaped(&message))?;
         }
         page.push_str("</tbody>\n</table></div>\n</details>\n");
     }

@@ -24,10 +24,11 @@ pub fn json(analysis: &Analysis, shown: &Shown<'_>) -> Json {
     let mut value = json!({
         "success": true,
         "files_analyzed": analysis.files.len(),
+        // The worst comes first, so that a shortened answer still has it.
+        "summary": { "issues": summary(&issues), "security_findings": summary(&security), "ignored": analysis.ignored },
+        "security_findings": cut("security_findings", findings(&security), security.len()),
         "issues": cut("issues", findings(&issues), issues.len()),
         "metrics": if shown.metrics { metrics(analysis, shown, &mut cut) } else { json!({}) },
-        "security_findings": cut("security_findings", findings(&security), security.len()),
-        "summary": { "issues": summary(&issues), "security_findings": summary(&security), "ignored": analysis.ignored },
         "analyzers": analysis.analyzers().map(|(analyzer, outcome)| outcome_of(analyzer.name(), outcome)).collect::<Vec<_>>(),
         "skipped": cut("skipped", skipped.collect(), analysis.skipped.len()),
     });
@@ -46,7 +47,10 @@ fn finding(found: &Finding, shown: &Shown<'_>) -> Json {
         "rule": found.rule,
         "analyzer": found.analyzer,
     });
+    let also = found.also.iter().map(|(analyzer, rule)| json!({ "analyzer": analyzer, "rule": rule }));
+    let also: Vec<Json> = also.collect();
     let optional = [
+        ("also", (!also.is_empty()).then(|| also.into())),
         ("column", found.column.map(Json::from)),
         ("cwe", found.cwe.map(|cwe| format!("CWE-{cwe}").into())),
         ("help", found.help.as_deref().map(Json::from)),

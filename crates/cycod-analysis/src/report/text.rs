@@ -62,9 +62,10 @@ pub fn text(analysis: &Analysis, shown: &Shown<'_>) -> String {
 
 fn line(finding: &Finding, shown: &Shown<'_>) -> String {
     let column = finding.column.map(|column| format!(":{column}")).unwrap_or_default();
-    let Finding { severity, rule, analyzer, message, line, .. } = finding;
+    let Finding { severity, message, line, .. } = finding;
+    let by = finding.found_by();
     let place = plain(&shown.path(&finding.file));
-    format!("  {place}:{line}{column}: {severity}[{analyzer}/{rule}]: {}\n", plain(message))
+    format!("  {place}:{line}{column}: {severity}[{by}]: {}\n", plain(message))
 }
 
 fn metrics(analysis: &Analysis, shown: &Shown<'_>, out: &mut String) {

@@ -61,6 +61,54 @@ fn as_json() {
         {
           "success": true,
           "files_analyzed": 4,
+          "summary": {
+            "issues": {
+              "error": 0,
+              "warning": 0,
+              "info": 0
+            },
+            "security_findings": {
+              "error": 3,
+              "warning": 0,
+              "info": 0
+            },
+            "ignored": 0
+          },
+          "security_findings": [
+            {
+              "severity": "error",
+              "file": "./src/<script>alert(1)</script>.py",
+              "line": 3,
+              "message": "`eval` runs text as code",
+              "rule": "dangerous-eval",
+              "analyzer": "cycod",
+              "column": 16,
+              "cwe": "CWE-95",
+              "help": "read the data with a parser, or look the operation up in a table"
+            },
+            {
+              "severity": "error",
+              "file": "./src/a.sh",
+              "line": 1,
+              "message": "`curl` believes any certificate",
+              "rule": "tls-verification-off",
+              "analyzer": "cycod",
+              "column": 1,
+              "cwe": "CWE-295",
+              "help": "leave verification on, and trust the certificate that is needed"
+            },
+            {
+              "severity": "error",
+              "file": "./src/b.py",
+              "line": 1,
+              "message": "`eval` runs text as code",
+              "rule": "dangerous-eval",
+              "analyzer": "cycod",
+              "column": 1,
+              "cwe": "CWE-95",
+              "help": "read the data with a parser, or look the operation up in a table"
+            }
+          ],
           "issues": [],
           "metrics": {
             "totals": {
@@ -145,54 +193,6 @@ fn as_json() {
               }
             ]
           },
-          "security_findings": [
-            {
-              "severity": "error",
-              "file": "./src/<script>alert(1)</script>.py",
-              "line": 3,
-              "message": "`eval` runs text as code",
-              "rule": "dangerous-eval",
-              "analyzer": "cycod",
-              "column": 16,
-              "cwe": "CWE-95",
-              "help": "read the data with a parser, or look the operation up in a table"
-            },
-            {
-              "severity": "error",
-              "file": "./src/a.sh",
-              "line": 1,
-              "message": "`curl` believes any certificate",
-              "rule": "tls-verification-off",
-              "analyzer": "cycod",
-              "column": 1,
-              "cwe": "CWE-295",
-              "help": "leave verification on, and trust the certificate that is needed"
-            },
-            {
-              "severity": "error",
-              "file": "./src/b.py",
-              "line": 1,
-              "message": "`eval` runs text as code",
-              "rule": "dangerous-eval",
-              "analyzer": "cycod",
-              "column": 1,
-              "cwe": "CWE-95",
-              "help": "read the data with a parser, or look the operation up in a table"
-            }
-          ],
-          "summary": {
-            "issues": {
-              "error": 0,
-              "warning": 0,
-              "info": 0
-            },
-            "security_findings": {
-              "error": 3,
-              "warning": 0,
-              "info": 0
-            },
-            "ignored": 0
-          },
           "analyzers": [
             {
               "name": "bandit",
@@ -214,7 +214,7 @@ fn as_json() {
     "#]]
     .assert_eq(&format!("{:#}\n", json(&analysis(), &SHOWN)));
     let cut = json(&analysis(), &Shown { most: 1, ..SHOWN });
-    assert_eq!(cut["left_off"].to_string(), r#"{"metrics.files":2,"security_findings":2}"#);
+    assert_eq!(cut["left_off"].to_string(), r#"{"security_findings":2,"metrics.files":2}"#);
 }
 
 #[test]
@@ -403,4 +403,54 @@ fn a_name_does_nothing_to_a_terminal() {
     analysis.add("b\u{1b}]0;x\u{7}.py", Ok(examined("b\u{1b}.py", "eval(x)\ndef f():\n    if x: pass\n")));
     let said = text(&analysis.finished(), &SHOWN);
     assert!(!said.contains('\u{1b}') && said.contains("b\u{fffd}.py:1:1"), "{said:?}");
+}
+
+#[test]
+fn what_several_analysers_say_is_one_finding_and_the_worst_comes_first() {
+    let mut analysis = Analysis::default();
+    for path in ["a.py", "tests/test_a.py"] {
+        analysis.add(path, Ok(examined(path, "import hashlib\nhashlib.md5(x)\neval(x)\n")));
+    }
+    let of = |analyzer: Analyzer, file: &str, line, rule: &str, severity, cwe| cycod_analysis::Finding {
+        file: file.to_owned(),
+        line,
+        column: Some(1),
+        severity,
+        kind: cycod_analysis::Kind::Security,
+        analyzer: analyzer.name(),
+        also: Vec::new(),
+        rule: rule.to_owned(),
+        message: "something".to_owned(),
+        cwe,
+        help: None,
+    };
+    let ran = |findings| Outcome::Ran { files: 2, findings, notes: Vec::new() };
+    use cycod_analysis::Severity::{Error, Info, Warning};
+    let bandit = vec![
+        of(Analyzer::Bandit, "a.py", 3, "B307", Warning, Some(78)),
+        of(Analyzer::Bandit, "a.py", 2, "B324", Error, Some(327)),
+        of(Analyzer::Bandit, "tests/test_a.py", 1, "B101", Info, Some(703)),
+        of(Analyzer::Bandit, "a.py", 1, "B101", Info, Some(703)),
+    ];
+    analysis.add_analyzer(Analyzer::Bandit, ran(4), bandit);
+    let semgrep = vec![of(Analyzer::Semgrep, "a.py", 3, "eval-detected", Warning, Some(95))];
+    analysis.add_analyzer(Analyzer::Semgrep, ran(1), semgrep);
+    let analysis = analysis.finished();
+    let shown = Shown { most: 2, metrics: false, ..SHOWN };
+    let said = text(&analysis, &shown);
+    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("  ./src/")).collect();
+    assert_eq!(
+        lines,
+        [
+            "  ./src/a.py:2:1: error[cycod/weak-hash, bandit/B324]: `hashlib.md5` can be forged",
+            "  ./src/a.py:3:1: error[cycod/dangerous-eval, bandit/B307, semgrep/eval-detected]: `eval` runs text as code",
+        ],
+        "{said}"
+    );
+    assert!(said.contains("Security: 3 errors, 0 warnings, 2 info"), "{said}");
+    let value = json(&analysis, &shown);
+    assert_eq!(value["security_findings"][0]["also"][0]["analyzer"], "bandit");
+    let order: Vec<&String> = value.as_object().expect("an object").keys().collect();
+    let at = |name: &str| order.iter().position(|key| *key == name).expect("it is there");
+    assert!(at("summary") < at("security_findings") && at("security_findings") < at("metrics"), "{order:?}");
 }
