@@ -8,6 +8,7 @@ mod javascript;
 mod measured;
 mod names;
 mod python;
+mod request;
 mod rust;
 mod secrets;
 mod shell;
@@ -70,6 +71,7 @@ impl Subject<'_> {
 /// Looks for what is dangerous; returns where comments are.
 pub(crate) fn dangers(language: Language, tree: &Tree, subject: &mut Subject<'_>) -> Vec<Range<usize>> {
     let names = names::Names::read(language, tree, subject.source);
+    let flows = request::Flows::read(tree, subject.source);
     let mut comments = Vec::new();
     syntax::walk(tree, |node| {
         if is_comment(node) {
@@ -86,9 +88,9 @@ pub(crate) fn dangers(language: Language, tree: &Tree, subject: &mut Subject<'_>
             Language::Go => go::check(node, call.as_ref(), subject),
             Language::Java => java::check(call.as_ref(), subject),
             Language::JavaScript | Language::TypeScript | Language::Tsx => {
-                javascript::check(node, call.as_ref(), subject);
+                javascript::check(node, call.as_ref(), &flows, subject);
             }
-            Language::Python => python::check(node, call.as_ref(), &names, subject),
+            Language::Python => python::check(node, call.as_ref(), &names, &flows, subject),
             Language::Rust => rust::check(node, call.as_ref(), subject),
         }
         true

@@ -1,12 +1,19 @@
 use big_code_analysis::tree_sitter::Node;
 
-use super::{Subject, is_composed_sql, table};
+use super::{Subject, is_composed_sql, request::Flows, table};
 use crate::syntax::{Invocation, children, constant, is_constant, name, text};
 
 /// Properties that are markup.
 const MARKUP: [&str; 2] = ["innerHTML", "outerHTML"];
 
-pub(super) fn check(node: Node<'_>, call: Option<&Invocation<'_>>, subject: &mut Subject<'_>) {
+/// Modules and functions that send requests.
+const CLIENTS: [&str; 12] =
+    ["fetch", "axios", "got", "needle", "request", "superagent", "node-fetch", "undici", "http", "https", "ky", "phin"];
+
+/// The options of theirs that name an address.
+const ADDRESSES: [&str; 6] = ["url", "uri", "baseURL", "host", "hostname", "href"];
+
+pub(super) fn check(node: Node<'_>, call: Option<&Invocation<'_>>, flows: &Flows, subject: &mut Subject<'_>) {
     let source = subject.source;
     match node.kind() {
         "assignment_expression" | "augmented_assignment_expression" => return assigned(node, subject),
@@ -25,7 +32,7 @@ pub(super) fn check(node: Node<'_>, call: Option<&Invocation<'_>>, subject: &mut
             if is_off {
                 subject.add(&table::TLS_VERIFICATION_OFF, node, "`rejectUnauthorized: false` believes any certificate");
             }
-            return;
+            return pair(node, flows, subject);
         }
         _ => {}
     }
@@ -81,6 +88,38 @@ pub(super) fn check(node: Node<'_>, call: Option<&Invocation<'_>>, subject: &mut
         "document.write" | "document.writeln" if is_given => {
             subject.add(&table::HTML_INJECTION, node, format!("`{called}` puts markup into the page"));
         }
+        _ if call.last() == "$where" && first.is_some_and(|code| !flows.is_tame(code, source)) => {
+            subject.add(&table::NOSQL_INJECTION, node, "`$where` runs text as code in the database");
+        }
+        _ if called.contains('.')
+            && matches!(call.last(), "redirect" | "location")
+            && call.arguments.iter().any(|to| flows.chooses_server(*to, source)) =>
+        {
+            subject.add(
+                &table::OPEN_REDIRECT,
+                node,
+                format!("`{called}` redirects to an address that the request chooses"),
+            );
+        }
+        _ if matches!(call.last(), "setHeader" | "header" | "set" | "append")
+            && first
+                .and_then(|name| constant(name, source))
+                .is_some_and(|name| name.eq_ignore_ascii_case("location"))
+            && call.argument(1).is_some_and(|to| flows.chooses_server(to, source)) =>
+        {
+            subject.add(&table::OPEN_REDIRECT, node, "`Location` redirects to an address that the request chooses");
+        }
+        _ if CLIENTS.contains(&called.split('.').next().unwrap_or_default())
+            && first.is_some_and(|address| {
+                flows.chooses_server(address, source) || names_server(address, flows, source)
+            }) =>
+        {
+            subject.add(
+                &table::REQUEST_FORGERY,
+                node,
+                format!("`{called}` sends a request to a server that the request chooses"),
+            );
+        }
         _ if call.last() == "insertAdjacentHTML" && call.argument(1).is_some_and(|markup| !is_constant(markup)) => {
             subject.add(&table::HTML_INJECTION, node, "`insertAdjacentHTML` puts markup into the page");
         }
@@ -106,6 +145,37 @@ fn assigned(node: Node<'_>, subject: &mut Subject<'_>) {
     if last == "NODE_TLS_REJECT_UNAUTHORIZED" && name(right, subject.source).contains('0') {
         subject.add(&table::TLS_VERIFICATION_OFF, node, "every connection of the process believes any certificate");
     }
+}
+
+/// A field of an object.
+fn pair(node: Node<'_>, flows: &Flows, subject: &mut Subject<'_>) {
+    let source = subject.source;
+    let (Some(key), Some(value)) = (node.child_by_field_name("key"), node.child_by_field_name("value")) else { return };
+    match name(key, source).trim_matches(['"', '\'', '[', ']']) {
+        "$where" if !flows.is_tame(value, source) => {
+            subject.add(&table::NOSQL_INJECTION, node, "`$where` runs text as code in the database");
+        }
+        key if key.eq_ignore_ascii_case("location") && flows.chooses_server(value, source) => {
+            subject.add(&table::OPEN_REDIRECT, node, "`Location` redirects to an address that the request chooses");
+        }
+        _ => {}
+    }
+}
+
+/// Whether options name a server that a request chose.
+fn names_server(options: Node<'_>, flows: &Flows, source: &str) -> bool {
+    let is_address = |pair: &Node<'_>| {
+        let key = pair.child_by_field_name("key").map(|key| text(key, source)).unwrap_or_default();
+        let value = pair.child_by_field_name("value");
+        ADDRESSES.contains(&key.trim_matches(['"', '\'']))
+            && value.is_some_and(|value| flows.chooses_server(value, source))
+    };
+    let is_named = |part: &Node<'_>| {
+        part.kind() == "shorthand_property_identifier"
+            && ADDRESSES.contains(&text(*part, source))
+            && flows.comes_from_request(*part, source)
+    };
+    options.kind() == "object" && children(options).iter().any(|part| is_address(part) || is_named(part))
 }
 
 fn is_text(node: Node<'_>) -> bool {

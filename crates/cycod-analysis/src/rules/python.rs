@@ -1,6 +1,6 @@
 use big_code_analysis::tree_sitter::Node;
 
-use super::{Subject, is_composed_sql, names::Names, table};
+use super::{Subject, is_composed_sql, names::Names, request::Flows, table};
 use crate::syntax::{Invocation, is_constant, name, text};
 
 /// What starts a command line in a shell.
@@ -46,7 +46,16 @@ const SAFE_LOADERS: [&str; 4] = ["SafeLoader", "CSafeLoader", "BaseLoader", "CBa
 /// Modules whose functions take `verify`.
 const CLIENTS: [&str; 3] = ["requests.", "httpx.", "aiohttp."];
 
-pub(super) fn check(node: Node<'_>, call: Option<&Invocation<'_>>, names: &Names, subject: &mut Subject<'_>) {
+/// Functions that send requests; those of clients begin with the name of their module.
+const FETCHERS: [&str; 3] = ["urllib.request.urlopen", "urllib.request.Request", "urllib.request.urlretrieve"];
+
+pub(super) fn check(
+    node: Node<'_>,
+    call: Option<&Invocation<'_>>,
+    names: &Names,
+    flows: &Flows,
+    subject: &mut Subject<'_>,
+) {
     let source = subject.source;
     if node.kind() == "attribute" && names.resolve(&name(node, source)) == "ssl._create_unverified_context" {
         return subject.add(&table::TLS_VERIFICATION_OFF, node, "a context of TLS that verifies nothing");
@@ -104,6 +113,27 @@ pub(super) fn check(node: Node<'_>, call: Option<&Invocation<'_>>, names: &Names
         }
         _ if is("verify", "False") && CLIENTS.iter().any(|client| called.starts_with(client)) => {
             subject.add(&table::TLS_VERIFICATION_OFF, node, format!("`{called}` believes any certificate"));
+        }
+        _ if matches!(call.last(), "redirect" | "HttpResponseRedirect" | "RedirectResponse")
+            && first.is_some_and(|to| flows.chooses_server(to, source)) =>
+        {
+            subject.add(
+                &table::OPEN_REDIRECT,
+                node,
+                format!("`{called}` redirects to an address that the request chooses"),
+            );
+        }
+        _ if (FETCHERS.contains(&called) || CLIENTS.iter().any(|client| called.starts_with(client)))
+            && [call.argument(0), call.argument(1), call.named("url", source)]
+                .into_iter()
+                .flatten()
+                .any(|address| flows.chooses_server(address, source)) =>
+        {
+            subject.add(
+                &table::REQUEST_FORGERY,
+                node,
+                format!("`{called}` sends a request to a server that the request chooses"),
+            );
         }
         _ if call.last() == "run" && is("debug", "True") && !called.starts_with("subprocess.") => {
             subject.add(&table::DEBUG_MODE, node, format!("`{called}` serves a debugger"));

@@ -59,6 +59,12 @@ rules! {
         "markup that is put together", "set text instead of markup, or clean it first";
     SQL_INJECTION = "sql-injection", Error, Security, Some(89),
         "commands of SQL that are put together", "use placeholders and pass the values beside the command";
+    NOSQL_INJECTION = "nosql-injection", Error, Security, Some(943),
+        "queries of a document store that are put together as code", "compare fields with values, without `$where`";
+    OPEN_REDIRECT = "open-redirect", Error, Security, Some(601),
+        "redirects to an address that a request chooses", "redirect to a path of your own, or look the address up in a list";
+    REQUEST_FORGERY = "request-forgery", Error, Security, Some(918),
+        "requests to a server that another request chooses", "name the server yourself, or look it up in a list, and check the address";
     BUFFER_OVERFLOW = "buffer-overflow", Warning, Security, Some(120),
         "functions that write without knowing how much fits", "use the function that takes the size of the buffer";
     FORMAT_STRING = "format-string", Warning, Security, Some(134),

@@ -314,3 +314,97 @@ fn comments_leave_findings_alone() {
     );
     assert_eq!(examined("a.py", text).ignored, 2);
 }
+
+/// The shapes of applications that are vulnerable on purpose, in files of our own.
+#[test]
+fn what_a_request_chooses() {
+    check(
+        "routes.ts",
+        r#"import axios from "axios";
+const needle = require("needle");
+export function go({ query }: Request, res: Response) {
+  const to: string = query.to as string;
+  res.redirect(to);
+}
+app.get("/out", (req, res) => res.redirect(302, req.query.url));
+app.get("/login", (req, res) => res.redirect("https://" + req.headers.host + "/login"));
+app.get("/head", (req, res) => res.writeHead(302, { Location: req.query.next }));
+this.show = (req, res) => {
+  const url = req.query.url + req.query.symbol;
+  return needle.get(url, (error, answer) => answer);
+};
+async function load(req, res) {
+  const { address } = req.body;
+  await fetch(`${address}/status`);
+  await axios({ method: "get", url: req.body.url });
+  await axios.get(new URL(req.params.target));
+}
+function reviews(req) {
+  const id = trunc(req.params.id, 40);
+  return db.reviews.find({ $where: "this.product == " + id });
+}
+function above(user, threshold) {
+  const known = parseInt(user);
+  return all.find({ $where: `this.user == ${known} && this.stocks > '${threshold}'` });
+}
+"#,
+        &expect![[r#"
+            5:3 error[open-redirect] `res.redirect` redirects to an address that the request chooses
+            7:31 error[open-redirect] `res.redirect` redirects to an address that the request chooses
+            8:33 error[open-redirect] `res.redirect` redirects to an address that the request chooses
+            9:53 error[open-redirect] `Location` redirects to an address that the request chooses
+            12:10 error[request-forgery] `needle.get` sends a request to a server that the request chooses
+            16:9 error[request-forgery] `fetch` sends a request to a server that the request chooses
+            17:9 error[request-forgery] `axios` sends a request to a server that the request chooses
+            18:9 error[request-forgery] `axios.get` sends a request to a server that the request chooses
+            22:28 error[nosql-injection] `$where` runs text as code in the database
+            26:21 error[nosql-injection] `$where` runs text as code in the database
+        "#]],
+    );
+    let harmless = r#"
+import axios from "axios";
+app.get("/a", (req, res) => res.redirect("/"));
+app.get("/b", (req, res) => res.redirect(req.user.isAdmin ? "/benefits" : "/dashboard"));
+app.get("/c", (req, res) => res.redirect("/search?q=" + req.query.q));
+app.get("/d", (req, res) => res.redirect(req.query.page === "2" ? "/two" : "/one"));
+app.get("/e", (req, res) => res.redirect(addresses[Number(req.query.at)]));
+function load(req) {
+  const id = req.params.id;
+  return axios.get("https://api.example.com/users/" + id);
+}
+function other(url) { return fetch(url); }
+function reviews(req) {
+  const id = Number(req.params.id);
+  return db.reviews.find({ $where: "this.product == " + id });
+}
+db.all.find({ $where: "this.products.length > 0" });
+db.all.find({ $where: function () { return this.a > this.b; } });
+db.all.find({ product: id });
+"#;
+    assert_eq!(found("routes.js", harmless), "");
+    check(
+        "views.py",
+        r#"from flask import Flask, request, redirect
+import requests, urllib.request
+def out():
+    to = request.args.get("to")
+    return redirect(to)
+def load():
+    requests.get(request.form["url"])
+    host = request.args["host"]
+    requests.get(f"https://{host}/x")
+    urllib.request.urlopen(url=request.values["u"])
+def fine():
+    redirect("/home?next=" + request.args["next"])
+    requests.get("https://api.example.com/" + request.args["id"])
+    requests.post(settings.url, data=request.form)
+    redirect(url_for("home"))
+"#,
+        &expect![[r#"
+            5:12 error[open-redirect] `flask.redirect` redirects to an address that the request chooses
+            7:5 error[request-forgery] `requests.get` sends a request to a server that the request chooses
+            9:5 error[request-forgery] `requests.get` sends a request to a server that the request chooses
+            10:5 error[request-forgery] `urllib.request.urlopen` sends a request to a server that the request chooses
+        "#]],
+    );
+}
