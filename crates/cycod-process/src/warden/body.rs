@@ -142,7 +142,7 @@ const MOST_STOPS: u32 = 4096;
 /// The kind of stop at the entry of a system call.
 const ENTRY: u64 = 1;
 /// How often a tree is looked through until it holds still.
-const STILL_ROUNDS: u32 = 16;
+pub(super) const STILL_ROUNDS: u32 = 16;
 
 #[inline(always)]
 unsafe fn exit(code: i32) -> ! {
@@ -167,6 +167,9 @@ pub(super) unsafe extern "C" fn warden(launch: *mut Launch) -> ! {
             sys!(libc::SYS_setpgid, 0, 0);
         }
         sys!(libc::SYS_prctl, libc::PR_SET_CHILD_SUBREAPER, 1);
+        // Somebody may have stopped us when our host dies: the kernel then lets us go on, so that we see it. While we run, the
+        // signal does nothing, also when only the thread that cloned us has ended.
+        sys!(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGCONT);
         sys!(libc::SYS_prctl, libc::PR_SET_NAME, NAME.as_ptr());
         close_others(launch);
         // A host that ignores SIGCHLD would have its children reaped behind the warden's back.

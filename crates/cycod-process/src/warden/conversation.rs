@@ -45,6 +45,7 @@ impl Conversation {
         let by_itself = self.wait(grace);
         let mut killed = false;
         if !self.warden.is_gone_within(Duration::ZERO) {
+            self.warden.wake();
             tree::descendants(self.warden.pid(), &[libc::SIGTERM, libc::SIGCONT]);
             killed = !self.warden.is_gone_within(grace);
             // Dropping it kills and waits.

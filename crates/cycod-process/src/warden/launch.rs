@@ -6,16 +6,16 @@ use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::area::Area;
-use super::body::{self, Launch, Report, list, stage};
+use super::body::{self, Launch, Report, STILL_ROUNDS, list, stage};
 use super::cgroup::Base;
 use super::confine::{MOST_LISTENERS, Plan};
 use super::memory::Memory;
 use super::processes::Processes;
 use super::watch::{NotStarted, timespec};
-use super::{GIVE_UP, Session, lock, sys, tree};
+use super::{AGAIN, GIVE_UP, Session, lock, sys, tree};
 use crate::{Enforced, Input, Mechanism, Program, Spec, StartError, Terminal};
 
 /// One start at a time: a warden is born with a copy of every descriptor that is open in our process, and closes what is not
@@ -279,6 +279,36 @@ impl Warden {
     /// Tells the warden to end everything.
     pub(super) fn kill(&self) {
         self.tell(body::KILL);
+        self.wake();
+    }
+
+    /// Lets a warden go on that somebody has stopped.
+    pub(super) fn wake(&self) {
+        if !self.gone {
+            // Nobody else waits for it, so its number is its own until then.
+            sys::kill(self.pid, libc::SIGCONT);
+        }
+    }
+
+    /// Does from our side what a warden was told to do that does not come to it, because somebody stops it again and again:
+    /// ends everything below it, among which is whoever does that from within. One that is stopped from elsewhere is ended,
+    /// too; nothing is left below it then.
+    pub(super) fn end_from_here(&self) {
+        if self.gone {
+            return;
+        }
+        // A process that is stopped starts no other, so these become all there are.
+        let mut found = tree::descendants(self.pid, &[libc::SIGSTOP]);
+        for _ in 0..STILL_ROUNDS {
+            let before = std::mem::replace(&mut found, tree::descendants(self.pid, &[libc::SIGSTOP]));
+            if found == before {
+                break;
+            }
+        }
+        if tree::descendants(self.pid, &[libc::SIGKILL]).is_empty() && tree::is_stopped(self.pid) {
+            sys::kill(self.pid, libc::SIGKILL);
+        }
+        self.wake();
     }
 
     /// Tells the warden to read the output from now on.
@@ -325,15 +355,29 @@ impl Warden {
         }
     }
 
+    /// Waits until a warden that was told to end everything has ended.
+    ///
+    /// What does not end of itself is ended from here.
+    pub(super) fn ends_within(&mut self, patience: Duration) -> bool {
+        let end = Instant::now() + patience;
+        while !self.is_gone_within(AGAIN.min(end.saturating_duration_since(Instant::now()))) {
+            if Instant::now() >= end {
+                return false;
+            }
+            self.end_from_here();
+        }
+        true
+    }
+
     /// Waits until the warden has ended, and with it everything below it.
     pub(super) fn is_gone_within(&mut self, patience: Duration) -> bool {
         if self.gone {
             return true;
         }
         let mut hangup = libc::pollfd { fd: self.control(), events: 0, revents: 0 };
-        let end = std::time::Instant::now() + patience;
+        let end = Instant::now() + patience;
         loop {
-            let left = timespec(end.saturating_duration_since(std::time::Instant::now()));
+            let left = timespec(end.saturating_duration_since(Instant::now()));
             // SAFETY: one descriptor and a timeout on this stack.
             match unsafe { libc::ppoll(&raw mut hangup, 1, &raw const left, std::ptr::null()) } {
                 0 => return false,
@@ -375,7 +419,7 @@ impl Drop for Warden {
         if !self.gone {
             self.kill();
         }
-        if self.is_gone_within(GIVE_UP) {
+        if self.ends_within(GIVE_UP) {
             if let Some(area) = self.take_area() {
                 area.give_back();
             }

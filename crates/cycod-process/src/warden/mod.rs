@@ -37,6 +37,10 @@
 //! [session](Session) keeps it. If the left ones still hold the output pipes, the warden reads and discards
 //! what they write, for a closed or full pipe would end or block them. [`Session::finish`] asks, waits, kills and counts.
 //!
+//! **A stopped warden.** A program may stop its warden (SIGSTOP). Every limit is watched from our side, so it holds: we let the
+//! warden go on before it has to do something, and when it still does not do it, because it is stopped again and again, our side
+//! stops and kills what is below it. When we die, the kernel lets it go on (`PR_SET_PDEATHSIG`).
+//!
 //! **Asking** (SIGTERM, with a grace period) is done from our side in ordinary code: find everything below the warden, signal it.
 //!
 //! **Conversations.** A program that talks with us for long, as a server does on its standard streams, has a warden of its own,
@@ -90,6 +94,8 @@ use watch::{NotStarted, Watch};
 const FINISH_GRACE: Duration = Duration::from_millis(500);
 /// How long we wait for killed processes to be gone; only a process that hangs in the kernel, or that we may not signal, takes longer.
 const GIVE_UP: Duration = Duration::from_secs(5);
+/// How long a warden has to end a tree before we do it ourselves, and again.
+const AGAIN: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -192,12 +198,12 @@ impl Session {
         let living = |left: &[Warden]| left.iter().map(|warden| living(&tree::descendants(warden.pid(), &[]))).sum();
         let processes = living(&left);
         for warden in &left {
+            warden.wake();
             tree::descendants(warden.pid(), &[libc::SIGTERM, libc::SIGCONT]);
         }
         wait_all(&mut left, FINISH_GRACE);
         let killed = living(&left);
-        left.iter().for_each(Warden::kill);
-        wait_all(&mut left, GIVE_UP);
+        end_all(&mut left);
         Leftovers { processes, killed, survived: living(&left) }
     }
 }
@@ -205,9 +211,15 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         let mut left = std::mem::take(&mut *lock(&self.left));
-        left.iter().for_each(Warden::kill);
-        wait_all(&mut left, GIVE_UP);
+        end_all(&mut left);
     }
+}
+
+/// Ends wardens with everything below them, and keeps those that are not gone.
+fn end_all(left: &mut Vec<Warden>) {
+    left.iter().for_each(Warden::kill);
+    let end = Instant::now() + GIVE_UP;
+    left.retain_mut(|warden| !warden.ends_within(end.saturating_duration_since(Instant::now())));
 }
 
 /// Waits until wardens are gone, and keeps those that are not.

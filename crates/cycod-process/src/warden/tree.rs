@@ -169,6 +169,13 @@ impl Path {
 }
 
 /// The processes below `root`, each sent `signals` in turn. For our own code.
+/// Whether a process is stopped.
+pub(super) fn is_stopped(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The state follows the name, which may hold anything, parentheses too.
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+}
+
 pub(super) fn descendants(root: i32, signals: &[i32]) -> Vec<i32> {
     let mut pids = Vec::with_capacity(MOST);
     let mut scratch = vec![0_u8; SCRATCH];

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::body::{Report, stage};
 use super::confine::Refused;
 use super::launch::{Pipes, Warden};
-use super::{GIVE_UP, sys, tree};
+use super::{AGAIN, GIVE_UP, sys, tree};
 use crate::stop::Urgency;
 use crate::{Ended, Ending, Input, Program, Spec, StartError, Stop, Stream};
 
@@ -81,6 +81,7 @@ enum Phase {
         kill_at: Instant,
     },
     Killing {
+        again_at: Instant,
         give_up_at: Instant,
     },
 }
@@ -158,7 +159,7 @@ impl<'a> Watch<'a> {
                 break;
             }
             if let Some(reason) = self.wait(now, buffer, sink) {
-                self.warden.is_gone_within(GIVE_UP);
+                self.warden.ends_within(GIVE_UP);
                 return (Err(reason), self.warden);
             }
         }
@@ -197,7 +198,12 @@ impl<'a> Watch<'a> {
                     self.tell(kill_at);
                 }
             }
-            Phase::Killing { .. } => {}
+            Phase::Killing { again_at, give_up_at } => {
+                if now >= again_at && self.gone.is_none() {
+                    self.warden.end_from_here();
+                    self.phase = Phase::Killing { again_at: Instant::now() + AGAIN, give_up_at };
+                }
+            }
         }
     }
 
@@ -215,6 +221,8 @@ impl<'a> Watch<'a> {
     }
 
     fn tell_all(&mut self) {
+        // It has to tell what ended, and may have been stopped.
+        self.warden.wake();
         let mut pids = tree::descendants(self.warden.pid(), &[]);
         pids.retain(|pid| !self.told.contains(pid));
         // A stopped process would not hear the request.
@@ -227,7 +235,7 @@ impl<'a> Watch<'a> {
         self.cause = Some(cause);
         self.killed = true;
         self.warden.kill();
-        self.phase = Phase::Killing { give_up_at: now + GIVE_UP };
+        self.phase = Phase::Killing { again_at: now + AGAIN, give_up_at: now + GIVE_UP };
     }
 
     /// When reading on is not worth while any more, if that is known yet.
@@ -248,7 +256,7 @@ impl<'a> Watch<'a> {
         match self.phase {
             Phase::Running => self.exit.is_some() && all_read,
             Phase::Asked { .. } => self.gone.is_some() && all_read,
-            Phase::Killing { give_up_at } => (self.gone.is_some() && all_read) || now >= give_up_at,
+            Phase::Killing { give_up_at, .. } => (self.gone.is_some() && all_read) || now >= give_up_at,
         }
     }
 
@@ -258,7 +266,9 @@ impl<'a> Watch<'a> {
             Phase::Running => None,
             Phase::Asked { told: false, .. } => Some(now + UNBORN),
             Phase::Asked { kill_at, .. } => self.gone.is_none().then_some(kill_at),
-            Phase::Killing { give_up_at } => Some(give_up_at),
+            Phase::Killing { again_at, give_up_at } => {
+                Some(if self.gone.is_none() { again_at.min(give_up_at) } else { give_up_at })
+            }
         };
         let look_at = self.look_at.filter(|_| self.exit.is_none() && matches!(self.phase, Phase::Running));
         [by_phase, look_at, self.read_until()].into_iter().flatten().min()

@@ -198,6 +198,57 @@ fn who_kills_the_warden_dies_with_it() {
     until("the program is gone", || marked(&marker).is_empty());
 }
 
+/// A program that stops its warden, once or for as long as it lives, is ended in its time like any other.
+#[test]
+fn a_stopped_warden_does_not_prolong_a_run() {
+    let once = "kill STOP => getppid; print qq(ready\\n); sleep 60";
+    let for_ever = "my $w = getppid; print qq(ready\\n); fork; fork; while (1) { kill STOP => $w }";
+    let escaped = "my $w = getppid; exit if !fork; unless (fork) { setsid(); $SIG{TERM} = 'IGNORE'; \
+                   print qq(ready\\n); while (1) { kill STOP => $w } } sleep 60";
+    for text in [once, for_ever, escaped] {
+        let marker = marker();
+        let mut spec = perl(&format!("use POSIX; $| = 1; {text}"));
+        spec.program = spec.program.env(marker.as_str(), "1");
+        spec.deadline = Some(Instant::now() + Duration::from_secs(1));
+        spec.grace = Duration::from_millis(200);
+        let session = Session::new().expect("a session opens");
+        let begun = Instant::now();
+        let run = run_in(&session, &spec);
+        assert!(matches!(run.ended.ending, Ending::TimedOut { .. }), "{text}: {:?}", run.ended.ending);
+        assert_eq!(run.out(), "ready\n");
+        assert!(begun.elapsed() < Duration::from_secs(3), "{text}: {:?}", begun.elapsed());
+        assert_eq!(marked(&marker), [], "{text}");
+        let finishing = Instant::now();
+        assert_eq!(session.finish(), Leftovers::default());
+        assert!(finishing.elapsed() < Duration::from_secs(1), "{text}");
+    }
+}
+
+#[test]
+fn what_stops_its_warden_does_not_outlive_the_session() {
+    for finish in [true, false] {
+        let marker = marker();
+        let session = Session::new().expect("a session opens");
+        let mut spec = perl(
+            "use POSIX; my $w = getppid; pipe(my $r, my $done); if (!fork) { setsid(); $SIG{TERM} = 'IGNORE'; \
+             open STDOUT, '>', '/dev/null'; syswrite $done, 'x'; sleep 1; while (1) { kill STOP => $w } } sysread $r, my $x, 1",
+        );
+        spec.program = spec.program.env(marker.as_str(), "1");
+        spec.linger = Duration::ZERO;
+        assert_eq!(run_in(&session, &spec).ended.ending, Ending::Exited(0));
+        std::thread::sleep(Duration::from_millis(1500));
+        assert_eq!(marked(&marker).len(), 1);
+        let begun = Instant::now();
+        if finish {
+            assert_eq!(session.finish(), Leftovers { processes: 1, killed: 1, survived: 0 });
+        } else {
+            drop(session);
+        }
+        assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+        assert_eq!(marked(&marker), []);
+    }
+}
+
 #[test]
 fn a_host_that_runs_hosts_ends_them_with_everything_below() {
     // Our wardens adopt what other wardens lose: a stopped or killed program may itself be one of us.

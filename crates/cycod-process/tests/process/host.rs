@@ -76,9 +76,31 @@ fn forest() {
 
 #[test]
 fn our_own_death_leaves_nothing_behind() {
+    ends_with_its_host(|_| {});
+}
+
+#[test]
+fn our_own_death_leaves_nothing_behind_stopped_wardens() {
+    ends_with_its_host(|host| {
+        let tasks = std::fs::read_dir(format!("/proc/{host}/task")).expect("it lives");
+        let children = tasks.flatten().filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+        let wardens: Vec<i32> = children
+            .flat_map(|text| text.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>())
+            .collect();
+        assert!(wardens.len() >= 3, "{wardens:?}");
+        for pid in wardens {
+            // SAFETY: it takes numbers only.
+            unsafe { libc::kill(pid, libc::SIGSTOP) };
+        }
+    });
+}
+
+/// Kills a host of a forest, after something was done to it.
+fn ends_with_its_host(disturb: impl FnOnce(u32)) {
     let marker = marker();
     let (mut child, _lines) = host("forest", &marker);
     assert!(marked(&marker).len() >= 37);
+    disturb(child.id());
     child.kill().expect("it is ours");
     let killed = Instant::now();
     child.wait().expect("it is ours");
