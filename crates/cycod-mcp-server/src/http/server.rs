@@ -9,6 +9,7 @@ use cycod_process::Stop;
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     sync::Semaphore,
 };
@@ -28,6 +29,12 @@ const LAST_ANSWERS: Duration = Duration::from_millis(100);
 
 /// How long connections may take to close after that.
 const CLOSING: Duration = Duration::from_millis(50);
+
+/// How many clients for which there is no connection left are told so at once; further ones wait for their turn.
+const TURNED_AWAY: usize = 128;
+
+/// How long each of them may take to read it.
+const LEAVING: Duration = Duration::from_millis(500);
 
 /// How long nobody is let in after the system has refused a descriptor.
 const NO_DESCRIPTORS: Duration = Duration::from_millis(50);
@@ -90,6 +97,19 @@ pub fn serve_http(
     served
 }
 
+/// Tells a client that there is no connection left.
+async fn turn_away(mut stream: TcpStream) {
+    let told = async {
+        stream.write_all(FULL).await?;
+        stream.shutdown().await?;
+        // To close with something unread would reset the connection, and what was told could be lost with it.
+        let mut unread = [0; 4096];
+        while stream.read(&mut unread).await? > 0 {}
+        Ok::<(), io::Error>(())
+    };
+    drop(tokio::time::timeout(LEAVING, told).await);
+}
+
 /// Where clients come in.
 struct Doors {
     endpoint: Arc<Endpoint>,
@@ -100,6 +120,7 @@ struct Doors {
 impl Doors {
     /// Lets clients in, for ever.
     async fn open(&self, listener: &TcpListener, places: &Arc<Semaphore>) {
+        let turned_away = Arc::new(Semaphore::new(TURNED_AWAY));
         loop {
             let Ok((stream, _)) = listener.accept().await else {
                 tokio::time::sleep(NO_DESCRIPTORS).await;
@@ -113,8 +134,13 @@ impl Doors {
                         drop(place);
                     });
                 }
-                // Whether it gets there does not matter: the client learns of the end at any rate.
-                _ => drop(stream.try_write(FULL)),
+                _ => {
+                    let Ok(turn) = Arc::clone(&turned_away).acquire_owned().await else { continue };
+                    tokio::spawn(async move {
+                        turn_away(stream).await;
+                        drop(turn);
+                    });
+                }
             }
         }
     }

@@ -116,6 +116,42 @@ fn connections_are_bounded() {
     });
 }
 
+/// Clients that begin a request and never finish it fill the server; whoever comes then is told so, and never cut off.
+#[test]
+fn half_open_connections_reset_nobody() {
+    let bed = Bed::limited(|limits| limits.head_time = Duration::from_secs(3));
+    let half = |_| {
+        let mut stream = bed.connect();
+        stream
+            .write_all(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX-Half:")
+            .unwrap();
+        stream
+    };
+    let crowd: Vec<_> = (0..600).map(half).collect();
+    let hello = modern_call("hello", &json!({}));
+    for _ in 0..50 {
+        let begun = Instant::now();
+        let answer = bed.post(&modern("hello"), &hello);
+        assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")));
+        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    }
+    // Nor is one of the crowd: its connection ends after it was told why, or when its time is over.
+    let mut turned_away = 0;
+    for mut stream in crowd {
+        let mut heard = Vec::new();
+        stream.read_to_end(&mut heard).expect("an end");
+        let is_told = heard.starts_with(b"HTTP/1.1 503");
+        assert!(
+            is_told || heard.is_empty() || heard.starts_with(b"HTTP/1.1 408"),
+            "{}",
+            String::from_utf8_lossy(&heard)
+        );
+        turned_away += usize::from(is_told);
+    }
+    assert_eq!(turned_away, 600 - 512);
+    until(PATIENCE, "there is room again", || bed.post(&modern("hello"), &hello).status == 200);
+}
+
 #[test]
 fn requests_are_bounded() {
     let bed = Bed::limited(|limits| limits.requests = 1);
