@@ -1,7 +1,8 @@
 //! Keeps a request within the limit of its model: old content is replaced by references.
 
-use cycod_engine::{outputs::Shelf, tokens::estimate};
+use cycod_engine::{approvals::LOCAL, outputs::Shelf, tokens::estimate};
 use cycod_model::{Call, Message, Reply, Request, ToolSpec};
+use cycod_store::Maker;
 use cycod_store::RunId;
 use serde_json::{Value as Json, json};
 
@@ -187,10 +188,15 @@ impl Making<'_> {
     }
 }
 
+/// Who makes what the loop itself keeps.
+pub(crate) fn of_the_loop() -> Maker {
+    Maker::new(LOCAL, "")
+}
+
 /// Puts a text where it can be found again; nothing when it cannot be kept.
 fn reference(text: &str, shelf: &Shelf) -> Option<String> {
     let run = RunId::random().ok()?.to_string();
-    let mut kept = shelf.keep(&run, "result", text.as_bytes()).ok()?;
+    let mut kept = shelf.keep(&run, "result", of_the_loop(), text.as_bytes()).ok()?;
     kept.store().ok()?;
     let (bytes, lines, uri) = (kept.bytes(), kept.lines(), kept.id().uri());
     let look = cycod_engine::outputs::LOOK;

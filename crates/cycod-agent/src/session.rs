@@ -1,6 +1,9 @@
 use std::{collections::BTreeSet, ffi::OsString, path::Path, sync::Arc};
 
-use cycod_engine::{Approver, Asker, Engine, Stop, outputs::Shelf};
+use cycod_engine::{
+    Approver, Asker, Engine, Stop,
+    outputs::{Shelf, retention},
+};
 use cycod_model::{Message, Provider};
 use serde_json::Value as Json;
 
@@ -142,7 +145,8 @@ impl Session {
 
     /// Where outputs are kept.
     pub(crate) fn shelf(&mut self, engine: &Engine) -> Arc<Shelf> {
-        let new = || Arc::new(Shelf::new(engine.outputs_directory(), self.jq_worker.clone()));
+        let new =
+            || Arc::new(Shelf::new(engine.outputs_directory(), retention(&engine.settings()), self.jq_worker.clone()));
         Arc::clone(self.shelf.get_or_insert_with(new))
     }
 

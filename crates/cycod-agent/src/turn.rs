@@ -9,6 +9,7 @@ use std::{
 use cycod_diagnostic::{Refusal, closest};
 use cycod_engine::{
     Answer, Approved, Approver, Block, Plan, Request as Question, ToolAnswer,
+    approvals::LOCAL,
     definition::Level,
     outputs::{self, Shelf},
     tokens::estimate,
@@ -21,7 +22,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{
     Event, Limit, Session, Sink, Spent, TranscriptError, With,
-    context::{WINDOW, cut_off, make_room, tokens},
+    context::{WINDOW, cut_off, make_room, of_the_loop, tokens},
     executor::{Executor, no_object, text_of},
     own::{self, Own},
     prompt::prompt,
@@ -451,7 +452,7 @@ impl<'a> Turn<'a> {
         let text = match own {
             Own::Output => {
                 let (output, view) = outputs::read_look(arguments)?;
-                self.shelf.look(&output, &view, cap(self.with, self.room))?
+                self.shelf.look(&output, LOCAL, &view, cap(self.with, self.room))?
             }
             Own::Search => {
                 let found = own::search(self.with.tools, &self.told, &arguments)?;
@@ -542,7 +543,8 @@ impl<'a> Turn<'a> {
         if estimate(&text) <= cap.saturating_mul(2) {
             return text;
         }
-        let kept = RunId::random().and_then(|run| self.shelf.keep(&run.to_string(), "result", text.as_bytes()));
+        let kept =
+            RunId::random().and_then(|run| self.shelf.keep(&run.to_string(), "result", of_the_loop(), text.as_bytes()));
         match kept.and_then(|mut kept| kept.excerpt(cap)) {
             Ok(excerpt) => excerpt.text,
             Err(error) => {

@@ -185,6 +185,7 @@ impl Engine {
             // The way is told by itself.
             host: asker.name.strip_suffix(" over MCP").map(str::to_owned),
             principal: if is_local { person.principal } else { asker.principal.clone() },
+            is_local,
             ..person
         }
     }

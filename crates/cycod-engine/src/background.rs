@@ -160,6 +160,7 @@ impl Engine {
             "surface": caller.surface,
             "host": caller.host,
             "principal": caller.principal,
+            "local": caller.is_local,
         })
     }
 
@@ -337,6 +338,7 @@ impl Order {
                 surface: SURFACES.into_iter().find(|name| Some(*name) == order["surface"].as_str())?,
                 host: text("host"),
                 principal: text("principal")?,
+                is_local: order["local"].as_bool()?,
             },
         })
     }

@@ -11,11 +11,11 @@ use cycod_plan::{Masks, Plan};
 use cycod_policy::{Answer, Approved, Decision, Verdict};
 use cycod_run::{RunReport, StepReport};
 use cycod_store::{
-    Digest, Durability, Event, History, Kept, Kind, OutputId, Outputs, Retention, RunId, StoreError, canonical,
+    Digest, Durability, Event, History, Kept, Kind, Maker, OutputId, Outputs, Retention, RunId, StoreError, canonical,
 };
 use serde_json::{Map, Value as Json, json};
 
-use crate::{Control, Engine, refusal_json};
+use crate::{Control, Engine, approvals::LOCAL, outputs::retention, refusal_json};
 
 /// The longest text that is kept as it is: an argument, a command.
 const LONGEST: usize = 4 * 1024;
@@ -35,9 +35,16 @@ pub struct Caller {
     pub host: Option<String>,
     /// As whom: the user of this machine, or whoever a server let in.
     pub principal: String,
+    /// Whether that is the user of this machine.
+    pub is_local: bool,
 }
 
 impl Caller {
+    /// To whom the outputs of a call belong.
+    pub fn owner(&self) -> &str {
+        if self.is_local { LOCAL } else { &self.principal }
+    }
+
     /// Whether a person sees what a run says.
     fn is_attended(&self) -> bool {
         matches!(self.surface, "person" | "test")
@@ -49,6 +56,8 @@ impl Caller {
 pub struct Recording {
     history: Arc<History>,
     outputs: PathBuf,
+    retention: Retention,
+    maker: Maker,
     run: String,
     masks: Masks,
     is_ended: bool,
@@ -85,7 +94,7 @@ impl Engine {
         let name =
             ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| self.host().environment.get(OsStr::new(name)));
         let principal = name.map_or_else(|| "unknown".to_owned(), |name| name.to_string_lossy().into_owned());
-        Caller { surface, host: None, principal }
+        Caller { surface, host: None, principal, is_local: true }
     }
 
     /// Who asks for a run.
@@ -112,10 +121,15 @@ impl Engine {
             Ok(()) => {
                 let (run, outputs) = (plan.run_id.clone(), self.outputs_directory());
                 let history = Arc::clone(history);
+                let longest = Retention::default().max_age;
+                let retention = Retention { max_age: longest, ..retention(&self.settings()) };
+                let maker = Maker::new(caller.owner(), plan.tool().name.as_str());
                 Ok((
                     Some(Recording {
                         history,
                         outputs,
+                        retention,
+                        maker,
                         run,
                         masks,
                         is_ended: false,
@@ -299,7 +313,14 @@ impl Recording {
             Err(_) => json!({"bytes": bytes.len(), "base64": STANDARD.encode(bytes)}),
         };
         let lost = |bytes: u64, digest: Digest, error: &StoreError| json!({"bytes": bytes, "sha256": digest.to_string(), "lost": told(error)});
-        let referred = |kept: &Kept| json!({"bytes": kept.bytes(), "sha256": kept.sha256().to_string(), "id": kept.id().to_string()});
+        let referred = |kept: &Kept| {
+            let mut referred =
+                json!({"bytes": kept.bytes(), "sha256": kept.sha256().to_string(), "id": kept.id().to_string()});
+            if kept.dropped() > 0 {
+                referred["dropped"] = kept.dropped().into();
+            }
+            referred
+        };
         match wrote {
             Wrote::Bytes([]) => None,
             Wrote::Bytes(bytes) if bytes.len() <= LARGEST_INLINE => Some(inline(bytes)),
@@ -324,7 +345,7 @@ impl Recording {
 
     fn keep(&self, name: &str, bytes: &[u8]) -> Result<Kept, StoreError> {
         let id = OutputId::new(self.run.parse::<RunId>()?, name)?;
-        let mut spool = Outputs::open(&self.outputs, Retention::default())?.spool(id, 0);
+        let mut spool = Outputs::open(&self.outputs, self.retention)?.spool(id, self.maker, 0);
         spool.write(bytes)?;
         spool.finish()
     }

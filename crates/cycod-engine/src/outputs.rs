@@ -17,14 +17,15 @@ use cycod_policy::Approved;
 use cycod_process::{Program, Session, Spec, Stop, Stream};
 use cycod_run::{Event, RunReport, Sink};
 use cycod_schema::Function;
-use cycod_store::{Kept, OutputId, Outputs, Position, Retention, RunId, Search, Spool, StoreError, jq};
+use cycod_settings::config::Settings;
+use cycod_store::{Kept, Maker, OutputId, Outputs, Position, Retention, RunId, Search, Spool, StoreError, jq};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
 use crate::{Block, Control, Engine, ToolAnswer, Wrote};
 
-/// How long an output is kept, and how much of them in all.
-const RETENTION: Retention = Retention { max_age: Duration::from_secs(24 * 3600), max_bytes: 16 << 30 };
+/// How long an output is kept.
+const AGE: Duration = Duration::from_secs(24 * 3600);
 
 /// The most of an output that stays in memory.
 const IN_MEMORY: usize = 64 * 1024;
@@ -35,10 +36,22 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How many matches a search shows when nobody says.
 const MATCHES: usize = 50;
 
-/// The outputs of this user; the directory is opened when the first is kept.
+/// How long outputs are kept, and how much of one and of all together, when these are the settings.
+pub fn retention(settings: &Settings) -> Retention {
+    let usual = Retention::default();
+    Retention {
+        max_age: AGE,
+        max_bytes: settings.all_outputs().unwrap_or(usual.max_bytes),
+        max_one: settings.largest_output().unwrap_or(usual.max_one),
+    }
+}
+
+/// The outputs of this user, and of whoever a server let in; the directory is opened when the first is kept. Each belongs to
+/// the one for whom it was made, and to nobody else there is such an output.
 #[derive(Debug)]
 pub struct Shelf {
     directory: PathBuf,
+    retention: Retention,
     outputs: OnceLock<Outputs>,
     /// The program with its first arguments that asks jq programs.
     worker: Vec<OsString>,
@@ -103,52 +116,52 @@ pub fn read_look(mut arguments: Map<String, Json>) -> Result<(String, View), Ref
 impl Shelf {
     /// The outputs in a directory; `worker` is the program, with its first arguments, that calls [`cycod_store::jq::work`]
     /// with the rest of its arguments. Without one no jq program is asked.
-    pub fn new(directory: PathBuf, worker: Vec<OsString>) -> Self {
-        Self { directory, outputs: OnceLock::new(), worker }
+    pub fn new(directory: PathBuf, retention: Retention, worker: Vec<OsString>) -> Self {
+        Self { directory, retention, outputs: OnceLock::new(), worker }
     }
 
     fn outputs(&self) -> Result<&Outputs, StoreError> {
         if let Some(outputs) = self.outputs.get() {
             return Ok(outputs);
         }
-        let opened = Outputs::open(&self.directory, RETENTION)?;
+        let opened = Outputs::open(&self.directory, self.retention)?;
         Ok(self.outputs.get_or_init(|| opened))
     }
 
-    fn spool(&self, id: OutputId) -> Result<Spool, StoreError> {
-        Ok(self.outputs()?.spool(id, IN_MEMORY))
+    fn spool(&self, id: OutputId, maker: Maker) -> Result<Spool, StoreError> {
+        Ok(self.outputs()?.spool(id, maker, IN_MEMORY))
     }
 
     /// Keeps a text under a name of a run.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn keep(&self, run: &str, name: &str, text: &[u8]) -> Result<Kept, StoreError> {
-        let mut spool = self.spool(OutputId::new(run.parse()?, name)?)?;
+    pub fn keep(&self, run: &str, name: &str, maker: Maker, text: &[u8]) -> Result<Kept, StoreError> {
+        let mut spool = self.spool(OutputId::new(run.parse()?, name)?, maker)?;
         spool.write(text)?;
         spool.finish()
     }
 
-    /// The output at an address, or with the rest of one as its name.
+    /// The output of an owner at an address, or with the rest of one as its name.
     ///
     /// # Errors
-    /// When there is none, or none any more.
-    pub fn get(&self, address: &str) -> Result<Kept, Refusal> {
+    /// When the owner has none there, or none any more.
+    pub fn get(&self, address: &str, owner: &str) -> Result<Kept, Refusal> {
         let gone = || {
             Refusal::new("unknown-output", format!("there is no output `{address}`; outputs are kept for a day"))
                 .attempt("run the tool again")
         };
         let id: OutputId = address.parse().map_err(|_| gone())?;
         let outputs = self.outputs().map_err(|error| refused(&error))?;
-        outputs.get(&id).map_err(|error| refused(&error))?.ok_or_else(gone)
+        outputs.get_for(&id, owner).map_err(|error| refused(&error))?.ok_or_else(gone)
     }
 
-    /// Shows a part of an output, in at most `cap` tokens, with how to go on.
+    /// Shows a part of an output of an owner, in at most `cap` tokens, with how to go on.
     ///
     /// # Errors
     /// When there is no such output, or the question cannot be answered.
-    pub fn look(&self, address: &str, view: &View, cap: usize) -> Result<String, Refusal> {
-        let mut kept = self.get(address)?;
+    pub fn look(&self, address: &str, owner: &str, view: &View, cap: usize) -> Result<String, Refusal> {
+        let mut kept = self.get(address, owner)?;
         let failed = |error: StoreError| refused(&error);
         if let Some(filter) = &view.jq {
             return self.jq(&mut kept, filter, view.offset.unwrap_or(0), cap);
@@ -279,11 +292,12 @@ impl Engine {
     pub fn run_kept(&self, approved: Approved<Plan>, control: Control, shelf: &Shelf, sink: &mut dyn Sink) -> Ended {
         let run = approved.subject().run_id.clone();
         let effective = Arc::clone(&approved.subject().call.tool);
+        let maker = Maker::new(self.caller(&control).owner(), approved.subject().tool().name.as_str());
         let is_single = !approved.subject().is_workflow && matches!(effective.body, Body::Command(_));
         let is_text = effective.produces == Produces::Text;
         // The bytes of a single command go straight to where outputs are kept. The report holds as much as can be handed
         // over should that fail.
-        let mut spools = (is_single && is_text).then(|| spools(shelf, &run));
+        let mut spools = (is_single && is_text).then(|| spools(shelf, &run, maker));
         let keep = matches!(spools, Some(Ok(_))).then_some(IN_MEMORY as u64);
         let mut broken = None;
         let mut take = |event: &Event<'_>| {
@@ -310,14 +324,22 @@ impl Engine {
                 [&report.output, &report.error].map(|held| Some(Output::of(Err(error.to_string()), held, true)))
             }
             None if is_text => {
-                let kept = shelf.keep(&run, "transcript", &report.transcript).map_err(|error| error.to_string());
+                let kept = shelf.keep(&run, "transcript", maker, &report.transcript).map_err(|error| error.to_string());
                 [Some(Output::of(kept, &report.transcript, true)), None]
             }
             None => [None, None],
         };
         for one in [&output, &error] {
-            if let Some(Output::Held { why, .. }) = one {
-                report.warnings.push(format!("an output could not be kept: {why}"));
+            match one {
+                Some(Output::Held { why, .. }) => {
+                    report.warnings.push(format!("an output could not be kept: {why}"));
+                }
+                Some(Output::Kept(kept)) if kept.dropped() > 0 => {
+                    let (name, dropped) = (kept.id().name(), kept.dropped());
+                    let why = format!("{dropped} bytes in the middle of {name} were not kept: it is too large");
+                    report.warnings.push(why);
+                }
+                _ => {}
             }
         }
         if let Some(recording) = recording {
@@ -336,9 +358,9 @@ impl Engine {
     }
 }
 
-fn spools(shelf: &Shelf, run: &str) -> Result<[Spool; 2], StoreError> {
+fn spools(shelf: &Shelf, run: &str, maker: Maker) -> Result<[Spool; 2], StoreError> {
     let run: RunId = run.parse()?;
-    let spool = |name| shelf.spool(OutputId::new(run, name)?);
+    let spool = |name| shelf.spool(OutputId::new(run, name)?, maker);
     Ok([spool("stdout")?, spool("stderr")?])
 }
 

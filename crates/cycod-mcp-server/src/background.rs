@@ -1,19 +1,18 @@
 //! Runs that go on by themselves, which outlive the server: what is known of them is in the history.
 
-use cycod_engine::{Asker, Engine, Surface, approvals::LOCAL};
+use cycod_engine::{Asker, Engine, Surface};
 pub(crate) use cycod_store::State;
 use cycod_store::{Run, RunId};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value as Json, json};
 
-use crate::client::STDIO;
+use crate::handler::owner;
 
 /// The run of this name, if it was started in the background as this principal. To anybody else it is not there.
 pub(crate) fn find(engine: &Engine, name: &str, principal: &str) -> Option<Run> {
     let id: RunId = name.parse().ok()?;
     let mut found = engine.history()?.find(&id.to_string()).ok()?;
-    let principal = if principal == STDIO { LOCAL } else { principal };
-    let asker = Asker { principal: principal.to_owned(), ..Asker::from(Surface::Mcp) };
+    let asker = Asker { principal: owner(principal).to_owned(), ..Asker::from(Surface::Mcp) };
     let whose = engine.caller_of(&asker);
     found.retain(|run| {
         run.call["through"]["background"] == true

@@ -17,7 +17,7 @@ use serde_json::{Value as Json, json};
 use crate::{
     background,
     call::{Call, Caller, Goal, Outcome, drive},
-    handler::{Shared, blocking},
+    handler::{Shared, blocking, owner},
     handles::{Handle, State},
     reply,
     shelf::{Lists, Stock},
@@ -161,7 +161,8 @@ pub(crate) async fn call(
         Builtin::Output => match read_look(arguments) {
             Ok((output, view)) => {
                 let (shared, cap) = (Arc::clone(shared), shared.options.reply_tokens);
-                blocking(move || shared.outputs.look(&output, &view, cap))
+                let owner = owner(principal).to_owned();
+                blocking(move || shared.outputs.look(&output, &owner, &view, cap))
                     .await?
                     .map(|text| CallToolResult::success(vec![ContentBlock::text(text)]))
             }

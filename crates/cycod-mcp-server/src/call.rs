@@ -8,7 +8,7 @@ use std::{
 
 use cycod_engine::{
     Answer, AnswerTo, Approved, Approver, Asker, Beginning, Control, Given, Plan, Surface, Verdict,
-    approvals::{LOCAL, Queue, edited},
+    approvals::{Queue, edited},
     definition::{Tool, Whom},
     diagnostic::Refusal,
     outputs::{Ended, refused},
@@ -26,9 +26,9 @@ use serde_json::{Value as Json, json};
 
 use crate::{
     asking::{self, Pending, Reply},
-    client::{Client, STDIO},
+    client::Client,
     follow::{Board, Follower},
-    handler::Shared,
+    handler::{Shared, owner},
     handles::Handle,
     running::{Run, end},
     shelf::Stock,
@@ -352,7 +352,7 @@ impl Call {
 
     /// Who asks. An answer for the session holds as long as this server.
     fn asker(&self) -> Asker {
-        let principal = if self.principal == STDIO { LOCAL } else { &self.principal };
+        let principal = owner(&self.principal);
         Asker {
             surface: Surface::Mcp,
             name: self.client.clone(),

@@ -2,6 +2,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cycod_engine::{
     Given,
+    approvals::LOCAL,
     definition::{Body, Offer, TaskSupport, Tool as Definition},
     diagnostic::Refusal,
     outputs::Shelf as Outputs,
@@ -27,7 +28,7 @@ use crate::{
     builtin::{self, Builtin},
     call::{Call, Caller, Goal, Outcome, drive, is_modern},
     changes::{Changes, Listener},
-    client::Client,
+    client::{Client, STDIO},
     complete,
     handles::{Handle, Handles, State},
     outputs, reply,
@@ -86,7 +87,7 @@ impl Shared {
     /// When the system gives no random numbers.
     pub(crate) fn new(options: Options) -> Result<Arc<Self>, StoreError> {
         let options = Arc::new(options);
-        let outputs = Outputs::new(options.outputs.clone(), options.jq_worker.clone());
+        let outputs = Outputs::new(options.outputs.clone(), options.retention, options.jq_worker.clone());
         Ok(Arc::new(Self {
             shelf: Shelf::new(Arc::clone(&options)),
             options,
@@ -366,8 +367,9 @@ impl ServerHandler for Handler {
         let uri = request.uri;
         if uri.starts_with(cycod_store::OutputId::SCHEME) {
             let (shared, asked) = (Arc::clone(&self.shared), uri.clone());
+            let owner = owner(&principal(&context)).to_owned();
             let contents =
-                blocking(move || outputs::read(&shared.outputs, &asked, shared.options.reply_tokens)).await?;
+                blocking(move || outputs::read(&shared.outputs, &asked, &owner, shared.options.reply_tokens)).await?;
             let contents = contents.map_err(|refusal| missing(&refusal.why, &uri))?;
             return Ok(fresh(ReadResourceResult::new(vec![contents])).into());
         }
@@ -483,6 +485,11 @@ impl ServerHandler for Handler {
 /// Who calls.
 pub(crate) fn principal(context: &RequestContext<RoleServer>) -> String {
     Client::of(&context.extensions).principal.0
+}
+
+/// Whose the outputs are that a principal may read. Whoever comes over standard input is the user of this machine.
+pub(crate) fn owner(principal: &str) -> &str {
+    if principal == STDIO { LOCAL } else { principal }
 }
 
 /// Does what may wait for a disk elsewhere than on the thread that serves everybody.

@@ -5,6 +5,7 @@ use cycod_engine::{
     catalog::{Entry, Scope},
     definition::{Host, Level},
 };
+use cycod_store::Retention;
 
 /// How a server is set up.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct Options {
     pub reply_tokens: usize,
     /// Where outputs too large to hand over are kept.
     pub outputs: PathBuf,
+    /// How long they are kept, and how much of one and of all.
+    pub retention: Retention,
     /// The program, with its first arguments, that calls [`cycod_store::jq::work`] with the rest of its arguments.
     pub jq_worker: Vec<OsString>,
     /// What is done with every engine that the server opens.

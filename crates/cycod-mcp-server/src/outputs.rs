@@ -10,12 +10,12 @@ use serde_json::Value as Json;
 
 use crate::{reply, uri::decoded};
 
-/// Reads an output as a resource: all of it when it is small, else a part of it; the part may be in the address, as in
+/// Reads an output of an owner as a resource: all of it when it is small, else a part of it; the part may be in the address, as in
 /// `cycod://runs/ID/stdout?line=100&count=50`.
-pub(crate) fn read(shelf: &Shelf, uri: &str, cap: usize) -> Result<ResourceContents, Refusal> {
+pub(crate) fn read(shelf: &Shelf, uri: &str, owner: &str, cap: usize) -> Result<ResourceContents, Refusal> {
     let wrong = |why: String| Refusal::new("invalid-argument", why);
     let Some((address, query)) = uri.split_once('?') else {
-        let mut kept = shelf.get(uri)?;
+        let mut kept = shelf.get(uri, owner)?;
         let media_type = kept.media_type().map_err(|error| refused(&error))?.to_owned();
         let bytes = reply::whole(&mut kept).map_err(wrong)?;
         let payload = match String::from_utf8(bytes) {
@@ -36,6 +36,6 @@ pub(crate) fn read(shelf: &Shelf, uri: &str, cap: usize) -> Result<ResourceConte
         view.insert(name.to_owned(), value);
     }
     let view = serde_json::from_value(Json::Object(view)).map_err(|error| wrong(error.to_string()))?;
-    let text = shelf.look(address, &view, cap)?;
+    let text = shelf.look(address, owner, &view, cap)?;
     Ok(reply::contents(uri.to_owned(), Some("text/plain".to_owned()), Payload::Text(text)))
 }

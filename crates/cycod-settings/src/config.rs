@@ -96,6 +96,9 @@ struct Options {
     shows_costs: Option<Said<bool>>,
     loads_custom: Option<Said<bool>>,
     longest: Option<Said<Duration>>,
+    /// The most bytes that are kept of one output, and of all.
+    largest_output: Option<Said<u64>>,
+    all_outputs: Option<Said<u64>>,
     forbids_local: Option<Said<bool>>,
     /// In lower case.
     enforced: Vec<Said<String>>,
@@ -272,6 +275,18 @@ impl Settings {
     pub fn longest(&self) -> Option<&Said<Duration>> {
         let said = self.layers.iter().filter_map(|layer| layer.first(|options| options.longest.as_ref()));
         said.min_by_key(|said| said.value)
+    }
+
+    /// The most bytes that are kept of one output: the least of all that is said.
+    pub fn largest_output(&self) -> Option<u64> {
+        let said = self.layers.iter().filter_map(|layer| layer.first(|options| options.largest_output.as_ref()));
+        said.map(|said| said.value).min()
+    }
+
+    /// The most bytes that are kept of all outputs together: the least of all that is said.
+    pub fn all_outputs(&self) -> Option<u64> {
+        let said = self.layers.iter().filter_map(|layer| layer.first(|options| options.all_outputs.as_ref()));
+        said.map(|said| said.value).min()
     }
 
     /// Whether a list of tools says what they cost.

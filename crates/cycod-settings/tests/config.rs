@@ -129,6 +129,20 @@ fn the_shortest_time_holds() {
 }
 
 #[test]
+fn the_least_that_is_kept_of_outputs_holds() {
+    let place = Place::new();
+    let kept = |settings: &Settings| (settings.largest_output(), settings.all_outputs());
+    assert_eq!(kept(&settings(&place)), (None, None));
+    place.write("global/config.yaml", "outputs: {largest: 70000}\n");
+    place.write("home/.cycod/config.yaml", "outputs: {largest: 80000, total: 900000}\n");
+    place.write("project/.cycod/config.yaml", "outputs: {largest: 65536, total: 65536}\n");
+    let settings = settings(&place);
+    assert_eq!(kept(&settings), (Some(70_000), Some(900_000)), "a project has no say");
+    let said: Vec<&str> = settings.flaws().iter().map(|flaw| flaw.message.as_str()).collect();
+    assert!(said.iter().all(|said| said.contains("has no effect in a project")), "{said:?}");
+}
+
+#[test]
 fn a_price_has_a_model() {
     let place = Place::new();
     place.write("home/.cycod/config.yaml", "tokens:\n  pricePer1000: 0.0025\n  model: gpt-4o\n");

@@ -73,12 +73,6 @@ pub enum StoreError {
         /// How many bytes it may have.
         most: usize,
     },
-    /// An output grew beyond what the store may hold.
-    #[error("the output is larger than the {limit} bytes that may be kept")]
-    TooLarge {
-        /// [`Retention::max_bytes`](crate::Retention::max_bytes).
-        limit: u64,
-    },
     /// The spool failed before; its output is lost.
     #[error("an earlier write of this output failed")]
     Failed,

@@ -1,15 +1,15 @@
 use std::{fs::File, io};
 
 use crate::{
-    Digest, OutputId, Outputs, StoreError, media,
+    Digest, Maker, OutputId, Outputs, StoreError, media,
     outputs::Part,
     tally::{LineIndex, MOST_CHECKPOINTS, Totals},
 };
 
 /// The last bytes of every complete file.
-const MAGIC: &[u8; 8] = b"cycodout";
-/// Bytes, newlines, flags, stride, checkpoints, SHA-256, magic.
-const FOOTER: usize = 5 * 8 + 32 + 8;
+const MAGIC: &[u8; 8] = b"cycodou2";
+/// Bytes, newlines, flags, dropped bytes, stride, checkpoints, SHA-256, maker, magic.
+const FOOTER: usize = 6 * 8 + 32 + Maker::LENGTH + 8;
 /// How much is read at once.
 const BLOCK: usize = 64 * 1024;
 
@@ -18,6 +18,7 @@ const BLOCK: usize = 64 * 1024;
 pub struct Kept {
     outputs: Outputs,
     id: OutputId,
+    maker: Maker,
     pub(crate) totals: Totals,
     pub(crate) index: LineIndex,
     content: Content,
@@ -31,16 +32,23 @@ pub(crate) enum Content {
 }
 
 impl Kept {
-    pub(crate) fn new(outputs: Outputs, id: OutputId, totals: Totals, index: LineIndex, content: Content) -> Kept {
-        Kept { outputs, id, totals, index, content }
+    pub(crate) fn new(
+        outputs: Outputs,
+        id: OutputId,
+        maker: Maker,
+        (totals, index): (Totals, LineIndex),
+        content: Content,
+    ) -> Kept {
+        Kept { outputs, id, maker, totals, index, content }
     }
 
     /// Reads what stands behind the bytes; `None` when the file is not complete.
     pub(crate) fn read(outputs: Outputs, id: OutputId, file: File) -> io::Result<Option<Kept>> {
         let length = file.metadata()?.len();
-        Ok(read_trailer(&file, length)?.map(|(totals, index)| Kept {
+        Ok(read_trailer(&file, length)?.map(|(maker, totals, index)| Kept {
             outputs,
             id,
+            maker,
             totals,
             index,
             content: Content::File(file),
@@ -50,6 +58,17 @@ impl Kept {
     /// Returns the name of the output.
     pub fn id(&self) -> &OutputId {
         &self.id
+    }
+
+    /// Returns who made it.
+    pub fn maker(&self) -> &Maker {
+        &self.maker
+    }
+
+    /// Returns how many bytes of its middle were not kept, because it was larger than one output may be. A line in their
+    /// place says so.
+    pub fn dropped(&self) -> u64 {
+        self.totals.dropped
     }
 
     /// Returns how many bytes it has.
@@ -85,9 +104,9 @@ impl Kept {
     /// Writes an output that is only in memory to a file, so that it can be referred to.
     pub fn store(&mut self) -> Result<(), StoreError> {
         if let Content::Memory(memory) = &self.content {
-            let mut part = Part::create(&self.outputs, &self.id)?;
+            let mut part = Part::create(&self.outputs, &self.id, &self.maker)?;
             part.write(memory)?;
-            self.content = Content::File(part.keep(&self.id, &self.totals, &self.index)?);
+            self.content = Content::File(part.keep(&self.id, &self.maker, &self.totals, &self.index)?);
         }
         Ok(())
     }
@@ -149,23 +168,34 @@ pub(crate) fn read_block(read: crate::tally::ReadAt<'_>, offset: u64, most: u64)
 }
 
 /// Writes what is known of an output, to stand behind its bytes: one file is complete or is not, two can disagree.
-pub(crate) fn trailer(totals: &Totals, index: &LineIndex) -> Vec<u8> {
+pub(crate) fn trailer(maker: &Maker, totals: &Totals, index: &LineIndex) -> Vec<u8> {
     let flags = u64::from(totals.is_text) | u64::from(totals.open_line) << 1;
-    let numbers = [totals.bytes, totals.newlines, flags, index.stride, index.checkpoints.len() as u64];
+    let numbers = [totals.bytes, totals.newlines, flags, totals.dropped, index.stride, index.checkpoints.len() as u64];
     let mut trailer: Vec<u8> =
         index.checkpoints.iter().chain(&numbers).flat_map(|number| number.to_le_bytes()).collect();
     trailer.extend_from_slice(&totals.sha256.0);
+    trailer.extend_from_slice(&maker.to_bytes());
     trailer.extend_from_slice(MAGIC);
     trailer
 }
 
-fn read_trailer(file: &File, length: u64) -> io::Result<Option<(Totals, LineIndex)>> {
+/// Returns who made the output in a file, without reading what else is known of it; `None` when the file is not complete.
+pub(crate) fn maker_of(file: &File) -> io::Result<Option<Maker>> {
+    let Some(at) = file.metadata()?.len().checked_sub((Maker::LENGTH + MAGIC.len()) as u64) else { return Ok(None) };
+    let mut end = [0; Maker::LENGTH + MAGIC.len()];
+    read_exact_at(file, at, &mut end)?;
+    let (maker, magic) = end.split_at(Maker::LENGTH);
+    Ok((magic == MAGIC).then(|| Maker::from_bytes(maker)).flatten())
+}
+
+fn read_trailer(file: &File, length: u64) -> io::Result<Option<(Maker, Totals, LineIndex)>> {
     let Some(footer_at) = length.checked_sub(FOOTER as u64) else { return Ok(None) };
     let mut footer = [0; FOOTER];
     read_exact_at(file, footer_at, &mut footer)?;
-    let (numbers, rest) = footer.split_at(5 * 8);
-    let (sha256, magic) = rest.split_at(32);
-    let [bytes, newlines, flags, stride, checkpoints] = to_numbers(numbers)[..] else { return Ok(None) };
+    let (numbers, rest) = footer.split_at(6 * 8);
+    let (sha256, rest) = rest.split_at(32);
+    let (maker, magic) = rest.split_at(Maker::LENGTH);
+    let [bytes, newlines, flags, dropped, stride, checkpoints] = to_numbers(numbers)[..] else { return Ok(None) };
     let index_bytes = checkpoints.saturating_mul(8);
     if magic != MAGIC
         || bytes.checked_add(index_bytes) != Some(footer_at)
@@ -181,8 +211,9 @@ fn read_trailer(file: &File, length: u64) -> io::Result<Option<(Totals, LineInde
         return Ok(None);
     }
     let sha256 = Digest(sha256.try_into().expect("the rest was split at 32"));
-    let totals = Totals { bytes, newlines, open_line: flags & 2 != 0, is_text: flags & 1 != 0, sha256 };
-    Ok(Some((totals, LineIndex::from_parts(stride, index, newlines))))
+    let totals = Totals { bytes, newlines, open_line: flags & 2 != 0, is_text: flags & 1 != 0, dropped, sha256 };
+    let Some(maker) = Maker::from_bytes(maker) else { return Ok(None) };
+    Ok(Some((maker, totals, LineIndex::from_parts(stride, index, newlines))))
 }
 
 fn to_numbers(bytes: &[u8]) -> Vec<u64> {

@@ -1,32 +1,38 @@
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
-    io::{BufWriter, ErrorKind, Write},
+    io::{BufWriter, ErrorKind, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use crate::{
-    Kept, OutputId, RunId, Spool, StoreError, private,
+    Kept, Maker, OutputId, RunId, Spool, StoreError, kept, private,
     tally::{LineIndex, Totals},
 };
 
 /// The end of the name of an output that is still being written.
 const UNFINISHED: &str = ".part";
 
+/// How much is copied at once.
+const BLOCK: usize = 64 * 1024;
+
 /// How long outputs are kept, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
     /// An output goes when it is older.
     pub max_age: Duration,
-    /// The oldest go when all together are larger; no single output may become larger.
+    /// When all together are larger, the oldest go of the owner and the tool that take the most room.
     pub max_bytes: u64,
+    /// Of a larger output, only the beginning and the end are kept.
+    pub max_one: u64,
 }
 
 impl Default for Retention {
-    /// A week, 16 GiB.
+    /// A week, 16 GiB, 256 MiB.
     fn default() -> Retention {
-        Retention { max_age: Duration::from_secs(7 * 24 * 60 * 60), max_bytes: 16 << 30 }
+        Retention { max_age: Duration::from_secs(7 * 24 * 60 * 60), max_bytes: 16 << 30, max_one: 256 << 20 }
     }
 }
 
@@ -58,11 +64,17 @@ impl Outputs {
     }
 
     /// Begins an output that stays in memory up to `limit_in_memory` bytes and is a file from there on.
-    pub fn spool(&self, id: OutputId, limit_in_memory: usize) -> Spool {
-        Spool::new(self.clone(), id, limit_in_memory)
+    pub fn spool(&self, id: OutputId, maker: Maker, limit_in_memory: usize) -> Spool {
+        Spool::new(self.clone(), id, maker, limit_in_memory)
     }
 
-    /// Returns an output that was written to a file; `None` when there is none, or none any more.
+    /// Returns an output of this owner, as [`get`](Outputs::get) does. One of another owner is as if there were none.
+    pub fn get_for(&self, id: &OutputId, owner: &str) -> Result<Option<Kept>, StoreError> {
+        Ok(self.get(id)?.filter(|kept| kept.maker().is_for(owner)))
+    }
+
+    /// Returns an output that was written to a file, whoever it was made for; `None` when there is none, or none any more.
+    /// For the user of this machine.
     ///
     /// One that a power failure damaged is removed.
     pub fn get(&self, id: &OutputId) -> Result<Option<Kept>, StoreError> {
@@ -86,7 +98,7 @@ impl Outputs {
     /// Removes what is incomplete, too old or too much, but not `spared`.
     fn sweep(&self, spared: Option<&Path>) -> Result<(), StoreError> {
         let now = SystemTime::now();
-        let (mut kept, mut total) = (Vec::new(), 0u64);
+        let (mut kept, mut unfinished, mut total) = (Vec::new(), Vec::new(), 0u64);
         for entry in
             fs::read_dir(&self.directory).map_err(StoreError::io("read directory", &*self.directory))?.flatten()
         {
@@ -97,6 +109,7 @@ impl Outputs {
             if name.ends_with(UNFINISHED) {
                 if !remove_abandoned(&path) {
                     total += metadata.len();
+                    unfinished.push((maker_in(name), metadata.len()));
                 }
                 continue;
             }
@@ -108,13 +121,8 @@ impl Outputs {
                 kept.push((modified, metadata.len(), path));
             }
         }
-        kept.sort();
-        for (_, bytes, path) in kept.iter().filter(|(_, _, path)| Some(&**path) != spared) {
-            if total <= self.retention.max_bytes {
-                break;
-            }
-            remove(path);
-            total -= bytes;
+        if total > self.retention.max_bytes {
+            make_room(total - self.retention.max_bytes, kept, &unfinished, spared);
         }
         Ok(())
     }
@@ -122,6 +130,62 @@ impl Outputs {
     fn path(&self, id: &OutputId) -> PathBuf {
         self.directory.join(id.file_name())
     }
+}
+
+/// Removes at least so many bytes, the oldest first, of whoever has the most: an owner, and among its tools the one that
+/// does. What one writes can so never push out what others have kept. When what has the most is still being written, no
+/// other makes room for it.
+fn make_room(
+    mut surplus: u64,
+    mut kept: Vec<(SystemTime, u64, PathBuf)>,
+    unfinished: &[(Maker, u64)],
+    spared: Option<&Path>,
+) {
+    #[derive(Default)]
+    struct Share {
+        bytes: u64,
+        /// The newest first.
+        removable: Vec<(u64, PathBuf)>,
+    }
+    let mut owners: BTreeMap<_, (u64, BTreeMap<_, Share>)> = BTreeMap::new();
+    let mut add = |maker: Maker, bytes: u64, path: Option<PathBuf>| {
+        let (owner, tool) = maker.parts();
+        let (sum, tools) = owners.entry(owner).or_default();
+        let share = tools.entry(tool).or_default();
+        *sum += bytes;
+        share.bytes += bytes;
+        share.removable.extend(path.map(|path| (bytes, path)));
+    };
+    kept.sort_by(|one, other| other.cmp(one));
+    for (_, bytes, path) in kept {
+        let file = private::open(&private::options(), &path).ok();
+        let maker = file.and_then(|file| kept::maker_of(&file).ok().flatten()).unwrap_or_else(nobody);
+        let is_spared = Some(&*path) == spared;
+        add(maker, bytes, (!is_spared).then_some(path));
+    }
+    for (maker, bytes) in unfinished {
+        add(*maker, *bytes, None);
+    }
+    while surplus > 0 {
+        let Some((sum, tools)) = owners.values_mut().max_by_key(|(sum, _)| *sum) else { return };
+        let with_removable = tools.values_mut().filter(|share| !share.removable.is_empty());
+        let Some(share) = with_removable.max_by_key(|share| share.bytes) else { return };
+        let Some((bytes, path)) = share.removable.pop() else { return };
+        remove(&path);
+        share.bytes -= bytes;
+        *sum -= bytes;
+        surplus = surplus.saturating_sub(bytes);
+    }
+}
+
+/// The maker of what does not say who made it.
+fn nobody() -> Maker {
+    Maker::new("", "")
+}
+
+/// The maker in the name of an output that is still being written.
+fn maker_in(name: &str) -> Maker {
+    name.split('.').nth(2).and_then(Maker::parse).unwrap_or_else(nobody)
 }
 
 fn is_ours(name: &str) -> bool {
@@ -153,8 +217,12 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    pub(crate) fn create(outputs: &Outputs, id: &OutputId) -> Result<Part, StoreError> {
-        let path = outputs.directory.join(id.file_name() + UNFINISHED);
+    pub(crate) fn create(outputs: &Outputs, id: &OutputId, maker: &Maker) -> Result<Part, StoreError> {
+        Part::named(outputs, id, &format!(".{maker}{UNFINISHED}"))
+    }
+
+    fn named(outputs: &Outputs, id: &OutputId, end: &str) -> Result<Part, StoreError> {
+        let path = outputs.directory.join(id.file_name() + end);
         if outputs.path(id).exists() {
             return Err(StoreError::Exists(id.to_string()));
         }
@@ -168,7 +236,7 @@ impl Part {
             file.lock().map_err(StoreError::io("lock", &path))?;
             // Another process may have found it in the moment before it was locked, and removed it.
             if private::is_current(&file, &path) {
-                let file = Some(BufWriter::with_capacity(64 * 1024, file));
+                let file = Some(BufWriter::with_capacity(BLOCK, file));
                 return Ok(Part { file, path, outputs: outputs.clone() });
             }
         }
@@ -182,8 +250,14 @@ impl Part {
     /// Gives the complete file its name, and makes room for it.
     ///
     /// Nothing waits for the disk: after a power failure an output may be missing, which its end tells.
-    pub(crate) fn keep(mut self, id: &OutputId, totals: &Totals, index: &LineIndex) -> Result<File, StoreError> {
-        self.write(&crate::kept::trailer(totals, index))?;
+    pub(crate) fn keep(
+        mut self,
+        id: &OutputId,
+        maker: &Maker,
+        totals: &Totals,
+        index: &LineIndex,
+    ) -> Result<File, StoreError> {
+        self.write(&kept::trailer(maker, totals, index))?;
         let file = self.file.take().expect("only this function takes the file");
         let (file, buffered) = file.into_parts();
         let written = buffered.map_err(|_| ErrorKind::Other.into()).and_then(|rest| (&file).write_all(&rest));
@@ -205,6 +279,85 @@ impl Drop for Part {
             remove(&self.path);
             // What is still in the buffer would only be written to a file without a name.
             drop(file.into_parts());
+        }
+    }
+}
+
+/// The last bytes that were written, as many as there is room for.
+pub(crate) struct Ring {
+    part: Part,
+    room: u64,
+    /// How many bytes were ever written.
+    written: u64,
+}
+
+impl Ring {
+    pub(crate) fn create(outputs: &Outputs, id: &OutputId, maker: &Maker, room: u64) -> Result<Ring, StoreError> {
+        Ok(Ring { part: Part::named(outputs, id, &format!(".{maker}.end{UNFINISHED}"))?, room, written: 0 })
+    }
+
+    /// How many bytes were ever written.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.written
+    }
+
+    /// How many of them are not there any more.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.written.saturating_sub(self.room)
+    }
+
+    pub(crate) fn write(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
+        if self.room == 0 {
+            self.written += bytes.len() as u64;
+            return Ok(());
+        }
+        while !bytes.is_empty() {
+            let at = self.written % self.room;
+            if at == 0 && self.written > 0 {
+                self.part.seek(0)?;
+            }
+            let fits = usize::try_from(self.room - at).unwrap_or(usize::MAX).min(bytes.len());
+            let (piece, rest) = bytes.split_at(fits);
+            self.part.write(piece)?;
+            self.written += piece.len() as u64;
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    /// Passes on what is left, from the oldest byte to the newest.
+    pub(crate) fn read(mut self, take: &mut dyn FnMut(&[u8]) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        if self.room == 0 {
+            return take(&[]);
+        }
+        let begin = if self.written > self.room { self.written % self.room } else { 0 };
+        let length = self.written.min(self.room);
+        self.part.pass(begin, length - begin, take)?;
+        self.part.pass(0, begin, take)
+    }
+}
+
+impl Part {
+    fn seek(&mut self, to: u64) -> Result<(), StoreError> {
+        let file = self.file.as_mut().expect("only `keep` takes the file, and it takes `self` too");
+        file.seek(SeekFrom::Start(to)).map(drop).map_err(StoreError::io("write", &self.path))
+    }
+
+    /// Passes so many bytes on from a place.
+    fn pass(
+        &mut self,
+        from: u64,
+        length: u64,
+        take: &mut dyn FnMut(&[u8]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.seek(from)?;
+        let file = self.file.as_ref().expect("only `keep` takes the file, and it takes `self` too");
+        let (mut from, mut block) = (file.get_ref().take(length), vec![0; BLOCK]);
+        loop {
+            match from.read(&mut block).map_err(StoreError::io("read", &self.path))? {
+                0 => return Ok(()),
+                count => take(&block[..count])?,
+            }
         }
     }
 }

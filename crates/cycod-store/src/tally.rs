@@ -24,6 +24,8 @@ pub(crate) struct Totals {
     /// Whether bytes follow the last newline.
     pub(crate) open_line: bool,
     pub(crate) is_text: bool,
+    /// Bytes that came in and were not kept.
+    pub(crate) dropped: u64,
     pub(crate) sha256: Digest,
 }
 
@@ -40,12 +42,18 @@ impl Tally {
         self.last = bytes.last().copied().or(self.last);
     }
 
-    pub(crate) fn finish(self) -> (Totals, LineIndex) {
+    /// Whether the next byte begins a line.
+    pub(crate) fn ends_line(&self) -> bool {
+        self.last.is_none_or(|byte| byte == b'\n')
+    }
+
+    pub(crate) fn finish(self, dropped: u64) -> (Totals, LineIndex) {
         let totals = Totals {
             bytes: self.bytes,
             newlines: self.index.newlines,
             open_line: self.last.is_some_and(|byte| byte != b'\n'),
             is_text: self.text.is_complete(),
+            dropped,
             sha256: Digest(self.hash.finalize().into()),
         };
         (totals, self.index)

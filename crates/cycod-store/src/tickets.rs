@@ -30,15 +30,13 @@ pub enum Why {
     /// It is not a ticket at all.
     #[error("this is not a ticket")]
     Malformed,
-    /// We did not write it, or not for this purpose, or it was changed.
+    /// We did not write it, or not for this purpose, or not for this principal, or it was changed. Which of them it is
+    /// would tell somebody else that there is such a ticket.
     #[error("the ticket was not issued here or was changed")]
     Tampered,
     /// Its time is over.
     #[error("the ticket has expired")]
     Expired,
-    /// It was issued to somebody else.
-    #[error("the ticket was issued to somebody else")]
-    OtherPrincipal,
     /// It was used before.
     #[error("the ticket was used before")]
     Used,
@@ -117,7 +115,7 @@ impl Tickets {
         let [Value::String(owner), Value::Number(expires), about] = &fields[..] else { return Err(Why::Malformed) };
         let expires = expires.as_u64().ok_or(Why::Malformed)?;
         if owner != principal {
-            return Err(Why::OtherPrincipal);
+            return Err(Why::Tampered);
         }
         if now >= expires {
             return Err(Why::Expired);

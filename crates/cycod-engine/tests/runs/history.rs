@@ -92,7 +92,7 @@ steps:
     for (note, place) in [(note.as_str(), "file-swordfish"), (long.as_str(), ".")] {
         let arguments = [("PASS", SECRETS[0]), ("NOTE", note), ("LIST", "[\"env-swordfish\"]"), ("WHERE", place)];
         let host = Some(format!("a host with {}", SECRETS[1]));
-        let caller = Caller { surface: "mcp", host, principal: SECRETS[1].to_owned() };
+        let caller = Caller { surface: "mcp", host, principal: SECRETS[1].to_owned(), is_local: false };
         run(&engine, &arguments, Some(caller));
     }
     let run = last(&place);

@@ -50,8 +50,14 @@ pub(crate) fn http() -> HttpOptions {
 
 impl Bed {
     pub(crate) fn new(http: HttpOptions) -> Self {
+        Self::equipped(http, |_| {})
+    }
+
+    /// A server with more than the usual tools.
+    pub(crate) fn equipped(http: HttpOptions, change: impl FnOnce(&mut Options)) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let options = options(&directory);
+        let mut options = options(&directory);
+        change(&mut options);
         let stop = Stop::new().unwrap();
         let (say, heard) = mpsc::channel();
         let raised = stop.clone();
@@ -148,6 +154,7 @@ pub(crate) fn options(directory: &TempDir) -> Options {
     host.home = home;
     Options {
         outputs: host.home.join("outputs"),
+        retention: cycod_store::Retention::default(),
         host,
         selection: Selection::default(),
         rules: Vec::new(),
@@ -203,7 +210,25 @@ pub(crate) fn modern_call(tool: &str, arguments: &Json) -> Json {
 
 /// The headers of such a call.
 pub(crate) fn modern(tool: &str) -> [(&str, &str); 3] {
-    [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)]
+    head_of("tools/call", tool)
+}
+
+/// A request of the era without handshakes, by a client that knows everything.
+pub(crate) fn modern_ask(method: &str, params: &Json) -> Json {
+    let mut params = params.clone();
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {
+            "elicitation": {},
+            "extensions": {"io.modelcontextprotocol/tasks": {}},
+        },
+    });
+    json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+}
+
+/// The headers of such a request.
+pub(crate) fn head_of<'a>(method: &'a str, name: &'a str) -> [(&'a str, &'a str); 3] {
+    [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", method), ("Mcp-Name", name)]
 }
 
 #[derive(Debug)]

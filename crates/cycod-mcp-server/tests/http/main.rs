@@ -5,3 +5,4 @@ mod bed;
 mod ending;
 mod limits;
 mod oauth;
+mod owners;

@@ -22,15 +22,15 @@ use serde_json::{Value as Json, json};
 
 use crate::bed::{Bed, Response, call, http, initialize, modern, modern_call, options};
 
-const ISSUER: &str = "https://issuer.example";
-const AUDIENCE: &str = "https://tools.example/mcp";
+pub(crate) const ISSUER: &str = "https://issuer.example";
+pub(crate) const AUDIENCE: &str = "https://tools.example/mcp";
 
 fn encode(bytes: impl AsRef<[u8]>) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// A key of the authorization server.
-enum Signer {
+pub(crate) enum Signer {
     Rsa(Box<RsaKeyPair>),
     Ec(EcdsaKeyPair),
     Ed(Ed25519KeyPair),
@@ -48,7 +48,7 @@ impl Signer {
         Self::Ec(EcdsaKeyPair::from_pkcs8(way, document.as_ref(), &SystemRandom::new()).unwrap())
     }
 
-    fn ed() -> Self {
+    pub(crate) fn ed() -> Self {
         let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
         Self::Ed(Ed25519KeyPair::from_pkcs8(document.as_ref()).unwrap())
     }
@@ -62,7 +62,7 @@ impl Signer {
     }
 
     /// The public key, as it is published.
-    fn published(&self, id: &str) -> Json {
+    pub(crate) fn published(&self, id: &str) -> Json {
         match self {
             Self::Rsa(pair) => {
                 let key = RsaPublicKeyComponents::<Vec<u8>>::from(pair.public());
@@ -92,7 +92,7 @@ impl Signer {
     }
 
     /// A token with these claims in place of good ones.
-    fn token(&self, id: &str, changed: &Json) -> String {
+    pub(crate) fn token(&self, id: &str, changed: &Json) -> String {
         let header = json!({"alg": self.algorithm(), "kid": id, "typ": "at+jwt"});
         self.sign(&header, &claims(changed))
     }
@@ -122,7 +122,7 @@ fn bed(keys: KeySource) -> Bed {
     Bed::new(http)
 }
 
-fn write_keys(directory: &Path, keys: &[Json]) -> KeySource {
+pub(crate) fn write_keys(directory: &Path, keys: &[Json]) -> KeySource {
     let path = directory.join("keys.json");
     std::fs::write(&path, json!({"keys": keys}).to_string()).unwrap();
     KeySource::File(path)

@@ -6,7 +6,8 @@ use cycod_syntax::yaml::{self, Entry, Node, Resolved};
 
 use super::{KnownModel, ModelProvider, Options, Said, ToolPattern};
 
-const TOP_KEYS: [&str; 5] = ["tools", "enforcement", "tokens", "models", "skills"];
+const TOP_KEYS: [&str; 6] = ["tools", "enforcement", "tokens", "models", "skills", "outputs"];
+const OUTPUTS_KEYS: [&str; 2] = ["largest", "total"];
 const SKILLS_KEYS: [&str; 1] = ["directories"];
 const TOOLS_KEYS: [&str; 3] = ["showTokenCosts", "autoLoadCustomTools", "maxExecutionTime"];
 const ENFORCEMENT_KEYS: [&str; 2] = ["disableLocalTools", "tools"];
@@ -15,6 +16,9 @@ const MODELS_KEYS: [&str; 7] = ["default", "providers", "known", "timeout", "idl
 const PROVIDER_KEYS: [&str; 4] = ["format", "baseUrl", "key", "plain"];
 const KNOWN_KEYS: [&str; 6] = ["window", "maxInput", "maxOutput", "inputPrice", "outputPrice", "cachedPrice"];
 const FOR_TOOLS_KEYS: [&str; 2] = ["requests", "tokens"];
+
+/// The least that may be kept of an output, in bytes.
+const LEAST_BYTES: i64 = 65_536;
 
 /// The formats that are known; the crate that speaks them has a test that holds them together.
 const FORMATS: [&str; 5] = ["openai", "openai-responses", "anthropic", "gemini", "ollama"];
@@ -60,6 +64,7 @@ impl Reader<'_> {
                 "tokens" if self.is_ours => self.tokens(&entry.value),
                 "models" if self.is_ours => self.models(&entry.value),
                 "skills" if self.is_ours => self.skills(&entry.value),
+                "outputs" if self.is_ours => self.outputs(&entry.value),
                 _ if self.is_ours => self.unknown(entry, &TOP_KEYS, "a file of settings", false),
                 _ => {}
             }
@@ -187,6 +192,21 @@ impl Reader<'_> {
         }
     }
 
+    fn outputs(&mut self, node: &Node) {
+        for entry in self.entries(node, "`outputs`") {
+            match entry.key.as_str() {
+                key if OUTPUTS_KEYS.contains(&key) && self.scope == Scope::Local => {
+                    let message = format!("`{key}` has no effect in a project");
+                    let help = "write it into ~/.cycod/config.yaml: the outputs of all projects are kept in one place";
+                    self.push(NOT_HEARD, entry.key_span, message, help, false);
+                }
+                "largest" => self.options.largest_output = self.bytes(entry),
+                "total" => self.options.all_outputs = self.bytes(entry),
+                _ => self.unknown(entry, &OUTPUTS_KEYS, "`outputs`", true),
+            }
+        }
+    }
+
     fn models(&mut self, node: &Node) {
         for entry in self.entries(node, "`models`") {
             match entry.key.as_str() {
@@ -305,6 +325,23 @@ impl Reader<'_> {
             }
             _ => {
                 self.wrong(entry, "a whole number", "write it without quotes, as in 10");
+                None
+            }
+        }
+    }
+
+    fn bytes(&mut self, entry: &Entry) -> Option<Said<u64>> {
+        match entry.value.as_scalar().map(yaml::Scalar::resolve) {
+            Some(Resolved::Integer(bytes)) if bytes >= LEAST_BYTES => {
+                u64::try_from(bytes).ok().map(|bytes| self.said(entry.value.span, bytes))
+            }
+            Some(Resolved::Integer(_) | Resolved::BigInteger) => {
+                let message = format!("`{}` is at least {LEAST_BYTES} bytes", entry.key);
+                self.push(OUT_OF_RANGE, entry.value.span, message, "write a number of bytes, as in 268435456", true);
+                None
+            }
+            _ => {
+                self.wrong(entry, "a number of bytes", "write it without quotes, as in 268435456");
                 None
             }
         }

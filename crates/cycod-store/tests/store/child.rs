@@ -63,7 +63,7 @@ fn spool_forever(place: &Path) {
     println!("ready");
     for round in 0u64.. {
         let letter = b'a' + (round % 26) as u8;
-        let mut spool = outputs.spool(super::id("stdout"), 1000);
+        let mut spool = outputs.spool(super::id("stdout"), crate::maker(), 1000);
         for _ in 0..=round % 40 {
             spool.write(&[letter; 3000]).unwrap();
         }
@@ -76,7 +76,7 @@ fn spool_and_tidy(place: &Path) {
     let retention = Retention { max_bytes: 100_000, ..Retention::default() };
     for round in 0..60 {
         let outputs = Outputs::open(place, retention).unwrap();
-        let mut spool = outputs.spool(super::id("stdout"), 0);
+        let mut spool = outputs.spool(super::id("stdout"), crate::maker(), 0);
         spool.write(&vec![b'a'; 500 * round]).unwrap();
         spool.write(&vec![b'a'; 500]).unwrap();
         let kept = spool.finish().unwrap();

@@ -44,9 +44,10 @@ fn what_a_killed_process_wrote_is_complete_or_gone() {
 #[test]
 fn opening_leaves_alone_what_is_being_written() {
     let store = store();
-    let mut spool = store.outputs.spool(crate::id("stdout"), 0);
+    let mut spool = store.outputs.spool(crate::id("stdout"), crate::maker(), 0);
     spool.write(b"begun ").unwrap();
-    Outputs::open(store.outputs.directory(), Retention { max_age: Duration::ZERO, max_bytes: 0 }).unwrap();
+    Outputs::open(store.outputs.directory(), Retention { max_age: Duration::ZERO, max_bytes: 0, max_one: u64::MAX })
+        .unwrap();
     assert_eq!(store.files().len(), 1);
     spool.write(b"and done").unwrap();
     let kept = spool.finish().unwrap();
@@ -56,7 +57,7 @@ fn opening_leaves_alone_what_is_being_written() {
 #[test]
 fn a_spool_that_is_dropped_leaves_nothing() {
     let store = store();
-    let mut spool = store.outputs.spool(crate::id("stdout"), 0);
+    let mut spool = store.outputs.spool(crate::id("stdout"), crate::maker(), 0);
     spool.write(b"begun").unwrap();
     assert_eq!(store.files().len(), 1);
     drop(spool);

@@ -26,7 +26,7 @@ mod unix {
     use super::write_private;
     use crate::{id, store};
 
-    const NOTHING: Retention = Retention { max_age: Duration::ZERO, max_bytes: 0 };
+    const NOTHING: Retention = Retention { max_age: Duration::ZERO, max_bytes: 0, max_one: 0 };
 
     fn mode(path: &Path) -> u32 {
         fs::symlink_metadata(path).unwrap().mode() & 0o777
@@ -37,7 +37,7 @@ mod unix {
         let store = store();
         let directory = store.outputs.directory();
         store.keep(b"x", 0);
-        let mut spool = store.outputs.spool(id("stdout"), 0);
+        let mut spool = store.outputs.spool(id("stdout"), crate::maker(), 0);
         spool.write(b"x").unwrap();
         assert_eq!(mode(directory), 0o700);
         for name in store.files() {
@@ -93,7 +93,7 @@ mod unix {
         symlink(&target, store.outputs.directory().join(name.clone() + ".part")).unwrap();
         symlink(&target, store.outputs.directory().join(name)).unwrap();
         assert!(store.outputs.get(&id).is_err());
-        assert!(store.outputs.spool(id, 0).write(b"x").is_err());
+        assert!(store.outputs.spool(id, crate::maker(), 0).write(b"x").is_err());
         Outputs::open(store.outputs.directory(), NOTHING).unwrap();
         assert_eq!(fs::read(&target).unwrap(), [7; 32]);
         symlink(&aside, store.directory.path().join("elsewhere")).unwrap();

@@ -167,7 +167,7 @@ fn nothing_a_program_does_goes_beyond_its_process() {
 fn too_large_or_not_text_is_refused() {
     let store = store();
     assert!(matches!(store.keep(b"\xff", 10).jq(".", 0, 1), Err(StoreError::NotForJq { .. })));
-    let mut spool = store.outputs.spool(id("stdout"), 0);
+    let mut spool = store.outputs.spool(id("stdout"), crate::maker(), 0);
     let piece = vec![b' '; 1 << 20];
     for _ in 0..=LARGEST >> 20 {
         spool.write(&piece).unwrap();

@@ -24,13 +24,13 @@ fn peak() -> u64 {
 }
 
 pub(crate) fn measure(place: &Path) {
-    let outputs = Outputs::open(place, Retention::default()).unwrap();
+    let outputs = Outputs::open(place, Retention { max_one: u64::MAX, ..Retention::default() }).unwrap();
     let mut piece = vec![b'-'; PIECE];
     for line in piece.chunks_mut(128) {
         *line.last_mut().unwrap() = b'\n';
     }
     let before = peak();
-    let mut spool = outputs.spool(id("stdout"), 32 * 1024);
+    let mut spool = outputs.spool(id("stdout"), crate::maker(), 32 * 1024);
     for _ in 0..PIECES {
         spool.write(&piece).unwrap();
     }

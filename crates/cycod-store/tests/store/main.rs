@@ -22,7 +22,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use cycod_store::{Kept, OutputId, Outputs, Retention, RunId};
+use cycod_store::{Kept, Maker, OutputId, Outputs, Retention, RunId};
 use tempfile::TempDir;
 
 /// A store of its own.
@@ -44,7 +44,7 @@ fn store_with(retention: Retention) -> Store {
 impl Store {
     /// Keeps bytes, in memory up to the limit.
     fn keep(&self, bytes: &[u8], limit_in_memory: usize) -> Kept {
-        let mut spool = self.outputs.spool(id("stdout"), limit_in_memory);
+        let mut spool = self.outputs.spool(id("stdout"), crate::maker(), limit_in_memory);
         spool.write(bytes).unwrap();
         spool.finish().unwrap()
     }
@@ -59,6 +59,10 @@ fn files(directory: &Path) -> Vec<String> {
     let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
+}
+
+fn maker() -> Maker {
+    Maker::new("local", "test")
 }
 
 fn id(name: &str) -> OutputId {

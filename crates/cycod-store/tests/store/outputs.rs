@@ -4,7 +4,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use cycod_store::{Digest, OutputId, Outputs, Retention, RunId, StoreError};
+use cycod_store::{Digest, Maker, OutputId, Outputs, Retention, RunId, StoreError};
 use proptest::prelude::*;
 
 use crate::{all, child, id, store, store_with};
@@ -28,7 +28,7 @@ proptest! {
             bytes = String::from_utf8_lossy(&bytes).replace('\0', "").into_bytes();
         }
         let store = store();
-        let mut spool = store.outputs.spool(id("stdout"), limit);
+        let mut spool = store.outputs.spool(id("stdout"), crate::maker(), limit);
         for piece in bytes.chunks(split) {
             spool.write(piece).unwrap();
         }
@@ -64,7 +64,7 @@ fn what_is_in_memory_can_be_stored_later() {
 fn a_name_is_used_once() {
     let store = store();
     let kept = store.keep(b"first", 0);
-    let mut again = store.outputs.spool(kept.id().clone(), 0);
+    let mut again = store.outputs.spool(kept.id().clone(), crate::maker(), 0);
     assert!(matches!(again.write(b"second"), Err(StoreError::Exists(_))));
     assert!(matches!(again.write(b"second"), Err(StoreError::Failed)));
     assert_eq!(all(&store.outputs.get(kept.id()).unwrap().unwrap()), b"first");
@@ -111,11 +111,97 @@ fn the_oldest_go_when_there_are_too_many() {
     store.keep(&[b'x'; 2000], 0);
     let left: Vec<bool> = kept.iter().map(|kept| store.outputs.get(kept.id()).unwrap().is_some()).collect();
     assert_eq!(left, [false, true, false, true]);
-    let mut large = store.outputs.spool(id("stdout"), 0);
-    large.write(&[b'x'; 4000]).unwrap();
-    assert!(matches!(large.write(&[b'x'; 1001]), Err(StoreError::TooLarge { limit: 5000 })));
-    assert!(large.finish().is_err());
     assert_eq!(store.files().len(), 3);
+}
+
+/// However it comes in, of what is too large the beginning and the end stay, in whole characters, with what is missing.
+#[test]
+fn the_middle_of_what_is_too_large_is_dropped() {
+    let check = |text: &[u8], split: usize, in_memory: usize| {
+        let store = store_with(Retention { max_one: 1000, ..Retention::default() });
+        let mut spool = store.outputs.spool(id("stdout"), crate::maker(), in_memory);
+        for piece in text.chunks(split) {
+            spool.write(piece).unwrap();
+        }
+        assert_eq!(spool.bytes(), text.len() as u64);
+        drop(spool.finish().unwrap());
+        let files = store.files();
+        assert_eq!(files.len(), 1, "nothing else is left: {files:?}");
+        let kept = store.outputs.get(&files[0].replace('.', "/").parse().unwrap()).unwrap().unwrap();
+        let bytes = all(&kept);
+        assert_eq!(kept.sha256(), Digest::of(&bytes));
+        (bytes, kept.dropped(), kept.is_text())
+    };
+    for split in [1, 7, 1000, 100_000] {
+        for in_memory in [0, 100, 50_000] {
+            let lines: String = (0..2000).map(|line| format!("line {line}\n")).collect();
+            let (bytes, dropped, is_text) = check(lines.as_bytes(), split, in_memory);
+            let text = String::from_utf8(bytes).unwrap();
+            let note = format!("[… {dropped} bytes were not kept: the output is too large …]\n");
+            let (head, tail) = text.split_once(&note).expect(&text);
+            // The note begins a line.
+            let head = if lines.starts_with(head) { head } else { &head[..head.len() - 1] };
+            assert!(is_text && lines.starts_with(head) && lines.ends_with(tail));
+            assert_eq!((head.len(), tail.len()), (750, 250));
+            assert_eq!(dropped, lines.len() as u64 - 1000);
+
+            let wide = "€".repeat(5000);
+            let (bytes, dropped, is_text) = check(wide.as_bytes(), split, in_memory);
+            let text = String::from_utf8(bytes).unwrap();
+            assert!(is_text && text.starts_with(&"€".repeat(250)) && text.ends_with(&"€".repeat(83)), "{text}");
+            assert_eq!(text.matches('€').count() as u64 * 3 + dropped, 15_000);
+
+            let (bytes, dropped, is_text) = check(&[0x80; 5000], split, in_memory);
+            assert!(!is_text && dropped > 3900 && bytes.len() < 1200, "{dropped} {}", bytes.len());
+
+            for length in [750, 751, 753, 999, 1000] {
+                let whole = [b'x'; 1000];
+                let (bytes, dropped, _) = check(&whole[..length], split, 0);
+                assert_eq!((bytes.len(), dropped), (length, 0), "what fits stays whole");
+            }
+        }
+    }
+}
+
+/// Who writes much makes room by what is its own, also with many outputs and with some that are still being written.
+#[test]
+fn nobody_pushes_out_what_others_keep() {
+    let store = store_with(Retention { max_bytes: 20_000, ..Retention::default() });
+    let keep = |owner: &str, tool: &str| {
+        let mut spool = store.outputs.spool(id("stdout"), Maker::new(owner, tool), 0);
+        spool.write(&[b'x'; 1000]).unwrap();
+        spool.finish().unwrap()
+    };
+    let is_there = |kept: &cycod_store::Kept| store.outputs.get(kept.id()).unwrap().is_some();
+    let (bobs, quiet) = ([keep("bob", "flood"), keep("bob", "flood")], keep("ann", "quiet"));
+    for kept in bobs.iter().chain([&quiet]) {
+        age(&store, kept.id(), 1000);
+    }
+    let flood: Vec<_> = (0..50).map(|_| keep("ann", "flood")).collect();
+    assert!(bobs.iter().chain([&quiet]).all(is_there));
+    assert!(is_there(&flood[49]) && !is_there(&flood[0]));
+    let left = flood.iter().filter(|kept| is_there(kept)).count();
+    assert!((10..17).contains(&left), "{left}");
+
+    let mut unfinished = store.outputs.spool(id("stdout"), Maker::new("ann", "flood"), 0);
+    unfinished.write(&[b'x'; 19_000]).unwrap();
+    keep("bob", "other");
+    assert!(bobs.iter().chain([&quiet]).all(is_there));
+    unfinished.finish().unwrap();
+    assert!(bobs.iter().all(is_there));
+}
+
+#[test]
+fn an_output_is_there_for_its_owner_only() {
+    let store = store();
+    let mut spool = store.outputs.spool(id("stdout"), Maker::new("ann", "hello"), 0);
+    spool.write(b"of ann").unwrap();
+    let kept = spool.finish().unwrap();
+    let get = |owner: &str| store.outputs.get_for(kept.id(), owner).unwrap();
+    assert_eq!(all(&get("ann").unwrap()), b"of ann");
+    for other in ["bob", "", "anna", "Ann"] {
+        assert!(get(other).is_none());
+    }
 }
 
 #[test]
@@ -164,12 +250,12 @@ fn a_full_disk_loses_only_the_spool() {
 
 pub(crate) fn fill_the_disk(place: &Path) {
     let outputs = Outputs::open(place, Retention::default()).unwrap();
-    let mut spool = outputs.spool(id("stdout"), 1000);
+    let mut spool = outputs.spool(id("stdout"), crate::maker(), 1000);
     let failed = (0..).find_map(|_| spool.write(&[b'x'; 10_000]).err()).unwrap();
     assert!(matches!(failed, StoreError::Io { doing: "write", .. }), "{failed}");
     assert!(matches!(spool.write(b""), Err(StoreError::Failed)));
     assert!(matches!(spool.finish(), Err(StoreError::Failed)));
-    let mut small = outputs.spool(id("stdout"), 0);
+    let mut small = outputs.spool(id("stdout"), crate::maker(), 0);
     small.write(b"fits").unwrap();
     assert!(small.finish().unwrap().is_stored());
 }

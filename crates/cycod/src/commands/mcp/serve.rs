@@ -9,6 +9,8 @@ use cycod_engine::{
     catalog::{Overrides, Scopes},
     definition::Level,
     host,
+    outputs::retention,
+    settings::Settings,
 };
 use cycod_mcp_client::{NoPerson, Servers};
 use cycod_mcp_server::{Equip, Options, Selection, Waiting, serve_stdio};
@@ -67,6 +69,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let scopes = Scopes::discover(&host, &Overrides::from_environment(&host.environment));
     warn_of_mistakes(&cycod_settings::Servers::load(&scopes), &host, &mut context.printer);
     let user = scopes.user_directory().to_owned();
+    let retention = retention(&Settings::load(&scopes, &host));
     let servers = OnceLock::new();
     let history = Arc::new(History::at(&user));
     let workers = workers();
@@ -92,6 +95,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             .get_one::<u32>("reply-tokens")
             .map_or(Options::REPLY_TOKENS, |&tokens| usize::try_from(tokens).unwrap_or(usize::MAX)),
         outputs: user.join("outputs"),
+        retention,
         jq_worker: jq_worker(),
         equip: Some(Equip(Arc::new(equip))),
         waiting: Some(Waiting(Arc::new(told_once()))),
