@@ -7,13 +7,16 @@
 //! working tree, or to an environment of Python.
 //!
 //! In the same way programs keep what opens something in hidden places of the home directory. What we read in a tool's place
-//! is never that, unless the author of the tool spells the place out.
+//! is never that, unless the author of the tool spells the place out. A file is what it is under each of its names, so one that
+//! has several, or shows in several places, is compared with those.
 
 use std::{
+    collections::{HashSet, VecDeque},
     ffi::OsStr,
     fs::{self, Metadata},
     io,
     path::{Component, Path, PathBuf},
+    sync::{Arc, OnceLock},
 };
 
 use cycod_call::speaks_of_secret;
@@ -21,6 +24,10 @@ use cycod_definition::{Host, Platform};
 
 /// How many entries of a directory are looked at before it counts as one that decides something.
 const MOST_ENTRIES: usize = 100_000;
+
+/// How far below a hidden entry of the home a file is known by itself whoever may read it: programs that are careless about
+/// that keep their logins no deeper.
+const SHALLOW: usize = 3;
 
 /// Names that are not hidden and whose files decide what runs: of build services, of agents and editors, of interpreters that
 /// read them when they start. In lower case; `*` stands for any characters.
@@ -140,6 +147,19 @@ pub struct Guarded {
     named: Vec<PathBuf>,
     /// Places that the author of a tool spells out.
     spelled: Vec<PathBuf>,
+    /// What cycod keeps to itself, and what other programs do, as files rather than as names.
+    own_files: OnceLock<Arc<HashSet<Identity>>>,
+    other_files: OnceLock<Arc<Found>>,
+}
+
+/// A file, whatever it is called: its device and its number there.
+type Identity = (u64, u64);
+
+/// The files that open something, as far as they were found.
+#[derive(Debug, Default)]
+struct Found {
+    files: HashSet<Identity>,
+    is_complete: bool,
 }
 
 impl Guarded {
@@ -177,6 +197,8 @@ impl Guarded {
                 .unwrap_or_default(),
             named: named.filter(|path| !path.is_dir()).collect(),
             spelled: Vec::new(),
+            own_files: OnceLock::new(),
+            other_files: OnceLock::new(),
             workspace,
         }
     }
@@ -185,8 +207,8 @@ impl Guarded {
     /// such files among others is none: who names the home does not mean the keys in it.
     #[must_use]
     pub(crate) fn but_for(self, mut spelled: Vec<PathBuf>) -> Self {
-        spelled.retain(|place| self.opens(place).is_some());
-        Self { spelled, ..self }
+        spelled.retain(|place| self.opens_by_name(place).is_some());
+        Self { spelled, other_files: OnceLock::new(), ..self }
     }
 
     /// As [`decides`](Self::decides), for a change that takes everything in a directory with it.
@@ -262,6 +284,61 @@ impl Guarded {
 
     /// Why nothing that we do in a tool's place reads `path`; nothing when it may be read.
     pub fn opens(&self, path: &Path) -> Option<&'static str> {
+        let by_itself = || fs::symlink_metadata(path).ok().and_then(|metadata| self.opens_by_itself(path, &metadata));
+        self.opens_by_name(path).or_else(by_itself)
+    }
+
+    /// Why a file is not read that was opened at `path`: it is another name of one that is not.
+    pub(crate) fn opens_by_itself(&self, path: &Path, metadata: &Metadata) -> Option<&'static str> {
+        let has_others = has_other_names(metadata);
+        // One that has a single name can still show in a second place, where a directory is mounted.
+        let is_private = is_kept_from_all(metadata);
+        let identity = identity(metadata).filter(|_| metadata.is_file() && (has_others || is_private))?;
+        if self.own_files().contains(&identity) {
+            return Some("it is another name of a file in which cycod keeps keys, logins and approvals");
+        }
+        if !has_others || self.spelled.iter().any(|spelled| path.starts_with(spelled)) {
+            return None;
+        }
+        let others = self.other_files();
+        if others.files.contains(&identity) {
+            return Some("it is another name of a file that holds keys or logins");
+        }
+        let is_unknown = is_private && !others.is_complete;
+        is_unknown.then_some("it has another name, which may be among the keys and logins of the home directory")
+    }
+
+    /// The files of this program that nobody reads, and those that variables name.
+    fn own_files(&self) -> &HashSet<Identity> {
+        self.own_files.get_or_init(|| {
+            let mut found = Found::default();
+            let is_own = |path: &Path, _: &Metadata, _: usize| self.is_key(path);
+            add_files(&self.user, &mut found, &is_own);
+            found.files.extend(self.named.iter().filter_map(|path| identity(&fs::metadata(path).ok()?)));
+            Arc::new(found.files)
+        })
+    }
+
+    /// The files in hidden places of the homes. The deep ones of caches, which are linked into projects by right, are open to
+    /// others, and are none.
+    fn other_files(&self) -> &Found {
+        self.other_files.get_or_init(|| {
+            let mut found = Found { is_complete: true, ..Found::default() };
+            let holds = |path: &Path, metadata: &Metadata, depth: usize| {
+                (depth < SHALLOW || is_kept_from_all(metadata)) && self.opens_by_name(path).is_some()
+            };
+            for home in [self.home.as_path(), Path::new(OF_ROOT)] {
+                let is_hidden = |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b".");
+                let hidden = fs::read_dir(home).into_iter().flatten().flatten().filter(is_hidden);
+                for entry in hidden.filter(|entry| entry.path() != self.user) {
+                    add_files(&entry.path(), &mut found, &holds);
+                }
+            }
+            Arc::new(found)
+        })
+    }
+
+    fn opens_by_name(&self, path: &Path) -> Option<&'static str> {
         if self.is_key(path) {
             return Some("cycod keeps its keys, logins and approvals there");
         }
@@ -330,6 +407,26 @@ impl Guarded {
     }
 }
 
+/// Adds a file, or the files in a directory, that are meant, those that lie deepest last.
+fn add_files(path: &Path, found: &mut Found, is_meant: &dyn Fn(&Path, &Metadata, usize) -> bool) {
+    let mut pending = VecDeque::from([(path.to_owned(), 0)]);
+    let mut seen = 0;
+    while let Some((path, depth)) = pending.pop_front() {
+        seen += 1;
+        if seen > MOST_ENTRIES {
+            found.is_complete = false;
+            return;
+        }
+        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+        if metadata.is_dir() {
+            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
+            pending.extend(entries.map(|entry| (entry.path(), depth + 1)));
+        } else if metadata.is_file() && is_meant(&path, &metadata, depth) {
+            found.files.extend(identity(&metadata));
+        }
+    }
+}
+
 /// Whether something is so of any entry of a directory, at any depth. What cannot be listed may hold anything.
 fn any_inside(path: &Path, is_so: &dyn Fn(&Path) -> bool) -> bool {
     if !fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
@@ -388,15 +485,30 @@ fn has_other_names(_: &Metadata) -> bool {
 }
 
 /// Whether nobody but the owner of a file reads it.
-#[cfg(unix)]
 fn is_kept_from_others(path: &Path) -> bool {
-    let mode = |metadata: Metadata| std::os::unix::fs::MetadataExt::mode(&metadata);
-    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && mode(metadata) & 0o077 == 0)
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && is_kept_from_all(&metadata))
+}
+
+#[cfg(unix)]
+fn is_kept_from_all(metadata: &Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::mode(metadata) & 0o077 == 0
 }
 
 #[cfg(not(unix))]
-fn is_kept_from_others(_: &Path) -> bool {
+fn is_kept_from_all(_: &Metadata) -> bool {
     false
+}
+
+/// Which file it is, where the system tells.
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt as _;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> Option<Identity> {
+    None
 }
 
 /// Whether everybody on this machine may read a file; one that is not there tells nothing.

@@ -185,7 +185,10 @@ impl<'a> Platform<'a> {
     }
 
     /// Refuses to give another name to what holds a secret, or to a directory with something in it that does.
-    pub(crate) fn may_expose(&self, real: &Path) -> Result<(), Refusal> {
+    ///
+    /// # Errors
+    /// A refusal that says what it holds.
+    pub fn may_expose(&self, real: &Path) -> Result<(), Refusal> {
         match self.guarded().opens_inside(real) {
             None => Ok(()),
             Some(why) => Err(self.holds_a_secret(real, why)),
@@ -222,7 +225,12 @@ impl<'a> Platform<'a> {
     /// # Errors
     /// As the system says; also when a link was put into its path meanwhile.
     pub fn open(&self, path: &Path) -> io::Result<File> {
-        plain::open(path)
+        let file = plain::open(path)?;
+        // Another name of a key may have been put there since it was decided.
+        match self.guarded().opens_by_itself(path, &file.metadata()?) {
+            None => Ok(file),
+            Some(why) => Err(io::Error::new(io::ErrorKind::PermissionDenied, why)),
+        }
     }
 
     /// Opens a file for writing, empty, that [`may_write`](Self::may_write) returned.

@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use cycod_diagnostic::Refusal;
 use cycod_run::{Folder, Kind, Replaced};
 use serde_json::json;
 
@@ -219,8 +220,11 @@ fn keep(
     Ok(told)
 }
 
-/// Refuses a backup where the tool may write the file itself but nothing beside it.
+/// Refuses a backup where the tool may write the file itself but nothing beside it, and one of a key: under the other name it
+/// could be read.
 fn may_keep(arguments: &Arguments<'_>, spot: &Spot) -> Result<(), Failure> {
+    let exposed = |refusal: Refusal| refusal.attempt("pass `backup: false`");
+    arguments.platform().may_expose(&spot.path).map_err(exposed)?;
     let mut beside = spot.name.clone();
     beside.push(".bak");
     arguments.platform().may_replace(&spot.path.with_file_name(beside)).map(drop).map_err(|refusal| {

@@ -106,6 +106,73 @@ fn a_script_reads_no_keys() {
     }
 }
 
+/// A key is a key under each of its names, and wherever the workspace begins.
+#[test]
+fn another_name_of_a_key_is_not_read() {
+    let place = Place::new();
+    let (home, project) = (place.home(), place.project());
+    let keys =
+        [(".cycod/secrets.key", 0o600), (".ssh/id_ed25519", 0o600), (".config/gh/hosts.yml", 0o600), (".npmrc", 0o644)];
+    for (name, mode) in keys {
+        let path = home.join(name);
+        fs::create_dir_all(path.parent().expect("in the home")).expect("made");
+        fs::write(&path, "hunter2\n").expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("set");
+    }
+    // What a package manager links into a project from its store is the project's.
+    let store = home.join(".cache/store/v1/files/00/a");
+    fs::create_dir_all(store.parent().expect("in the store")).expect("made");
+    fs::write(&store, "a package\n").expect("written");
+    fs::hard_link(&store, project.join("package.js")).expect("linked");
+    for (at, (name, _)) in keys.iter().enumerate() {
+        fs::hard_link(home.join(name), project.join(format!("hard{at}.txt"))).expect("linked");
+        std::os::unix::fs::symlink(home.join(name), project.join(format!("soft{at}.txt"))).expect("linked");
+    }
+    std::os::unix::fs::symlink(&home, project.join("far")).expect("linked");
+    for (name, text) in [("reads", "return await fs.readFile(path)"), ("sees", "return (await fs.stat(path)).size")] {
+        script(&project, name, "read", text);
+        script(&home, name, "read", text);
+    }
+    let built_in = |directory: &Path, tool: &str, arguments: &str| {
+        let mut command = place.command(&["tool", "run", tool, "--params-json", arguments]);
+        place.ran(command.current_dir(directory).output().expect("the program starts"))
+    };
+    let ours = std::process::id();
+    let absolute = |name: &str| home.join(name).display().to_string();
+    for (at, (name, _)) in keys.iter().enumerate() {
+        let in_project = [
+            format!("hard{at}.txt"),
+            format!("soft{at}.txt"),
+            format!("far/{name}"),
+            format!("./far/../soft{at}.txt"),
+            absolute(name),
+            format!("/proc/self/root{}", absolute(name)),
+            format!("/proc/{ours}/root{}", absolute(name)),
+        ];
+        let in_home = [(*name).to_owned(), format!("./{name}"), format!("/proc/self/cwd/{name}"), absolute(name)];
+        let cases = in_project.iter().map(|path| (&project, path)).chain(in_home.iter().map(|path| (&home, path)));
+        for (directory, path) in cases {
+            let quoted = format!("{{\"filepath\": \"{path}\"}}");
+            for ran in [
+                run(&place, directory, "reads", path),
+                run(&place, directory, "sees", path),
+                built_in(directory, "read_file", &quoted),
+            ] {
+                assert!(ran.code() != 0 && !ran.stdout().contains("hunter2"), "{path}: {}", ran.block());
+            }
+        }
+    }
+    for directory in [&project, &home] {
+        for below in [".", ".cycod", ".ssh", ".config"] {
+            let arguments = format!("{{\"pattern\": \"hunter2\", \"directory\": \"{below}\"}}");
+            let ran = built_in(directory, "search_files", &arguments);
+            assert!(!ran.stdout().contains("hunter2\n"), "{} {below}: {}", directory.display(), ran.block());
+        }
+    }
+    let linked = run(&place, &project, "reads", "package.js");
+    assert_eq!(linked.stdout(), "a package\n", "{}", linked.block());
+}
+
 /// Makes a tool in TypeScript with this front matter, whose function has this body.
 fn starter(place: &Place, name: &str, front: &str, body: &str) {
     place.write(
