@@ -23,7 +23,8 @@ const GRANTS: [&str; 4] = [trust::TRUSTED_DIRECTORIES, trust::TRUST_FILE, "CYCOD
 #[expect(clippy::disallowed_methods, reason = "this is the rim: everything else gets the host as a value")]
 pub fn current() -> io::Result<Host> {
     let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
-    if is_below_a_run() {
+    let is_below_a_run = is_below_a_run();
+    if is_below_a_run {
         // What a tool sets for a program of ours that it starts is not what the person said.
         for name in
             GRANTS.map(OsStr::new).into_iter().filter(|name| environment.contains_key(*name)).collect::<Vec<_>>()
@@ -36,7 +37,13 @@ pub fn current() -> io::Result<Host> {
     }
     let working_directory = std::env::current_dir()?;
     let variable = |name: &str| environment.get(OsStr::new(name)).filter(|value| !value.is_empty());
-    let home = variable("HOME").or_else(|| variable("USERPROFILE")).map_or_else(|| PathBuf::from("/"), PathBuf::from);
+    // The home holds what was trusted and allowed. A tool may show another one to what it starts, but not move that.
+    let above = |name: &str| {
+        let value = is_below_a_run.then(|| variable_above_runs(OsStr::new(name))).flatten();
+        value.filter(|value| !value.is_empty())
+    };
+    let named = |name: &str| above(name).or_else(|| variable(name).cloned());
+    let home = named("HOME").or_else(|| named("USERPROFILE")).map_or_else(|| PathBuf::from("/"), PathBuf::from);
     let offered = offered(&environment, &working_directory);
     Ok(Host {
         platform: PLATFORM,

@@ -408,12 +408,41 @@ fn no_tool_grants_anything() {
 }
 
 #[test]
+fn what_grants_is_not_done_unasked() {
+    let place = Place::with_tool("greet", "description: d\nbash: echo hi\ntags: [read]\n");
+    place.write(".mcp.json", r#"{"mcpServers": {"docs": {"command": "docs", "args": ["--all"]}}}"#);
+    assert_eq!(place.run(&["tools", "disable", "greet"]).code(), 0);
+    for (words, said) in [
+        ("tools enable greet", "--yes"),
+        ("mcp import claude-code", "--yes"),
+        ("mcp import .mcp.json --user", "--yes"),
+        ("secret set X", "--yes"),
+        ("secret show X --reveal", "terminal"),
+    ] {
+        let ran = place.shell(&format!("echo 'a value' | cycod {words}; echo $?"));
+        assert!(ran.stdout().ends_with("1\n") || ran.stdout().ends_with("2\n"), "{words}: {}", ran.block());
+        assert!(ran.stderr().contains(said), "{words}: {}", ran.block());
+    }
+    assert_ne!(place.run(&["tool", "run", "greet"]).code(), 0, "it is still off");
+    assert!(!place.run(&["mcp", "list"]).stdout().contains("docs"));
+    assert!(!place.run(&["secret", "list"]).stdout().contains('X'));
+    for words in ["tools enable greet --yes", "mcp import claude-code --yes", "secret set X --yes"] {
+        let ran = place.shell(&format!("echo 'a value' | cycod {words}"));
+        assert_eq!(ran.code(), 0, "{words}: {}", ran.block());
+    }
+    assert_eq!(place.run(&["tool", "run", "greet"]).stdout(), "hi\n");
+}
+
+#[test]
 fn what_a_tool_sets_for_another_cycod_grants_nothing() {
     let place = Place::cloned();
     place.tool("evil", "description: d\nbash: echo ran\ntags: [read]\n");
+    // A home in which everything is allowed.
+    place.write("theirs/.cycod/policy.yaml", "rules:\n  - allow: \"*\"\n");
     for set in [
         "CYCOD_TRUSTED_DIRECTORIES=/",
         "CYCOD_HOME=\"$PWD/theirs\"",
+        "HOME=\"$PWD/theirs\"",
         "CYCOD_TRUST_FILE=\"$HOME/t.json\" CYCOD_TRUSTED_DIRECTORIES=\"$PWD\"",
     ] {
         let text = format!(

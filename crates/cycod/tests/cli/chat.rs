@@ -143,7 +143,7 @@ fn what_fails_is_told_by_the_exit_code() {
 #[test]
 fn what_is_turned_off_is_not_told_any_more() {
     let (place, provider) = (place(), obedient());
-    let ran = piped(&place, &provider, &[], "one\n/tools disable look\ntwo\n/tools enable look\nthree\n/tools\n");
+    let ran = piped(&place, &provider, &[], "one\n/tools disable look\ntwo\n/tools enable look --yes\nthree\n/tools\n");
     assert_eq!(ran.code(), 0, "{}", ran.block());
     let told = |at: usize| provider.asked()[at].tools.iter().any(|tool| tool == "look");
     assert_eq!((told(0), told(1), told(2)), (true, false, true));
@@ -154,7 +154,8 @@ fn what_is_turned_off_is_not_told_any_more() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     // Those that were named change as well.
-    let ran = piped(&place, &provider, &["--tools", "look"], "/tools enable note\none\n/tools disable look\ntwo\n");
+    let ran =
+        piped(&place, &provider, &["--tools", "look"], "/tools enable note --yes\none\n/tools disable look\ntwo\n");
     let asked = provider.asked();
     let has = |at: usize, name: &str| asked[at].tools.iter().any(|tool| tool == name);
     assert!(has(3, "look") && has(3, "note") && !has(3, "git"), "{}", ran.block());

@@ -261,9 +261,9 @@ fn servers_of_other_programs_are_found_and_imported() {
     let ran = place.shell(
         r"cycod mcp import
 cycod mcp import cursor codex --dry-run
-cycod mcp import claude-code cursor --user; echo $?
-cycod mcp import codex --user; echo $?
-cycod mcp import ~/.codex/config.toml --user --override; echo $?
+cycod mcp import claude-code cursor --user --yes; echo $?
+cycod mcp import codex --user --yes; echo $?
+cycod mcp import ~/.codex/config.toml --user --override --yes; echo $?
 cycod mcp list",
     );
     expect![[r#"

@@ -78,7 +78,7 @@ fn a_key_among_the_secrets_is_found_and_no_tool_gets_it() {
     );
     let provider = ScriptedProvider::start(Script::of(vec![Turn::text("ready")]));
     office(&place, &provider);
-    let kept = place.shell("printf 'sk-kept-key' | cycod secret set OFFICE_KEY --for-tool cycod:models");
+    let kept = place.shell("printf 'sk-kept-key' | cycod secret set OFFICE_KEY --yes --for-tool cycod:models");
     assert_eq!(kept.code(), 0, "{}", kept.block());
     let ran = place.run(&["models", "test"]);
     assert_eq!(ran.code(), 0, "{}", ran.block());

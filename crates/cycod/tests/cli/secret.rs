@@ -10,7 +10,7 @@ use crate::support::{Place, Ran};
 /// Keeps a secret by standard input.
 #[track_caller]
 fn set(place: &Place, name: &str, value: &[u8], options: &[&str]) -> Ran {
-    let mut command = place.command(&[&["secret", "set", name], options].concat());
+    let mut command = place.command(&[&["secret", "set", name, "--yes"], options].concat());
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     child.stdin.take().expect("a pipe").write_all(value).expect("it reads");
@@ -70,7 +70,7 @@ fn a_value_on_the_command_line_is_refused() {
         error: the value is not given on the command line
           every user of the machine can read it there, and the shell keeps it in its history
           type it when asked: cycod secret set A
-          or take it from a file: cycod secret set A < FILE
+          or take it from a file: cycod secret set A --yes < FILE
     "#]]
     .assert_eq(&Place::new().run(&["secret", "set", "A", "correct horse"]).block());
 }

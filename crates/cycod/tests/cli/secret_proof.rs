@@ -54,7 +54,7 @@ impl Secrets {
         let unique = place.project().to_string_lossy().replace(|c: char| !c.is_ascii_alphanumeric(), "");
         let value = |kind: &str| format!("p\"w 'it\\{kind}-s3cr3t{unique}");
         let this = Self { stored: value("stored"), pin: value("pin"), token: value("token"), place };
-        let ran = this.run(&["secret", "set", "STORED"], &this.stored, false);
+        let ran = this.run(&["secret", "set", "STORED", "--yes"], &this.stored, false);
         assert_eq!(ran.0, 0, "{}", ran.1);
         this
     }

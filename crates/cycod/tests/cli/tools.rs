@@ -252,7 +252,7 @@ fn tools_are_turned_off_and_on() {
     assert!(list.lines().any(|line| line.contains("greet") && line.contains("disabled")), "{list}");
     check(
         &place,
-        &["tools", "enable", "greet"],
+        &["tools", "enable", "greet", "--yes"],
         &expect![[r#"
         exit: 0
         --- stdout
@@ -262,7 +262,7 @@ fn tools_are_turned_off_and_on() {
     );
     check(
         &place,
-        &["tools", "enable", "greet"],
+        &["tools", "enable", "greet", "--yes"],
         &expect![[r#"
         exit: 0
         --- stdout
@@ -273,7 +273,7 @@ fn tools_are_turned_off_and_on() {
     assert_eq!(place.run(&["tool", "run", "greet", "WHO=x"]).stdout(), "Hello, x\n");
     check(
         &place,
-        &["tools", "enable", "analyze_dependencies"],
+        &["tools", "enable", "analyze_dependencies", "--yes"],
         &expect![[r#"
         exit: 0
         --- stdout
@@ -338,7 +338,7 @@ fn a_project_turns_nothing_on() {
     );
     check(
         &place,
-        &["tools", "enable", "greet", "--local"],
+        &["tools", "enable", "greet", "--local", "--yes"],
         &expect![[r#"
         exit: 1
         --- stdout
@@ -350,7 +350,7 @@ fn a_project_turns_nothing_on() {
     );
     check(
         &place,
-        &["tools", "enable", "slow"],
+        &["tools", "enable", "slow", "--yes"],
         &expect![[r#"
             exit: 0
             --- stdout
@@ -467,7 +467,7 @@ fn local_tools_are_left_out() {
     );
     check(
         &place,
-        &["tools", "enable", "greet"],
+        &["tools", "enable", "greet", "--yes"],
         &expect![[r#"
         exit: 1
         --- stdout
@@ -701,7 +701,7 @@ fn a_server_does_not_offer_what_is_off() {
     let answer = client.ask("tools/call", json!({"name": "greet", "arguments": {"WHO": "x"}}));
     let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer:#}"));
     assert!(answer["result"]["isError"] == true && text.contains("turned off by ~/.cycod/config.yaml:3:14"), "{text}");
-    _ = place.run(&["tools", "enable", "greet"]);
+    _ = place.run(&["tools", "enable", "greet", "--yes"]);
     client.wait(|message| message["method"] == "notifications/tools/list_changed");
     assert!(offers(&mut client, "greet"));
 }

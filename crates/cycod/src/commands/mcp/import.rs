@@ -8,7 +8,10 @@ use serde_json::{Map, Value, json};
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
-    commands::mcp::{file_error, forget, named_host, written_scope},
+    commands::{
+        approvals::{confirm, yes},
+        mcp::{file_error, forget, named_host, written_scope},
+    },
     scope::{scope, with_scope},
     store::shown,
     table::{Cell, Table},
@@ -21,7 +24,8 @@ pub(crate) fn command() -> Command {
         .about("Import MCP servers from other programs")
         .arg(Arg::new("from").value_name("HOST|FILE").num_args(0..).help("A program, or a file of its format"))
         .arg(flag("dry-run", "Show what would be imported, and import nothing"))
-        .arg(flag("override", "Replace servers of the same names"));
+        .arg(flag("override", "Replace servers of the same names"))
+        .arg(yes());
     with_scope(command)
 }
 
@@ -55,8 +59,23 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         seen: Map::new(),
         failed: 0,
     };
+    let mut read = Vec::new();
     for (path, of) in files {
         let all = read_foreign(&path, of, &host).map_err(|error| file_error(&error, &host))?;
+        read.push((path, all));
+    }
+    let found = read.iter().flat_map(|(_, all)| all).filter(|found| !found.is_cycod);
+    let servers: Vec<String> = found
+        .filter_map(|found| {
+            let entry = masked(found.entry.as_ref().ok()?);
+            Some(format!("\n  {}", visible(&format!("{}: {}", found.name, entry.transport.in_full()))))
+        })
+        .collect();
+    if !import.is_dry && !servers.is_empty() {
+        let many = if servers.len() == 1 { "this server" } else { "these servers" };
+        confirm(context, matches, &format!("Import {many}?{}\n", servers.concat()))?;
+    }
+    for (path, all) in read {
         if all.is_empty() {
             context.printer.say(&format!("{} holds no servers", shown(&path, &host)));
         }

@@ -6,7 +6,10 @@ use cycod_secret::{Change, Vault, Zeroizing};
 use crate::{
     cli::Context,
     command_error::CommandError,
-    commands::secret::checked,
+    commands::{
+        approvals::{confirm, yes},
+        secret::checked,
+    },
     printer::ask_hidden,
     secrets::{failed, seconds, store},
     store::shown,
@@ -37,6 +40,7 @@ pub(crate) fn command() -> Command {
             option("for-any-tool", "Give it to every tool again").action(ArgAction::SetTrue).conflicts_with("for-tool"),
         )
         .arg(option("passphrase", "Lock the file by a passphrase").action(ArgAction::SetTrue))
+        .arg(yes())
 }
 
 /// Keeps a secret.
@@ -46,7 +50,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         return Err(CommandError::usage("the value is not given on the command line")
             .hint("every user of the machine can read it there, and the shell keeps it in its history")
             .hint(format!("type it when asked: cycod secret set {name}"))
-            .hint(format!("or take it from a file: cycod secret set {name} < FILE")));
+            .hint(format!("or take it from a file: cycod secret set {name} --yes < FILE")));
+    }
+    // Who types the value at a terminal says so with it.
+    if !context.is_attended() {
+        confirm(context, matches, "")?;
     }
     let tools: Vec<String> = matches.get_many::<String>("for-tool").into_iter().flatten().cloned().collect();
     let change = Change {

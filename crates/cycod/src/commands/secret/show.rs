@@ -1,8 +1,10 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::diagnostic::visible;
 
 use crate::{
     cli::Context,
     command_error::CommandError,
+    commands::approvals::{confirm, yes},
     printer::out_is_terminal,
     secrets::{failed, moment, store},
 };
@@ -13,6 +15,7 @@ pub(crate) fn command() -> Command {
         .about("Show what is known of a secret")
         .arg(Arg::new("secret").value_name("NAME").required(true))
         .arg(Arg::new("reveal").long("reveal").action(ArgAction::SetTrue).help("Show the value too, on a terminal"))
+        .arg(yes())
 }
 
 /// Shows what is known of a secret; its value only to a person who asks for it.
@@ -34,9 +37,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         context.printer.line(&format!("for: {}", kept.tools.join(", ")));
     }
     if reveal {
+        confirm(context, matches, &visible(&format!("Show the value of `{name}` on this terminal?")))?;
         let values = store.values(&[name], None).map_err(|error| failed(&error, &host))?;
         for value in values.into_iter().flatten() {
-            context.printer.line(&format!("value: {}", cycod_engine::diagnostic::visible(&value)));
+            context.printer.line(&format!("value: {}", visible(&value)));
         }
     }
     Ok(0)

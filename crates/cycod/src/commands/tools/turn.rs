@@ -26,15 +26,7 @@ pub(super) fn command(command: Command) -> Command {
 
 pub(super) fn run(context: &mut Context, matches: &ArgMatches, on: bool) -> Result<u8, CommandError> {
     let names: Vec<String> = matches.get_many("name").into_iter().flatten().cloned().collect();
-    let scope = match scope(matches)? {
-        None => None,
-        Some(ScopeFilter::Only(scope)) => Some(scope),
-        Some(ScopeFilter::Any) => {
-            return Err(
-                CommandError::usage("settings are written to one scope").hint("give --local, --user or --global")
-            );
-        }
-    };
+    let scope = checked_scope(matches)?;
     let turns = context.engine.turn_tools(&names, on, scope).map_err(|error| refused(context, error, on, scope))?;
     if is_json(matches) {
         let turns: Vec<_> = turns
@@ -50,6 +42,17 @@ pub(super) fn run(context: &mut Context, matches: &ArgMatches, on: bool) -> Resu
         context.printer.line(said(turn, on, paint(look.colour, style, mark)));
     }
     Ok(0)
+}
+
+/// The scope whose settings are written; none where the tool itself decides.
+pub(super) fn checked_scope(matches: &ArgMatches) -> Result<Option<Scope>, CommandError> {
+    match scope(matches)? {
+        None => Ok(None),
+        Some(ScopeFilter::Only(scope)) => Ok(Some(scope)),
+        Some(ScopeFilter::Any) => {
+            Err(CommandError::usage("settings are written to one scope").hint("give --local, --user or --global"))
+        }
+    }
 }
 
 fn said(turn: &Turn, on: bool, mark: Shown) -> Shown {
