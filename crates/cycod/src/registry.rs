@@ -391,7 +391,9 @@ fn turning_commands(fit: &Fit, typed: &str) -> Vec<String> {
         let words: Vec<String> = words.iter().map(quoted).collect();
         (!words.is_empty()).then(|| format!("{typed} {verb} {}", words.join(" ")))
     };
-    line("disable", &turning.off).into_iter().chain(line("enable", &turning.on)).collect()
+    // A script can take them as they are; in a conversation there is somebody to ask.
+    let enable = if typed.starts_with('/') { "enable" } else { "enable --yes" };
+    line("disable", &turning.off).into_iter().chain(line(enable, &turning.on)).collect()
 }
 
 /// A program's proposals.

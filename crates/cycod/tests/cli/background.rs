@@ -221,6 +221,7 @@ fn what_was_not_approved_is_not_started() {
             "surface": surface,
             "host": null,
             "principal": "somebody",
+            "local": true,
         })
         .to_string()
     };

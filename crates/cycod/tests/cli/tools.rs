@@ -152,7 +152,7 @@ fn a_tool_of_a_project_is_turned_off_in_that_project() {
     assert_eq!(place.ran(elsewhere).stdout(), "mine\n");
     check(
         &place,
-        &["tools", "enable", "greet"],
+        &["tools", "enable", "greet", "--yes"],
         &expect![[r#"
         exit: 0
         --- stdout
