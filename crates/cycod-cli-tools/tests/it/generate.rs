@@ -37,7 +37,7 @@ fn code_comes_with_who_wrote_it_and_what_it_took() {
     assert_eq!(said["code"], CODE);
     assert_eq!(
         (&said["provider"], &said["model"], &said["tokens_used"]),
-        (&json!("openai"), &json!("gpt-5"), &json!(856))
+        (&json!("openai"), &json!("gpt-6.2-sol"), &json!(856))
     );
     assert_eq!(said["language"], "python");
     assert!(said.get("output_path").is_none());
@@ -84,7 +84,7 @@ fn failures_have_the_names_of_the_document() {
         (refused(401), "ProviderError", "does not let us in"),
         (refused(500), "ProviderError", "failed (500)"),
         (refused(429), "RateLimitError", "wants fewer requests"),
-        (Turn::text(""), "GenerationError", "said nothing"),
+        (Turn::text(""), "GenerationError", "is empty"),
         (Turn::text("print(1)"), "GenerationError", "no fenced code"),
         (Turn { stop: Some(Stop::MaxTokens), ..fenced() }, "GenerationError", "cut off after 56 tokens"),
         (Turn { stop: Some(Stop::Refused), ..fenced() }, "GenerationError", "does not want to"),
