@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use crate::argv;
 use crate::flow::value::{Atom, Text};
 use crate::flow::{Finding, Input, Reason, follow};
-use crate::hints;
 use crate::hole::{Branch, Format, Hole, Segment, Trust};
 use crate::piece::{Kind, Mode, Shell};
 use crate::programs::{Nature, Programs, Statements};
@@ -22,6 +21,9 @@ const MOST_VARIANTS: usize = 64;
 
 /// How many places of one command get a rewrite, each of which is as long as the command.
 const MOST_REWRITES: usize = 16;
+
+/// How many places of one command get a hint, each of which is looked for in the whole command.
+const MOST_HINTS: usize = 100;
 
 /// Who reads a command.
 #[derive(Debug, Clone, Copy)]
@@ -453,7 +455,7 @@ fn judge_shell(
             }
             Ok(findings) => {
                 let rewriter = Rewriter { source: &variant.source, tree: &tree, holes: &holes, order: &order };
-                let mut rewrites = 0;
+                let (mut rewrites, mut hints) = (0, 0);
                 for finding in &findings {
                     let Some(hole) = holes.get(finding.hole).filter(|_| finding.hole < told_of) else { continue };
                     let mut verdict = told(finding, hole);
@@ -468,8 +470,9 @@ fn judge_shell(
                             verdict.help = help;
                         }
                     }
-                    if finding.guard.is_some() {
-                        verdict.hint = hints::of(finding, &rewriter);
+                    if finding.guard.is_some() && hints < MOST_HINTS {
+                        hints += 1;
+                        verdict.hint = crate::hints::of(finding, &rewriter);
                     }
                     add(finding.hole, verdict);
                 }

@@ -59,8 +59,18 @@ impl<'f> Graph<'f> {
         from
     }
 
+    /// Where one can go from `node`; without a word where nothing is consumed.
+    pub(crate) fn edges(&self, node: usize) -> &[(Option<&'f Text>, usize)] {
+        &self.edges[node]
+    }
+
+    /// Whether the words may end at `node`.
+    pub(crate) fn is_end(&self, node: usize) -> bool {
+        node == self.end
+    }
+
     /// The words that may come next from `node`, each with the node behind it, and whether the command may end there.
-    pub(crate) fn next(&self, node: usize) -> (Vec<(&'f Text, usize)>, bool) {
+    fn next(&self, node: usize) -> (Vec<(&'f Text, usize)>, bool) {
         let (mut words, mut is_end) = (Vec::new(), false);
         let mut seen = vec![node];
         let mut at = 0;

@@ -864,6 +864,14 @@ impl Flow<'_> {
         let mut queue: Vec<(usize, Arc<Reading>)> = vec![(Graph::START, Arc::new(Reading::Name(None)))];
         // For each node, which of the queue stand there.
         let mut seen: Vec<Vec<usize>> = vec![Vec::new(); graph.len()];
+        let reach =
+            |node: usize, reading: Arc<Reading>, seen: &mut [Vec<usize>], queue: &mut Vec<(usize, Arc<Reading>)>| {
+                let known = |&known: &usize| Arc::ptr_eq(&queue[known].1, &reading) || queue[known].1 == reading;
+                if !seen[node].iter().any(known) {
+                    seen[node].push(queue.len());
+                    queue.push((node, reading));
+                }
+            };
         let mut at = 0;
         while let Some((node, reading)) = queue.get(at).map(|(node, reading)| (*node, Arc::clone(reading))) {
             at += 1;
@@ -871,29 +879,35 @@ impl Flow<'_> {
                 self.lose("a command in it can be read in too many ways");
                 break;
             }
-            let (next, is_end) = graph.next(node);
-            self.spend(1 + next.len());
+            let edges = graph.edges(node);
+            self.spend(1 + edges.len());
             if self.lost.is_some() {
                 break;
             }
-            if is_end && let Reading::Words(state) = &*reading {
+            if graph.is_end(node)
+                && let Reading::Words(state) = &*reading
+            {
                 self.prints_input |= state.is_filter();
                 self.is_filter = Some(self.is_filter.unwrap_or(true) && state.entry().is_filter);
                 self.note_run(state, fields);
                 self.input_of(state);
             }
-            for (word, to) in next {
-                let follow: Vec<(usize, Reading)> = match &*reading {
-                    Reading::Name(outer) => self
-                        .name(word, outer.as_ref(), false)
-                        .into_iter()
-                        .map(|state| (to, Reading::Words(state)))
-                        .collect(),
-                    Reading::Module(outer) => self
-                        .name(word, outer.as_ref(), true)
-                        .into_iter()
-                        .map(|state| (to, Reading::Words(state)))
-                        .collect(),
+            for &(word, to) in edges {
+                let Some(word) = word else {
+                    reach(to, Arc::clone(&reading), &mut seen, &mut queue);
+                    continue;
+                };
+                match &*reading {
+                    Reading::Name(outer) => {
+                        for state in self.name(word, outer.as_ref(), false) {
+                            reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
+                        }
+                    }
+                    Reading::Module(outer) => {
+                        for state in self.name(word, outer.as_ref(), true) {
+                            reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
+                        }
+                    }
                     Reading::Words(state) => {
                         let mut parts = Vec::new();
                         let copies = !self.in_files.is_empty() || self.watches();
@@ -908,17 +922,16 @@ impl Flow<'_> {
                             self.note_run(state, fields);
                         }
                         makes_arguments |= step.command.is_some() && state.entry().input == Reads::Arguments;
-                        let mut follow: Vec<_> =
-                            step.next.into_iter().map(|state| (to, Reading::Words(state))).collect();
-                        follow.extend(step.command.map(|outer| (node, Reading::Name(outer))));
-                        follow.extend(step.module.then(|| (node, Reading::Module(state.outer().cloned()))));
-                        follow
-                    }
-                };
-                for (node, reading) in follow {
-                    if !seen[node].iter().any(|&known| *queue[known].1 == reading) {
-                        seen[node].push(queue.len());
-                        queue.push((node, Arc::new(reading)));
+                        for state in step.next {
+                            reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
+                        }
+                        if let Some(outer) = step.command {
+                            reach(node, Arc::new(Reading::Name(outer)), &mut seen, &mut queue);
+                        }
+                        if step.module {
+                            let module = Reading::Module(state.outer().cloned());
+                            reach(node, Arc::new(module), &mut seen, &mut queue);
+                        }
                     }
                 }
             }
