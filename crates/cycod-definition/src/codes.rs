@@ -2,7 +2,7 @@
 ///
 /// A file's diagnostics also carry codes of the crates that read YAML, templates and conditions, and of the one
 /// that places values into shells.
-pub const CODES: [&str; 80] = [
+pub const CODES: [&str; 81] = [
     "alias-command",
     "alias-of-itself",
     "alias-without-base",
@@ -40,6 +40,7 @@ pub const CODES: [&str; 80] = [
     "invalid-uri",
     "invalid-version",
     "key-synonym",
+    "many-problems",
     "misspelt-tag",
     "name-mismatch",
     "no-command",

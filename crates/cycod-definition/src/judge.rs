@@ -3,7 +3,7 @@
 //! Everything else reads what is decided here: diagnostics, the level, what people are shown, and the guard of each run. The rule
 //! is "proven or refused"; how it is proven is in `cycod-shell`.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, cell::LazyCell, collections::BTreeMap};
 
 use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
 use cycod_shell::{
@@ -248,7 +248,7 @@ fn verdicts_of(
                 .collect(),
             input: input.gather(judged.input),
         };
-        let names = names(tool);
+        let names = LazyCell::new(|| names(tool));
         for verdict in &mut verdicts.command {
             if let Some(rewrite) = &verdict.rewrite
                 && !is_proven(rewrite, &names, question, tool)

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span, visible};
+use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span, most_important, visible};
 use cycod_shell::{Nature, SharedPrograms, is_described};
 use cycod_syntax::yaml::{self, Entry, NodeKind, Resolved};
 
@@ -54,7 +54,7 @@ impl ProgramsFile {
             }
             None => {}
         }
-        let diagnostics = sink.into_diagnostics();
+        let diagnostics = most_important(sink.into_diagnostics());
         let is_broken = diagnostics.iter().any(|one| one.severity == Severity::Error);
         let says = match is_broken {
             true => SharedPrograms::Broken { text: Some((&*source.text).into()) },

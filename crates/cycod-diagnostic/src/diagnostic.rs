@@ -42,6 +42,9 @@ pub struct Fix {
     pub edits: Vec<Edit>,
 }
 
+/// How many places one diagnostic points at.
+const MOST_LABELS: usize = 16;
+
 /// One problem in one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -91,10 +94,12 @@ impl Diagnostic {
         self
     }
 
-    /// Points at a second place.
+    /// Points at one more place; a diagnostic points at 16 places at most.
     #[must_use]
     pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
-        self.labels.push(Label { span, text: text.into() });
+        if self.labels.len() < MOST_LABELS {
+            self.labels.push(Label { span, text: text.into() });
+        }
         self
     }
 

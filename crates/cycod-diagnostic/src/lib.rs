@@ -18,12 +18,12 @@ mod tests;
 mod visible;
 mod wrapped;
 
-pub use count::count;
+pub use count::{MOST_REPORTED, count, most_important};
 pub use diagnostic::{Code, Diagnostic, Edit, Fix, Label, Severity};
 pub use fixes::apply_fixes;
 pub use json::to_json;
 pub use refusal::Refusal;
-pub use render::{Report, Style, render_text};
+pub use render::{Lines, Report, Style, render_text};
 pub use shown::{Passing, Shown};
 pub use source::{Position, SourceFile, Span};
 pub use suggest::{closest, is_slip};

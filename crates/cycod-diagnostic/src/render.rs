@@ -245,14 +245,15 @@ fn push_line(
     }
 }
 
-/// The starts of all lines, so that many positions are found quickly.
-pub(crate) struct Lines<'a> {
+/// The starts of all lines of a text, which find the positions of many offsets quickly.
+pub struct Lines<'a> {
     text: &'a str,
     starts: Vec<usize>,
 }
 
 impl<'a> Lines<'a> {
-    pub(crate) fn of(text: &'a str) -> Self {
+    /// Reads a text once.
+    pub fn of(text: &'a str) -> Self {
         let after_breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         Self { text, starts: std::iter::once(0).chain(after_breaks).collect() }
     }
@@ -278,7 +279,8 @@ impl<'a> Lines<'a> {
         (start, start + self.text[start..end].trim_end_matches(['\n', '\r']).len())
     }
 
-    pub(crate) fn position(&self, offset: u32) -> Position {
+    /// Returns the line and column of a byte offset; an offset past the end means the end.
+    pub fn position(&self, offset: u32) -> Position {
         let at = self.floor(offset);
         let line = self.line_of(at);
         Position { line: line + 1, column: self.text[self.starts[line]..at].chars().count() + 1 }

@@ -5,9 +5,12 @@
 pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let fold = |text: &str| text.to_lowercase().replace('_', "-");
     let word = fold(word);
-    let limit = (word.chars().count() / 3).max(1);
+    let length = word.chars().count();
+    let limit = (length / 3).max(1);
     candidates
         .into_iter()
+        // Each letter more or less is one change, so most candidates need no closer look.
+        .filter(|candidate| candidate.chars().count().abs_diff(length) <= limit)
         .map(|candidate| (strsim::damerau_levenshtein(&word, &fold(candidate)), candidate))
         .filter(|(distance, _)| *distance <= limit)
         .min_by_key(|(distance, _)| *distance)
@@ -16,5 +19,5 @@ pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 
 /// Whether `word` is `meant` but for one slip: a letter too many, too few, another one, or two that changed places.
 pub fn is_slip(word: &str, meant: &str) -> bool {
-    strsim::damerau_levenshtein(word, meant) == 1
+    word.chars().count().abs_diff(meant.chars().count()) <= 1 && strsim::damerau_levenshtein(word, meant) == 1
 }

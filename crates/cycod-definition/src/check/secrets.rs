@@ -1,4 +1,4 @@
-use cycod_diagnostic::{Code, Diagnostic};
+use cycod_diagnostic::{Code, Diagnostic, MOST_REPORTED};
 use cycod_syntax::template::{Branch, Hole, HoleValue, Reference, Segment};
 
 use crate::{Access, CommandText, Interpreter, Permission, Tool, lower::Lowering};
@@ -36,13 +36,22 @@ fn reaches(permission: &Permission, host: &str) -> bool {
 /// Warns of secrets among the arguments of programs: other users can read those while the program runs.
 fn arguments(tool: &Tool, text: &CommandText, lowering: &Lowering<'_>) {
     let mut before = String::new();
+    let mut reported = 0;
     for segment in &text.template.segments {
+        // Each report looks at all that stands before it.
+        if reported == MOST_REPORTED {
+            return;
+        }
         let hole = match segment {
             Segment::Text(text) => {
                 before.push_str(text);
                 continue;
             }
             Segment::Hole(hole) => hole,
+        };
+        let Some(name) = secret_in(tool, hole) else {
+            before.push('x');
+            continue;
         };
         let program = match &text.interpreter {
             Interpreter::Bash | Interpreter::Sh | Interpreter::Zsh | Interpreter::PlatformDefault => program(&before),
@@ -52,7 +61,8 @@ fn arguments(tool: &Tool, text: &CommandText, lowering: &Lowering<'_>) {
             // What is placed into its text is refused when it is secret; see the preparation of a run.
             Interpreter::Program(_) => None,
         };
-        if let (Some(name), Some(program)) = (secret_in(tool, hole), program) {
+        if let Some(program) = program {
+            reported += 1;
             let message = format!("`{name}` is secret, and stands among the arguments of `{program}`");
             let is_header = program == "curl" && before.contains(": ");
             let help = match is_header {

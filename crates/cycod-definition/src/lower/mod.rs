@@ -24,7 +24,7 @@ use std::{
     sync::Arc,
 };
 
-use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span, visible};
+use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span, most_important, visible};
 use cycod_syntax::{
     template::{self, HoleValue, Names, Predefined, Reference, Template},
     yaml::{Node, NodeKind},
@@ -57,7 +57,7 @@ pub(crate) fn lower(
     };
     if root.as_mapping().is_none() {
         let name = stem.and_then(crate::ToolName::new);
-        return Loaded { tool: None, refused: None, name, diagnostics: sink.into_diagnostics() };
+        return Loaded { tool: None, refused: None, name, diagnostics: most_important(sink.into_diagnostics()) };
     }
     let view = View { entries, section: &TOOL, span: root.span };
     let mut lowering = Lowering {
@@ -73,7 +73,7 @@ pub(crate) fn lower(
         secret_hosts: RefCell::default(),
     };
     let (name, mut tool) = lowering.tool(&view, stem);
-    let diagnostics = lowering.sink.into_diagnostics();
+    let diagnostics = most_important(lowering.sink.into_diagnostics());
     if let Some(tool) = &mut tool {
         tool.ignored = ignored(source, &diagnostics);
     }

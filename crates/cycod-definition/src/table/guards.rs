@@ -1,5 +1,7 @@
 //! Keys that restrict something, wherever they stand: what ignoring one would cost is not seen until it is needed.
 
+use std::{collections::HashSet, sync::LazyLock};
+
 use cycod_diagnostic::{closest, is_slip};
 use cycod_schema::RULES;
 
@@ -64,13 +66,17 @@ pub(crate) fn meant(name: &str, section: &'static Section) -> Option<Meant> {
 
 /// The key of any mapping that `name` can only have been meant to be.
 fn elsewhere(name: &str) -> Option<&'static str> {
-    let guards = [&TOOL, &MARKDOWN, &MIMIR]
-        .into_iter()
-        .flat_map(places)
-        .flat_map(|(section, _)| section.keys.iter().filter(|key| key.restricts).map(|key| key.name));
-    let mut guards = guards.filter(|guard| !GENERAL.contains(guard));
-    guards.find(|guard| *guard == name || guard.len() > 5 && is_slip(name, guard))
+    let is_meant = |guard: &&&'static str| **guard == name || guard.len() > 5 && is_slip(name, guard);
+    GUARDS.iter().find(is_meant).copied()
 }
+
+/// Every key of any mapping that restricts something and whose name tells what.
+static GUARDS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let sections = [&TOOL, &MARKDOWN, &MIMIR].into_iter().flat_map(places).map(|(section, _)| section);
+    let guards = sections.flat_map(|section| section.keys.iter().filter(|key| key.restricts).map(|key| key.name));
+    let mut seen = HashSet::new();
+    guards.filter(|guard| !GENERAL.contains(guard) && seen.insert(*guard)).collect()
+});
 
 /// Where a key belongs that restricts something: its path in a file of ours, or nothing where it has none.
 pub(crate) fn place_of(name: &str) -> Option<String> {

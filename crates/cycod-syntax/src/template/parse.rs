@@ -24,6 +24,10 @@ const NOT_A_PLACEHOLDER: Code = Code("not-a-placeholder");
 /// brace would take quadratic time.
 const MAX_TOKEN: usize = 4096;
 
+/// How many steps an unknown name is compared with, and how many of them are listed.
+const MOST_COMPARED: usize = 100;
+const MOST_NAMED: usize = 20;
+
 /// Reads a template.
 ///
 /// `origin` tells where in the file a byte of `text` was written, so that spans are right inside quoted and
@@ -396,12 +400,14 @@ pub(crate) fn unresolved(resolution: &Resolution, span: Span, names: &Names) -> 
         }
         Resolution::UnknownStep { step } => {
             let error = Diagnostic::error(UNKNOWN_STEP, span, format!("`{step}` is not a step of this tool"));
-            match closest(step, names.steps.iter().map(String::as_str)) {
+            match closest(step, names.steps.iter().map(String::as_str).take(MOST_COMPARED)) {
                 Some(near) => error.help(format!("did you mean `{near}`?")),
-                None => error.note(format!(
-                    "the steps are {}",
-                    names.steps.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-                )),
+                None => {
+                    let mut known: Vec<String> =
+                        names.steps.iter().take(MOST_NAMED).map(|name| format!("`{name}`")).collect();
+                    known.extend((names.steps.len() > MOST_NAMED).then(|| "…".to_owned()));
+                    error.note(format!("the steps are {}", known.join(", ")))
+                }
             }
         }
         _ => Diagnostic::error(SYNTAX, span, "this name is not known"),
