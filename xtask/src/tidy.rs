@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 29] = [
+const ARROWS: [(&str, &[&str]); 30] = [
     ("cycod-diagnostic", &[]),
     ("cycod-syntax", &["cycod-diagnostic"]),
     ("cycod-shell", &[]),
@@ -79,6 +79,7 @@ const ARROWS: [(&str, &[&str]); 29] = [
             "cycod-engine",
         ],
     ),
+    ("growth", &[]),
     ("scripted-provider", &[]),
     ("cycod-model", &["cycod-schema"]),
     ("cycod-analysis", &[]),
@@ -319,6 +320,7 @@ fn terminal_homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
         // A provider for tests is no part of the program, and neither is what a new project begins with.
         let is_ours = relative.components().any(|part| part.as_os_str() == "src")
             && !relative.starts_with("crates/scripted-provider")
+            && !relative.starts_with("crates/growth")
             && !relative.components().any(|part| part.as_os_str() == "templates");
         if !is_ours || is_test(path) {
             continue;
