@@ -18,7 +18,7 @@ use std::{
 
 use cycod_catalog::{Scope, Scopes, Source, Style, Switches};
 use cycod_definition::Host;
-use cycod_diagnostic::{Report, Severity, SourceFile};
+use cycod_diagnostic::{Report, Severity, SourceFile, most_important};
 use cycod_policy::Flaw;
 
 use crate::{
@@ -380,7 +380,7 @@ impl<T> Said<T> {
 impl SettingsFile {
     fn of(scope: Scope, path: PathBuf, is_ours: bool, source: SourceFile) -> (Self, Options) {
         let (options, diagnostics) = read::options(&source, scope, is_ours);
-        (Self { scope, path, is_ours, report: Report { source, diagnostics } }, options)
+        (Self { scope, path, is_ours, report: Report { source, diagnostics: most_important(diagnostics) } }, options)
     }
 
     /// The first mistake in it.

@@ -1,4 +1,4 @@
-use std::{mem::take, path::PathBuf, time::Duration};
+use std::{collections::HashSet, mem::take, path::PathBuf, time::Duration};
 
 use cycod_definition::Level;
 use serde_json::{Map, Value, json};
@@ -78,10 +78,10 @@ impl Entry {
             return Err(Wrong::new(node.span.start, format!("a server needs a table, not {}", node.what())));
         };
         let mut parts = Parts::default();
-        let mut seen: Vec<String> = Vec::new();
+        let mut seen = HashSet::new();
         for member in members {
             let key = folded(&member.key);
-            if seen.contains(&key) {
+            if !seen.insert(key.clone()) {
                 return Err(Wrong::new(member.key_span.start, format!("`{}` is there twice", member.key)));
             }
             if member.value.kind != Kind::Null {
@@ -92,7 +92,6 @@ impl Entry {
                     }
                 })?;
             }
-            seen.push(key);
         }
         let at = |why: String| Wrong::new(node.span.start, why);
         let transport = parts.transport(node.span.start);

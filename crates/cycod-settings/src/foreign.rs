@@ -1,9 +1,12 @@
 //! Reading the servers that other programs know.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use cycod_definition::Host;
-use cycod_diagnostic::{Position, SourceFile};
+use cycod_diagnostic::{Lines, Position};
 
 use crate::{
     Entry, FileError, Transport,
@@ -61,12 +64,12 @@ pub fn read_foreign(path: &Path, of: Option<&'static McpHost>, host: &Host) -> R
     {
         members.extend(root.members());
     }
-    let source = SourceFile::new("", text.as_str());
+    let lines = Lines::of(&text);
     let mut all: Vec<Found> = Vec::new();
+    let mut taken = HashSet::new();
     for member in members {
-        let mut found = found(member, of, host, &source);
-        let is_taken = |all: &[Found], name: &str| all.iter().any(|other| other.name.eq_ignore_ascii_case(name));
-        if is_taken(&all, &found.name) {
+        let mut found = found(member, of, host, &lines);
+        if !taken.insert(found.name.to_ascii_lowercase()) {
             found.entry = Err(format!("another server of this file is called `{}` here", found.name));
         }
         all.push(found);
@@ -103,7 +106,7 @@ fn looks_like_a_server(node: &Node) -> bool {
         .any(|member| matches!(folded(&member.key).as_str(), "command" | "url" | "serverurl" | "httpurl"))
 }
 
-fn found(member: &Member, of: Option<&McpHost>, host: &Host, source: &SourceFile) -> Found {
+fn found(member: &Member, of: Option<&McpHost>, host: &Host, lines: &Lines<'_>) -> Found {
     let variables = of.map_or(Variables::Prefixed, |host| host.variables);
     let timeout_unit = of.map_or(1, |host| host.timeout_unit);
     let dialect = Dialect { timeout_unit, is_ours: false, is_literal: variables == Variables::None };
@@ -130,7 +133,7 @@ fn found(member: &Member, of: Option<&McpHost>, host: &Host, source: &SourceFile
     let is_cycod = entry.as_ref().is_ok_and(|entry| is_ours(&entry.to_json()));
     let name = name_here(&member.key);
     notes.dedup();
-    let at = source.position(u32::try_from(member.key_span.start).unwrap_or(u32::MAX));
+    let at = lines.position(u32::try_from(member.key_span.start).unwrap_or(u32::MAX));
     Found { called: member.key.clone(), name, at, is_cycod, entry, notes }
 }
 

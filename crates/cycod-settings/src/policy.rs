@@ -10,7 +10,7 @@ use std::{fs, path::PathBuf};
 
 use cycod_catalog::{Scope, Scopes, Style};
 use cycod_definition::Host;
-use cycod_diagnostic::{Report, Severity, SourceFile, Span};
+use cycod_diagnostic::{Lines, Report, Severity, SourceFile, Span, most_important};
 use cycod_policy::{Flaw, Layer, Origin, Pattern, Policy, Rule, Verdict};
 use serde_json::json;
 
@@ -192,12 +192,18 @@ impl RuleFile {
         };
         let (rules, diagnostics) = read::rules(&source, layer);
         let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        let lines = Lines::of(&source.text);
         let rules = rules.into_iter().map(|read::Found { rule, span, at }| {
-            let line = source.position(span.start).line;
+            let line = lines.position(span.start).line;
             let about = format!("{}\0{} {}\0{:?}", real.display(), rule.verdict, rule.pattern, rule.surfaces.names());
             FileRule { rule, span, line, counts: true, at, digest: cycod_definition::digest(&about) }
         });
-        Self { scope, path, rules: rules.collect(), report: Report { source, diagnostics } }
+        Self {
+            scope,
+            path,
+            rules: rules.collect(),
+            report: Report { source, diagnostics: most_important(diagnostics) },
+        }
     }
 
     /// The first mistake in it.

@@ -1,13 +1,14 @@
 //! The servers that are configured here, layer by layer.
 
 use std::{
+    collections::HashMap,
     fmt,
     path::{Path, PathBuf},
 };
 
 use cycod_catalog::{Scope, ScopeFilter, Scopes, Style};
 use cycod_definition::Host;
-use cycod_diagnostic::{Position, Refusal, SourceFile};
+use cycod_diagnostic::{Lines, MOST_REPORTED, Position, Refusal};
 use serde_json::Value;
 
 use crate::{
@@ -115,10 +116,12 @@ impl Servers {
             let path = directory.path.with_file_name("mcp.json");
             all.read(directory.scope, &path, &mut || consents.get_or_insert_with(|| Consents::open(scopes)).clone());
         }
-        for index in 1..all.servers.len() {
-            let (before, rest) = all.servers.split_at_mut(index);
-            let first = before.iter().find(|server| server.name.eq_ignore_ascii_case(&rest[0].name));
-            rest[0].shadowed_by = first.map(|first| first.origin.path.clone());
+        let mut first: HashMap<String, PathBuf> = HashMap::new();
+        for server in &mut all.servers {
+            match first.get(&server.name.to_ascii_lowercase()) {
+                Some(path) => server.shadowed_by = Some(path.clone()),
+                None => drop(first.insert(server.name.to_ascii_lowercase(), server.origin.path.clone())),
+            }
         }
         all
     }
@@ -153,8 +156,8 @@ impl Servers {
             }
             Err(error) => return self.problems.push(problem(None, None, false, error.to_string())),
         };
-        let source = SourceFile::new("", text.as_str());
-        let position = |at: usize| Some(source.position(u32::try_from(at).unwrap_or(u32::MAX)));
+        let lines = Lines::of(&text);
+        let position = |at: usize| Some(lines.position(u32::try_from(at).unwrap_or(u32::MAX)));
         let root = match jsonc::parse(&text).and_then(|root| Ok((table(&root)?.cloned(), foreign(&root)))) {
             Ok((Some(table), _)) => table,
             Ok((None, foreign)) => {
@@ -165,11 +168,15 @@ impl Servers {
             Err(wrong) => return self.problems.push(problem(position(wrong.at), None, false, wrong.message)),
         };
         let consents = if scope == Scope::Local { consents() } else { Consents::default() };
+        let mut named: HashMap<String, usize> = HashMap::new();
+        for member in root.members() {
+            *named.entry(member.key.to_ascii_lowercase()).or_default() += 1;
+        }
+        let reported = self.problems.len();
         for member in root.members() {
             let name = member.key.as_str();
             let mut notes = Vec::new();
-            let is_twice = root.members().iter().filter(|other| other.key.eq_ignore_ascii_case(name)).count() > 1;
-            let read = if is_twice {
+            let read = if named[&name.to_ascii_lowercase()] > 1 {
                 Err(Wrong::new(member.key_span.start, "the name is there twice"))
             } else if is_server_name(name) {
                 Entry::read(&member.value, OURS, &mut notes)
@@ -198,6 +205,13 @@ impl Servers {
                     });
                 }
                 Err(wrong) => self.problems.push(problem(position(wrong.at), Some(name), false, wrong.message)),
+            }
+            if self.problems.len() - reported > MOST_REPORTED {
+                self.problems.truncate(reported + MOST_REPORTED);
+                let message =
+                    format!("there are more than {MOST_REPORTED} problems; no server behind this one is read");
+                self.problems.push(problem(position(member.key_span.start), None, false, message));
+                return;
             }
         }
     }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use cycod_catalog::Scope;
-use cycod_diagnostic::{Code, Diagnostic, SourceFile, Span, closest};
+use cycod_diagnostic::{Code, Diagnostic, Lines, SourceFile, Span, closest};
 use cycod_syntax::yaml::{self, Entry, Node, Resolved};
 
 use super::{KnownModel, ModelProvider, Options, Said, ToolPattern};
@@ -37,7 +37,14 @@ pub(super) fn options(source: &SourceFile, scope: Scope, is_ours: bool) -> (Opti
         return (Options::default(), Vec::new());
     }
     let (root, diagnostics) = yaml::parse(source);
-    let mut reader = Reader { source, scope, is_ours, options: Options::default(), diagnostics };
+    let mut reader = Reader {
+        name: &source.name,
+        lines: Lines::of(&source.text),
+        scope,
+        is_ours,
+        options: Options::default(),
+        diagnostics,
+    };
     if let Some(root) = root {
         reader.file(&root);
     }
@@ -48,7 +55,8 @@ pub(super) fn options(source: &SourceFile, scope: Scope, is_ours: bool) -> (Opti
 }
 
 struct Reader<'a> {
-    source: &'a SourceFile,
+    name: &'a str,
+    lines: Lines<'a>,
     scope: Scope,
     is_ours: bool,
     options: Options,
@@ -423,8 +431,8 @@ impl Reader<'_> {
     }
 
     fn said<T>(&self, span: Span, value: T) -> Said<T> {
-        let at = self.source.position(span.start);
-        Said { value, scope: self.scope, place: format!("{}:{}:{}", self.source.name, at.line, at.column) }
+        let at = self.lines.position(span.start);
+        Said { value, scope: self.scope, place: format!("{}:{}:{}", self.name, at.line, at.column) }
     }
 }
 

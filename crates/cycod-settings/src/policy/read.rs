@@ -1,4 +1,4 @@
-use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span, closest};
+use cycod_diagnostic::{Code, Diagnostic, Lines, Severity, SourceFile, Span, closest};
 use cycod_policy::{Layer, Origin, Pattern, Rule, Surfaces, Verdict};
 use cycod_syntax::yaml::{self, Entry, Node, Resolved, Scalar};
 
@@ -29,7 +29,8 @@ pub(super) fn rules(source: &SourceFile, layer: Layer) -> (Vec<Found>, Vec<Diagn
         return (Vec::new(), Vec::new());
     }
     let (root, diagnostics) = yaml::parse(source);
-    let mut reader = Reader { source, layer, found: Vec::new(), diagnostics };
+    let mut reader =
+        Reader { name: &source.name, lines: Lines::of(&source.text), layer, found: Vec::new(), diagnostics };
     if let Some(root) = root {
         reader.file(&root);
     }
@@ -38,7 +39,8 @@ pub(super) fn rules(source: &SourceFile, layer: Layer) -> (Vec<Found>, Vec<Diagn
 }
 
 struct Reader<'a> {
-    source: &'a SourceFile,
+    name: &'a str,
+    lines: Lines<'a>,
     layer: Layer,
     found: Vec<Found>,
     diagnostics: Vec<Diagnostic>,
@@ -202,8 +204,8 @@ impl Reader<'_> {
     }
 
     fn origin(&self, span: Span) -> Origin {
-        let line = self.source.position(span.start).line;
-        Origin::new(self.layer, format!("{}:{line}", self.source.name))
+        let line = self.lines.position(span.start).line;
+        Origin::new(self.layer, format!("{}:{line}", self.name))
     }
 
     fn add(&mut self, rule: Rule, span: Span, at: (String, Option<usize>)) {
