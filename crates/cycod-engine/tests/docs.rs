@@ -49,6 +49,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("level-exceeded", "the tests of the command line: scripts"),
     ("history-unwritable", "the tests of the history: a directory that cannot be written"),
     ("login-needed", "the tests of the MCP client: a server that wants a login"),
+    ("many-problems", "the definition's tests: two hundred steps"),
     ("missing-step-result", "the tests of calls: a step without a result"),
     ("model-budget", "the tests of models: a script that asks too often"),
     ("model-no-answer", "the tests of models: an answer without an end"),
