@@ -258,7 +258,10 @@ impl History {
             return Err(self.malformed(format!("a newer version of cycod made it (its form is {version})")));
         }
         if version == 0 {
-            self.must_be_new(head::content(&turn, &self.head_path())?, "is empty")?;
+            let path = self.head_path();
+            self.must_be_new(head::content(&turn, &path)?, "is empty")?;
+            // Before any row: a process that is killed between its first row and the head leaves a head behind.
+            head::put(&turn, &path, Head::default())?;
         }
         for step in &MIGRATIONS[version..] {
             connection.execute_batch(step).map_err(|error| self.failed(error.into()))?;
@@ -278,7 +281,7 @@ impl History {
         Err(self.malformed(why))
     }
 
-    /// Returns how far the rows once went; nothing before the first.
+    /// Returns how far the rows once went: row 0 before the first, nothing when there is no history.
     pub fn head(&self) -> Result<Option<Head>, StoreError> {
         head::read(&self.head_path())
     }

@@ -32,7 +32,7 @@ impl FromStr for Head {
     fn from_str(text: &str) -> Result<Head, StoreError> {
         let bad = || StoreError::BadHead(text.to_owned());
         let (seq, digest) = text.split_once(':').ok_or_else(bad)?;
-        Ok(Head { seq: seq.trim_start_matches('0').parse().map_err(|_| bad())?, digest: digest.parse()? })
+        Ok(Head { seq: seq.parse().map_err(|_| bad())?, digest: digest.parse()? })
     }
 }
 
@@ -59,11 +59,16 @@ pub(super) fn read(path: &Path) -> Result<Option<Head>, StoreError> {
 pub(super) fn advance(path: &Path, to: Head) -> Result<(), StoreError> {
     let file = lock(path)?;
     if content(&file, path)?.is_none_or(|head| head.seq < to.seq) {
-        // Always as long, and written at once: there is never half of one.
-        let line = format!("{:020}:{}\n", to.seq, to.digest);
-        write_at_start(&file, line.as_bytes()).map_err(StoreError::io("write", path))?;
+        put(&file, path, to)?;
     }
     Ok(())
+}
+
+/// Writes a head into the file, which the caller has locked.
+pub(super) fn put(file: &File, path: &Path, head: Head) -> Result<(), StoreError> {
+    // Always as long, and written at once: there is never half of one.
+    let line = format!("{:020}:{}\n", head.seq, head.digest);
+    write_at_start(file, line.as_bytes()).map_err(StoreError::io("write", path))
 }
 
 /// Reads the file, which the caller has locked.

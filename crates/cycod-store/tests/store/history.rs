@@ -143,6 +143,20 @@ fn rows_that_are_lost_stay_told() {
     assert!(!findings(&history).is_empty());
 }
 
+/// What a process leaves that is killed between its first row and the head.
+#[test]
+fn a_first_row_without_its_head_is_no_damage() {
+    let place = place();
+    let head = place.path().join("history.head");
+    let history = History::at(place.path());
+    begin(&history, "t", "", &json!({}));
+    let first = history.head().unwrap().unwrap();
+    fs::write(&head, format!("{:020}:{}\n", 0, cycod_store::Head::default().digest)).unwrap();
+    assert_eq!(findings(&history), []);
+    fs::write(&head, "").unwrap();
+    assert_eq!(findings(&history), [(first.seq, Wrong::NoHead)]);
+}
+
 #[test]
 fn a_head_kept_elsewhere_shows_a_history_written_anew() {
     let place = place();
