@@ -23,7 +23,7 @@ pip poe "poethepoet==$poe"
 # It has the same name as another runner, so it stays in its own directory.
 pip taskipy "taskipy==$taskipy"
 npm install --silent --no-audit --no-fund --prefix "$runners/mise" "@jdxcode/mise@$mise"
-cargo install argc --version "$argc" --locked --quiet --root "$runners/argc"
+cargo install argc --version "$argc" --locked --debug --quiet --root "$runners/argc"
 for program in just/bin/just task/bin/task poe/bin/poe mise/node_modules/.bin/mise argc/bin/argc; do
     ln -s "../$program" "$runners/bin/${program##*/}"
 done

@@ -57,7 +57,7 @@ if [ -n "$missing" ]; then
     DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing
 fi
 sh scripts/runners.sh
-command -v cargo-deny >/dev/null 2>&1 || cargo install cargo-deny --locked --quiet
+command -v cargo-deny >/dev/null 2>&1 || cargo install cargo-deny --locked --debug --quiet
 
 step() { printf '\n== %s\n' "$*"; "$@"; }
 step cargo fmt --all --check
