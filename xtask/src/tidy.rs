@@ -10,23 +10,27 @@ use std::{
 use serde_json::Value;
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 30] = [
+const ARROWS: [(&str, &[&str]); 31] = [
+    ("cycod-file", &[]),
     ("cycod-diagnostic", &[]),
     ("cycod-syntax", &["cycod-diagnostic"]),
     ("cycod-shell", &[]),
     ("cycod-schema", &[]),
     ("cycod-tokens", &["cycod-schema"]),
     ("cycod-definition", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-schema"]),
-    ("cycod-catalog", &["cycod-diagnostic", "cycod-syntax", "cycod-definition", "cycod-tokens"]),
+    ("cycod-catalog", &["cycod-file", "cycod-diagnostic", "cycod-syntax", "cycod-definition", "cycod-tokens"]),
     ("cycod-call", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition"]),
     ("cycod-policy", &["cycod-diagnostic", "cycod-shell", "cycod-schema", "cycod-definition"]),
     (
         "cycod-plan",
         &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition", "cycod-call", "cycod-policy"],
     ),
-    ("cycod-settings", &["cycod-diagnostic", "cycod-syntax", "cycod-definition", "cycod-catalog", "cycod-policy"]),
+    (
+        "cycod-settings",
+        &["cycod-file", "cycod-diagnostic", "cycod-syntax", "cycod-definition", "cycod-catalog", "cycod-policy"],
+    ),
     ("cycod-import", &["cycod-diagnostic", "cycod-shell", "cycod-syntax"]),
-    ("cycod-store", &["cycod-diagnostic"]),
+    ("cycod-store", &["cycod-file", "cycod-diagnostic"]),
     ("cycod-process", &[]),
     ("cycod-proxy", &[]),
     ("cycod-script", &["cycod-definition"]),
@@ -34,6 +38,7 @@ const ARROWS: [(&str, &[&str]); 30] = [
     (
         "cycod-run",
         &[
+            "cycod-file",
             "cycod-diagnostic",
             "cycod-syntax",
             "cycod-definition",
@@ -45,10 +50,11 @@ const ARROWS: [(&str, &[&str]); 30] = [
             "cycod-script",
         ],
     ),
-    ("cycod-builtin", &["cycod-diagnostic", "cycod-definition", "cycod-process", "cycod-run"]),
+    ("cycod-builtin", &["cycod-file", "cycod-diagnostic", "cycod-definition", "cycod-process", "cycod-run"]),
     (
         "cycod-engine",
         &[
+            "cycod-file",
             "cycod-diagnostic",
             "cycod-syntax",
             "cycod-definition",
@@ -68,6 +74,7 @@ const ARROWS: [(&str, &[&str]); 30] = [
     (
         "cycod-mcp-client",
         &[
+            "cycod-file",
             "cycod-diagnostic",
             "cycod-definition",
             "cycod-catalog",
@@ -90,6 +97,7 @@ const ARROWS: [(&str, &[&str]); 30] = [
     (
         "cycod-cli-tools",
         &[
+            "cycod-file",
             "cycod-diagnostic",
             "cycod-definition",
             "cycod-builtin",
@@ -109,6 +117,7 @@ const ARROWS: [(&str, &[&str]); 30] = [
     (
         "cycod",
         &[
+            "cycod-file",
             "cycod-agent",
             "cycod-builtin",
             "cycod-cli-tools",
@@ -152,7 +161,7 @@ pub(crate) fn tidy(root: &Path) -> Result<String, Vec<String>> {
     problems.extend(purity(root, &sources));
     problems.extend(error_pages(root, &sources));
     problems.extend(unsafe_homes(root, &sources));
-    problems.extend(terminal_homes(root, &sources));
+    problems.extend(homes(root, &sources));
     if problems.is_empty() { Ok("tidy: nothing to fix".to_owned()) } else { Err(problems) }
 }
 
@@ -268,7 +277,7 @@ fn error_pages(root: &Path, sources: &[PathBuf]) -> Vec<String> {
 
 /// Whether a file holds nothing but tests: below `tests/`, or a module that its parent declares for tests only.
 fn is_test(path: &Path) -> bool {
-    if path.components().any(|part| part.as_os_str() == "tests") {
+    if path.components().any(|part| part.as_os_str() == "tests") || path.ends_with("tests.rs") {
         return true;
     }
     let (Some(stem), Some(directory)) = (path.file_stem().map(|stem| stem.to_string_lossy()), path.parent()) else {
@@ -312,8 +321,17 @@ const TERMINAL: [(&str, &[&str]); 15] = [
     ("Shown::rendered(", &["crates/cycod-diagnostic/src/render.rs"]),
 ];
 
-/// Nothing reaches a terminal but by the module that is there for it.
-fn terminal_homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
+/// What puts a file into its place without `cycod-file`, and who may: one gives a tool file a new name, the other puts an output
+/// whose lock it holds beside the rest.
+const PLACING: [(&str, &[&str]); 3] = [
+    ("fs::rename(", &["crates/cycod-catalog/src/write.rs", "crates/cycod-store/src/outputs.rs", PORTABLE]),
+    ("NamedTempFile", &[]),
+    (".persist(", &[]),
+];
+const PORTABLE: &str = "crates/cycod-file/src/folder/portable.rs";
+
+/// What is done in one place only is done nowhere else.
+fn homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
     let mut problems = Vec::new();
     for path in sources {
         let relative = path.strip_prefix(root).unwrap_or(path);
@@ -328,10 +346,14 @@ fn terminal_homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
         let text = fs::read_to_string(path).unwrap_or_default();
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         for (number, line) in code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
-            for (word, homes) in TERMINAL.iter().filter(|(word, _)| line.contains(*word)) {
-                if !homes.iter().any(|home| relative == Path::new(home)) {
-                    let place = format!("{}:{}", relative.display(), number + 1);
-                    problems.push(format!("{place}: `{word}` reaches a terminal: use `cycod::printer`"));
+            for (table, why) in [
+                (&TERMINAL[..], "reaches a terminal: use `cycod::printer`"),
+                (&PLACING[..], "puts a file into its place: use `cycod_file`"),
+            ] {
+                for (word, homes) in table.iter().filter(|(word, _)| line.contains(*word)) {
+                    if !homes.iter().any(|home| relative == Path::new(home)) {
+                        problems.push(format!("{}:{}: `{word}` {why}", relative.display(), number + 1));
+                    }
                 }
             }
         }

@@ -7,7 +7,7 @@
 //! `touch -r`, a rename over the file); the change time cannot be set by a program, and every write, rename, link
 //! and change of mode sets it to the file system's clock. What is left is how coarse that clock is: two
 //! changes within one tick carry one time. So a file is recorded as *settled* only when its change time was at
-//! least [`SETTLING`](crate::stamp::SETTLING) before the moment at which we began to read it. Then every later change must carry a later
+//! least [`SETTLING`](cycod_file::SETTLING) before the moment at which we began to read it. Then every later change must carry a later
 //! time. Files that are not settled are named in the index and read again on every use until they are.
 //!
 //! The directory is treated like its files: a settled directory whose own change time has not moved has the
@@ -34,9 +34,8 @@
 //! there is no index. Failure to write one is silent, because nothing is lost but time.
 
 use std::{
-    ffi::{CStr, OsStr, OsString},
-    fs::{self, DirBuilder, File},
-    io::Write as _,
+    ffi::{CStr, OsStr},
+    fs::{DirBuilder, File},
     os::{
         fd::BorrowedFd,
         unix::{
@@ -45,16 +44,16 @@ use std::{
         },
     },
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, AtomicUsize, Ordering},
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
+use cycod_file::{Access, Durability, Stamp, now};
 use rustix::fs::{AtFlags, statat};
 
 use crate::{
     codec,
     hash::hash,
     read::{Outcome, Reading},
-    stamp::{Stamp, now},
 };
 
 const MAGIC: &[u8; 16] = b"cycod-catalog-05";
@@ -62,37 +61,6 @@ const HEADER: usize = 104;
 const RECORD: usize = 64;
 /// A file that says it is larger is not ours.
 const LARGEST_HEAD: u64 = 256 << 20;
-
-/// Whether the file system of `directory` keeps change times that a program cannot set.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-pub fn keeps_change_times(directory: BorrowedFd<'_>) -> bool {
-    const HONEST: [u64; 8] = [
-        0xef53,      // ext2, ext3, ext4
-        0x5846_5342, // XFS
-        0x9123_683e, // Btrfs
-        0x0102_1994, // tmpfs
-        0xf2f5_2010, // F2FS
-        0x2fc1_2fc1, // ZFS
-        0xca45_1a4e, // bcachefs
-        0x794c_7630, // overlayfs, whose changed files live on one of the above
-    ];
-    rustix::fs::fstatfs(directory).is_ok_and(|system| HONEST.contains(&(system.f_type as u64 & 0xffff_ffff)))
-}
-
-/// Whether the file system of `directory` keeps change times that a program cannot set.
-#[cfg(target_vendor = "apple")]
-pub fn keeps_change_times(directory: BorrowedFd<'_>) -> bool {
-    rustix::fs::fstatfs(directory).is_ok_and(|system| {
-        let name: Vec<u8> = system.f_fstypename.iter().map(|&byte| byte as u8).take_while(|&byte| byte != 0).collect();
-        name == b"apfs" || name == b"hfs"
-    })
-}
-
-/// Elsewhere none is known to.
-#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-pub fn keeps_change_times(_: BorrowedFd<'_>) -> bool {
-    false
-}
 
 /// What is known of one file.
 #[derive(Clone, Copy, Debug)]
@@ -359,7 +327,6 @@ impl Draft {
 
     /// Puts the index in the place of the one of `directory`; `None` when that cannot be done.
     pub(crate) fn save(self, cache: &Path, directory: &Path, programs: u64) -> Option<()> {
-        static SERIAL: AtomicU32 = AtomicU32::new(0);
         let path = directory.as_os_str().as_bytes();
         let mut body = Vec::with_capacity(HEADER + path.len() + self.records.len() + self.names.len());
         let head_length = HEADER + path.len() + self.records.len() + self.names.len();
@@ -380,16 +347,8 @@ impl Draft {
         bytes.extend(self.readings);
 
         DirBuilder::new().recursive(true).mode(0o700).create(cache).ok()?;
-        let target = Index::path(cache, directory);
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let mut temporary = OsString::from(&target);
-        temporary.push(format!(".{}-{serial}.tmp", std::process::id()));
-        let written = File::create_new(&temporary).and_then(|mut file| file.write_all(&bytes));
-        let replaced = written.and_then(|()| fs::rename(&temporary, &target));
-        if replaced.is_err() {
-            _ = fs::remove_file(&temporary);
-        }
-        replaced.ok()
+        // What cannot be written costs time at the next reading, no more.
+        cycod_file::replace(&Index::path(cache, directory), &bytes, Access::Usual, Durability::Process).ok()
     }
 }
 

@@ -24,27 +24,16 @@ mod scope;
 mod scopes;
 mod shelf;
 mod source;
-#[cfg_attr(not(unix), path = "stamp/absent.rs")]
-mod stamp;
 mod summary;
 mod switches;
 mod write;
-
-/// Telling whether files have changed, for others who keep what they read of many; see the module of the index for why that is
-/// enough.
-#[cfg(unix)]
-pub mod unchanged {
-    pub use crate::{
-        hash::hash,
-        index::keeps_change_times,
-        stamp::{SETTLING, Stamp, now},
-    };
-}
 
 pub use adopted::Adopted;
 pub use availability::{Availability, Reason};
 pub use catalog::Catalog;
 pub use entry::{Entry, LoadError, Opened, State};
+#[cfg(unix)]
+pub use hash::hash;
 pub use problem::Problem;
 pub use programs::read_programs;
 pub use scope::{Scope, ScopeFilter};

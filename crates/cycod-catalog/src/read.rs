@@ -9,12 +9,10 @@ use std::{
 
 use cycod_definition::{Body, Level, ProgramsFile, Tool, document, function_schema, level, load_beside};
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
+use cycod_file::{Stamp, now};
 use cycod_tokens::estimate;
 
-use crate::{
-    Problem, Summary, codes,
-    stamp::{Stamp, now},
-};
+use crate::{Problem, Summary, codes};
 
 /// The largest file that is read. The longest known tool has 30 KB; a script of this size belongs beside its tool.
 pub(crate) const LARGEST: u64 = 4 << 20;

@@ -12,11 +12,11 @@ use std::{
 };
 
 use cycod_definition::ProgramsFile;
+use cycod_file::SETTLING;
 
 use crate::{
     ToolDirectory,
     read::{self, Reading, Seen},
-    stamp::SETTLING,
 };
 
 /// Where indexes are kept, and how they are trusted.
@@ -221,13 +221,13 @@ mod indexed {
     };
 
     use cycod_definition::ProgramsFile;
+    use cycod_file::{Stamp, keeps_change_times, now};
     use rustix::fs::{Dir, Mode, OFlags};
 
     use super::{Cache, Item, Known, Shelf, read_all};
     use crate::{
         Style, ToolDirectory,
-        index::{Draft, Index, keeps_change_times},
-        stamp::{Stamp, now},
+        index::{Draft, Index},
     };
 
     /// Directories with fewer files get no index: reading them takes less than a page of it is worth.

@@ -13,13 +13,12 @@ use std::{
     fs::{self, File, Metadata, TryLockError},
     io::{self, Write as _},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use cycod_definition::{FileFormat, ToolName};
 use cycod_diagnostic::SourceFile;
+use cycod_file::{Access, Durability, Pending};
 
 use crate::{
     Entry, Scope, Scopes, Style, programs,
@@ -30,8 +29,6 @@ use crate::{
 const LOCK: &str = ".lock";
 /// How long to wait for another process before giving up with a message.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// A temporary file this old belongs to a process that has died.
-const STRAY: Duration = Duration::from_secs(60 * 60);
 
 /// Adds, replaces and removes tool files.
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +130,7 @@ impl<'a> Writer<'a> {
 
         fs::create_dir_all(&directory).map_err(io_error("create the directory", &directory))?;
         let _lock = lock(&directory)?;
-        sweep(&directory);
+        cycod_file::sweep(&directory);
         let mut rivals = self.holders(scope, &name.key(), None);
         let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
         let occupied = || WriteError::Occupied { name: name.to_string(), path: target.clone() };
@@ -141,8 +138,9 @@ impl<'a> Writer<'a> {
             if is_there(&target) {
                 return Err(occupied());
             }
-            let temporary = Temporary::write(&directory, text, None)?;
-            temporary.place_new(&target).map_err(|error| match error.kind() {
+            let pending = pending(&target, text, None)?;
+            let name = target.file_name().unwrap_or_default();
+            pending.place_new(name, Durability::Power).map_err(|error| match error.kind() {
                 io::ErrorKind::AlreadyExists => occupied(),
                 _ => io_error("write", &target)(error),
             })?;
@@ -157,12 +155,14 @@ impl<'a> Writer<'a> {
             return Err(WriteError::Exists { name: name.to_string(), path });
         }
         let metadata = plain(&path, style)?;
-        let temporary = Temporary::write(path.parent().unwrap_or(&directory), text, Some(&metadata))?;
+        let pending = pending(&path, text, Some(&metadata))?;
+        let place_over =
+            |target: &Path| pending.place_over(target, Durability::Power).map_err(io_error("replace", target));
         let has_ending = path.extension().is_some_and(|extension| {
             extension.eq_ignore_ascii_case(ending) || (ending == "yaml" && extension.eq_ignore_ascii_case("yml"))
         });
         if has_ending && says(text, &path).eq_ignore_ascii_case(name.as_str()) {
-            temporary.place_over(&path)?;
+            place_over(&path)?;
             return Ok(Written { path, replaced: true });
         }
         // First the old file takes the new name, then the new text its place: at no time are there two of them or none.
@@ -170,7 +170,7 @@ impl<'a> Writer<'a> {
             return Err(occupied());
         }
         fs::rename(&path, &target).map_err(io_error("rename", &path))?;
-        temporary.place_over(&target)?;
+        place_over(&target)?;
         Ok(Written { path: target, replaced: true })
     }
 
@@ -197,7 +197,8 @@ impl<'a> Writer<'a> {
                 return Err(WriteError::Exists { name, path });
             }
         }
-        Temporary::write(directory, text, Some(&metadata))?.place_over(path)
+        let pending = pending(path, text, Some(&metadata))?;
+        pending.place_over(path, Durability::Power).map_err(io_error("replace", path))
     }
 
     /// Removes the file of `entry`, provided that it still holds the same tool.
@@ -218,12 +219,10 @@ impl<'a> Writer<'a> {
             }
             _ => {}
         }
-        fs::remove_file(path).map_err(|error| match error.kind() {
+        cycod_file::remove(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => gone(),
             _ => io_error("remove", path)(error),
-        })?;
-        sync_directory(directory);
-        Ok(())
+        })
     }
 
     fn check_name(&self, name: &str, text: &str, target: &Path) -> Result<(), WriteError> {
@@ -292,7 +291,7 @@ fn plain(path: &Path, style: Style) -> Result<Metadata, WriteError> {
 fn lock(directory: &Path) -> Result<File, WriteError> {
     if cfg!(unix) {
         let handle = File::open(directory).map_err(io_error("open", directory))?;
-        match wait_for(&handle) {
+        match cycod_file::lock(&handle, PATIENCE) {
             Ok(()) => return Ok(handle),
             Err(TryLockError::WouldBlock) => return Err(WriteError::Busy { directory: directory.to_owned() }),
             Err(TryLockError::Error(_)) => {}
@@ -301,143 +300,18 @@ fn lock(directory: &Path) -> Result<File, WriteError> {
     let path = directory.join(LOCK);
     let file = File::options().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(io_error("write into", directory))?;
-    match wait_for(&file) {
+    match cycod_file::lock(&file, PATIENCE) {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(WriteError::Busy { directory: directory.to_owned() }),
         Err(TryLockError::Error(source)) => Err(io_error("lock", &path)(source)),
     }
 }
 
-/// Takes a lock as soon as it is free, or gives up when patience ends.
-fn wait_for(file: &File) -> Result<(), TryLockError> {
-    let start = Instant::now();
-    let mut pause = Duration::from_millis(1);
-    loop {
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
-                thread::sleep(pause);
-                pause = (pause * 2).min(Duration::from_millis(20));
-            }
-            result => return result,
-        }
-    }
-}
-
-/// A new text on the disk, under a hidden name beside its target; removed unless it is placed.
-struct Temporary {
-    path: PathBuf,
-}
-
-impl Temporary {
-    /// Writes the text with the mode and owner of `like`.
-    fn write(directory: &Path, text: &str, like: Option<&Metadata>) -> Result<Self, WriteError> {
-        static SERIAL: AtomicU32 = AtomicU32::new(0);
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let path = directory.join(format!(".cycod-{}-{serial}.tmp", std::process::id()));
-        // Left by a process that died and had our number. Nobody else uses the name: we hold the lock.
-        _ = fs::remove_file(&path);
-        let mut file = File::create_new(&path).map_err(io_error("write into", directory))?;
-        let temporary = Self { path };
-        let fill = |file: &mut File| {
-            if let Some(like) = like {
-                // Before the text is in it, lest it can be read by those whom the old mode kept out.
-                take_owner(file, like);
-                file.set_permissions(like.permissions())?;
-            }
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
-        };
-        fill(&mut file).map_err(io_error("write", &temporary.path))?;
-        Ok(temporary)
-    }
-
-    /// Gives the file its name, unless there is one of this name.
-    fn place_new(self, target: &Path) -> io::Result<()> {
-        rename_new(&self.path, target)?;
-        self.placed(target);
-        Ok(())
-    }
-
-    /// Puts the file in the place of the one that is there.
-    fn place_over(self, target: &Path) -> Result<(), WriteError> {
-        fs::rename(&self.path, target).map_err(io_error("replace", target))?;
-        self.placed(target);
-        Ok(())
-    }
-
-    fn placed(self, target: &Path) {
-        std::mem::forget(self);
-        sync_directory(target.parent().unwrap_or(Path::new(".")));
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        _ = fs::remove_file(&self.path);
-    }
-}
-
-#[cfg(any(target_os = "linux", target_vendor = "apple"))]
-fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    use rustix::{
-        fs::{CWD, RenameFlags, renameat_with},
-        io::Errno,
-    };
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // The file system cannot do it in one step.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => rename_checked(from, to),
-        result => Ok(result?),
-    }
-}
-
-#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    rename_checked(from, to)
-}
-
-/// Renames after a look: the lock keeps out those who take it.
-fn rename_checked(from: &Path, to: &Path) -> io::Result<()> {
-    if fs::symlink_metadata(to).is_ok() {
-        return Err(io::ErrorKind::AlreadyExists.into());
-    }
-    fs::rename(from, to)
-}
-
-/// Makes a rename outlast a power failure, where a directory can be forced to the disk.
-fn sync_directory(directory: &Path) {
-    if cfg!(unix)
-        && let Ok(handle) = File::open(directory)
-    {
-        _ = handle.sync_all();
-    }
-}
-
-#[cfg(unix)]
-fn take_owner(file: &File, like: &Metadata) {
-    use std::os::unix::fs::{MetadataExt as _, fchown};
-    if file.metadata().is_ok_and(|ours| (ours.uid(), ours.gid()) != (like.uid(), like.gid())) {
-        // Only root may give files away; for anyone else the file becomes theirs, as with every editor.
-        _ = fchown(file, Some(like.uid()), Some(like.gid()));
-    }
-}
-
-#[cfg(not(unix))]
-fn take_owner(_: &File, _: &Metadata) {}
-
-/// Removes what processes that died left behind.
-fn sweep(directory: &Path) {
-    let Ok(listing) = fs::read_dir(directory) else {
-        return;
-    };
-    for entry in listing.flatten() {
-        let name = entry.file_name();
-        let is_temporary = name.to_str().is_some_and(|name| name.starts_with(".cycod-") && name.ends_with(".tmp"));
-        let is_old = || {
-            let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
-            modified.and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age > STRAY)
-        };
-        if is_temporary && is_old() {
-            _ = fs::remove_file(entry.path());
-        }
-    }
+/// Begins a file with this text, which has the mode and owner of `like`.
+fn pending(place: &Path, text: &str, like: Option<&Metadata>) -> Result<Pending, WriteError> {
+    let directory = place.parent().unwrap_or(Path::new("."));
+    let mut pending =
+        Pending::beside(place, like.map_or(Access::Usual, Access::Like)).map_err(io_error("write into", directory))?;
+    pending.write_all(text.as_bytes()).map_err(io_error("write into", directory))?;
+    Ok(pending)
 }

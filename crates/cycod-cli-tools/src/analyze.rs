@@ -21,8 +21,9 @@ use cycod_analysis::{
 use cycod_builtin::files_below;
 use cycod_definition::{Level, Value};
 use cycod_diagnostic::{Refusal, closest};
+use cycod_file::Folder;
 use cycod_process::find_program;
-use cycod_run::{Execute, Folder, Kind, Platform, Replaced};
+use cycod_run::{Execute, Platform};
 
 use crate::{
     answer::{Answer, Failure},
@@ -133,13 +134,7 @@ fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it names no file"));
     };
-    let folder = Folder::make(parent)?;
-    match folder.kind(name) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => folder.replace(name, content, Replaced::Nothing),
-        Err(error) => Err(error),
-        Ok(Kind::File(_)) => folder.replace(name, content, Replaced::File(&folder.file(name)?.metadata()?)),
-        Ok(_) => Err(io::Error::other("something is there that is not a file")),
-    }
+    Folder::make(parent)?.put(name, content)
 }
 
 fn failed(why: &str) -> Failure {
@@ -242,7 +237,7 @@ impl Listing {
 /// The first bytes of a file.
 fn head(path: &Path) -> String {
     let mut bytes = Vec::new();
-    _ = cycod_run::open_plain(path).map(|file| file.take(128).read_to_end(&mut bytes));
+    _ = cycod_file::open_plain(path).map(|file| file.take(128).read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

@@ -1,16 +1,14 @@
 //! `cli_ai_generate`: code that a language model writes.
 
 use std::{
-    fs,
-    io::{self, Write as _},
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Instant,
 };
 
+use cycod_file::Folder;
 use cycod_model::{Cancel, Delta, ErrorKind, Message, ModelError, Provider, Reply, Request, StopReason};
-use cycod_run::Platform;
-use cycod_store::RunId;
 use serde_json::json;
 
 use crate::{
@@ -160,7 +158,6 @@ fn fence_of(line: &str) -> Option<&str> {
 
 /// A file that may be written.
 struct Output<'a> {
-    platform: &'a Platform<'a>,
     /// As the caller names it.
     given: &'a str,
     path: PathBuf,
@@ -173,7 +170,7 @@ impl<'a> Output<'a> {
         if given.is_empty() || path.is_dir() {
             return Err(generation(&format!("`{given}` is a directory; name a file in it")));
         }
-        Ok(Self { platform, given, path })
+        Ok(Self { given, path })
     }
 
     /// Writes the whole file or nothing.
@@ -181,22 +178,7 @@ impl<'a> Output<'a> {
         let (Some(directory), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
-        fs::create_dir_all(directory)?;
-        let temporary =
-            directory.join(format!(".{}.{}.tmp", name.to_string_lossy(), RunId::random().map_err(io::Error::other)?));
-        let written = self.platform.create(&temporary).and_then(|mut file| {
-            file.write_all(code.as_bytes())?;
-            if let Ok(before) = fs::metadata(&self.path) {
-                file.set_permissions(before.permissions())?;
-            }
-            file.sync_all()?;
-            fs::rename(&temporary, &self.path)
-        });
-        if written.is_err() {
-            // There may be none; what is wrong has been said.
-            drop(fs::remove_file(&temporary));
-        }
-        written
+        Folder::make(directory)?.put(name, code.as_bytes())
     }
 }
 

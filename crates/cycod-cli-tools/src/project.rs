@@ -16,7 +16,7 @@ use std::{
 };
 
 use cycod_diagnostic::closest;
-use cycod_run::{Folder, temporary_name};
+use cycod_file::{Folder, temporary_name};
 use serde_json::json;
 
 use crate::{

@@ -11,6 +11,7 @@ use std::{
 
 use cycod_catalog::Overrides;
 use cycod_definition::{Demand, Offered};
+use cycod_file::{Access, Durability};
 use cycod_run::{container_service, elevator};
 
 /// The environment that programs are looked for in.
@@ -90,10 +91,7 @@ impl Note {
     /// A note that cannot be written costs another trial, no more.
     fn write(&self) {
         let Some(text) = &self.text else { return };
-        let new = self.path.with_extension(std::process::id().to_string());
-        let _ = self.path.parent().map(fs::create_dir_all);
-        if fs::write(&new, text).and_then(|()| fs::rename(&new, &self.path)).is_err() {
-            let _ = fs::remove_file(&new);
-        }
+        drop(self.path.parent().map(fs::create_dir_all));
+        drop(cycod_file::replace(&self.path, text.as_bytes(), Access::Usual, Durability::Process));
     }
 }

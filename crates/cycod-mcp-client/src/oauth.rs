@@ -3,7 +3,6 @@
 use std::{
     collections::HashMap,
     fs, io,
-    io::Write,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::Duration,
@@ -11,6 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use cycod_diagnostic::Refusal;
+use cycod_file::{Access, Durability};
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialRefreshGuard,
     CredentialStore, OAuthClientConfig, StoredCredentials, WWWAuthenticateParams,
@@ -229,11 +229,8 @@ impl LoginFile {
         change(&mut login);
         let directory = self.0.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(directory)?;
-        // A temporary file is its owner's alone from the start.
-        let mut file = tempfile::NamedTempFile::new_in(directory)?;
-        file.write_all(login.to_string().as_bytes())?;
-        file.persist(&*self.0)?;
-        Ok(())
+        // The old tokens may be worth nothing from now on, so the new ones have to be there after a power failure.
+        cycod_file::replace(&self.0, login.to_string().as_bytes(), Access::Private, Durability::Power)
     }
 
     /// What was granted before together with what is missing now: one must not cost the other.

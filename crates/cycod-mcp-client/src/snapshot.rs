@@ -1,6 +1,7 @@
 use std::{fs, path::PathBuf, time::SystemTime};
 
 use cycod_diagnostic::Refusal;
+use cycod_file::{Access, Durability};
 use cycod_settings::Server;
 use serde_json::{Value as Json, json};
 
@@ -104,11 +105,8 @@ impl Snapshots {
     }
 
     fn write(&self, path: &std::path::Path, bytes: &[u8]) {
-        let written = fs::create_dir_all(&self.directory)
-            .and_then(|()| tempfile::NamedTempFile::new_in(&self.directory))
-            .and_then(|mut file| std::io::Write::write_all(&mut file, bytes).map(|()| file));
-        if let Ok(file) = written {
-            drop(file.persist(path));
-        }
+        let made = fs::create_dir_all(&self.directory);
+        // It saves time at the next list; without it, that list asks the server.
+        drop(made.and_then(|()| cycod_file::replace(path, bytes, Access::Private, Durability::Process)));
     }
 }

@@ -10,12 +10,13 @@ use std::{
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use cycod_diagnostic::Refusal;
+use cycod_file::{Folder, Kind, open_plain};
 use cycod_script::protocol::{Ask, ReplyError};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Execute, Executed, Folder, GlobError, Hidden, Kind, ModelAsk, Platform, container::container_engine,
-    models::ModelSpending, workers::Answerer,
+    Execute, Executed, GlobError, Hidden, ModelAsk, Platform, container::container_engine, models::ModelSpending,
+    workers::Answerer,
 };
 
 /// The largest file that is handed to a script, and the largest text of a program or an answer.
@@ -132,13 +133,13 @@ impl Asks<'_> {
 
     fn exists(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
         let path = self.platform.may_read(Path::new(given.text(0, "path")?)).map_err(refused)?;
-        Ok(path.exists().into())
+        Ok(metadata(&path).is_ok().into())
     }
 
     fn stat(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
         let name = given.text(0, "path")?;
         let path = self.platform.may_read(Path::new(name)).map_err(refused)?;
-        let metadata = fs::symlink_metadata(&path).map_err(|error| io_error(name, &error))?;
+        let metadata = metadata(&path).map_err(|error| io_error(name, &error))?;
         let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         Ok(json!({
             "size": metadata.len(),
@@ -152,13 +153,16 @@ impl Asks<'_> {
         let name = given.text(0, "path")?;
         let path = self.platform.may_read(Path::new(name)).map_err(refused)?;
         let mut names = Vec::new();
-        for entry in fs::read_dir(&path).map_err(|error| io_error(name, &error))? {
-            let entry = entry.map_err(|error| io_error(name, &error))?;
-            names.push(entry.file_name().to_string_lossy().into_owned());
-            if names.len() > MOST_NAMES {
-                return Err(error("EFBIG", format!("`{name}` has more than {MOST_NAMES} entries")));
-            }
-        }
+        let listed = Folder::open(&path).and_then(|folder| {
+            folder.names(|entry| {
+                names.push(entry.to_string_lossy().into_owned());
+                if names.len() > MOST_NAMES { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }
+            })
+        });
+        listed.map_err(|wrong| match wrong.kind() {
+            io::ErrorKind::FileTooLarge => error("EFBIG", format!("`{name}` has more than {MOST_NAMES} entries")),
+            _ => io_error(name, &wrong),
+        })?;
         names.sort_unstable();
         Ok(names.into())
     }
@@ -434,6 +438,15 @@ impl Asks<'_> {
 
     fn run_ours(&self, execute: &Execute) -> Result<Executed, ReplyError> {
         self.platform.execute_ours(execute, &mut |_, _| {}).map_err(refused)
+    }
+}
+
+/// What is at a path whose links have been followed; a link that has come since is looked at, not followed.
+fn metadata(path: &Path) -> io::Result<fs::Metadata> {
+    match entry(path) {
+        // The root has no name.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => open_plain(path)?.metadata(),
+        entry => entry.and_then(|(folder, name)| folder.metadata(name)),
     }
 }
 

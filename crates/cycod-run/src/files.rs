@@ -2,7 +2,9 @@ use std::{collections::BTreeMap, io, io::Read, path::Path};
 
 use cycod_plan::Plan;
 
-use crate::{confine::could_read, plain};
+use cycod_file::open_plain;
+
+use crate::confine::could_read;
 
 /// The most bytes of all files that one answer may name.
 const MOST: u64 = 64 << 20;
@@ -39,7 +41,7 @@ pub(crate) fn named_in(output: &[u8], plan: &Plan) -> Files {
 
 fn read(path: &Path, left: &mut u64) -> Result<Vec<u8>, String> {
     let told = |error: io::Error| error.to_string();
-    let file = plain::open(path).map_err(told)?;
+    let file = open_plain(path).map_err(told)?;
     if !file.metadata().map_err(told)?.is_file() {
         return Err("it is not a file".to_owned());
     }

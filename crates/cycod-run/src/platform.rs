@@ -11,6 +11,7 @@ use std::{
 
 use cycod_definition::{CommandPattern, Host, Level};
 use cycod_diagnostic::Refusal;
+use cycod_file::{append_plain, create_plain, open_plain};
 use cycod_plan::{Argument, Prepared, PreparedCall, StreamMask};
 use cycod_process::{Ending, Input, Stop, Stream};
 
@@ -20,7 +21,6 @@ use crate::{
     guarded::{Decides, Guarded, resolved},
     keep::Keep,
     mask::Secrets,
-    plain,
     reach::Rights,
     worker::{Worker, private_directory},
 };
@@ -225,7 +225,7 @@ impl<'a> Platform<'a> {
     /// # Errors
     /// As the system says; also when a link was put into its path meanwhile.
     pub fn open(&self, path: &Path) -> io::Result<File> {
-        let file = plain::open(path)?;
+        let file = open_plain(path)?;
         // Another name of a key may have been put there since it was decided.
         match self.guarded().opens_by_itself(path, &file.metadata()?) {
             None => Ok(file),
@@ -238,7 +238,7 @@ impl<'a> Platform<'a> {
     /// # Errors
     /// As the system says; also when a link was put into its path meanwhile.
     pub fn create(&self, path: &Path) -> io::Result<File> {
-        plain::create(path)
+        create_plain(path)
     }
 
     /// As [`create`](Self::create), after what is in the file.
@@ -246,7 +246,7 @@ impl<'a> Platform<'a> {
     /// # Errors
     /// As the system says; also when a link was put into its path meanwhile.
     pub fn append(&self, path: &Path) -> io::Result<File> {
-        plain::append(path)
+        append_plain(path)
     }
 
     /// What asks language models here.

@@ -11,6 +11,7 @@ use std::{
 use cycod_call::Scripts;
 use cycod_definition::{Body, Cleanup, CommandText, Level, OutputMode, RemoteTool, Step, StreamTarget, ToolUse};
 use cycod_diagnostic::Refusal;
+use cycod_file::create_plain;
 use cycod_plan::{Plan, PlannedAction, PlannedStep, Prepared, ScriptFile, StreamMask, Target};
 use cycod_process::{Ended, Ending, Input, Limits, ProgramNotFound, Session, StartError, Stop, Stream, Terminal};
 use cycod_syntax::template::{Reference, StepAttribute, Template};
@@ -25,7 +26,6 @@ use crate::{
     keep::Keep,
     launch::Launch,
     mask::Secrets,
-    plain,
     platform::{Starts, beyond},
     reports::{Report, Reports, VARIABLE},
     results::Results,
@@ -647,7 +647,7 @@ impl<'a> Capture<'a> {
         if let Ok(real) = &real {
             worker.may_decide(real, worker.guarded().decides(real))?;
         }
-        let file = real.and_then(|real| plain::create(&real));
+        let file = real.and_then(|real| create_plain(&real));
         let refuse = |error| {
             Refusal::new("stream-file", format!("cannot write `{}`: {error}", path.display()))
                 .place(path.display().to_string())

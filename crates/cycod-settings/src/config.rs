@@ -19,12 +19,10 @@ use std::{
 use cycod_catalog::{Scope, Scopes, Source, Style, Switches};
 use cycod_definition::Host;
 use cycod_diagnostic::{Report, Severity, SourceFile, most_important};
+use cycod_file::Seen;
 use cycod_policy::Flaw;
 
-use crate::{
-    FileError,
-    file::{self, Stamp},
-};
+use crate::{FileError, file};
 
 pub use edit::{path, turn};
 pub use models::{KnownModel, ModelProvider, Models};
@@ -64,7 +62,7 @@ pub struct Settings {
     layers: [Layer; 3],
     flaws: Vec<Flaw>,
     /// Everything that was looked at, as it was then.
-    seen: Vec<(PathBuf, Option<Stamp>)>,
+    seen: Vec<Seen>,
 }
 
 /// A file of settings.
@@ -208,12 +206,12 @@ impl Settings {
 
     /// Whether nothing that was read has changed since.
     pub fn are_current(&self) -> bool {
-        self.seen.iter().all(|(path, seen)| file::stamp(path) == *seen)
+        self.seen.iter().all(Seen::is_current)
     }
 
     /// The files that were looked for, whether they are there or not.
     pub fn places(&self) -> impl Iterator<Item = &Path> {
-        self.seen.iter().map(|(path, _)| path.as_path())
+        self.seen.iter().map(Seen::path)
     }
 
     /// Why they cannot be known: while there is one, no tool runs, because what cannot be read may turn it off.
@@ -341,9 +339,10 @@ impl Settings {
 
     /// Remembers what is at a path; whether something is.
     fn see(&mut self, path: PathBuf) -> bool {
-        let stamp = file::stamp(&path);
-        self.seen.push((path, stamp));
-        stamp.is_some()
+        let seen = Seen::at(path);
+        let is_there = seen.is_there();
+        self.seen.push(seen);
+        is_there
     }
 }
 

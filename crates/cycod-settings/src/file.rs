@@ -4,12 +4,12 @@ use std::{
     fs::{self, File},
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant, SystemTime},
+    time::Duration,
 };
 
 use cycod_definition::Host;
 use cycod_diagnostic::{Position, SourceFile};
+use cycod_file::{Access, Durability, Pending};
 
 use crate::tree::Wrong;
 
@@ -109,9 +109,6 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, FileError> {
     })
 }
 
-/// What tells that a file is another.
-pub(crate) type Stamp = (SystemTime, u64, u64);
-
 /// What becomes of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Change {
@@ -158,7 +155,7 @@ pub(crate) fn change<T>(
     match change {
         Change::Nothing => return Ok(result),
         Change::Remove => {
-            fs::remove_file(&real).map_err(io_error("remove", &real))?;
+            cycod_file::remove(&real).map_err(io_error("remove", &real))?;
             return Ok(result);
         }
         Change::Write(text, privacy) => {
@@ -200,14 +197,10 @@ fn lock(directory: &Path) -> Result<Option<File>, FileError> {
         return Ok(None);
     }
     let handle = File::open(directory).map_err(io_error("open", directory))?;
-    let start = Instant::now();
-    loop {
-        match handle.try_lock() {
-            Ok(()) => return Ok(Some(handle)),
-            Err(fs::TryLockError::WouldBlock) if start.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(5)),
-            Err(fs::TryLockError::WouldBlock) => return Err(FileError::Busy { path: directory.to_owned() }),
-            Err(fs::TryLockError::Error(_)) => return Ok(None),
-        }
+    match cycod_file::lock(&handle, PATIENCE) {
+        Ok(()) => Ok(Some(handle)),
+        Err(fs::TryLockError::WouldBlock) => Err(FileError::Busy { path: directory.to_owned() }),
+        Err(fs::TryLockError::Error(_)) => Ok(None),
     }
 }
 
@@ -217,52 +210,20 @@ fn write(path: &Path, before: Option<&str>, text: &str, privacy: Privacy) -> Res
     if old.as_ref().is_some_and(|old| old.permissions().readonly()) {
         return Err(FileError::ReadOnly { path: path.to_owned() });
     }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".cycod-").suffix(".tmp");
-    #[cfg(unix)]
-    if privacy == Privacy::Usual {
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let access = match (&old, privacy) {
+        (_, Privacy::Always) | (None, Privacy::WhenNew) => Access::Private,
+        (None, Privacy::Usual) => Access::Usual,
+        (Some(old), Privacy::WhenNew | Privacy::Usual) => Access::Like(old),
+    };
+    let mut pending = Pending::beside(path, access).map_err(io_error("write into", directory))?;
+    if let Some(old) = &old {
+        pending.take_owner(old);
     }
-    let mut file = builder.tempfile_in(directory).map_err(io_error("write into", directory))?;
-    if let Some(old) = old {
-        take_owner(file.as_file(), &old);
-        if privacy != Privacy::Always {
-            file.as_file().set_permissions(old.permissions()).map_err(io_error("write into", directory))?;
-        }
-    }
-    let filled = file.write_all(text.as_bytes()).and_then(|()| file.as_file().sync_all());
-    filled.map_err(io_error("write into", directory))?;
+    pending.write_all(text.as_bytes()).map_err(io_error("write into", directory))?;
     if read(path)?.as_deref() != before {
         return Err(FileError::Changed { path: path.to_owned() });
     }
-    file.persist(path).map_err(|error| io_error("replace", path)(error.error))?;
-    // The rename outlasts a power failure once the directory is on the disk.
-    if let Ok(handle) = File::open(directory) {
-        _ = handle.sync_all();
-    }
-    Ok(())
-}
-
-#[cfg(unix)]
-fn take_owner(file: &File, like: &fs::Metadata) {
-    use std::os::unix::fs::{MetadataExt as _, fchown};
-    // Only root may give files away; for anyone else the file becomes theirs, as with every editor.
-    if file.metadata().is_ok_and(|ours| (ours.uid(), ours.gid()) != (like.uid(), like.gid())) {
-        _ = fchown(file, Some(like.uid()), Some(like.gid()));
-    }
-}
-
-#[cfg(not(unix))]
-fn take_owner(_: &File, _: &fs::Metadata) {}
-
-/// What is at a path now, to see later whether it has changed; nothing when nothing is.
-pub(crate) fn stamp(path: &Path) -> Option<Stamp> {
-    let metadata = fs::metadata(path).ok()?;
-    #[cfg(unix)]
-    let file = std::os::unix::fs::MetadataExt::ino(&metadata);
-    #[cfg(not(unix))]
-    let file = 0;
-    Some((metadata.modified().ok()?, metadata.len(), file))
+    pending.place_over(path, Durability::Power).map_err(io_error("replace", path))
 }
 
 /// A path as a person would write it from the project.

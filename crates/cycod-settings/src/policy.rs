@@ -11,13 +11,11 @@ use std::{fs, path::PathBuf};
 use cycod_catalog::{Scope, Scopes, Style};
 use cycod_definition::Host;
 use cycod_diagnostic::{Lines, Report, Severity, SourceFile, Span, most_important};
+use cycod_file::Seen;
 use cycod_policy::{Flaw, Layer, Origin, Pattern, Policy, Rule, Verdict};
 use serde_json::json;
 
-use crate::{
-    Consents, FileError,
-    file::{self, Stamp},
-};
+use crate::{Consents, FileError, file};
 
 pub use edit::{NewRule, add, remove};
 
@@ -38,7 +36,7 @@ pub struct Rules {
     variables: Vec<Rule>,
     flaws: Vec<Flaw>,
     /// Everything that was looked at, as it was then.
-    seen: Vec<(PathBuf, Option<Stamp>)>,
+    seen: Vec<Seen>,
 }
 
 /// A file of rules.
@@ -119,7 +117,7 @@ impl Rules {
 
     /// Whether nothing that was read has changed since.
     pub fn are_current(&self) -> bool {
-        self.seen.iter().all(|(path, seen)| file::stamp(path) == *seen)
+        self.seen.iter().all(Seen::is_current)
     }
 
     /// The policy that they make together with others.
@@ -158,9 +156,10 @@ impl Rules {
 
     /// Remembers what is at a path; whether something is.
     fn see(&mut self, path: PathBuf) -> bool {
-        let stamp = file::stamp(&path);
-        self.seen.push((path, stamp));
-        stamp.is_some()
+        let seen = Seen::at(path);
+        let is_there = seen.is_there();
+        self.seen.push(seen);
+        is_there
     }
 }
 

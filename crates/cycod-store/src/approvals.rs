@@ -18,10 +18,11 @@ mod standing;
 
 use std::{
     fs::{self, File},
-    io::{ErrorKind, Read, Write},
+    io::{ErrorKind, Read},
     path::{Path, PathBuf},
 };
 
+use cycod_file::{Access, Durability};
 use serde_json::Value;
 
 use crate::{StoreError, private};
@@ -58,14 +59,8 @@ impl Approvals {
 
 /// Puts a whole file in its place. Only whoever holds the lock does.
 fn write(path: &Path, json: &Value) -> Result<(), StoreError> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let new = path.with_file_name(name);
-    // Who has the lock is alone, so one that is there was left by a process that was killed.
-    let _ = fs::remove_file(&new);
-    let mut file = private::open(private::options().write(true).create_new(true), &new)?;
-    let written = file.write_all(json.to_string().as_bytes()).and_then(|()| file.sync_all());
-    written.and_then(|()| fs::rename(&new, path)).map_err(StoreError::io("write", path))
+    cycod_file::replace(path, json.to_string().as_bytes(), Access::Private, Durability::Power)
+        .map_err(StoreError::io("write", path))
 }
 
 /// Reads a file, if it is there; one that cannot be understood is an error.

@@ -1,8 +1,10 @@
 use std::{
-    fs::{self, File},
-    io::{ErrorKind, Read, Write},
+    fs::File,
+    io::{ErrorKind, Read},
     path::{Path, PathBuf},
 };
+
+use cycod_file::{Access, Durability};
 
 use crate::{StoreError, private};
 
@@ -61,6 +63,7 @@ impl Whole {
             file.lock().map_err(StoreError::io("lock", &self.path))?;
             // While we waited, another process may have put a new file in its place.
             if private::is_current(&file, &self.path) {
+                cycod_file::sweep(self.path.parent().unwrap_or(Path::new(".")));
                 return Ok(file);
             }
         }
@@ -68,13 +71,7 @@ impl Whole {
 
     /// Puts a new file in the place of the locked one.
     fn replace(&self, content: &[u8]) -> Result<(), StoreError> {
-        let mut name = self.path.file_name().unwrap_or_default().to_owned();
-        name.push(".new");
-        let new = self.path.with_file_name(name);
-        // Who has the lock is alone, so one that is there was left by a process that was killed.
-        let _ = fs::remove_file(&new);
-        let mut file = private::open(private::options().write(true).create_new(true), &new)?;
-        let written = file.write_all(content).and_then(|()| file.sync_all());
-        written.and_then(|()| fs::rename(&new, &self.path)).map_err(StoreError::io("write", &self.path))
+        cycod_file::replace(&self.path, content, Access::Private, Durability::Power)
+            .map_err(StoreError::io("write", &self.path))
     }
 }

@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use cycod_run::{Folder, Kind};
+use cycod_file::{Folder, Kind};
 
 use super::unable;
 use crate::{failure::Failure, kept::Kept, say, until::Until};

@@ -4,7 +4,7 @@ use std::{
     path::Path,
 };
 
-use cycod_run::open_plain;
+use cycod_file::open_plain;
 
 use super::unable;
 use crate::{failure::Failure, say, until::Until};

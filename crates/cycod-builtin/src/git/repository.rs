@@ -5,7 +5,8 @@ use std::{
 };
 
 use cycod_diagnostic::Refusal;
-use cycod_run::{Platform, open_plain};
+use cycod_file::open_plain;
+use cycod_run::Platform;
 
 use super::ask;
 use crate::failure::Failure;

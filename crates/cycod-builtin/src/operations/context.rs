@@ -6,7 +6,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use cycod_run::{Folder, Lines};
+use cycod_file::Folder;
+use cycod_run::Lines;
 use ignore::DirEntry;
 
 use super::Answer;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use cycod_diagnostic::Refusal;
-use cycod_run::{Folder, Kind, Replaced};
+use cycod_file::{Folder, Kind, Replaced};
 use serde_json::json;
 
 use super::{Answer, searches::root};

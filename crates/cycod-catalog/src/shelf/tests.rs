@@ -9,6 +9,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use cycod_file::SETTLING;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -18,7 +19,6 @@ use crate::{
     index::Index,
     read::{Outcome, Reading},
     read_programs,
-    stamp::SETTLING,
 };
 
 /// Longer than the tick of any kernel: what tests wait for instead of two seconds.
@@ -270,7 +270,7 @@ fn an_index_from_the_future_is_void() {
         Index::open(&place.cache.directory, &place.tools(), 0).is_some(),
         "a forged index is taken when it is right"
     );
-    let later = crate::stamp::now() + 3_600_000_000_000;
+    let later = cycod_file::now() + 3_600_000_000_000;
     forge(&place, |bytes| bytes[40..48].copy_from_slice(&later.to_le_bytes()));
     assert!(Index::open(&place.cache.directory, &place.tools(), 0).is_none(), "the clock went back");
     place.check();

@@ -9,7 +9,8 @@ use std::{
 };
 
 use cycod_diagnostic::closest;
-use cycod_run::{Folder, GlobError, Hidden, Platform};
+use cycod_file::Folder;
+use cycod_run::{GlobError, Hidden, Platform};
 use serde_json::Value as Json;
 
 use super::{

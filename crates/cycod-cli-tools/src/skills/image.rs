@@ -41,7 +41,7 @@ impl Mark {
     /// The state of an open file; nothing where states cannot be told apart.
     pub(crate) fn of(file: &File) -> Option<Self> {
         #[cfg(unix)]
-        return cycod_engine::catalog::unchanged::Stamp::of(file).map(Self::from);
+        return cycod_file::Stamp::of(file).map(Self::from);
         #[cfg(not(unix))]
         return {
             let _ = file;
@@ -201,7 +201,7 @@ impl Image {
 
     #[cfg(unix)]
     fn sum(&self) -> u64 {
-        cycod_engine::catalog::unchanged::hash(&self.bytes[32..])
+        cycod_engine::catalog::hash(&self.bytes[32..])
     }
 
     /// When its skills began to be read.

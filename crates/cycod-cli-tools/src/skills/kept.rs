@@ -16,7 +16,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cycod_engine::catalog::unchanged::{SETTLING, Stamp, hash, keeps_change_times, now};
+use cycod_engine::catalog::hash;
+use cycod_file::{Access, Durability, SETTLING, Stamp, keeps_change_times, now};
 use rustix::fs::{AtFlags, statat};
 
 use super::{
@@ -126,11 +127,9 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Replaces the file; a reader keeps what it opened.
+/// Writes the file; without it, the next search takes longer.
 fn store(path: &Path, bytes: &[u8]) {
-    let new = path.with_extension(format!("{}-{:x}", std::process::id(), now()));
-    let made = path.parent().map(|above| DirBuilder::new().recursive(true).mode(0o700).create(above));
-    if made.is_some_and(|made| made.is_err()) || fs::write(&new, bytes).and_then(|()| fs::rename(&new, path)).is_err() {
-        _ = fs::remove_file(&new);
-    }
+    let Some(above) = path.parent() else { return };
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(above);
+    drop(made.and_then(|()| cycod_file::replace(path, bytes, Access::Usual, Durability::Process)));
 }

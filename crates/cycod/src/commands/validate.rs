@@ -1,7 +1,6 @@
 use std::{
     collections::BTreeSet,
-    fs,
-    io::{self, Write as _},
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -367,12 +366,12 @@ fn fix(
 /// Puts `text` in the place of a file's, all of it or nothing; what a link points to stays where it is.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
-    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().set_permissions(fs::metadata(&path)?.permissions())?;
-    file.as_file().sync_all()?;
-    file.persist(&path)?;
-    Ok(())
+    cycod_file::replace(
+        &path,
+        text.as_bytes(),
+        cycod_file::Access::Like(&fs::metadata(&path)?),
+        cycod_file::Durability::Power,
+    )
 }
 
 /// The largest file that is read: nothing larger is a tool.

@@ -6,7 +6,7 @@ use std::{
         fd::OwnedFd,
         unix::{
             ffi::OsStrExt as _,
-            fs::{MetadataExt as _, PermissionsExt as _, fchown},
+            fs::{MetadataExt as _, fchown},
         },
     },
     path::{Path, PathBuf},
@@ -17,35 +17,50 @@ use rustix::{
     io::Errno,
 };
 
-use super::{Kind, Replaced};
+use super::Kind;
 use crate::open_plain;
 
-pub(super) type Handle = OwnedFd;
+pub(crate) type Handle = OwnedFd;
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-pub(super) fn open(path: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
     let directory = open_plain(path)?;
     if directory.metadata()?.is_dir() { Ok(directory.into()) } else { Err(io::ErrorKind::NotADirectory.into()) }
 }
 
-pub(super) fn make(parent: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
+pub(crate) fn follow(path: &Path) -> io::Result<OwnedFd> {
+    Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+pub(crate) fn make(parent: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
     match mkdirat(parent, name, Mode::from(0o777)) {
         Ok(()) | Err(Errno::EXIST) => folder(parent, name),
         Err(error) => Err(error.into()),
     }
 }
 
-pub(super) fn make_new(parent: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
+pub(crate) fn make_new(parent: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
     mkdirat(parent, name, Mode::from(0o777))?;
     folder(parent, name)
 }
 
-pub(super) fn folder(parent: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
+pub(crate) fn folder(parent: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
     Ok(openat(parent, name, DIRECTORY, Mode::empty())?)
 }
 
-pub(super) fn kind(directory: &OwnedFd, name: &OsStr) -> io::Result<Kind> {
+/// Opened only as a name, so that a pipe or a file that nobody may read is looked at like any other.
+pub(crate) fn metadata(directory: &OwnedFd, name: &OsStr) -> io::Result<Metadata> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    #[cfg(target_vendor = "apple")]
+    let flags = OFlags::SYMLINK | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    File::from(openat(directory, name, flags, Mode::empty())?).metadata()
+}
+
+pub(crate) fn kind(directory: &OwnedFd, name: &OsStr) -> io::Result<Kind> {
     let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
     Ok(match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Kind::File(u64::try_from(stat.st_size).unwrap_or_default()),
@@ -58,7 +73,7 @@ pub(super) fn kind(directory: &OwnedFd, name: &OsStr) -> io::Result<Kind> {
     })
 }
 
-pub(super) fn names<E: From<io::Error>>(
+pub(crate) fn names<E: From<io::Error>>(
     directory: &OwnedFd,
     mut each: impl FnMut(&OsStr) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -73,24 +88,19 @@ pub(super) fn names<E: From<io::Error>>(
     Ok(())
 }
 
-pub(super) fn fill(directory: &OwnedFd, name: &OsStr, content: &[u8], replaced: Replaced<'_>) -> io::Result<()> {
+/// Makes a file for writing: one that is to be kept from others is never open to them, not even for a moment.
+pub(crate) fn create_new(directory: &OwnedFd, name: &OsStr, is_usual: bool) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    // One that was kept from others is never open to them, not even for a moment.
-    let mode = if let Replaced::File(_) = replaced { 0o600 } else { 0o666 };
-    let mut file = File::from(openat(directory, name, flags, Mode::from(mode))?);
-    if let Replaced::File(before) = replaced {
-        let ours = file.metadata()?;
-        if (ours.uid(), ours.gid()) != (before.uid(), before.gid()) {
-            // Only root may give files away; for anyone else the file becomes theirs, as with every editor.
-            _ = fchown(&file, Some(before.uid()), Some(before.gid()));
-        }
-        file.set_permissions(std::fs::Permissions::from_mode(before.mode() & 0o7777))?;
-    }
-    file.write_all(content)?;
-    file.sync_all()
+    Ok(openat(directory, name, flags, Mode::from(if is_usual { 0o666 } else { 0o600 }))?.into())
 }
 
-pub(super) fn is_same(directory: &OwnedFd, name: &OsStr, before: &Metadata) -> io::Result<bool> {
+pub(crate) fn take_owner(file: &File, other: &Metadata) {
+    if file.metadata().is_ok_and(|ours| (ours.uid(), ours.gid()) != (other.uid(), other.gid())) {
+        _ = fchown(file, Some(other.uid()), Some(other.gid()));
+    }
+}
+
+pub(crate) fn is_same(directory: &OwnedFd, name: &OsStr, before: &Metadata) -> io::Result<bool> {
     let now = match file(directory, name) {
         Ok(file) => file.metadata()?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -102,7 +112,7 @@ pub(super) fn is_same(directory: &OwnedFd, name: &OsStr, before: &Metadata) -> i
 }
 
 /// Gives a file a name that nothing has, in one step.
-pub(super) fn move_new(directory: &OwnedFd, from: &OsStr, to: &OsStr) -> io::Result<()> {
+pub(crate) fn move_new(directory: &OwnedFd, from: &OsStr, to: &OsStr) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
     match rustix::fs::renameat_with(directory, from, directory, to, rustix::fs::RenameFlags::NOREPLACE) {
         // The file system cannot do it in one step.
@@ -116,16 +126,16 @@ pub(super) fn move_new(directory: &OwnedFd, from: &OsStr, to: &OsStr) -> io::Res
     }
 }
 
-pub(super) fn move_over(directory: &OwnedFd, from: &OsStr, to: &OsStr) -> io::Result<()> {
+pub(crate) fn move_over(directory: &OwnedFd, from: &OsStr, to: &OsStr) -> io::Result<()> {
     Ok(renameat(directory, from, directory, to)?)
 }
 
-pub(super) fn move_into(directory: &OwnedFd, from: &OsStr, other: &OwnedFd, to: &OsStr) -> io::Result<()> {
+pub(crate) fn move_into(directory: &OwnedFd, from: &OsStr, other: &OwnedFd, to: &OsStr) -> io::Result<()> {
     Ok(renameat(directory, from, other, to)?)
 }
 
 /// A second name for the same file costs nothing and keeps all of it: who replaces the first name leaves the second alone.
-pub(super) fn link_or_copy(directory: &OwnedFd, from: &OsStr, to: &OsStr) -> io::Result<()> {
+pub(crate) fn link_or_copy(directory: &OwnedFd, from: &OsStr, to: &OsStr) -> io::Result<()> {
     match linkat(directory, from, directory, to, AtFlags::empty()) {
         // The file system has no second names, or the file is somebody else's.
         Err(Errno::PERM | Errno::NOTSUP | Errno::MLINK | Errno::NOSYS | Errno::XDEV) => copy(directory, from, to),
@@ -144,23 +154,27 @@ fn copy(directory: &OwnedFd, from: &OsStr, to: &OsStr) -> io::Result<()> {
     if statat(directory, to, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
-    fill(directory, to, &content, Replaced::File(&metadata))
+    let mut copy = create_new(directory, to, false)?;
+    take_owner(&copy, &metadata);
+    copy.set_permissions(metadata.permissions())?;
+    copy.write_all(&content)?;
+    copy.sync_all()
 }
 
-pub(super) fn file(directory: &OwnedFd, name: &OsStr) -> io::Result<File> {
+pub(crate) fn file(directory: &OwnedFd, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     Ok(openat(directory, name, flags, Mode::empty())?.into())
 }
 
-pub(super) fn remove_file(directory: &OwnedFd, name: &OsStr) -> io::Result<()> {
+pub(crate) fn remove_file(directory: &OwnedFd, name: &OsStr) -> io::Result<()> {
     Ok(unlinkat(directory, name, AtFlags::empty())?)
 }
 
-pub(super) fn remove_directory(directory: &OwnedFd, name: &OsStr) -> io::Result<()> {
+pub(crate) fn remove_directory(directory: &OwnedFd, name: &OsStr) -> io::Result<()> {
     Ok(unlinkat(directory, name, AtFlags::REMOVEDIR)?)
 }
 
 /// Makes a rename outlast a power failure, where a directory can be forced to the disk.
-pub(super) fn sync(directory: &OwnedFd) {
+pub(crate) fn sync(directory: &OwnedFd) {
     _ = rustix::fs::fsync(directory);
 }

@@ -3,17 +3,17 @@
 use std::{fs::File, io, path::Path};
 
 /// Opens a file or directory for reading, whose links have been followed: one that was put into its path since is refused.
-pub fn open(path: &Path) -> io::Result<File> {
+pub fn open_plain(path: &Path) -> io::Result<File> {
     imp::open(path, Mode::Read)
 }
 
 /// Opens a file for writing, empty.
-pub(crate) fn create(path: &Path) -> io::Result<File> {
+pub fn create_plain(path: &Path) -> io::Result<File> {
     imp::open(path, Mode::Create)
 }
 
 /// Opens a file for writing after what is in it.
-pub(crate) fn append(path: &Path) -> io::Result<File> {
+pub fn append_plain(path: &Path) -> io::Result<File> {
     imp::open(path, Mode::Append)
 }
 

@@ -3,10 +3,12 @@
 use std::{
     ffi::{OsStr, OsString},
     fs::{File, Metadata},
-    io,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU32, Ordering},
 };
+
+use crate::{Access, Durability, Pending};
 
 /// How many backups of one file there may be.
 const MOST_BACKUPS: u32 = 1000;
@@ -43,6 +45,11 @@ impl Folder {
         imp::open(path).map(Self)
     }
 
+    /// Opens a directory by a path whose links are followed.
+    pub(crate) fn at(path: &Path) -> io::Result<Self> {
+        imp::follow(path).map(Self)
+    }
+
     /// Opens a directory, making what is missing of it.
     pub fn make(path: &Path) -> io::Result<Self> {
         match Self::open(path) {
@@ -52,6 +59,24 @@ impl Folder {
             }
             opened => opened,
         }
+    }
+
+    pub(crate) fn handle(&self) -> &imp::Handle {
+        &self.0
+    }
+
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
+    /// Makes the names in it outlast a power failure, where a directory can be forced to the disk.
+    pub(crate) fn sync(&self) {
+        imp::sync(&self.0);
+    }
+
+    /// What an entry is, without following a link.
+    pub fn metadata(&self, name: &OsStr) -> io::Result<Metadata> {
+        imp::metadata(&self.0, name)
     }
 
     /// What an entry is.
@@ -71,18 +96,27 @@ impl Folder {
 
     /// Puts content into the place of `name` in one step, so that nobody ever sees half of it.
     pub fn replace(&self, name: &OsStr, content: &[u8], replaced: Replaced<'_>) -> io::Result<()> {
-        let temporary = temporary_name();
-        let placed = imp::fill(&self.0, &temporary, content, replaced).and_then(|()| match replaced {
-            Replaced::Nothing => imp::move_new(&self.0, &temporary, name),
-            Replaced::File(before) if imp::is_same(&self.0, name, before)? => imp::move_over(&self.0, &temporary, name),
+        let access = match replaced {
+            Replaced::Nothing => Access::Usual,
+            Replaced::File(before) => Access::Like(before),
+        };
+        let mut pending = Pending::within(self.try_clone()?, access)?;
+        pending.write_all(content)?;
+        match replaced {
+            Replaced::Nothing => pending.place_new(name, Durability::Power),
+            Replaced::File(before) if imp::is_same(&self.0, name, before)? => pending.place_as(name, Durability::Power),
             Replaced::File(_) => Err(io::Error::other("it was changed meanwhile by someone else; read it again")),
-        });
-        if placed.is_err() {
-            _ = imp::remove_file(&self.0, &temporary);
         }
-        placed?;
-        imp::sync(&self.0);
-        Ok(())
+    }
+
+    /// Puts content into the place of the file `name`, or makes it; other things of that name stay as they are.
+    pub fn put(&self, name: &OsStr, content: &[u8]) -> io::Result<()> {
+        match self.kind(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.replace(name, content, Replaced::Nothing),
+            Err(error) => Err(error),
+            Ok(Kind::File(_)) => self.replace(name, content, Replaced::File(&self.file(name)?.metadata()?)),
+            Ok(_) => Err(io::Error::other("something is there that is not a file")),
+        }
     }
 
     /// Keeps `name` under a second name as well, and returns that.
@@ -93,7 +127,7 @@ impl Folder {
     /// Gives `name` another name out of the way, and returns that.
     pub fn put_aside(&self, name: &OsStr) -> io::Result<OsString> {
         let backup = free_name(name, |backup| imp::move_new(&self.0, name, backup))?;
-        imp::sync(&self.0);
+        self.sync();
         Ok(backup)
     }
 
@@ -109,13 +143,15 @@ impl Folder {
 
     /// Writes a file in it that is not there yet.
     pub fn write_new(&self, name: &OsStr, content: &[u8]) -> io::Result<()> {
-        imp::fill(&self.0, name, content, Replaced::Nothing)
+        let mut file = imp::create_new(&self.0, name, true)?;
+        file.write_all(content)?;
+        file.sync_all()
     }
 
     /// Gives a file or a directory another name, unless something has it already.
     pub fn move_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         imp::move_new(&self.0, from, to)?;
-        imp::sync(&self.0);
+        self.sync();
         Ok(())
     }
 
@@ -179,7 +215,7 @@ fn free_name(name: &OsStr, take: impl Fn(&OsStr) -> io::Result<()>) -> io::Resul
 
 #[cfg(unix)]
 #[path = "folder/unix.rs"]
-mod imp;
+pub(crate) mod imp;
 #[cfg(not(unix))]
 #[path = "folder/portable.rs"]
-mod imp;
+pub(crate) mod imp;

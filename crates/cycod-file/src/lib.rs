@@ -1,0 +1,25 @@
+//! How files are opened, replaced, locked and recognised: once, for all crates.
+//!
+//! - [`replace`] puts content into the place of a file. A reader sees the old content or the new one, never a part.
+//!   [`Durability`] is what the new content survives, [`Access`] who may read it. [`Pending`] does the same in steps, for
+//!   callers that have to look once more before the new file takes its place.
+//! - [`Folder`] is a directory that is held open: what is done in it stays in it, whatever becomes of its path. It
+//!   is opened through no link, for paths whose links have been followed and judged already.
+//! - [`open_plain`], [`create_plain`] and [`append_plain`] open a file by such a path.
+//! - [`Stamp`] and [`Seen`] tell whether a file is still what was read. They rely on the change time, which programs
+//!   cannot set.
+//! - [`lock`] waits for another process, but not forever.
+
+mod folder;
+mod lock;
+mod pending;
+mod plain;
+mod stamp;
+
+pub use folder::{Folder, Kind, Replaced, temporary_name};
+pub use lock::lock;
+pub use pending::{Access, Durability, Pending, remove, replace, sweep};
+pub use plain::{append_plain, create_plain, open_plain};
+#[cfg(unix)]
+pub use stamp::keeps_change_times;
+pub use stamp::{SETTLING, Seen, Stamp, now};
