@@ -10,8 +10,9 @@ use std::{
 use serde_json::Value;
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 31] = [
+const ARROWS: [(&str, &[&str]); 32] = [
     ("cycod-file", &[]),
+    ("cycod-http", &[]),
     ("cycod-diagnostic", &[]),
     ("cycod-syntax", &["cycod-diagnostic"]),
     ("cycod-shell", &[]),
@@ -113,7 +114,10 @@ const ARROWS: [(&str, &[&str]); 31] = [
             "cycod-analysis",
         ],
     ),
-    ("cycod-mcp-server", &["cycod-diagnostic", "cycod-engine", "cycod-process", "cycod-schema", "cycod-store"]),
+    (
+        "cycod-mcp-server",
+        &["cycod-http", "cycod-diagnostic", "cycod-engine", "cycod-process", "cycod-schema", "cycod-store"],
+    ),
     (
         "cycod",
         &[

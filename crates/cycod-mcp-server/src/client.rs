@@ -1,11 +1,8 @@
 //! Who sent a request, and until when.
 
+use cycod_http::Principal;
 use rmcp::model::Extensions;
 use tokio_util::sync::CancellationToken;
-
-/// For whom a call is done: `stdio`, the digest of a bearer token, the subject of an access token.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Principal(pub(crate) String);
 
 /// The principal of a client that came over standard input.
 pub(crate) const STDIO: &str = "stdio";

@@ -1,5 +1,6 @@
 use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 
+use cycod_http::{Gate, HttpError, Names, Principal, Refused};
 use http_body_util::{Full, combinators::BoxBody};
 use hyper::{
     HeaderMap, Method, Request, Response, StatusCode,
@@ -20,17 +21,15 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    access::Gate,
     answer::{Answer, Held},
     limits::Limits,
     message::{self, Kind},
-    names::Names,
-    options::{HttpError, HttpOptions},
-    refused::{Refused, json_response, nothing},
+    options::HttpOptions,
+    refused::{Rejected, json_response, nothing},
     sessions::Sessions,
 };
 use crate::{
-    client::{Client, Principal},
+    client::Client,
     handler::{Handler, Shared},
 };
 
@@ -98,13 +97,13 @@ impl Endpoint {
     pub(super) async fn answer(&self, request: Request<Incoming>, local: IpAddr) -> Response<Answer> {
         let origin = match self.names.check(request.headers(), local) {
             Ok(origin) => origin,
-            Err(refused) => return refused.into_response(),
+            Err(refused) => return Rejected::from(refused).into_response(),
         };
         let answered = match &origin {
             Some(_) if request.method() == Method::OPTIONS => Ok(preflight(&request)),
             _ => self.route(request).await,
         };
-        let mut response = answered.unwrap_or_else(Refused::into_response);
+        let mut response = answered.unwrap_or_else(Rejected::into_response);
         if let Some(origin) = origin {
             let headers = response.headers_mut();
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
@@ -114,10 +113,10 @@ impl Endpoint {
         response
     }
 
-    async fn route(&self, request: Request<Incoming>) -> Result<Response<Answer>, Refused> {
+    async fn route(&self, request: Request<Incoming>) -> Result<Response<Answer>, Rejected> {
         let path = request.uri().path();
         if path != PATH {
-            let metadata = self.gate.metadata(path).ok_or_else(|| {
+            let metadata = self.gate.metadata(path, PATH).ok_or_else(|| {
                 Refused::new(StatusCode::NOT_FOUND, format!("there is nothing here; the server is at `{PATH}`"))
             })?;
             return Ok(json_response(StatusCode::OK, metadata));
@@ -144,7 +143,7 @@ impl Endpoint {
         // What ends a call always comes through.
         if kind != Kind::Other && crowd >= self.limits.session_requests {
             let why = "too many requests of this session at once";
-            return Err(Refused::for_now(StatusCode::TOO_MANY_REQUESTS, why));
+            return Err(Refused::for_now(StatusCode::TOO_MANY_REQUESTS, why).into());
         }
         let place = match kind {
             Kind::Handshake | Kind::Request => {
@@ -163,7 +162,7 @@ impl Endpoint {
         };
         if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
             // The library says so also of JSON that is not a message.
-            return Err(Refused::new(StatusCode::BAD_REQUEST, "the body is not a message of the protocol"));
+            return Err(Refused::new(StatusCode::BAD_REQUEST, "the body is not a message of the protocol").into());
         }
         Ok(response.map(|body| Answer::new(body, held)))
     }

@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use cycod_http::Refused;
 use hyper::{
     HeaderMap, StatusCode,
-    body::{Body, Bytes, Incoming},
+    body::{Bytes, Incoming},
     header::CONTENT_TYPE,
 };
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::{limits::Limits, refused::Refused};
+use super::{limits::Limits, refused::Rejected};
 
 /// What a client wants, as far as it has to be known to decide about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,36 +26,19 @@ pub(super) enum Kind {
 }
 
 /// Reads the whole body, of at most so many bytes and within so much time.
-pub(super) async fn read(headers: &HeaderMap, body: Incoming, limits: &Limits) -> Result<(Bytes, Kind), Refused> {
+pub(super) async fn read(headers: &HeaderMap, body: Incoming, limits: &Limits) -> Result<(Bytes, Kind), Rejected> {
     // Checked first: a form on a web page can send other types without asking.
     let essence = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !essence.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json")) {
-        return Err(Refused::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body has to be `application/json`"));
+        return Err(Refused::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body has to be `application/json`").into());
     }
-    let too_large = || {
-        let why = format!("a request has at most {} bytes", limits.body);
-        Refused::new(StatusCode::PAYLOAD_TOO_LARGE, why)
-    };
-    if body.size_hint().lower() > u64::try_from(limits.body).unwrap_or(u64::MAX) {
-        return Err(too_large());
-    }
-    let body = match tokio::time::timeout(limits.body_time, Limited::new(body, limits.body).collect()).await {
-        Ok(Ok(body)) => body.to_bytes(),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(too_large()),
-        Ok(Err(error)) => {
-            return Err(Refused::new(StatusCode::BAD_REQUEST, format!("the body broke off: {error}")));
-        }
-        Err(_) => {
-            let why = format!("the body did not come within {:?}", limits.body_time);
-            return Err(Refused::new(StatusCode::REQUEST_TIMEOUT, why));
-        }
-    };
+    let body = cycod_http::read_body(body, limits.body, limits.body_time).await?;
     let kind = kind(&body, limits.depth)?;
     Ok((body, kind))
 }
 
 /// Looks at a message without building it.
-fn kind(body: &[u8], deepest: usize) -> Result<Kind, Refused> {
+fn kind(body: &[u8], deepest: usize) -> Result<Kind, Rejected> {
     #[derive(Deserialize)]
     struct Glance<'a> {
         #[serde(borrow)]
@@ -64,14 +47,14 @@ fn kind(body: &[u8], deepest: usize) -> Result<Kind, Refused> {
     }
 
     if body.trim_ascii_start().first() == Some(&b'[') {
-        return Err(Refused::new(StatusCode::BAD_REQUEST, "a request holds one message, not a batch"));
+        return Err(Refused::new(StatusCode::BAD_REQUEST, "a request holds one message, not a batch").into());
     }
     if depth(body) > deepest {
         let why = format!("the JSON of a request nests at most {deepest} deep");
-        return Err(Refused::new(StatusCode::BAD_REQUEST, why));
+        return Err(Refused::new(StatusCode::BAD_REQUEST, why).into());
     }
     let glance: Glance<'_> = serde_json::from_slice(body)
-        .map_err(|error| Refused::unreadable(format!("the body is not a message: {error}")))?;
+        .map_err(|error| Rejected::unreadable(format!("the body is not a message: {error}")))?;
     Ok(match (glance.method.as_deref(), glance.id) {
         (Some("initialize"), _) => Kind::Handshake,
         (Some("subscriptions/listen"), Some(_)) => Kind::Stream,

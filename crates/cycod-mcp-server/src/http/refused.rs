@@ -1,47 +1,38 @@
+use cycod_http::Refused;
 use http_body_util::{BodyExt, Empty, Full};
 use hyper::{
     Response, StatusCode,
     body::Bytes,
-    header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER},
+    header::{CONTENT_TYPE, HeaderValue},
 };
 use serde_json::json;
 
 use super::answer::Answer;
 
-/// A request that does not reach the protocol, and why.
+/// A request that does not reach the protocol, as the protocol writes an error that belongs to no request.
 #[derive(Debug)]
-pub(super) struct Refused {
-    status: StatusCode,
+pub(super) struct Rejected {
     code: i32,
-    why: String,
-    header: Option<(HeaderName, HeaderValue)>,
+    refused: Refused,
 }
 
-impl Refused {
-    pub(super) fn new(status: StatusCode, why: impl Into<String>) -> Self {
-        Self { status, code: -32600, why: why.into(), header: None }
+impl From<Refused> for Rejected {
+    fn from(refused: Refused) -> Self {
+        Self { code: if refused.is_for_now() { -32000 } else { -32600 }, refused }
     }
+}
 
+impl Rejected {
     /// A body that is not JSON.
     pub(super) fn unreadable(why: impl Into<String>) -> Self {
-        Self { code: -32700, ..Self::new(StatusCode::BAD_REQUEST, why) }
+        Self { code: -32700, refused: Refused::new(StatusCode::BAD_REQUEST, why) }
     }
 
-    /// Too much at once: of one client (429), or of all of them (503).
-    pub(super) fn for_now(status: StatusCode, why: &str) -> Self {
-        Self { code: -32000, ..Self::new(status, why) }.header(RETRY_AFTER, HeaderValue::from_static("1"))
-    }
-
-    pub(super) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.header = Some((name, value));
-        self
-    }
-
-    /// As the protocol writes an error that belongs to no request.
     pub(super) fn into_response(self) -> Response<Answer> {
-        let body = json!({ "jsonrpc": "2.0", "error": { "code": self.code, "message": self.why } });
-        let mut response = json_response(self.status, body.to_string());
-        if let Some((name, value)) = self.header {
+        let Refused { status, why, header } = self.refused;
+        let body = json!({ "jsonrpc": "2.0", "error": { "code": self.code, "message": why } });
+        let mut response = json_response(status, body.to_string());
+        if let Some((name, value)) = header {
             response.headers_mut().insert(name, value);
         }
         response

@@ -7,12 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use cycod_http::{Principal, Rate, Refused};
 use hyper::StatusCode;
 use rmcp::transport::streamable_http_server::{SessionId, SessionManager, session::local::LocalSessionManager};
 use tokio_util::sync::CancellationToken;
 
-use super::{limits::Limits, rate::Rate, refused::Refused};
-use crate::client::Principal;
+use super::limits::Limits;
 
 /// How long the library may take to let go of a session.
 const CLOSING: Duration = Duration::from_secs(1);

@@ -8,13 +8,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
-use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
-use serde::Deserialize;
+use jsonwebtoken::{
+    Algorithm, DecodingKey, Validation,
+    jwk::{AlgorithmParameters, CommonParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse},
+};
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value as Json;
 use tokio::sync::Mutex;
 
-use crate::http::{options::HttpError, rate::Rate};
+use super::signature;
+use crate::{HttpError, Rate};
 
 /// How long keys are believed; a key that was withdrawn is gone after that.
 const FRESH: Duration = Duration::from_secs(600);
@@ -40,82 +43,41 @@ pub enum KeySource {
     Url(String),
 }
 
-/// The ways of signing that are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Algorithm {
-    Rs256,
-    Es256,
-    EdDsa,
-}
-
-impl Algorithm {
-    pub(super) fn named(name: &str) -> Option<Self> {
-        match name {
-            "RS256" => Some(Self::Rs256),
-            "ES256" => Some(Self::Es256),
-            "EdDSA" | "Ed25519" => Some(Self::EdDsa),
-            _ => None,
-        }
-    }
-}
-
 /// One public key.
 #[derive(Debug)]
 pub(super) struct Key {
     pub(super) id: Option<String>,
+    /// How it signs. It is the key that says so, never the token.
     algorithm: Algorithm,
-    /// The modulus, or the point.
-    body: Vec<u8>,
-    exponent: Vec<u8>,
-}
-
-#[derive(Deserialize)]
-struct Written {
-    kty: String,
-    kid: Option<String>,
-    #[serde(rename = "use")]
-    purpose: Option<String>,
-    alg: Option<String>,
-    crv: Option<String>,
-    n: Option<String>,
-    e: Option<String>,
-    x: Option<String>,
-    y: Option<String>,
+    key: DecodingKey,
 }
 
 impl Key {
     /// Reads a key; nothing if it is of a kind that is not taken.
     fn read(json: &Json) -> Option<Self> {
-        let written = Written::deserialize(json).ok()?;
-        let bytes = |text: &Option<String>| BASE64_URL_SAFE_NO_PAD.decode(text.as_deref()?).ok();
-        let (algorithm, body, exponent) = match (written.kty.as_str(), written.crv.as_deref()) {
-            ("RSA", _) => (Algorithm::Rs256, bytes(&written.n)?, bytes(&written.e)?),
-            ("EC", Some("P-256")) => {
-                let point = [vec![4], bytes(&written.x)?, bytes(&written.y)?].concat();
-                (Algorithm::Es256, point, Vec::new())
-            }
-            ("OKP", Some("Ed25519")) => (Algorithm::EdDsa, bytes(&written.x)?, Vec::new()),
+        let written = Jwk::deserialize(json).ok()?;
+        let algorithm = match &written.algorithm {
+            AlgorithmParameters::RSA(_) => Algorithm::RS256,
+            AlgorithmParameters::EllipticCurve(point) if point.curve == EllipticCurve::P256 => Algorithm::ES256,
+            AlgorithmParameters::OctetKeyPair(point) if point.curve == EllipticCurve::Ed25519 => Algorithm::EdDSA,
             _ => return None,
         };
-        let is_for_signing = written.purpose.is_none_or(|purpose| purpose == "sig");
-        let is_for_this = written.alg.is_none_or(|name| Algorithm::named(&name) == Some(algorithm));
-        (is_for_signing && is_for_this).then_some(Self { id: written.kid, algorithm, body, exponent })
+        let CommonParameters { public_key_use, key_algorithm, key_id, .. } = &written.common;
+        let is_for_signing = public_key_use.as_ref().is_none_or(|purpose| *purpose == PublicKeyUse::Signature);
+        let is_for_this = key_algorithm.is_none_or(|named| named == KeyAlgorithm::from(algorithm));
+        let key = DecodingKey::from_jwk(&written).ok()?;
+        (is_for_signing && is_for_this).then_some(Self { id: key_id.clone(), algorithm, key })
     }
 
-    /// Whether it made the signature. The kind of the key decides how that is checked, never the token.
-    pub(super) fn verifies(&self, algorithm: Algorithm, signed: &[u8], signature: &[u8]) -> bool {
-        let point = |way| UnparsedPublicKey::new(way, &self.body).verify(signed, signature);
-        self.algorithm == algorithm
-            && match self.algorithm {
-                Algorithm::Rs256 => RsaPublicKeyComponents { n: &self.body, e: &self.exponent }.verify(
-                    &signature::RSA_PKCS1_2048_8192_SHA256,
-                    signed,
-                    signature,
-                ),
-                Algorithm::Es256 => point(&signature::ECDSA_P256_SHA256_FIXED as &dyn signature::VerificationAlgorithm),
-                Algorithm::EdDsa => point(&signature::ED25519),
-            }
-            .is_ok()
+    /// Reads a token that this key signed, and that says what is expected.
+    pub(super) fn decode<T: DeserializeOwned>(
+        &self,
+        token: &str,
+        expected: &Validation,
+    ) -> jsonwebtoken::errors::Result<T> {
+        let mut expected = expected.clone();
+        expected.algorithms = vec![self.algorithm];
+        jsonwebtoken::decode(token, &self.key, &expected).map(|decoded| decoded.claims)
     }
 }
 
@@ -143,6 +105,7 @@ impl Known {
 impl Keys {
     /// Takes the keys from their file at once, and from an address when the first token comes.
     pub(super) fn open(source: KeySource) -> Result<Self, HttpError> {
+        signature::install();
         let mut known = Known { keys: Arc::new([]), heard: None };
         match &source {
             KeySource::File(path) => {

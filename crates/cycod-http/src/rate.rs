@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 /// So many at once, and one more in each interval.
 #[derive(Debug)]
-pub(super) struct Rate {
+pub struct Rate {
     most: f64,
     interval: Duration,
     left: f64,
@@ -10,12 +10,13 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    pub(super) fn new(most: u32, interval: Duration) -> Self {
+    /// Lets `most` through at once, and one more after each interval.
+    pub fn new(most: u32, interval: Duration) -> Self {
         Self { most: most.into(), interval, left: most.into(), asked: Instant::now() }
     }
 
     /// Takes one, if one is left.
-    pub(super) fn take(&mut self) -> bool {
+    pub fn take(&mut self) -> bool {
         let now = Instant::now();
         let fresh = (now - self.asked).as_secs_f64() / self.interval.as_secs_f64();
         self.asked = now;

@@ -1,18 +1,19 @@
 //! The part of a resource server in OAuth 2.1: who gives tokens for us (RFC 9728), and whether a token is one of them
 //! (RFC 9068, RFC 8707).
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
-use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use hyper::Uri;
-use serde::{Deserialize, de::IgnoredAny};
+use jsonwebtoken::{Validation, decode_header, errors::ErrorKind};
+use serde::Deserialize;
 use serde_json::json;
 
-use super::keys::{Algorithm, KeySource, Keys};
-use crate::{client::Principal, http::options::HttpError};
+use super::{
+    Principal,
+    keys::{KeySource, Keys},
+};
+use crate::HttpError;
 
 /// How far clocks may differ, in seconds.
-const LEEWAY: f64 = 30.0;
+const LEEWAY: u64 = 30;
 
 /// The longest token that is looked at.
 const LONGEST: usize = 16 * 1024;
@@ -43,24 +44,15 @@ pub(super) enum Denied {
 pub(super) struct Verifier {
     oauth: OAuth,
     keys: Keys,
+    /// Whose tokens are taken, and for whom; each key adds the way in which it signs.
+    expected: Validation,
     resource: Uri,
     parameters: String,
 }
 
-#[derive(Deserialize)]
-struct Header {
-    alg: String,
-    kid: Option<String>,
-    typ: Option<String>,
-    crit: Option<IgnoredAny>,
-}
-
+/// What is asked of a token beyond its signature, its time, its issuer and its audience.
 #[derive(Deserialize)]
 struct Claims {
-    iss: String,
-    aud: Words,
-    exp: f64,
-    nbf: Option<f64>,
     sub: Option<String>,
     client_id: Option<String>,
     scope: Option<Words>,
@@ -105,7 +97,11 @@ impl Verifier {
         if !oauth.scopes.is_empty() {
             parameters.push_str(&format!(", scope=\"{}\"", oauth.scopes.join(" ")));
         }
-        Ok(Self { keys: Keys::open(oauth.keys.clone())?, resource, parameters, oauth })
+        let mut expected = Validation { leeway: LEEWAY, validate_nbf: true, ..Validation::default() };
+        expected.set_issuer(&[&oauth.issuer]);
+        expected.set_audience(&[&oauth.audience]);
+        expected.set_required_spec_claims(&["exp", "iss", "aud"]);
+        Ok(Self { keys: Keys::open(oauth.keys.clone())?, expected, resource, parameters, oauth })
     }
 
     pub(super) fn host(&self) -> Option<String> {
@@ -117,9 +113,9 @@ impl Verifier {
         &self.parameters
     }
 
-    pub(super) fn metadata(&self, path: &str) -> Option<String> {
+    pub(super) fn metadata(&self, path: &str, resource: &str) -> Option<String> {
         let rest = path.strip_prefix(WELL_KNOWN)?;
-        if !rest.is_empty() && rest != self.resource.path() && rest != "/mcp" {
+        if !rest.is_empty() && rest != self.resource.path() && rest != resource {
             return None;
         }
         let mut metadata = json!({
@@ -140,10 +136,10 @@ impl Verifier {
         if token.len() > LONGEST {
             return Err(unreadable());
         }
-        let (signed, signature) = token.rsplit_once('.').ok_or_else(unreadable)?;
-        let (header, claims) = signed.split_once('.').ok_or_else(unreadable)?;
-        let header: Header = part(header).ok_or_else(unreadable)?;
-        let signature = BASE64_URL_SAFE_NO_PAD.decode(signature).map_err(|_| unreadable())?;
+        let header = decode_header(token).map_err(|error| match error.kind() {
+            ErrorKind::Json(_) => invalid("is signed in a way that is not taken"),
+            _ => unreadable(),
+        })?;
         let is_access_token = header.typ.as_deref().is_none_or(|typ| {
             let typ = typ.to_ascii_lowercase();
             matches!(typ.strip_prefix("application/").unwrap_or(&typ), "jwt" | "at+jwt")
@@ -151,27 +147,26 @@ impl Verifier {
         if !is_access_token || header.crit.is_some() {
             return Err(unreadable());
         }
-        let algorithm = Algorithm::named(&header.alg).ok_or_else(|| invalid("is signed in a way that is not taken"))?;
         let keys = self.keys.find(header.kid.as_deref()).await.ok_or(Denied::Unknown)?;
         let mut fitting = keys.iter().filter(|key| header.kid.is_none() || key.id == header.kid);
-        if !fitting.any(|key| key.verifies(algorithm, signed.as_bytes(), &signature)) {
-            return Err(invalid("is not signed with a key of its authorization server"));
-        }
-        // Nothing in it was believed until here.
-        let claims: Claims = part(claims).ok_or_else(|| invalid("lacks what an access token has to say"))?;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |now| now.as_secs_f64());
-        if claims.iss != self.oauth.issuer {
-            return Err(invalid("is from another authorization server"));
-        }
-        if !claims.aud.as_slice().contains(&self.oauth.audience) {
-            return Err(invalid("is for another server"));
-        }
-        if claims.exp + LEEWAY <= now {
-            return Err(invalid("has expired"));
-        }
-        if claims.nbf.is_some_and(|begin| begin - LEEWAY > now) {
-            return Err(invalid("is not valid yet"));
-        }
+        // A key that cannot have made the signature leaves the next one to try; any other answer is about the token.
+        let unsigned = || invalid("is not signed with a key of its authorization server");
+        let decoded = fitting.find_map(|key| match key.decode::<Claims>(token, &self.expected) {
+            Err(error) if matches!(error.kind(), ErrorKind::InvalidSignature | ErrorKind::InvalidAlgorithm) => None,
+            decoded => Some(decoded),
+        });
+        let claims = decoded.ok_or_else(unsigned)?.map_err(|error| {
+            invalid(match error.kind() {
+                ErrorKind::InvalidIssuer => "is from another authorization server",
+                ErrorKind::InvalidAudience => "is for another server",
+                ErrorKind::ExpiredSignature => "has expired",
+                ErrorKind::ImmatureSignature => "is not valid yet",
+                ErrorKind::MissingRequiredClaim(_) | ErrorKind::InvalidClaimFormat(_) | ErrorKind::Json(_) => {
+                    "lacks what an access token has to say"
+                }
+                _ => "is not a signed token",
+            })
+        })?;
         let given: Vec<&str> = [&claims.scope, &claims.scp]
             .into_iter()
             .flatten()
@@ -184,9 +179,4 @@ impl Verifier {
         let subject = claims.sub.or(claims.client_id).ok_or_else(|| invalid("does not say for whom it is"))?;
         Ok(Principal(format!("subject:{subject}")))
     }
-}
-
-/// Reads one of the first two parts of a token.
-fn part<T: for<'de> Deserialize<'de>>(text: &str) -> Option<T> {
-    serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(text).ok()?).ok()
 }

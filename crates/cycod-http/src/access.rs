@@ -2,6 +2,7 @@
 
 mod keys;
 mod oauth;
+mod signature;
 
 use std::fmt;
 
@@ -14,8 +15,7 @@ use subtle::ConstantTimeEq;
 
 use self::oauth::{Denied, Verifier};
 pub use self::{keys::KeySource, oauth::OAuth};
-use super::{options::HttpError, refused::Refused};
-use crate::client::Principal;
+use crate::{HttpError, Refused};
 
 /// Who may come in.
 #[derive(Clone)]
@@ -38,8 +38,12 @@ impl fmt::Debug for Access {
     }
 }
 
+/// For whom a request is answered: the digest of a bearer token, or the subject of an access token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Principal(pub String);
+
 /// What decides on each request.
-pub(super) struct Gate(Kind);
+pub struct Gate(Kind);
 
 enum Kind {
     Anyone,
@@ -49,7 +53,11 @@ enum Kind {
 }
 
 impl Gate {
-    pub(super) fn new(access: &Access) -> Result<Self, HttpError> {
+    /// Prepares what is needed to decide.
+    ///
+    /// # Errors
+    /// When a name or a key cannot be used.
+    pub fn new(access: &Access) -> Result<Self, HttpError> {
         Ok(Self(match access {
             Access::Anyone => Kind::Anyone,
             Access::Token(token) => Kind::Token(hash(token)),
@@ -58,17 +66,21 @@ impl Gate {
     }
 
     /// The name under which tokens are made for us.
-    pub(super) fn host(&self) -> Option<String> {
+    pub fn host(&self) -> Option<String> {
         self.verifier()?.host()
     }
 
-    /// What a client without a token is told about who gives them, at its well-known path.
-    pub(super) fn metadata(&self, path: &str) -> Option<String> {
-        self.verifier()?.metadata(path)
+    /// What a client without a token is told about who gives them, at its well-known path; `resource` is the path of ours
+    /// that it is for.
+    pub fn metadata(&self, path: &str, resource: &str) -> Option<String> {
+        self.verifier()?.metadata(path, resource)
     }
 
     /// Says who sent a request, or refuses it.
-    pub(super) async fn admit(&self, headers: &HeaderMap) -> Result<Principal, Refused> {
+    ///
+    /// # Errors
+    /// With how to come in (401, 403), or for now while the keys cannot be had (503).
+    pub async fn admit(&self, headers: &HeaderMap) -> Result<Principal, Refused> {
         let token = bearer(headers);
         match &self.0 {
             Kind::Anyone => Ok(Principal("anyone".to_owned())),
@@ -118,7 +130,7 @@ fn challenge(status: StatusCode, why: &str, token: Option<&str>, parameters: &st
     };
     let value = HeaderValue::try_from(format!("Bearer realm=\"cycod\"{error}{parameters}"));
     let value = value.unwrap_or(HeaderValue::from_static("Bearer"));
-    Refused::new(status, why).header(WWW_AUTHENTICATE, value)
+    Refused::new(status, why).with_header(WWW_AUTHENTICATE, value)
 }
 
 fn hash(text: &str) -> [u8; 32] {

@@ -16,7 +16,7 @@ use tokio::{
 const LOOK: Duration = Duration::from_millis(250);
 
 /// A connection that breaks off when its client leaves unread what it is sent.
-pub(super) struct Wire {
+pub(crate) struct Wire {
     stream: Arc<TcpStream>,
     limit: Duration,
     /// Runs while a write waits.
@@ -24,7 +24,7 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    pub(super) fn new(stream: TcpStream, limit: Duration) -> Self {
+    pub(crate) fn new(stream: TcpStream, limit: Duration) -> Self {
         Self { stream: Arc::new(stream), limit, deadline: None }
     }
 
@@ -32,7 +32,7 @@ impl Wire {
     ///
     /// Who reads learns of it at the end of what was sent, and nobody reads while a request is being answered: a client
     /// that sends one after the other would be taken to be there until it is its turn.
-    pub(super) fn closed(&self) -> impl Future<Output = ()> + use<> {
+    pub(crate) fn closed(&self) -> impl Future<Output = ()> + use<> {
         let stream = Arc::clone(&self.stream);
         async move {
             // First there is time to hear what somebody says in leaving.

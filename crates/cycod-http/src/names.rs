@@ -11,17 +11,22 @@ use hyper::{
     http::uri::Authority,
 };
 
-use super::{options::HttpError, refused::Refused};
+use crate::{HttpError, Refused};
 
 /// The names that are let through, besides those of this machine.
 #[derive(Debug)]
-pub(super) struct Names {
+pub struct Names {
     hosts: Vec<(String, Option<u16>)>,
     origins: Vec<String>,
 }
 
 impl Names {
-    pub(super) fn new(hosts: &[String], origins: &[String]) -> Result<Self, HttpError> {
+    /// Lets through requests to `hosts`, as `HOST` or `HOST:PORT`, and from the pages of `origins`, as `SCHEME://HOST` or
+    /// `SCHEME://HOST:PORT`.
+    ///
+    /// # Errors
+    /// When one of them cannot be such a name.
+    pub fn new(hosts: &[String], origins: &[String]) -> Result<Self, HttpError> {
         let wrong = |name: &String, expected| HttpError::Name { name: name.clone(), expected };
         let host = |name: &String| authority(name).ok_or_else(|| wrong(name, "a name as HOST or HOST:PORT"));
         let origin = |name: &String| {
@@ -35,7 +40,11 @@ impl Names {
 
     /// Checks the names of a request that arrived at the address `local`; returns the origin whose browser has to be
     /// told that it may read the answer.
-    pub(super) fn check(&self, headers: &HeaderMap, local: IpAddr) -> Result<Option<HeaderValue>, Refused> {
+    ///
+    /// # Errors
+    /// When the request is for a name that is not ours (403), from a page that is not let in (403), or says either twice
+    /// (400).
+    pub fn check(&self, headers: &HeaderMap, local: IpAddr) -> Result<Option<HeaderValue>, Refused> {
         let host = only(headers, &HOST)?.and_then(|value| authority(value.to_str().ok()?));
         let Some((host, port)) = host else {
             return Err(Refused::new(StatusCode::BAD_REQUEST, "the header `Host` is missing or is not a name"));
@@ -116,7 +125,7 @@ mod tests {
             headers.insert(ORIGIN, origin.parse().unwrap());
         }
         let local = "192.0.2.7".parse().unwrap();
-        names.check(&headers, local).map_or_else(|refused| refused.into_response().status().as_u16(), |_| 200)
+        names.check(&headers, local).map_or_else(|refused| refused.status.as_u16(), |_| 200)
     }
 
     #[test]
