@@ -1,4 +1,4 @@
-//! What the compiler does not hold: the arrows between crates, the pages of error codes, the words we keep out.
+//! What the compiler does not hold: the arrows between crates, the codes of problems, the words we keep out.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,15 +7,17 @@ use std::{
     process::Command,
 };
 
+use cycod_code::Code;
 use serde_json::Value;
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 32] = [
+const ARROWS: [(&str, &[&str]); 33] = [
     ("cycod-file", &[]),
     ("cycod-http", &[]),
-    ("cycod-diagnostic", &[]),
+    ("cycod-code", &[]),
+    ("cycod-diagnostic", &["cycod-code"]),
     ("cycod-syntax", &["cycod-diagnostic"]),
-    ("cycod-shell", &[]),
+    ("cycod-shell", &["cycod-code"]),
     ("cycod-schema", &[]),
     ("cycod-tokens", &["cycod-schema"]),
     ("cycod-definition", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-schema"]),
@@ -140,11 +142,12 @@ const ARROWS: [(&str, &[&str]); 32] = [
             "cycod-mcp-server",
         ],
     ),
-    ("xtask", &[]),
+    ("xtask", &["cycod-code"]),
 ];
 
 /// What a crate that is to stay pure may not reach.
-const PURE: [&str; 8] = [
+const PURE: [&str; 9] = [
+    "cycod-code",
     "cycod-diagnostic",
     "cycod-syntax",
     "cycod-shell",
@@ -163,7 +166,7 @@ pub(crate) fn tidy(root: &Path) -> Result<String, Vec<String>> {
     let mut problems = arrows(root);
     let sources = rust_files(&root.join("crates"));
     problems.extend(purity(root, &sources));
-    problems.extend(error_pages(root, &sources));
+    problems.extend(codes(root, &sources));
     problems.extend(unsafe_homes(root, &sources));
     problems.extend(homes(root, &sources));
     if problems.is_empty() { Ok("tidy: nothing to fix".to_owned()) } else { Err(problems) }
@@ -235,48 +238,61 @@ fn purity(root: &Path, sources: &[PathBuf]) -> Vec<String> {
     problems
 }
 
-/// Every code has a page and every page a code.
-fn error_pages(root: &Path, sources: &[PathBuf]) -> Vec<String> {
-    let pages: BTreeSet<String> = fs::read_dir(root.join("docs/errors"))
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".md").map(str::to_owned))
-        .collect();
-    let mut codes = BTreeMap::new();
-    for path in sources.iter().filter(|path| !is_test(path)) {
+/// Names of codes that are also names of something else, and the files where they are: keys of tool files, and how a step or
+/// a run ended.
+const NAMESAKES: [(Code, &[&str]); 4] = [
+    (
+        Code::Cancelled,
+        &[
+            "crates/cycod-cli-tools/src/workflow_run.rs",
+            "crates/cycod-engine/src/history.rs",
+            "crates/cycod-engine/src/result_json.rs",
+            "crates/cycod-mcp-server/src/background.rs",
+            "crates/cycod-mcp-server/src/handles.rs",
+            "crates/cycod-store/src/history/read.rs",
+        ],
+    ),
+    (Code::StreamFile, &["crates/cycod-definition/src/lower/step.rs", "crates/cycod-definition/src/table/keys.rs"]),
+    (
+        Code::TempDirectory,
+        &["crates/cycod-definition/src/lower/settings.rs", "crates/cycod-definition/src/table/keys.rs"],
+    ),
+    (
+        Code::TimedOut,
+        &[
+            "crates/cycod-definition/src/check/conditions.rs",
+            "crates/cycod-engine/src/history.rs",
+            "crates/cycod-run/src/report.rs",
+            "crates/cycod-store/src/history/read.rs",
+            "crates/cycod-syntax/src/template.rs",
+        ],
+    ),
+];
+
+/// Every code is used, and none by its name: a text can be misspelt, and means nothing on any surface.
+fn codes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut unused: BTreeSet<Code> = Code::ALL.iter().copied().collect();
+    for path in sources.iter().filter(|path| !path.starts_with(root.join("crates/cycod-code")) && !is_test(path)) {
+        let relative = path.strip_prefix(root).unwrap_or(path);
         let text = fs::read_to_string(path).unwrap_or_default();
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        // A table of codes holds nothing but codes; elsewhere a code is recognised by what takes it.
-        let is_table =
-            path.file_stem().is_some_and(|stem| ["problem", "refusal", "codes"].contains(&&*stem.to_string_lossy()));
-        let starts: &[&str] = if is_table { &[""] } else { &["Code(", "Refusal::new(", "code:"] };
-        for start in starts {
-            let quoted = |found: &str| found.trim_start().strip_prefix('"')?.split('"').next().map(str::to_owned);
-            let found: Vec<String> = match *start {
-                "" => code.split('"').skip(1).map(str::to_owned).collect(),
-                start => code.split(start).skip(1).filter_map(quoted).collect(),
-            };
-            for slug in found {
-                let is_slug = !slug.is_empty()
-                    && slug.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
-                if is_slug && (slug.contains('-') || !is_table) {
-                    codes
-                        .entry(slug.to_owned())
-                        .or_insert_with(|| path.strip_prefix(root).unwrap_or(path).display().to_string());
+        for (number, line) in code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            for rest in line.split("Code::").skip(1) {
+                let variant = rest.split(|next: char| !next.is_ascii_alphanumeric()).next().unwrap_or_default();
+                unused.retain(|code| format!("{code:?}") != variant);
+            }
+            for found in line.split('"').skip(1).filter_map(|text| text.parse::<Code>().ok()) {
+                let homes = NAMESAKES.iter().filter(|(code, _)| *code == found).flat_map(|(_, homes)| homes.iter());
+                if !homes.into_iter().any(|home| relative == Path::new(home)) {
+                    let place = format!("{}:{}", relative.display(), number + 1);
+                    problems.push(format!("{place}: \"{found}\" is the name of a code: write `Code::{found:?}`"));
                 }
             }
         }
     }
-    let unexplained = codes
-        .iter()
-        .filter(|(code, _)| !pages.contains(*code))
-        .map(|(code, place)| format!("`{code}` ({place}) has no page docs/errors/{code}.md"));
-    let unused = pages
-        .iter()
-        .filter(|page| !codes.contains_key(*page))
-        .map(|page| format!("docs/errors/{page}.md explains a code that nothing uses"));
-    unexplained.chain(unused).collect()
+    problems.extend(unused.iter().map(|code| format!("`Code::{code:?}` is used by nothing (crates/cycod-code)")));
+    problems
 }
 
 /// Whether a file holds nothing but tests: below `tests/`, or a module that its parent declares for tests only.

@@ -3,7 +3,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_engine::{
     Approved, Approver, Asker, Beginning, Content, Control, Engine, EngineError, Given, Payload, Plan, PlanError, Sink,
     Stop, ToolAnswer,
@@ -90,7 +90,7 @@ impl Executor<'_> {
 
 /// Refuses arguments that are no object.
 pub(crate) fn no_object(tool: &str, text: &str) -> Refusal {
-    Refusal::new("wrong-argument-type", text)
+    Refusal::new(Code::WrongArgumentType, text)
         .place(tool)
         .attempt("call again with a JSON object that has a field for each argument")
 }

@@ -1,7 +1,7 @@
 //! The tools of the loop itself: a look into an output that was left out, and a search among tools that the model was not told of.
 
 use bm25::{Document, SearchEngineBuilder, Tokenizer};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_engine::outputs;
 use cycod_model::ToolSpec;
 use cycod_schema::{Dialect, Exporter, Function};
@@ -73,16 +73,16 @@ pub(crate) fn search(tools: &Tools, told: &[Told], arguments: &Map<String, Json>
     };
     let query = match arguments.get("query") {
         Some(Json::String(query)) if !query.trim().is_empty() => query,
-        Some(Json::String(_)) => return wrong("invalid-argument", "`query` is empty"),
-        Some(_) => return wrong("wrong-argument-type", "`query` is a text"),
-        None => return wrong("missing-argument", "`query` is missing"),
+        Some(Json::String(_)) => return wrong(Code::InvalidArgument, "`query` is empty"),
+        Some(_) => return wrong(Code::WrongArgumentType, "`query` is a text"),
+        None => return wrong(Code::MissingArgument, "`query` is missing"),
     };
     let limit = match arguments.get("limit") {
         None | Some(Json::Null) => FOUND,
         Some(limit) => match limit.as_u64().and_then(|limit| usize::try_from(limit).ok()) {
             Some(limit @ 1..=MOST_FOUND) => limit,
             _ => {
-                return Err(Refusal::new("out-of-range", format!("`limit` is a number from 1 to {MOST_FOUND}"))
+                return Err(Refusal::new(Code::OutOfRange, format!("`limit` is a number from 1 to {MOST_FOUND}"))
                     .place("limit")
                     .attempt(format!("{{\"limit\": {FOUND}}}")));
             }

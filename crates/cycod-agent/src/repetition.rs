@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_model::Call;
 
 /// How often the same call may bring the same result.
@@ -38,7 +38,7 @@ impl Repetition {
         known.was_told = true;
         let why = format!("the same call has brought the same result {MOST} times, and was not made again");
         Again::Told(
-            Refusal::new("repeated-call", why).place(&call.name).attempt(
+            Refusal::new(Code::RepeatedCall, why).place(&call.name).attempt(
                 "use the result that you have, call something else, or answer; the same call again ends the work",
             ),
         )

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use cycod_diagnostic::{Refusal, closest};
+use cycod_diagnostic::{Code, Refusal, closest};
 use cycod_engine::{
     Engine, Registered, Standing,
     catalog::{Availability, State},
@@ -83,7 +83,7 @@ impl Tools {
                 if tools.is_empty() {
                     let groups = registry.offered().filter_map(|tool| tool.entry.summary.group.as_deref());
                     let refusal =
-                        Refusal::new("unknown-tool", format!("no tool here is of the group `{group}`")).place(group);
+                        Refusal::new(Code::UnknownTool, format!("no tool here is of the group `{group}`")).place(group);
                     refused.push(match closest(group, groups) {
                         Some(near) => refusal.attempt(format!("did you mean `{near}`?")),
                         None => refusal.attempt("cycod tool groups"),
@@ -178,23 +178,23 @@ fn not_offered(tool: &Registered) -> Refusal {
     let name = &tool.entry.name;
     if let Some(cause) = tool.switch.causes.first() {
         let why = format!("`{name}` is turned off by {}", cause.place());
-        return Refusal::new("tool-disabled", why).place(name).attempt(format!("cycod tools enable {name}"));
+        return Refusal::new(Code::ToolDisabled, why).place(name).attempt(format!("cycod tools enable {name}"));
     }
     if let Some(standing) = tool.standing.as_ref().filter(|standing| **standing != Standing::Trusted) {
-        let code = if *standing == Standing::Untrusted { "untrusted-tool" } else { "tool-changed" };
+        let code = if *standing == Standing::Untrusted { Code::UntrustedTool } else { Code::ToolChanged };
         return Refusal::new(code, format!("`{name}` is {}", standing.name()))
             .place(name)
             .attempt(format!("cycod tool trust {name}"));
     }
     let refusal = match &tool.entry.state {
-        State::Broken { problem } => Refusal::new("broken-tool", format!("`{name}` is broken: {problem}")),
-        State::Duplicate { .. } => Refusal::new("broken-tool", format!("`{name}` is there twice")),
+        State::Broken { problem } => Refusal::new(Code::BrokenTool, format!("`{name}` is broken: {problem}")),
+        State::Duplicate { .. } => Refusal::new(Code::BrokenTool, format!("`{name}` is there twice")),
         _ => match tool.entry.availability.if_on() {
             Availability::Unavailable(reasons) => {
                 let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-                Refusal::new("broken-tool", format!("`{name}` {}", reasons.join("; ")))
+                Refusal::new(Code::BrokenTool, format!("`{name}` {}", reasons.join("; ")))
             }
-            Availability::Available => Refusal::new("broken-tool", format!("`{name}` cannot be called")),
+            Availability::Available => Refusal::new(Code::BrokenTool, format!("`{name}` cannot be called")),
         },
     };
     refusal.place(name).attempt(format!("cycod tool validate {name}"))

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_diagnostic::{Refusal, closest};
+use cycod_diagnostic::{Code, Refusal, closest};
 use cycod_engine::{
     Answer, Approved, Approver, Block, Plan, Request as Question, ToolAnswer,
     approvals::LOCAL,
@@ -424,7 +424,7 @@ impl<'a> Turn<'a> {
             }
             return Ok(Meant::Tool(told.clone()));
         }
-        let refusal = Refusal::new("unknown-tool", format!("you have no tool `{name}`")).place(name);
+        let refusal = Refusal::new(Code::UnknownTool, format!("you have no tool `{name}`")).place(name);
         let names = || self.told.iter().map(|told| told.spec.name.as_str());
         Err(match closest(name, names()) {
             Some(near) => refusal.attempt(format!("did you mean `{near}`?")),
@@ -466,14 +466,14 @@ impl<'a> Turn<'a> {
     /// Refuses a call for which there is no room any more, or that leads nowhere.
     fn may_call(&mut self, call: &Call) -> Result<(), Refusal> {
         if self.with.stop.is_raised() {
-            return Err(Refusal::new("cancelled", "the person stopped the work before this call"));
+            return Err(Refusal::new(Code::Cancelled, "the person stopped the work before this call"));
         }
         let limits = self.with.limits;
         let time = limits.time.filter(|most| self.began.elapsed() >= *most).map(Limit::Time);
         let limit = time.or_else(|| limits.calls.filter(|most| self.spent.calls >= *most).map(Limit::Calls));
         if let Some(limit) = limit {
             self.over.get_or_insert(Ending::Limit(limit));
-            return Err(Refusal::new("budget-spent", format!("not called: {limit}"))
+            return Err(Refusal::new(Code::BudgetSpent, format!("not called: {limit}"))
                 .attempt("call it again when the work is resumed"));
         }
         match self.repetition.look(call) {
@@ -482,7 +482,7 @@ impl<'a> Turn<'a> {
             Again::Circle => {
                 self.over.get_or_insert(Ending::Repeats { tool: call.name.clone() });
                 Err(Refusal::new(
-                    "repeated-call",
+                    Code::RepeatedCall,
                     "the same call again, although its result is known: the work ends here",
                 ))
             }
@@ -529,7 +529,7 @@ impl<'a> Turn<'a> {
     fn result(&mut self, call: &Call, answer: &ToolAnswer, took: Option<Duration>, changes: bool) -> ToolResult {
         let text = self.shortened(text_of(answer));
         let result = ToolResult { id: call.id.clone(), name: call.name.clone(), text, is_error: answer.is_error };
-        if answer.problem.as_ref().is_none_or(|problem| problem.code != "repeated-call") {
+        if answer.problem.as_ref().is_none_or(|problem| problem.code != Code::RepeatedCall) {
             self.repetition.ended(call, &without_addresses(&result.text), changes);
         }
         self.sink.event(&Event::CallEnds { call, result: &result, problem: answer.problem.as_ref(), took });
@@ -558,7 +558,7 @@ impl<'a> Turn<'a> {
 /// Refuses a call that was cut off.
 fn not_whole(call: &Call) -> Refusal {
     Refusal::new(
-        "cut-off-call",
+        Code::CutOffCall,
         "your answer reached its limit of tokens in the middle of this call, so it was not made",
     )
     .place(&call.name)

@@ -3,7 +3,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_run::Platform;
 use ignore::DirEntry;
 
@@ -56,7 +56,7 @@ pub fn files_below(
     match walked {
         Ok(()) => {}
         Err(Failure::Refused(refusal)) => return Err(refusal),
-        Err(Failure::Failed(why)) => return Err(Refusal::new("not-started", why)),
+        Err(Failure::Failed(why)) => return Err(Refusal::new(Code::NotStarted, why)),
     }
     let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
     files.sort();

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use cycod_definition::{Level, Loaded, Tool, ToolName, Value, load, load_built_in};
-use cycod_diagnostic::{Refusal, SourceFile};
+use cycod_diagnostic::{Code, Refusal, SourceFile};
 use cycod_run::{BuiltInCall, BuiltIns, How, Outcome, Touch};
 
 use crate::{
@@ -104,7 +104,7 @@ impl BuiltIns for Toolbox {
     fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
         let is_meant = |(name, ..): &&(&str, &str, Operation)| call.tool.is_built_in(name);
         let Some((.., operation)) = TOOLS.iter().find(is_meant) else {
-            return Err(Refusal::new("not-started", format!("`{}` is no tool of this program", call.tool.name)));
+            return Err(Refusal::new(Code::NotStarted, format!("`{}` is no tool of this program", call.tool.name)));
         };
         match operation(&Arguments::of(call), follow) {
             Ok(Answer { output, structured, is_error }) => {

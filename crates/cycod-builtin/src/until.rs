@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_process::Stop;
 
 use crate::failure::Failure;
@@ -19,7 +19,7 @@ impl Until<'_> {
     pub(crate) fn check(&self) -> Result<(), Failure> {
         self.check_stop()?;
         if self.left().is_zero() {
-            let late = Refusal::new("timed-out", "the time of the call was over before its work was done");
+            let late = Refusal::new(Code::TimedOut, "the time of the call was over before its work was done");
             return Err(late.attempt("narrow what is asked for, or raise the timeout").into());
         }
         Ok(())
@@ -28,7 +28,7 @@ impl Until<'_> {
     /// Ends the call when it has been stopped. What a program said until its time was over is worth more than that it was.
     pub(crate) fn check_stop(&self) -> Result<(), Failure> {
         if self.stop.is_raised() {
-            return Err(Refusal::new("cancelled", "the call was cancelled").into());
+            return Err(Refusal::new(Code::Cancelled, "the call was cancelled").into());
         }
         Ok(())
     }

@@ -4,13 +4,12 @@ use cycod_definition::{
     Disclosure, Fault, Host, Literal, Parameter, ParameterType, PathPart, Rejection, SchemaViolation, Tool, Transform,
     Value, ValuePath, json, shown, visible_or_hidden,
 };
-use cycod_diagnostic::closest;
+use cycod_diagnostic::{Code, closest};
 use cycod_syntax::template::Reference;
 
 use crate::{
     ArgumentProblem, Bound, Call, Change, Instead, NoSteps, Origin, ResolveError, RunContext,
     call::{collect_texts, normalize_path},
-    problem::code,
     resolve::Scope,
     sample::sample,
     transform,
@@ -213,7 +212,7 @@ impl<'a> Binder<'a> {
         instead.arguments.extend(more.filter_map(|bound| Some((bound.name.clone(), bound.value.clone()?))));
         instead.dropped.extend(self.strangers.iter().map(|(name, _)| shown(name)));
         // What only the answer to a question can be is left out of a call.
-        let is_asked = |problem: &&ArgumentProblem| problem.code == code::ASKED;
+        let is_asked = |problem: &&ArgumentProblem| problem.code == Code::AskedParameter;
         instead.dropped.extend(self.problems.iter().filter(is_asked).filter_map(|problem| problem.parameter.clone()));
         instead.answers.retain(|(name, _)| !instead.dropped.contains(name));
         Some(instead)
@@ -229,7 +228,7 @@ impl<'a> Binder<'a> {
                 Some(index) if self.tool.parameters[index].asked && !matches!(argument, Given::Answer(_)) => {
                     let name = &self.tool.parameters[index].name;
                     let message = format!("`{name}` is the answer to a question, not given by the caller");
-                    self.fail(index, ArgumentProblem::new(name, code::ASKED, message).help("leave it out"));
+                    self.fail(index, ArgumentProblem::new(name, Code::AskedParameter, message).help("leave it out"));
                 }
                 Some(index) => {
                     self.given.insert(index);
@@ -304,7 +303,7 @@ impl<'a> Binder<'a> {
                 let message = format!("the schema of `{}` cannot be applied: {problem}", self.tool.name);
                 self.problems.push(ArgumentProblem {
                     parameter: None,
-                    code: code::INVALID,
+                    code: Code::InvalidArgument,
                     message,
                     help: None,
                     instead: None,
@@ -348,7 +347,7 @@ impl<'a> Binder<'a> {
             None => String::new(),
         };
         let message = format!("{subject}{}", visible_or_hidden(&violation.message, disclosure));
-        ArgumentProblem { parameter: name, code: code::INVALID, message, help: None, instead: None }
+        ArgumentProblem { parameter: name, code: Code::InvalidArgument, message, help: None, instead: None }
     }
 
     fn report_unknown(&mut self, name: &str) {
@@ -363,7 +362,7 @@ impl<'a> Binder<'a> {
                 format!("it takes {}{more}", names.join(", "))
             }
         };
-        self.problems.push(ArgumentProblem::new(&shown(name), code::UNKNOWN, message).help(help));
+        self.problems.push(ArgumentProblem::new(&shown(name), Code::UnknownArgument, message).help(help));
     }
 
     /// Makes one value of what was given for a parameter; nothing when nothing or null was given.
@@ -385,7 +384,7 @@ impl<'a> Binder<'a> {
                 ParameterType::Array => "give all elements in one JSON array",
                 _ => "only a parameter of type array takes several values",
             };
-            self.problems.push(ArgumentProblem::new(&parameter.name, code::REPEATED, message).help(help));
+            self.problems.push(ArgumentProblem::new(&parameter.name, Code::RepeatedArgument, message).help(help));
             return None;
         }
         match given.pop()? {
@@ -432,7 +431,7 @@ impl<'a> Binder<'a> {
                     }
                     _ => format!("the default of `{}` refers to a chain of over {DEEPEST} defaults", parameter.name),
                 };
-                let problem = ArgumentProblem::new(&parameter.name, code::CYCLE, message);
+                let problem = ArgumentProblem::new(&parameter.name, Code::DefaultCycle, message);
                 self.fail(index, problem.help(format!("give `{}`", parameter.name)));
                 return;
             }
@@ -458,10 +457,10 @@ impl<'a> Binder<'a> {
         if parameter.required && parameter.asked {
             let message = format!("`{}` is the answer to a question that nobody has answered", parameter.name);
             let help = "call it where somebody can be asked: on a terminal, or from a host that passes questions on";
-            self.fail(index, ArgumentProblem::new(&parameter.name, code::UNANSWERED, message).help(help));
+            self.fail(index, ArgumentProblem::new(&parameter.name, Code::QuestionUnanswered, message).help(help));
         } else if parameter.required && !(self.tool.input_schema.is_some() && self.nulls.contains(&index)) {
             let message = format!("`{}` is required", parameter.name);
-            let problem = ArgumentProblem::new(&parameter.name, code::MISSING, message);
+            let problem = ArgumentProblem::new(&parameter.name, Code::MissingArgument, message);
             self.fail(
                 index,
                 if parameter.description.is_empty() { problem } else { problem.help(shown(&parameter.description)) },
@@ -524,7 +523,7 @@ impl<'a> Binder<'a> {
         result.map_err(|reason| {
             let reason = if hide { String::new() } else { format!(": {}", shown(&reason)) };
             let message = format!("transform `{}` fails on the value of `{}`{reason}", shown(name), parameter.name);
-            ArgumentProblem::new(&parameter.name, code::TRANSFORM, message)
+            ArgumentProblem::new(&parameter.name, Code::TransformFailed, message)
         })
     }
 
@@ -537,8 +536,8 @@ impl<'a> Binder<'a> {
         let name = &self.tool.parameters[index].name;
         let default = if origin == Origin::Default { " (its default)" } else { "" };
         let code = match rejection.fault {
-            Fault::Type => code::WRONG_TYPE,
-            Fault::Rule => code::INVALID,
+            Fault::Type => Code::WrongArgumentType,
+            Fault::Rule => Code::InvalidArgument,
         };
         for violation in rejection.violations {
             let path = shown(&violation.path.to_string());
@@ -558,7 +557,7 @@ impl<'a> Binder<'a> {
 }
 
 fn nul_problem(parameter: &str) -> ArgumentProblem {
-    ArgumentProblem::new(parameter, code::NUL, format!("the value of `{parameter}` holds a NUL character"))
+    ArgumentProblem::new(parameter, Code::NulInValue, format!("the value of `{parameter}` holds a NUL character"))
         .help("no command can carry it; encode the value, for example as base64")
 }
 

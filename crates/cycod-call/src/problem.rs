@@ -1,43 +1,10 @@
 use std::sync::Arc;
 
 use cycod_definition::{Value, json};
+use cycod_diagnostic::Code;
 
 /// How long a call may be that is written out to be made again.
 const LONGEST: usize = 2000;
-
-/// The ways in which arguments can be wrong, each with a page `docs/errors/<slug>.md`.
-pub mod code {
-    /// The tool has no parameter of this name.
-    pub const UNKNOWN: &str = "unknown-argument";
-    /// One parameter is given more than once and is not a list.
-    pub const REPEATED: &str = "repeated-argument";
-    /// A required parameter has no value.
-    pub const MISSING: &str = "missing-argument";
-    /// A caller gives what only the answer to a question can be.
-    pub const ASKED: &str = "asked-parameter";
-    /// A question was not answered.
-    pub const UNANSWERED: &str = "question-unanswered";
-    /// The value is not of the parameter's type and cannot be read as it.
-    pub const WRONG_TYPE: &str = "wrong-argument-type";
-    /// The value breaks a rule of the parameter's `validation`.
-    pub const INVALID: &str = "invalid-argument";
-    /// A transform cannot be applied to the value.
-    pub const TRANSFORM: &str = "transform-failed";
-    /// A number format cannot be applied to the value.
-    pub const FORMAT: &str = "format-failed";
-    /// A template refers to an environment variable that is not set.
-    pub const UNSET: &str = "unset-variable";
-    /// The value holds a NUL character, which no command line can carry.
-    pub const NUL: &str = "nul-in-value";
-    /// A step said bytes that are not UTF-8, and only text can stand where they would.
-    pub const NOT_TEXT: &str = "not-text";
-    /// Defaults refer to each other in a circle.
-    pub const CYCLE: &str = "default-cycle";
-    /// A condition has no answer for these values.
-    pub const CONDITION: &str = "undecidable-condition";
-    /// A template refers to a result that a step does not have.
-    pub const NO_RESULT: &str = "missing-step-result";
-}
 
 /// Arguments that a tool takes, in the place of those that it did not.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,8 +62,8 @@ impl Instead {
 pub struct ArgumentProblem {
     /// The parameter it is about, or the name as given when there is no such parameter.
     pub parameter: Option<String>,
-    /// A slug of [`code`].
-    pub code: &'static str,
+    /// Which kind, with a page in `docs/errors/`.
+    pub code: Code,
     /// What is wrong: a lowercase fragment without a final period.
     pub message: String,
     /// How to fix it.
@@ -106,7 +73,7 @@ pub struct ArgumentProblem {
 }
 
 impl ArgumentProblem {
-    pub(crate) fn new(parameter: &str, code: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(parameter: &str, code: Code, message: impl Into<String>) -> Self {
         Self { parameter: Some(parameter.to_owned()), code, message: message.into(), help: None, instead: None }
     }
 

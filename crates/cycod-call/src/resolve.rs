@@ -7,6 +7,7 @@
 use std::{borrow::Cow, cell::Cell};
 
 use cycod_definition::{Decimal, Host, Literal, NamedTransform, Parameter, ParameterType, Tool, Value, placing_mode};
+use cycod_diagnostic::Code;
 use cycod_shell::{Kind, Mode};
 use cycod_syntax::{
     condition::{self, EvalError, Expr},
@@ -18,7 +19,7 @@ use cycod_syntax::{
 
 use crate::{
     Bound, KeptSecret, OwnedPiece, OwnedValue, OwnedWords, RunContext, StepValue, Steps, bytes::carried,
-    bytes::delivered, call::speaks_of_secret, json, predefined, problem::code, transform,
+    bytes::delivered, call::speaks_of_secret, json, predefined, transform,
 };
 
 /// Why a template has no meaning for these values.
@@ -93,14 +94,14 @@ impl ResolveError {
     }
 
     /// The slug of the page that explains it.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         match self {
-            Self::Unset { .. } | Self::NotUnicode { .. } | Self::Secret { .. } => code::UNSET,
-            Self::NotText { .. } => code::NOT_TEXT,
-            Self::NoResult { .. } | Self::Later { .. } => code::NO_RESULT,
-            Self::Transform { .. } => code::TRANSFORM,
-            Self::Format { .. } => code::FORMAT,
-            Self::Condition(_) => code::CONDITION,
+            Self::Unset { .. } | Self::NotUnicode { .. } | Self::Secret { .. } => Code::UnsetVariable,
+            Self::NotText { .. } => Code::NotText,
+            Self::NoResult { .. } | Self::Later { .. } => Code::MissingStepResult,
+            Self::Transform { .. } => Code::TransformFailed,
+            Self::Format { .. } => Code::FormatFailed,
+            Self::Condition(_) => Code::UndecidableCondition,
         }
     }
 }

@@ -6,13 +6,13 @@ use std::{
 };
 
 use cycod_definition::{Host, Level, Tool, ToolName};
-use cycod_diagnostic::closest;
+use cycod_diagnostic::{Code, closest};
 
 use crate::{
     Adopted, Availability, Entry, Kind, Problem, Reason, Scope, ScopeFilter, Scopes, State, Summary, Switches,
     ToolDirectory, Writer,
     availability::Machine,
-    codes, programs,
+    programs,
     read::{Outcome, Reading},
     shelf::{Cache, Shelf},
 };
@@ -249,7 +249,7 @@ impl Catalog {
             if self.scopes.is_reserved(key) {
                 let message = format!("`{}` is the name of a built-in tool", one.reading.name);
                 let note = Some(self.scopes.reserved_note());
-                return State::Broken { problem: Problem { note, ..Problem::new(codes::RESERVED_NAME.0, message) } };
+                return State::Broken { problem: Problem { note, ..Problem::new(Code::ReservedName, message) } };
             }
             let with = others_in(rank, &one.path);
             if !with.is_empty() {

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use cycod_definition::{Demand, Deprecation, Level, Platform};
+use cycod_diagnostic::Code;
 
 use crate::{
     Kind, Problem, Program, Summary,
@@ -106,6 +107,15 @@ impl Field for String {
         let (bytes, rest) = input.split_at_checked(length)?;
         *input = rest;
         String::from_utf8(bytes.to_vec()).ok()
+    }
+}
+
+impl Field for Code {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.to_string().put(out);
+    }
+    fn take(input: &mut &[u8]) -> Option<Self> {
+        String::take(input)?.parse().ok()
     }
 }
 
@@ -272,7 +282,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let problem = Problem { code: "yaml-syntax".to_owned(), message: "oh".to_owned(), line: Some(3), note: None };
+        let problem = Problem { code: Code::YamlSyntax, message: "oh".to_owned(), line: Some(3), note: None };
         let outcomes =
             [Outcome::Tool(Box::new(full())), Outcome::Tool(Box::default()), Outcome::Broken(problem), Outcome::Prose];
         for outcome in outcomes {
@@ -284,7 +294,7 @@ mod tests {
             }
             assert_eq!(decode(&[bytes, vec![0]].concat()), None, "something behind it");
         }
-        let foreign = Outcome::Foreign(Problem::new("not-a-file", "a directory"));
+        let foreign = Outcome::Foreign(Problem::new(Code::NotAFile, "a directory"));
         assert_eq!(encode(&Reading { name: "n".to_owned(), outcome: foreign }), None);
     }
 }

@@ -1,10 +1,10 @@
 use std::{path::PathBuf, sync::Arc};
 
 use cycod_definition::{Level, Tool};
-use cycod_diagnostic::{Diagnostic, Severity, SourceFile};
+use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile};
 
 use crate::{
-    Adopted, Availability, Problem, Scope, Style, Summary, codes, programs,
+    Adopted, Availability, Problem, Scope, Style, Summary, programs,
     read::{self, Outcome},
 };
 
@@ -162,14 +162,14 @@ impl Entry {
                     return;
                 }
                 let message = format!("the name `{}` is used twice in the {} scope", self.name, self.scope);
-                let diagnostic = Diagnostic::error(codes::DUPLICATE_NAME, at.unwrap_or_default(), message);
+                let diagnostic = Diagnostic::error(Code::DuplicateName, at.unwrap_or_default(), message);
                 let diagnostic = with.iter().fold(whole_file(diagnostic), |diagnostic, other| {
                     diagnostic.note(format!("`{}` has it too", other.display()))
                 });
                 checked.diagnostics.push(diagnostic.help("rename one of the tools, or remove one of the files"));
             }
-            State::Broken { problem } if problem.code == codes::RESERVED_NAME.0 => {
-                let diagnostic = Diagnostic::error(codes::RESERVED_NAME, at.unwrap_or_default(), &problem.message);
+            State::Broken { problem } if problem.code == Code::ReservedName => {
+                let diagnostic = Diagnostic::error(Code::ReservedName, at.unwrap_or_default(), &problem.message);
                 let diagnostic = problem.note.iter().fold(whole_file(diagnostic), Diagnostic::note);
                 checked.diagnostics.push(diagnostic.help("give the tool another name"));
             }

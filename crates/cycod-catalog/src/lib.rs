@@ -11,7 +11,6 @@ mod availability;
 mod catalog;
 #[cfg(unix)]
 mod codec;
-mod codes;
 mod entry;
 #[cfg(unix)]
 mod hash;

@@ -1,12 +1,12 @@
 use std::fmt;
 
-use cycod_diagnostic::{Diagnostic, Severity, SourceFile};
+use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile};
 
 /// Why a file is not a tool that can be used: the first error, short enough for a line of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Which kind, as in the page `docs/errors/<code>.md`.
-    pub code: String,
+    pub code: Code,
     /// What is wrong: a lowercase fragment.
     pub message: String,
     /// The line it is on, from 1; absent when the whole file is meant.
@@ -16,8 +16,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn new(code: &str, message: impl Into<String>) -> Self {
-        Self { code: code.to_owned(), message: message.into(), line: None, note: None }
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), line: None, note: None }
     }
 
     /// The first error among `diagnostics`.
@@ -25,7 +25,7 @@ impl Problem {
         let error = diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error)?;
         let line = error.span().map(|span| source.position(span.start).line);
         Some(Self {
-            code: error.code.0.to_owned(),
+            code: error.code,
             message: error.message.clone(),
             line: line.and_then(|line| u32::try_from(line).ok()),
             note: None,

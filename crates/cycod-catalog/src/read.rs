@@ -12,7 +12,7 @@ use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
 use cycod_file::{Stamp, now};
 use cycod_tokens::estimate;
 
-use crate::{Problem, Summary, codes};
+use crate::{Problem, Summary};
 
 /// The largest file that is read. The longest known tool has 30 KB; a script of this size belongs beside its tool.
 pub(crate) const LARGEST: u64 = 4 << 20;
@@ -103,7 +103,7 @@ pub(crate) fn read(path: &Path, programs: Option<&Arc<ProgramsFile>>) -> Option<
     let reading = match text_of(&file, LARGEST) {
         Ok(text) => reading_of(text, path, programs),
         Err(unreadable) => {
-            let says_it_always = matches!(unreadable.code, codes::NOT_UTF8 | codes::FILE_TOO_LARGE);
+            let says_it_always = matches!(unreadable.code, Code::NotUtf8 | Code::FileTooLarge);
             let reading = unreadable.reading(path);
             if !says_it_always {
                 return Some((reading, None));
@@ -141,7 +141,7 @@ fn reading_of(text: String, path: &Path, programs: Option<&Arc<ProgramsFile>>) -
         }
         None => Outcome::Broken(
             Problem::first(&checked.source, &checked.diagnostics)
-                .unwrap_or_else(|| Problem::new(codes::UNREADABLE_FILE.0, "the file holds no tool")),
+                .unwrap_or_else(|| Problem::new(Code::UnreadableFile, "the file holds no tool")),
         ),
     };
     Reading { name: checked.name, outcome }
@@ -170,12 +170,12 @@ impl Unreadable {
     }
 
     fn io(error: &io::Error) -> Self {
-        Self::new(codes::UNREADABLE_FILE, format!("cannot read the file: {error}"))
+        Self::new(Code::UnreadableFile, format!("cannot read the file: {error}"))
     }
 
     pub(crate) fn reading(self, path: &Path) -> Reading {
-        let problem = Problem::new(self.code.0, self.message);
-        let outcome = if self.code == codes::NOT_A_FILE { Outcome::Foreign(problem) } else { Outcome::Broken(problem) };
+        let problem = Problem::new(self.code, self.message);
+        let outcome = if self.code == Code::NotAFile { Outcome::Foreign(problem) } else { Outcome::Broken(problem) };
         Reading { name: stem(path).into_owned(), outcome }
     }
 }
@@ -194,14 +194,14 @@ fn text_of(file: &File, largest: u64) -> Result<String, Unreadable> {
     let metadata = file.metadata().map_err(|error| Unreadable::io(&error))?;
     if !metadata.is_file() {
         let what = if metadata.is_dir() { "a directory" } else { "a pipe, socket or device" };
-        return Err(Unreadable::new(codes::NOT_A_FILE, format!("this is {what}, not a file")));
+        return Err(Unreadable::new(Code::NotAFile, format!("this is {what}, not a file")));
     }
     let too_large = || {
         let message = match largest {
             LARGEST => format!("the file is larger than {} MB, the most a tool may have", LARGEST >> 20),
             _ => format!("the file is larger than {} KB, the most that is read", largest >> 10),
         };
-        Err(Unreadable::new(codes::FILE_TOO_LARGE, message))
+        Err(Unreadable::new(Code::FileTooLarge, message))
     };
     if metadata.len() > largest {
         return too_large();
@@ -213,7 +213,7 @@ fn text_of(file: &File, largest: u64) -> Result<String, Unreadable> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Unreadable::new(codes::NOT_UTF8, format!("byte {} is not UTF-8", at + 1))
+        Unreadable::new(Code::NotUtf8, format!("byte {} is not UTF-8", at + 1))
     })
 }
 

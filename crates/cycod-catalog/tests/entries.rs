@@ -2,6 +2,7 @@
 
 use cycod_catalog::{Availability, LoadError, Scope, ScopeFilter, State, Switches};
 use cycod_definition::{Level, ToolName};
+use cycod_diagnostic::Code;
 use expect_test::expect;
 
 use crate::place::{Place, named, tool};
@@ -67,7 +68,7 @@ fn one_name_twice_in_a_scope_is_an_error_on_both() {
     let entry = place.open().find("build", ScopeFilter::Only(Scope::User)).expect("there is one");
     let Err(LoadError::Broken { diagnostics, .. }) = entry.load() else { panic!("a duplicate does not load") };
     assert_eq!(diagnostics.len(), 1);
-    assert_eq!(diagnostics[0].code.0, "duplicate-name");
+    assert_eq!(diagnostics[0].code, Code::DuplicateName);
     assert_eq!(diagnostics[0].message, "the name `build` is used twice in the user scope");
     assert!(diagnostics[0].notes[0].contains("other.yaml"), "{:?}", diagnostics[0].notes);
 
@@ -82,7 +83,7 @@ fn a_duplicate_is_pointed_at_where_the_name_stands() {
     place.write("home/.cycod/tools/a.yaml", named("x")).write("home/.cycod/tools/b.yaml", named("x"));
     let entry = place.open().find("x", ScopeFilter::Any).expect("there is one");
     let (source, diagnostics) = entry.diagnostics();
-    let duplicate = diagnostics.iter().find(|diagnostic| diagnostic.code.0 == "duplicate-name").expect("an error");
+    let duplicate = diagnostics.iter().find(|diagnostic| diagnostic.code == Code::DuplicateName).expect("an error");
     let span = duplicate.span().expect("a place");
     assert_eq!(&source.text[span.start as usize..span.end as usize], "x");
 }
@@ -189,9 +190,13 @@ fn names_of_built_in_tools_cannot_be_taken() {
     scopes.reserve(&reserved);
     let catalog = cycod_catalog::Catalog::open(scopes, &place.host);
     let entry = catalog.find("shell", ScopeFilter::Any).expect("there is one");
-    assert!(matches!(&entry.state, State::Broken { problem } if problem.code == "reserved-name"), "{:?}", entry.state);
+    assert!(
+        matches!(&entry.state, State::Broken { problem } if problem.code == Code::ReservedName),
+        "{:?}",
+        entry.state
+    );
     let Err(LoadError::Broken { diagnostics, .. }) = entry.load() else { panic!("it does not load") };
-    assert_eq!(diagnostics[0].code.0, "reserved-name");
+    assert_eq!(diagnostics[0].code, Code::ReservedName);
     assert_eq!(diagnostics[0].notes, ["built-in tools are `shell`"]);
 }
 

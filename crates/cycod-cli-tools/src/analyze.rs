@@ -20,7 +20,7 @@ use cycod_analysis::{
 };
 use cycod_builtin::files_below;
 use cycod_definition::{Level, Value};
-use cycod_diagnostic::{Refusal, closest};
+use cycod_diagnostic::{Code, Refusal, closest};
 use cycod_file::Folder;
 use cycod_process::find_program;
 use cycod_run::{Execute, Platform};
@@ -144,10 +144,10 @@ fn failed(why: &str) -> Failure {
 /// Ends the call when nobody waits for it any more.
 fn over(platform: &Platform<'_>) -> Result<(), Refusal> {
     if platform.stop().is_raised() {
-        return Err(Refusal::new("cancelled", "the call was cancelled"));
+        return Err(Refusal::new(Code::Cancelled, "the call was cancelled"));
     }
     if platform.is_over() {
-        let late = Refusal::new("timed-out", "the time of the call was over before its work was done");
+        let late = Refusal::new(Code::TimedOut, "the time of the call was over before its work was done");
         return Err(late.attempt("analyze a part of it, or raise the timeout"));
     }
     Ok(())

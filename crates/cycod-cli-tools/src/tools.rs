@@ -5,7 +5,7 @@ use std::{
 };
 
 use cycod_definition::{Host, Level, Tool, ToolName, Value, load_built_in};
-use cycod_diagnostic::{Refusal, SourceFile};
+use cycod_diagnostic::{Code, Refusal, SourceFile};
 use cycod_engine::Engine;
 use cycod_model::Models;
 use cycod_run::{BuiltInCall, BuiltIns, How, Outcome, Ran, Touch, WorkflowCall};
@@ -132,7 +132,7 @@ impl BuiltIns for CliTools {
     fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
         let is_meant = |(name, ..): &&(&str, &str, Operation)| call.tool.is_built_in(name);
         let Some((.., operation)) = TOOLS.iter().find(is_meant) else {
-            return Err(Refusal::new("not-started", format!("`{}` is no tool of this program", call.tool.name)));
+            return Err(Refusal::new(Code::NotStarted, format!("`{}` is no tool of this program", call.tool.name)));
         };
         let (answer, is_error) = match operation(&Call { tools: self, call }, follow) {
             Ok(answer) => (answer, false),

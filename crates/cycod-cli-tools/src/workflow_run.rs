@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use cycod_definition::Value;
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_engine::ToolAnswer;
 use cycod_run::{Outcome, Ran, RanEnd, RunReport, Status, StepReport, WorkflowCall};
 use serde_json::{Map, Value as Json, json};
@@ -56,12 +56,12 @@ pub(crate) fn run(call: &Call<'_>, _: &mut dyn FnMut(&str)) -> Result<Answer, Fa
         Some(refusal) => refusal.clone(),
         None => {
             let name = call.text("workflow_name").unwrap_or_default();
-            Refusal::new("tool-cycle", format!("`{NAME}` runs nothing for another tool"))
+            Refusal::new(Code::ToolCycle, format!("`{NAME}` runs nothing for another tool"))
                 .place(name)
                 .attempt(format!("name the workflow itself: use-tool: {name}"))
         }
     };
-    let kind = if refusal.code == "unknown-workflow" { NOT_FOUND } else { FAILED };
+    let kind = if refusal.code == Code::UnknownWorkflow { NOT_FOUND } else { FAILED };
     let failure = Failure::new(kind, format!("Workflow failed: {}", said(&refusal))).with("status", "failed");
     Err(fields(&refusal).into_iter().fold(failure, |failure, (name, field)| failure.with(&name, field)))
 }
@@ -185,5 +185,5 @@ fn said(refusal: &Refusal) -> String {
 
 fn fields(refusal: &Refusal) -> Map<String, Json> {
     let attempt = refusal.attempt.as_ref().map(|attempt| ("try".to_owned(), json!(attempt)));
-    [("code".to_owned(), json!(refusal.code))].into_iter().chain(attempt).collect()
+    [("code".to_owned(), json!(refusal.code.name()))].into_iter().chain(attempt).collect()
 }

@@ -7,8 +7,7 @@ use std::{borrow::Cow, cell::LazyCell, collections::BTreeMap};
 
 use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
 use cycod_shell::{
-    Branch, Format, Hole, Kind, Mode, Nature, Programs, Proof, Question, Reader, Segment, Shell, Starts, Trust,
-    Verdict, code::BROKEN_PROGRAMS,
+    Branch, Format, Hole, Kind, Mode, Nature, Programs, Proof, Question, Reader, Segment, Shell, Starts, Trust, Verdict,
 };
 use cycod_syntax::template::{
     self, Branch as Side, HoleValue, Names, Predefined, Reference, Segment as Part, StepAttribute, Template,
@@ -258,7 +257,7 @@ fn verdicts_of(
         }
         if let Some(problem) = tool.stated.file.as_ref().and_then(|file| file.problem()) {
             verdicts.each_mut(&mut |verdict| {
-                if verdict.code == Some(BROKEN_PROGRAMS) {
+                if verdict.code == Some(Code::BrokenProgramsFile) {
                     verdict.reason = format!("{}: {problem}", verdict.reason);
                 }
             });
@@ -583,7 +582,7 @@ fn report_one(verdict: &Verdict, span: Span, is_elsewhere: bool, lowering: &Lowe
     if let Some(code) = verdict.code.filter(|_| !verdict.is_placeable()) {
         // A command for another platform does not keep the tool from being used here.
         let make = if is_elsewhere { Diagnostic::warning } else { Diagnostic::error };
-        let diagnostic = make(Code(code), span, verdict.reason.clone()).label("no value can be placed here");
+        let diagnostic = make(code, span, verdict.reason.clone()).label("no value can be placed here");
         let help = match &verdict.rewrite {
             Some(rewrite) => format!("{}\n{rewrite}", verdict.help),
             None => verdict.help.clone(),
@@ -591,7 +590,7 @@ fn report_one(verdict: &Verdict, span: Span, is_elsewhere: bool, lowering: &Lowe
         return lowering.sink.extend(vec![if help.is_empty() { diagnostic } else { diagnostic.help(help) }]);
     }
     let Some(hint) = verdict.hint.as_ref().filter(|_| verdict.proof == Proof::Data) else { return };
-    let diagnostic = Diagnostic::hint(Code(hint.code), span, hint.message.clone());
+    let diagnostic = Diagnostic::hint(hint.code, span, hint.message.clone());
     let fix = hint.insert.as_ref().and_then(|(text, between)| {
         let start = span.start.checked_sub(u32::try_from(between.len()).ok()?)?;
         let is_there = lowering.sink.text(Span { start, end: span.start }) == between;
@@ -605,7 +604,7 @@ fn report_one(verdict: &Verdict, span: Span, is_elsewhere: bool, lowering: &Lowe
 
 /// The warning for a value that is program text.
 pub(crate) fn raw_placing(span: Span, message: &str) -> Diagnostic {
-    Diagnostic::warning(Code("raw-placing"), span, message)
+    Diagnostic::warning(Code::RawPlacing, span, message)
         .label("who chooses the value chooses what runs")
         .note("this raises the tool to level run")
 }
@@ -635,7 +634,7 @@ impl Lowering<'_> {
             };
             self.sink.report(
                 Diagnostic::warning(
-                    Code("several-words"),
+                    Code::SeveralWords,
                     *span,
                     format!(
                         "`{}` is given several words, {}, so its value is taken as words",

@@ -40,7 +40,7 @@ impl ProgramsFile {
         let sink = Sink::new(&source);
         let (root, mut found) = yaml::parse(&source);
         // A file that only has comments, and programs that are called as keys of a tool are.
-        found.retain(|one| !matches!(one.code.0, "empty-file" | "comment-in-command"));
+        found.retain(|one| !matches!(one.code, Code::EmptyFile | Code::CommentInCommand));
         sink.extend(found);
         let mut statements = Vec::new();
         match root.as_ref().map(|root| (&root.kind, root.span)) {
@@ -50,7 +50,7 @@ impl ProgramsFile {
             }
             Some((NodeKind::Scalar(scalar), _)) if scalar.resolve() == Resolved::Null => {}
             Some((_, span)) => {
-                sink.error(Code("not-a-mapping"), span, "this file is a mapping of programs, such as `fossa: text`");
+                sink.error(Code::NotAMapping, span, "this file is a mapping of programs, such as `fossa: text`");
             }
             None => {}
         }
@@ -100,7 +100,7 @@ pub(crate) fn statements(entries: &[Entry], sink: &Sink<'_>) -> Vec<(String, Nat
     for entry in entries {
         if entry.key.is_empty() || entry.key.contains(|c: char| c.is_whitespace() || c.is_control()) {
             let diagnostic = Diagnostic::error(
-                Code("program-name"),
+                Code::ProgramName,
                 entry.key_span,
                 format!("`{}` cannot be the name of a program", visible(&entry.key)),
             );
@@ -112,7 +112,7 @@ pub(crate) fn statements(entries: &[Entry], sink: &Sink<'_>) -> Vec<(String, Nat
             if is_described(&entry.key) {
                 let message = format!("cycod knows `{}`, and what it knows no longer counts", entry.key);
                 sink.report(
-                    Diagnostic::warning(Code("described-program"), entry.key_span, message)
+                    Diagnostic::warning(Code::DescribedProgram, entry.key_span, message)
                         .label(format!("all its arguments count as `{}`", nature.name()))
                         .help("remove the line, unless another program of this name is meant"),
                 );

@@ -16,7 +16,7 @@ pub fn most_important(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut reported = is_reported.into_iter();
     diagnostics.retain(|_| reported.next().unwrap_or(true));
     diagnostics.push(Diagnostic {
-        code: Code("many-problems"),
+        code: Code::ManyProblems,
         severity: gravest_left_out,
         message: format!("{more} more problems of this file are not listed"),
         labels: Vec::new(),

@@ -1,8 +1,4 @@
-use crate::Span;
-
-/// Names a kind of problem, as in `error[unknown-step]`; each has a page in `docs/errors/`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Code(pub &'static str);
+use crate::{Code, Span};
 
 /// How bad a problem is: an error stops the tool from loading, the others do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -23,7 +23,7 @@ fn object(report: &Report, diagnostic: &Diagnostic, lines: &Lines<'_>) -> Value 
         Severity::Hint => "hint",
     };
     let mut value = json!({
-        "code": diagnostic.code.0,
+        "code": diagnostic.code.name(),
         "severity": severity,
         "message": diagnostic.message,
         "file": report.source.name,

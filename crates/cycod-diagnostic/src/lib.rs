@@ -19,7 +19,8 @@ mod visible;
 mod wrapped;
 
 pub use count::{MOST_REPORTED, count, most_important};
-pub use diagnostic::{Code, Diagnostic, Edit, Fix, Label, Severity};
+pub use cycod_code::{Code, Exit, OverMcp, UnknownCode};
+pub use diagnostic::{Diagnostic, Edit, Fix, Label, Severity};
 pub use fixes::apply_fixes;
 pub use json::to_json;
 pub use refusal::Refusal;

@@ -1,11 +1,13 @@
+use crate::Code;
+
 /// Why a call was not carried out, or did not end by itself: everything that is not a plain exit.
 ///
 /// The same value is shown to people, written to JSON and given to models, so applying [`Refusal::attempt`]
 /// literally must help.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// A code with a page in `docs/errors/`.
-    pub code: &'static str,
+    /// Which kind, with a page in `docs/errors/`.
+    pub code: Code,
     /// The rule that decided, in words or as written in a configuration.
     pub rule: Option<String>,
     /// The parameter, step, path or host concerned.
@@ -18,42 +20,8 @@ pub struct Refusal {
 
 impl Refusal {
     /// Returns a refusal with its reason.
-    pub fn new(code: &'static str, why: impl Into<String>) -> Self {
+    pub fn new(code: Code, why: impl Into<String>) -> Self {
         Self { code, rule: None, place: None, why: why.into(), attempt: None }
-    }
-
-    /// Whether what was asked for was allowed and did not work out, so that trying it again, or in another way, may help.
-    ///
-    /// Everything else is a decision: a permission, a guard or a rule said no. A code that is not listed counts as one.
-    pub fn is_mishap(&self) -> bool {
-        const CODES: [&str; 25] = [
-            "background-unavailable",
-            "broken-tool",
-            "cancelled",
-            "memory-exceeded",
-            "missing-step-result",
-            "model-no-answer",
-            "model-rate-limit",
-            "model-unavailable",
-            "newer-version-needed",
-            "not-started",
-            "output-too-large",
-            "output-unavailable",
-            "program-missing",
-            "remote-failed",
-            "remote-unreachable",
-            "requirement-missing",
-            "returns-no-json",
-            "secrets-unavailable",
-            "stream-file",
-            "temp-directory",
-            "timed-out",
-            "unknown-tool",
-            "unsupported-platform",
-            "worker-failed",
-            "wrong-output",
-        ];
-        CODES.contains(&self.code)
     }
 
     /// Names the rule that decided.

@@ -73,7 +73,7 @@ fn render(renderer: &Renderer, name: &str, diagnostic: &Diagnostic, lines: &Line
         Severity::Warning => Level::WARNING,
         Severity::Hint => Level::HELP.with_name("hint"),
     };
-    let title = level.primary_title(shown(&diagnostic.message)).id(diagnostic.code.0);
+    let title = level.primary_title(shown(&diagnostic.message)).id(diagnostic.code.name());
     let name = shown(name);
     let mut group = Group::with_title(title);
     group = match diagnostic.labels.first() {

@@ -5,7 +5,7 @@ use crate::{
     render_text, shown, to_json, visible, visible_json,
 };
 
-const UNKNOWN: Code = Code("unknown-step");
+const UNKNOWN: Code = Code::UnknownStep;
 
 fn at(text: &str, needle: &str) -> Span {
     let start = text.find(needle).expect("the needle is in the text");
@@ -29,7 +29,7 @@ fn looks_like_rustc() {
             .also(at(WEATHER, "fetch"), "the step")
             .note("the steps are `fetch`")
             .help("did you mean `fetch`?");
-    let warning = Diagnostic::warning(Code("w"), at(WEATHER, "ls"), "a warning").fix("quote it", Vec::new());
+    let warning = Diagnostic::warning(Code::QuotedScalar, at(WEATHER, "ls"), "a warning").fix("quote it", Vec::new());
     check(
         WEATHER,
         vec![warning, diagnostic],
@@ -45,7 +45,7 @@ fn looks_like_rustc() {
           = note: the steps are `fetch`
           = help: did you mean `fetch`?
 
-        warning[w]: a warning
+        warning[quoted-scalar]: a warning
          --> tools/a.yaml:5:11
           |
         5 |     bash: ls
@@ -305,10 +305,10 @@ fn a_place_inside_a_line_break_is_the_end_of_its_line() {
     for text in ["?\r\r", "\r\n\r", "a\r\r\nb", "\r"] {
         for start in 0..=text.len() {
             for end in start..=text.len() {
-                let diagnostic = Diagnostic::error(Code("bad-thing"), Span::new(start, end), "bad")
-                    .also(Span::new(end, end), "there");
+                let diagnostic =
+                    Diagnostic::error(Code::TooMany, Span::new(start, end), "bad").also(Span::new(end, end), "there");
                 let report = Report { source: SourceFile::new("t.yaml", text), diagnostics: vec![diagnostic] };
-                assert!(render_text(&report, Style::Plain).as_str().contains("bad-thing"), "{text:?} {start}..{end}");
+                assert!(render_text(&report, Style::Plain).as_str().contains("too-many"), "{text:?} {start}..{end}");
             }
         }
     }

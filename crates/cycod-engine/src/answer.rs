@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_definition::{Body, Produces, Tool};
-use cycod_diagnostic::{Refusal, closest};
+use cycod_diagnostic::{Code, Refusal, closest};
 use cycod_run::{Outcome, RunReport};
 use serde_json::{Map, Value as Json, json};
 
@@ -97,7 +97,7 @@ impl ToolAnswer {
             Err(wrong) => {
                 let place = Some(wrong.place).filter(|place| !place.is_empty());
                 let why = format!("the output of `{}` is not what it promises: {}", tool.name, wrong.why);
-                let refusal = Refusal { place, ..Refusal::new("wrong-output", why).attempt(wrong.attempt) };
+                let refusal = Refusal { place, ..Refusal::new(Code::WrongOutput, why).attempt(wrong.attempt) };
                 Self { blocks: said(&report.output), ..Self::default() }.with_problem(refusal)
             }
         }
@@ -207,8 +207,8 @@ impl Wrong {
 pub(crate) fn failure_of(tool: &Tool, report: &RunReport) -> Option<Json> {
     let ended = match &report.refusal {
         Some(refusal) => refusal.clone(),
-        None if report.timed_out => Refusal::new("timed-out", "its time was over").attempt("give it more time"),
-        None if report.cancelled => Refusal::new("cancelled", "it was stopped"),
+        None if report.timed_out => Refusal::new(Code::TimedOut, "its time was over").attempt("give it more time"),
+        None if report.cancelled => Refusal::new(Code::Cancelled, "it was stopped"),
         None => return None,
     };
     failure(tool, &ended)
@@ -225,7 +225,7 @@ fn failure(tool: &Tool, refusal: &Refusal) -> Option<Json> {
         Some(attempt) => format!("{}; try: {attempt}", refusal.why),
         None => refusal.why.clone(),
     };
-    Some(json!({ "success": false, "error": error, "error_type": refusal.code }))
+    Some(json!({ "success": false, "error": error, "error_type": refusal.code.name() }))
 }
 
 /// A text that is there.

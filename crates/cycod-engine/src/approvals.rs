@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use cycod_call::Given;
 use cycod_catalog::ScopeFilter;
 use cycod_definition::{Level, Privilege};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::{Masks, Plan, PlanError, mask};
 use cycod_policy::{Answer, Approved, Approver, Breadth, Decision, Request, Surface, Verdict};
 use cycod_process::Stop;
@@ -16,10 +16,7 @@ use cycod_store::{
 };
 use serde_json::{Map, Value as Json, json};
 
-use crate::{
-    Caller, Engine,
-    trust::{CHANGED, with_attempt},
-};
+use crate::{Caller, Engine, trust::with_attempt};
 
 /// How long an answer for a session holds at most.
 const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
@@ -210,7 +207,7 @@ impl Engine {
         };
         if decision.verdict == Verdict::Ask {
             self.remember(&plan, request, &answer, asker).map_err(|error| {
-                Refusal::new("not-approved", format!("the answer could not be kept: {}", told(&error)))
+                Refusal::new(Code::NotApproved, format!("the answer could not be kept: {}", told(&error)))
                     .place(&request.tool)
                     .attempt("approve it once, or fix what is wrong with the file")
             })?;
@@ -218,11 +215,11 @@ impl Engine {
         let asked = self.asked(&plan, &decision);
         let was_asked = decision.verdict == Verdict::Ask;
         let is_yes = matches!(answer, Answer::Once | Answer::Session(_) | Answer::Always(_));
-        if was_asked && is_yes && decision.code == CHANGED {
+        if was_asked && is_yes && decision.code == Code::ToolChanged {
             // Who said yes was shown the change, and nothing is to ask about it again.
             self.trust_shown(&plan, &request.digest)?;
         }
-        let is_changed = decision.code == CHANGED;
+        let is_changed = decision.code == Code::ToolChanged;
         let is_unanswered = matches!(answer, Answer::Unanswered(None));
         let approved = decision.approve_answered(plan, request, answer).map_err(|refusal| {
             if is_changed && is_unanswered { with_attempt(refusal, &request.tool) } else { refusal }
@@ -287,7 +284,7 @@ impl Engine {
             }
         }
         let why = format!("its arguments were changed {MOST_EDITS} times without an end");
-        Err(Refusal::new("not-approved", why).place(planned.tool().name.as_str()).into())
+        Err(Refusal::new(Code::NotApproved, why).place(planned.tool().name.as_str()).into())
     }
 
     fn sources(&self, plan: &Plan) -> Vec<(String, String)> {
@@ -437,7 +434,7 @@ pub fn edited(arguments: &[(String, Given)], request: &Request, text: &str) -> R
 
 fn edited_from(arguments: &[(String, Given)], shown: &Json, text: &str) -> Result<Vec<(String, Given)>, Refusal> {
     let wrong = |why: String| {
-        Refusal::new("invalid-argument", why).attempt("give one JSON object, such as {\"NAME\": \"value\"}")
+        Refusal::new(Code::InvalidArgument, why).attempt("give one JSON object, such as {\"NAME\": \"value\"}")
     };
     let now: Json =
         serde_json::from_str(text).map_err(|error| wrong(format!("the changed arguments are not JSON: {error}")))?;

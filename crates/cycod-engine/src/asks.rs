@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use cycod_call::{Bound, Call, Given, NoSteps, Origin, OwnedPiece, RunContext, bind};
 use cycod_definition::{Ask, Body, Tool, Value, Whom, form_schema};
-use cycod_diagnostic::{Refusal, visible};
+use cycod_diagnostic::{Code, Refusal, visible};
 use cycod_plan::{Plan, PlanError, mask};
 use serde_json::Value as Json;
 
@@ -29,7 +29,7 @@ impl Question {
             AskedOf::Model { .. } => "a host with a model".to_owned(),
             AskedOf::Roots => "a host for its directories".to_owned(),
         };
-        Refusal::new("nobody-to-answer", format!("`{tool}` asks {asked}"))
+        Refusal::new(Code::NobodyToAnswer, format!("`{tool}` asks {asked}"))
             .place(&self.name)
             .attempt(format!("let a person run it by hand: cycod tool run {tool}"))
     }
@@ -221,7 +221,7 @@ fn is_required(definition: &Tool, ask: &Ask) -> bool {
 }
 
 fn declined(ask: &Ask) -> Refusal {
-    Refusal::new("question-declined", format!("the question `{}` was declined", ask.name))
+    Refusal::new(Code::QuestionDeclined, format!("the question `{}` was declined", ask.name))
         .place(&ask.name)
         .attempt("ask the person what they want instead; do not repeat the call as it is")
 }

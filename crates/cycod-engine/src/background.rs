@@ -21,7 +21,7 @@ use std::{
 
 use cycod_call::{Given, json};
 use cycod_definition::{Host, Privilege, Value};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::Plan;
 use cycod_policy::{Approved, Decision, Surface, Verdict};
 use cycod_process::{Program, Stop, is_below_a_run, start_detached};
@@ -82,7 +82,7 @@ impl Engine {
         let plan = approved.subject();
         let name = plan.tool().name.as_str();
         let unavailable = |why: &str| {
-            Refusal::new("background-unavailable", format!("`{name}` cannot go on in the background: {why}"))
+            Refusal::new(Code::BackgroundUnavailable, format!("`{name}` cannot go on in the background: {why}"))
                 .place(name)
                 .attempt("wait for its end: leave `async_execution` out")
         };
@@ -120,8 +120,9 @@ impl Engine {
             return Ok(());
         }
         let text = |name: &str| said["refused"][name].as_str().map(str::to_owned);
-        Err(match (text("code").as_deref(), text("why")) {
-            (Some("tool-changed"), Some(why)) => Refusal::new("tool-changed", why).place(name),
+        let code = text("code").and_then(|code| code.parse().ok());
+        Err(match (code, text("why")) {
+            (Some(Code::ToolChanged), Some(why)) => Refusal::new(Code::ToolChanged, why).place(name),
             (_, Some(why)) => unavailable(&why),
             _ => unavailable("its process ended before it began"),
         })
@@ -215,7 +216,7 @@ fn begin(
     order: &Order,
     control: &Control,
 ) -> Result<(Approved<Plan>, cycod_store::Listening), Refusal> {
-    let refuse = |why: &str| Err(Refusal::new("background-unavailable", why));
+    let refuse = |why: &str| Err(Refusal::new(Code::BackgroundUnavailable, why));
     if is_below_a_run() {
         return refuse("nothing outlives the run that it was started from");
     }
@@ -239,7 +240,7 @@ fn begin(
     let asker = asker(&order.caller);
     if engine.digest_of_call(&plan, &asker).to_string() != order.call {
         let why = format!("`{name}` is not any more what was approved, and was not started");
-        return Err(Refusal::new("tool-changed", why).place(&name));
+        return Err(Refusal::new(Code::ToolChanged, why).place(&name));
     }
     let decision = match engine.decide_for(&plan, &asker) {
         // That was done before this process was there, by whoever was asked.
@@ -253,7 +254,7 @@ fn begin(
     let approved = approved.map_err(|refusal| engine.record_refusal(asked.as_ref(), &order.caller, refusal))?;
     let unheard = |error: cycod_store::StoreError| {
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
-        Refusal::new("background-unavailable", format!("nobody could end it: {error}{cause}"))
+        Refusal::new(Code::BackgroundUnavailable, format!("nobody could end it: {error}{cause}"))
     };
     let run: RunId = order.beginning.run_id.parse().map_err(unheard)?;
     let listening = engine.controls().listen(run).map_err(unheard)?;

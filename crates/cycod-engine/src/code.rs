@@ -14,12 +14,6 @@ use cycod_process::{Ending, Input, Limits, Program, Session, Spec, Stop, Stream,
 use cycod_script::{Checker, Finding, check, check_for_node, checker, protocol::Language};
 use cycod_syntax::yaml::{Node, Scalar};
 
-/// The code is not of its language, holds what the engine cannot run, or offers nothing that could be called.
-const SYNTAX: Code = Code("script-syntax");
-
-/// The interpreter that knows the language did not say whether the code is right.
-const UNCHECKED: Code = Code("script-unchecked");
-
 /// How long an interpreter may take to read the code of one tool.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -55,7 +49,8 @@ fn check_handler(handler: &Handler, source: &SourceFile, host: &Host) -> Vec<Dia
         Runtime::R | Runtime::Python => None,
     };
     let diagnostics = found.into_iter().flatten().map(|found| {
-        let diagnostic = Diagnostic::error(SYNTAX, place(scalar, found.span.start, found.span.end), found.message);
+        let diagnostic =
+            Diagnostic::error(Code::ScriptSyntax, place(scalar, found.span.start, found.span.end), found.message);
         match found.help {
             Some(help) => diagnostic.help(help),
             None => diagnostic,
@@ -71,7 +66,7 @@ fn by_interpreter(checker: &Checker, code: &str, scalar: Option<&Scalar>, host: 
         Ok(findings) => findings.iter().map(|finding| told(checker, finding, code, scalar)).collect(),
         Err(why) => {
             let message = format!("`{}` did not read the code: {why}", checker.program);
-            vec![Diagnostic::warning(UNCHECKED, place(scalar, 0, 0), message).label("not checked")]
+            vec![Diagnostic::warning(Code::ScriptUnchecked, place(scalar, 0, 0), message).label("not checked")]
         }
     }
 }
@@ -80,8 +75,8 @@ fn told(checker: &Checker, finding: &Finding, code: &str, scalar: Option<&Scalar
     let at = checker.byte_at(code, finding.line, finding.column);
     let span = place(scalar, at, at);
     match finding.is_error {
-        true => Diagnostic::error(SYNTAX, span, &finding.message),
-        false => Diagnostic::warning(SYNTAX, span, &finding.message),
+        true => Diagnostic::error(Code::ScriptSyntax, span, &finding.message),
+        false => Diagnostic::warning(Code::ScriptSyntax, span, &finding.message),
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 use cycod_call::{Given, Scripts, speaks_of_secret};
 use cycod_catalog::{Adopted, Catalog, Entry, Opened, Overrides, Reason, ScopeFilter, Scopes};
 use cycod_definition::{Host, Tool, Value};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::{Confinement, Library, Misuse, NoSecrets, Plan, PlanError, Preview, Request, Secrets, misuses};
 use cycod_policy::{Approved, Approver, Surface, Verdict};
 use cycod_process::{Pool, Stop};
@@ -262,7 +262,7 @@ impl Engine {
         let lacking = self.catalog.lacking(tool);
         let first = lacking.first()?;
         let reasons: Vec<String> = lacking.iter().map(ToString::to_string).collect();
-        let refusal = Refusal::new("requirement-missing", format!("`{}` {}", tool.name, reasons.join("; ")));
+        let refusal = Refusal::new(Code::RequirementMissing, format!("`{}` {}", tool.name, reasons.join("; ")));
         Some(match first {
             Reason::MissingVariable(name) => {
                 refusal.place(name).attempt(format!("set the environment variable `{name}`"))

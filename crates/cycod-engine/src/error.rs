@@ -1,5 +1,5 @@
 use cycod_catalog::LoadError;
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 
 /// Why the engine has no tool to give.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ impl EngineError {
     pub fn into_refusal(self) -> Refusal {
         match self {
             Self::Unknown { name, suggestion } => {
-                let refusal = Refusal::new("unknown-tool", format!("no tool is called `{name}`")).place(&name);
+                let refusal = Refusal::new(Code::UnknownTool, format!("no tool is called `{name}`")).place(&name);
                 match suggestion {
                     Some(near) => refusal.attempt(format!("did you mean `{near}`?")),
                     None => refusal.attempt("cycod tool list"),
@@ -35,7 +35,7 @@ impl EngineError {
             Self::Load(error) => {
                 let (LoadError::Broken { name, .. } | LoadError::Changed { was: name, .. }) = &error;
                 let name = name.clone();
-                Refusal::new("broken-tool", error.to_string())
+                Refusal::new(Code::BrokenTool, error.to_string())
                     .attempt(format!("cycod tool validate {name}"))
                     .place(name)
             }

@@ -6,7 +6,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_call::{Call, Origin};
 use cycod_catalog::ScopeFilter;
 use cycod_definition::{Body, Privilege, Tool, Value};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::{Masks, Plan};
 use cycod_policy::{Answer, Approved, Decision, Verdict};
 use cycod_run::{RunReport, StepReport};
@@ -144,7 +144,7 @@ impl Engine {
             }
             Err(error) => {
                 let why = format!("what runs must be in the history, and it cannot be written: {}", told(&error));
-                Err(Refusal::new("history-unwritable", why)
+                Err(Refusal::new(Code::HistoryUnwritable, why)
                     .place(plan.tool().name.as_str())
                     .attempt("fix what is wrong with the file; `cycod runs verify` looks at all of it"))
             }

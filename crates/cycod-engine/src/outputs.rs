@@ -11,7 +11,7 @@ use std::{
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use cycod_definition::{Body, Produces};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::Plan;
 use cycod_policy::Approved;
 use cycod_process::{Program, Session, Spec, Stop, Stream};
@@ -106,7 +106,7 @@ pub fn look_function() -> Function {
 /// What is wrong with the arguments.
 pub fn read_look(mut arguments: Map<String, Json>) -> Result<(String, View), Refusal> {
     fn read<T: serde::de::DeserializeOwned>(arguments: Json) -> Result<T, Refusal> {
-        serde_json::from_value(arguments).map_err(|error| Refusal::new("invalid-argument", error.to_string()))
+        serde_json::from_value(arguments).map_err(|error| Refusal::new(Code::InvalidArgument, error.to_string()))
     }
     // Not as one value: of a flattened one, names that nobody knows are ignored.
     let output = read(arguments.remove("output").unwrap_or_default())?;
@@ -148,7 +148,7 @@ impl Shelf {
     /// When the owner has none there, or none any more.
     pub fn get(&self, address: &str, owner: &str) -> Result<Kept, Refusal> {
         let gone = || {
-            Refusal::new("unknown-output", format!("there is no output `{address}`; outputs are kept for a day"))
+            Refusal::new(Code::UnknownOutput, format!("there is no output `{address}`; outputs are kept for a day"))
                 .attempt("run the tool again")
         };
         let id: OutputId = address.parse().map_err(|_| gone())?;
@@ -200,7 +200,7 @@ impl Shelf {
     /// Asks a jq program, which runs in a process of its own that can do nothing else.
     fn jq(&self, kept: &mut Kept, program: &str, from: u64, cap: usize) -> Result<String, Refusal> {
         let job = kept.jq(program, from, cap).map_err(|error| refused(&error))?;
-        let not_started = |why: String| Refusal::new("not-started", format!("jq cannot be asked: {why}"));
+        let not_started = |why: String| Refusal::new(Code::NotStarted, format!("jq cannot be asked: {why}"));
         let (path, first) = self.worker.split_first().ok_or_else(|| not_started("no worker is set up".to_owned()))?;
         let mut spec = Spec::new(Program {
             path: path.into(),
@@ -235,7 +235,7 @@ impl Shelf {
 
 /// A trouble of the store, as a refusal.
 pub fn refused(error: &StoreError) -> Refusal {
-    Refusal::new("output-unavailable", error.to_string())
+    Refusal::new(Code::OutputUnavailable, error.to_string())
 }
 
 /// How a run ended whose outputs are kept.

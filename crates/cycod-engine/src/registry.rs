@@ -9,7 +9,7 @@ use std::{
 
 use cycod_catalog::{Entry, Scope, ScopeFilter, Scopes, Source, State};
 use cycod_definition::{Body, Host, Tool, function_schema};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_schema::Function;
 use cycod_settings::{
     FileError,
@@ -165,7 +165,7 @@ impl Engine {
         if let Some(flaw) = settings.flaws().first() {
             let why =
                 format!("the settings cannot be understood, so nobody knows which tools are off: {}", flaw.message);
-            return Err(Refusal::new("settings-broken", why).rule(&flaw.place).attempt("cycod tools list"));
+            return Err(Refusal::new(Code::SettingsBroken, why).rule(&flaw.place).attempt("cycod tools list"));
         }
         for tool in tools {
             let switch = settings.switch(tool.name.as_str(), self.scope_of(tool), tool.enabled);
@@ -374,7 +374,7 @@ fn own_settings(tool: &Registered, on: bool) -> Scope {
 /// Why a tool may not run.
 fn turned_off(name: &str, cause: &Cause) -> Refusal {
     let why = format!("`{name}` is turned off by {}", cause.place());
-    Refusal::new("tool-disabled", why).place(name).rule(cause.said(name)).attempt(attempt(name, cause))
+    Refusal::new(Code::ToolDisabled, why).place(name).rule(cause.said(name)).attempt(attempt(name, cause))
 }
 
 /// What takes a cause away.

@@ -72,7 +72,7 @@ fn add_refusal(fields: &mut Map<String, Value>, refusal: Option<&Refusal>) {
 /// Writes a refusal; what it does not know is left out.
 pub fn refusal_json(refusal: &Refusal) -> Value {
     let fields = [
-        ("code", Some(refusal.code)),
+        ("code", Some(refusal.code.name())),
         ("rule", refusal.rule.as_deref()),
         ("where", refusal.place.as_deref()),
         ("why", Some(&*refusal.why)),

@@ -8,7 +8,6 @@
 //! A file of a project cannot grant anything: what is trusted stands in the user's own directory, in directories that the
 //! user's environment names, or in a file outside of the project that it names.
 
-mod codes;
 mod exhibit;
 mod fingerprint;
 mod mine;
@@ -27,14 +26,12 @@ use std::{
 
 use cycod_catalog::{Entry, Scope, State};
 use cycod_definition::{FunctionCalling, Parameter, Tool};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::Plan;
 use cycod_policy::{Approved, Decision, Standing, Surface, Verdict};
 use cycod_store::{Digest, Pin, PinKey, Pins, StoreError};
 use serde_json::Value as Json;
 
-pub(crate) use codes::CHANGED;
-use codes::UNTRUSTED;
 pub use fingerprint::Fingerprint;
 use programs::Places;
 pub use team::exported;
@@ -403,13 +400,13 @@ impl Engine {
             return Ok(approved);
         }
         let tool = approved.subject().tool().name.as_str();
-        let refusal = Refusal::new(CHANGED, format!("`{tool}` changed while it was asked about")).place(tool);
+        let refusal = Refusal::new(Code::ToolChanged, format!("`{tool}` changed while it was asked about")).place(tool);
         Err(with_attempt(refusal, tool))
     }
 
     /// The decision, with the tool that it is about when it is for want of trust.
     pub(crate) fn with_doubt(&self, plan: &Plan, decision: Decision) -> Decision {
-        if !matches!(decision.code, UNTRUSTED | CHANGED) {
+        if !matches!(decision.code, Code::UntrustedTool | Code::ToolChanged) {
             return decision;
         }
         let subjects = match self.subjects_of(plan) {
@@ -504,7 +501,7 @@ impl Engine {
 /// Says how to go on after a refusal for want of trust.
 pub(crate) fn with_attempt(refusal: Refusal, tool: &str) -> Refusal {
     match refusal.code {
-        UNTRUSTED | CHANGED => refusal.attempt(format!("cycod tool trust {tool}")),
+        Code::UntrustedTool | Code::ToolChanged => refusal.attempt(format!("cycod tool trust {tool}")),
         _ => refusal,
     }
 }
@@ -620,7 +617,7 @@ fn in_project(directory: &Path) -> PathBuf {
 
 fn unreadable(error: &StoreError) -> Refusal {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    Refusal::new(UNTRUSTED, format!("what is trusted cannot be told: {error}{cause}"))
+    Refusal::new(Code::UntrustedTool, format!("what is trusted cannot be told: {error}{cause}"))
 }
 
 fn now() -> u64 {

@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use cycod_call::Given;
 use cycod_definition::{Body, Tool};
-use cycod_diagnostic::{Refusal, closest};
+use cycod_diagnostic::{Code, Refusal, closest};
 use cycod_plan::{Plan, PlanError, Through};
 use cycod_run::{Ran, RanEnd, RunReport, WorkflowCall};
 
@@ -91,7 +91,7 @@ impl Engine {
 
     /// The workflow of this name: a tool with steps.
     fn workflow_named(&self, name: &str) -> Result<Arc<Tool>, Refusal> {
-        let refusal = |why: String| Refusal::new("unknown-workflow", why).place(name);
+        let refusal = |why: String| Refusal::new(Code::UnknownWorkflow, why).place(name);
         let is_workflow = |tool: &Arc<Tool>| {
             let effective = self.library(tool).and_then(|library| library.effective(tool));
             effective.map(|tool| matches!(tool.body, Body::Steps(_)))

@@ -195,7 +195,7 @@ fn stem(name: &str) -> &str {
 /// What loading says, as `severity[code]: message`.
 fn diagnostics(stem: Option<&str>, (ending, text): Shown<'_>) -> Vec<(Severity, String, String)> {
     let loaded = definition::load(&SourceFile::new(format!("page.{ending}"), text), stem);
-    loaded.diagnostics.into_iter().map(|found| (found.severity, found.code.0.to_owned(), found.message)).collect()
+    loaded.diagnostics.into_iter().map(|found| (found.severity, found.code.to_string(), found.message)).collect()
 }
 
 /// A project with a home beside it.
@@ -278,7 +278,7 @@ fn the_tests_of_the_guides_tools_pass() {
 
 /// Everything that stops a call, from its arguments to its end.
 fn refusals(engine: &Engine, name: &str, arguments: &[(String, Given)]) -> BTreeSet<String> {
-    let code = |refusal: &Refusal| refusal.code.to_owned();
+    let code = |refusal: &Refusal| refusal.code.to_string();
     let tool = match engine.tool(name) {
         Ok(tool) => tool,
         Err(error) => return BTreeSet::from([code(&error.into_refusal())]),
@@ -300,7 +300,7 @@ fn refusals(engine: &Engine, name: &str, arguments: &[(String, Given)]) -> BTree
             codes
         }
         (Err(PlanError::Arguments(problems)), _) => {
-            problems.into_iter().map(|problem| problem.code.to_owned()).collect()
+            problems.into_iter().map(|problem| problem.code.to_string()).collect()
         }
         (Err(error), _) | (_, Err(error)) => BTreeSet::from([code(&error.into_refusal(name))]),
     }
@@ -308,7 +308,7 @@ fn refusals(engine: &Engine, name: &str, arguments: &[(String, Given)]) -> BTree
 
 fn in_steps(steps: &[StepReport], codes: &mut BTreeSet<String>) {
     for step in steps {
-        codes.extend(step.refusal.iter().map(|refusal| refusal.code.to_owned()));
+        codes.extend(step.refusal.iter().map(|refusal| refusal.code.to_string()));
         in_steps(&step.steps, codes);
     }
 }

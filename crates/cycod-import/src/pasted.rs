@@ -5,6 +5,7 @@
 //! the value for data, it is quoted for exactly that place before the runner gets it. Everywhere else it is held to characters
 //! that mean nothing to any shell, so that being wrong about the place is harmless.
 
+use cycod_diagnostic::Code;
 use cycod_shell::{Hole, Kind, Mode, Programs, Proof, Question, Reader, Segment, Shell, Trust, Verdict, judge};
 
 /// Characters without a meaning in any shell, in one word.
@@ -124,11 +125,11 @@ fn hole(is_list: bool) -> Hole<'static> {
 
 fn read(verdict: &Verdict) -> Reading {
     match verdict.proof {
-        Proof::Code if verdict.code == Some("value-chooses-program") => Reading::Names,
+        Proof::Code if verdict.code == Some(Code::ValueChoosesProgram) => Reading::Names,
         Proof::Code => Reading::Code,
         _ if !verdict.is_placeable() => Reading::Unproven,
         _ if verdict.guards.is_empty() => Reading::Data,
-        _ if verdict.guards.iter().all(|guard| guard.code() == "option-like-value") => Reading::DataButOptions,
+        _ if verdict.guards.iter().all(|guard| guard.code() == Code::OptionLikeValue) => Reading::DataButOptions,
         _ => Reading::Unproven,
     }
 }

@@ -112,12 +112,12 @@ impl Directory<'_> {
 
 /// Something is written so that its own program would not read it either.
 pub(crate) fn syntax(span: Span, message: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(Code("source-syntax"), span, message)
+    Diagnostic::error(Code::SourceSyntax, span, message)
 }
 
 /// Two tasks have one name.
 pub(crate) fn duplicate(noun: &str, name: &str, first: Span, second: Span) -> Diagnostic {
-    Diagnostic::error(Code("duplicate-task"), second, format!("there are two {noun}s called `{name}`"))
+    Diagnostic::error(Code::DuplicateTask, second, format!("there are two {noun}s called `{name}`"))
         .also(first, "the first is here")
         .help("which of them is meant cannot be told: take one of them away, or give it another name")
 }

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cycod_diagnostic::{Report, Severity, SourceFile, Style, render_text};
+use cycod_diagnostic::{Code, Report, Severity, SourceFile, Style, render_text};
 use cycod_import::{Directory, Imported, Kind, Source, import};
 use expect_test::expect_file;
 
@@ -25,7 +25,7 @@ pub(crate) fn shown(kind: Kind, source: &Source<'_>) -> String {
                 let is_clean = loaded
                     .diagnostics
                     .iter()
-                    .all(|one| one.severity == Severity::Hint || one.code.0 == "described-program");
+                    .all(|one| one.severity == Severity::Hint || one.code == Code::DescribedProgram);
                 assert!(is_clean, "{}\n{}", render_text(&report, Style::Plain).as_str(), proposal.yaml);
                 assert!(loaded.tool.is_some(), "{}", proposal.yaml);
             }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use cycod_definition::{Body, Tool, Value};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_engine::{Engine, catalog::Scope, host};
 use cycod_mcp_client::{Identity, Person, Question, Reply, Servers};
 use cycod_process::Stop;
@@ -104,7 +104,7 @@ fn with_logins<T>(
     let text = |key: &str| context[key].as_str().map(str::to_owned);
     for _ in 0..LOGINS {
         match attempt() {
-            Err(refusal) if refusal.code == "login-needed" => {
+            Err(refusal) if refusal.code == Code::LoginNeeded => {
                 println!("logging in: {refusal}");
                 let identity = Identity {
                     client_id: text("client_id"),
@@ -139,7 +139,7 @@ fn call(servers: &Servers, tool: &Tool, arguments: &Json) -> Result<Outcome, Ref
         .flatten()
         .map(|(name, value)| (name.clone(), Value::from(value.clone())))
         .collect();
-    let stop = Stop::new().map_err(|error| Refusal::new("not-started", error.to_string()))?;
+    let stop = Stop::new().map_err(|error| Refusal::new(Code::NotStarted, error.to_string()))?;
     let deadline = Instant::now() + Duration::from_secs(20);
     let call = RemoteCall { tool: remote, arguments: &arguments, stop: &stop, deadline };
     servers.call(&call, &mut |line| println!("  {line}"))

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use rmcp::{
     Peer, RoleClient, ServiceError,
     model::{
@@ -149,7 +149,7 @@ async fn task(connection: &Connection, mut task: Task, follow: &Follow) -> Resul
             TaskPayload::Cancelled => {
                 started.0 = None;
                 return Err(
-                    Refusal::new("cancelled", format!("the server `{server}` cancelled its task")).place(server)
+                    Refusal::new(Code::Cancelled, format!("the server `{server}` cancelled its task")).place(server)
                 );
             }
             _ => {}

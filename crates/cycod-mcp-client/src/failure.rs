@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_settings::{Server, Transport};
 use rmcp::{
     ServiceError,
@@ -16,17 +16,17 @@ use crate::{lines::BROKEN_ANSWER, text::line};
 
 /// The server answered, but not with a result.
 pub(crate) fn failed(server: &str, why: impl Into<String>) -> Refusal {
-    Refusal::new("remote-failed", why).place(server)
+    Refusal::new(Code::RemoteFailed, why).place(server)
 }
 
 /// Whether a refusal says so.
 pub(crate) fn is_failed(refusal: &Refusal) -> bool {
-    refusal.code == "remote-failed"
+    refusal.code == Code::RemoteFailed
 }
 
 /// The server cannot be reached.
 pub(crate) fn unreachable(server: &str, why: impl std::fmt::Display) -> Refusal {
-    Refusal::new("remote-unreachable", format!("the server `{server}` cannot be reached: {why}"))
+    Refusal::new(Code::RemoteUnreachable, format!("the server `{server}` cannot be reached: {why}"))
         .place(server)
         .attempt(format!("cycod mcp test {server}"))
 }
@@ -39,7 +39,7 @@ pub(crate) fn broken(server: &str, why: impl std::fmt::Display) -> Refusal {
 
 /// The server wants to know who we are.
 pub(crate) fn login(server: &str) -> Refusal {
-    Refusal::new("login-needed", format!("the server `{server}` wants a login"))
+    Refusal::new(Code::LoginNeeded, format!("the server `{server}` wants a login"))
         .place(server)
         .attempt(format!("cycod mcp login {server}"))
 }
@@ -48,7 +48,7 @@ pub(crate) fn login(server: &str) -> Refusal {
 pub(crate) fn of_header(server: &Server, refusal: Refusal) -> Refusal {
     let says = |(name, _): &(String, String)| name.eq_ignore_ascii_case("authorization");
     match &server.entry.transport {
-        Transport::Http { headers, .. } if refusal.code == "login-needed" && headers.iter().any(says) => {
+        Transport::Http { headers, .. } if refusal.code == Code::LoginNeeded && headers.iter().any(says) => {
             let why = format!("the server `{}` does not take the `Authorization` that its entry sends", server.name);
             Refusal::new(refusal.code, why).place(&server.name).attempt(format!("cycod mcp get {}", server.name))
         }
@@ -100,7 +100,7 @@ fn answered(server: &str, error: &ErrorData) -> Refusal {
 }
 
 /// A call that was ended before it had a result.
-pub(crate) fn ended(server: &str, tool: &str, code: &'static str, why: &str) -> Refusal {
+pub(crate) fn ended(server: &str, tool: &str, code: Code, why: &str) -> Refusal {
     Refusal::new(code, format!("the call of `{tool}` at the server `{server}` {why}")).place(server)
 }
 

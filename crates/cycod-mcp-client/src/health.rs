@@ -4,7 +4,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 
 /// How long to wait after the first failure; doubled by each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -34,7 +34,7 @@ impl Health {
             self.failures,
             pause.as_secs().max(1)
         );
-        Err(Refusal::new("remote-unreachable", why).place(server).attempt(format!("cycod mcp test {server}")))
+        Err(Refusal::new(Code::RemoteUnreachable, why).place(server).attempt(format!("cycod mcp test {server}")))
     }
 
     /// The server did not start, or ended by itself.

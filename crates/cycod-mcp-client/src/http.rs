@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Once};
 
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use reqwest::{
     Client,
     header::{HeaderName, HeaderValue},
@@ -32,7 +32,7 @@ pub(crate) fn headers(server: &str, headers: &[(String, String)]) -> Result<Hash
     let wrong = |name: &str| {
         // The value may be a secret: it is not shown.
         let why = format!("the header `{name}` of the server `{server}` is not one that HTTP can carry");
-        Refusal::new("remote-unreachable", why).place(server)
+        Refusal::new(Code::RemoteUnreachable, why).place(server)
     };
     headers.iter().map(|pair| header(pair).ok_or_else(|| wrong(&pair.0))).collect()
 }

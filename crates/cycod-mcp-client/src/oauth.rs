@@ -9,7 +9,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_file::{Access, Durability};
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialRefreshGuard,
@@ -166,7 +166,7 @@ fn failed(server: &str, error: &(dyn std::error::Error + 'static)) -> Refusal {
 }
 
 fn failed_because(server: &str, why: impl std::fmt::Display) -> Refusal {
-    Refusal::new("login-needed", format!("cannot log in to the server `{server}`: {why}"))
+    Refusal::new(Code::LoginNeeded, format!("cannot log in to the server `{server}`: {why}"))
         .place(server)
         .attempt(format!("cycod mcp login {server}"))
 }

@@ -1,5 +1,5 @@
 use cycod_definition::JsonSchema;
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_run::Outcome;
 use rmcp::model::CallToolResult;
 use serde_json::Value as Json;
@@ -36,7 +36,7 @@ pub(crate) fn outcome(
 fn check(server: &str, tool: &str, structured: Option<&Json>, schema: &JsonSchema) -> Result<(), Refusal> {
     let wrong = |what: &str| {
         Refusal::new(
-            "wrong-output",
+            Code::WrongOutput,
             format!("`{tool}` of the server `{server}` does not keep to its own output schema: {what}"),
         )
         .place(server)

@@ -4,7 +4,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_settings::{Server, masked};
 use cycod_store::{Pin, PinKey, Pins, StoreError, diff, render};
 use serde_json::{Value as Json, json};
@@ -59,7 +59,7 @@ impl Accepted {
         let how = masked(&server.entry).transport.in_full();
         let (name, path) = (&server.name, server.origin.path.display());
         let why = format!("the server `{name}` was configured by somebody else, in `{path}`, as: {how}");
-        let refusal = Refusal::new("server-not-accepted", why).place(&server.name);
+        let refusal = Refusal::new(Code::ServerNotAccepted, why).place(&server.name);
         Err(refusal.attempt(format!("cycod mcp accept {}", server.name)))
     }
 
@@ -153,13 +153,13 @@ impl Blocked {
         let is_plain = tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
         let attempt =
             if is_plain { format!("cycod mcp accept {name} {tool}") } else { format!("cycod mcp accept {name}") };
-        Refusal::new("definition-changed", why).place(name).attempt(attempt)
+        Refusal::new(Code::DefinitionChanged, why).place(name).attempt(attempt)
     }
 }
 
 fn unreadable(server: &str, error: &StoreError) -> Refusal {
     let why = format!("what was accepted of the server `{server}` cannot be told: {}", chain(error));
-    Refusal::new("server-not-accepted", why).place(server)
+    Refusal::new(Code::ServerNotAccepted, why).place(server)
 }
 
 fn now() -> u64 {

@@ -8,7 +8,7 @@ use std::{
 
 use cycod_catalog::Adopted;
 use cycod_definition::Host;
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_engine::Engine;
 use cycod_run::{Outcome, RemoteCall, Remotes};
 use cycod_settings::{Server, Transport};
@@ -192,7 +192,7 @@ impl Servers {
             let name = &slot.server.name;
             let Transport::Http { url, .. } = slot.server.resolve(&shared.around.host)? else {
                 let why = format!("the server `{name}` is a program that we start: nobody logs in to it");
-                return Err(Refusal::new("login-needed", why).place(name).attempt(format!("cycod mcp test {name}")));
+                return Err(Refusal::new(Code::LoginNeeded, why).place(name).attempt(format!("cycod mcp test {name}")));
             };
             let mut challenge = shared.around.logins.challenge(name);
             if challenge.is_none() {
@@ -215,7 +215,7 @@ impl Servers {
         let server = &self.slot(name)?.server;
         let Transport::Http { url, .. } = server.resolve(&self.shared.around.host)? else { return Ok(false) };
         self.shared.around.logins.logout(&url).map_err(|error| {
-            Refusal::new("login-needed", format!("the login of the server `{name}` cannot be removed: {error}"))
+            Refusal::new(Code::LoginNeeded, format!("the login of the server `{name}` cannot be removed: {error}"))
                 .place(name)
         })
     }
@@ -224,7 +224,7 @@ impl Servers {
         let found = self.slots.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, slot)| slot).ok_or_else(|| {
             let near = cycod_diagnostic::closest(name, self.slots.keys().map(String::as_str));
-            let refusal = Refusal::new("unknown-server", format!("no server is called `{name}`")).place(name);
+            let refusal = Refusal::new(Code::UnknownServer, format!("no server is called `{name}`")).place(name);
             match near {
                 Some(near) => refusal.attempt(format!("did you mean `{near}`?")),
                 None => refusal.attempt("cycod mcp list"),
@@ -234,7 +234,7 @@ impl Servers {
 
     fn runtime(&self) -> Result<&Runtime, Refusal> {
         let started = self.runtime.get_or_init(Runtime::start);
-        started.as_ref().map_err(|error| Refusal::new("not-started", format!("cannot start a thread: {error}")))
+        started.as_ref().map_err(|error| Refusal::new(Code::NotStarted, format!("cannot start a thread: {error}")))
     }
 
     /// Carries out `future` where the connections live, and waits for it.
@@ -247,7 +247,7 @@ impl Servers {
 }
 
 fn gone() -> Refusal {
-    Refusal::new("remote-unreachable", "the thread of the connections ended, which is a mistake of this program")
+    Refusal::new(Code::RemoteUnreachable, "the thread of the connections ended, which is a mistake of this program")
 }
 
 impl Remotes for Servers {
@@ -267,10 +267,10 @@ impl Remotes for Servers {
                 Ok(outcome) => return outcome,
                 Err(RecvTimeoutError::Disconnected) => return Err(gone()),
                 Err(RecvTimeoutError::Timeout) if call.stop.is_raised() => {
-                    return ended("cancelled", "was stopped from outside");
+                    return ended(Code::Cancelled, "was stopped from outside");
                 }
                 Err(RecvTimeoutError::Timeout) if Instant::now() >= call.deadline => {
-                    let late = ended("timed-out", "was ended when the time of the run was over");
+                    let late = ended(Code::TimedOut, "was ended when the time of the run was over");
                     return late.map_err(|refusal| refusal.attempt("raise `timeout`, or pass --timeout MS"));
                 }
                 Err(RecvTimeoutError::Timeout) => {}

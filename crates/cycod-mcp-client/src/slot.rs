@@ -4,7 +4,7 @@ use std::{
     time::Instant,
 };
 
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_run::Outcome;
 use cycod_settings::Server;
 use rmcp::model::JsonObject;
@@ -108,7 +108,9 @@ impl Slot {
         let server = &self.server;
         let Some(known) = offered.iter().find(|offered| offered.remote == tool) else {
             let why = format!("the server `{}` does not offer `{tool}` any more", server.name);
-            return Err(Refusal::new("unknown-tool", why).place(&server.name).attempt("cycod tool list --scope mcp"));
+            return Err(Refusal::new(Code::UnknownTool, why)
+                .place(&server.name)
+                .attempt("cycod tool list --scope mcp"));
         };
         let adopted = known.tool.as_ref().map_err(|why| {
             failure::failed(&server.name, format!("`{tool}` of the server `{}` cannot be used: {why}", server.name))

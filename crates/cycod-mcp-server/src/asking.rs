@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cycod_engine::{
     Answer, AnswerTo, AskedOf, Breadth, Question, Request,
     definition::Privilege,
-    diagnostic::{Refusal, Shown, visible, wrapped},
+    diagnostic::{Code, Refusal, Shown, visible, wrapped},
 };
 use rmcp::model::{
     ClientCapabilities, CreateMessageRequest, CreateMessageRequestParams, ElicitRequest, ElicitRequestParams,
@@ -78,7 +78,7 @@ impl Pending {
     pub(crate) fn question(question: Question) -> Result<Self, Refusal> {
         let request = match &question.whom {
             AskedOf::Person { message, form } => form_request(message, form.clone()).map_err(|error| {
-                Refusal::new("unknown-form", format!("the form of `{}` cannot be shown: {error}", question.name))
+                Refusal::new(Code::UnknownForm, format!("the form of `{}` cannot be shown: {error}", question.name))
             })?,
             AskedOf::Model { prompt, max_tokens } => {
                 let message = SamplingMessage::user_text(prompt.clone());
@@ -109,7 +109,7 @@ impl Pending {
         }
         form["properties"]["reason"] = json!({"type": "string", "title": "If not, why", "maxLength": 1000});
         let asked = form_request(text.as_deref().unwrap_or_default(), form);
-        let asked = asked.map_err(|error| Refusal::new("unknown-form", error.to_string()))?;
+        let asked = asked.map_err(|error| Refusal::new(Code::UnknownForm, error.to_string()))?;
         let (is_too_long, subject) = (text.is_none(), Subject::Approval(Box::new(request)));
         Ok(Self { key: APPROVAL.to_owned(), request: asked, is_required: true, is_too_long, subject })
     }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use cycod_engine::{
     definition::Offer,
-    diagnostic::Refusal,
+    diagnostic::{Code, Refusal},
     outputs::{LOOK, look_function, read_look},
 };
 use rmcp::{
@@ -144,7 +144,7 @@ pub(crate) async fn call(
             Ok(start) => {
                 let Some(tool) = stock.tool(&start.tool).filter(|tool| tool.offer == Offer::Tool) else {
                     let why = format!("there is no tool `{}`", start.tool);
-                    return Ok(reply::refused(&Refusal::new("unknown-tool", why)).into());
+                    return Ok(reply::refused(&Refusal::new(Code::UnknownTool, why)).into());
                 };
                 let mut call = Call::new(shared, stock, tool, start.arguments, principal);
                 call.resume(request.request_state.as_deref(), request.input_responses)?;
@@ -185,7 +185,7 @@ pub(crate) async fn call(
                     Ok(about(&handle, handle.state().word()))
                 }
                 None if let Some(told) = in_background(builtin, &stock, &named, principal, caller).await? => Ok(told),
-                None => Err(Refusal::new("unknown-run", format!("there is no run `{}`", named.run))
+                None => Err(Refusal::new(Code::UnknownRun, format!("there is no run `{}`", named.run))
                     .attempt("run_start, with the tool and its arguments")),
             },
             Err(refusal) => Err(refusal),
@@ -195,7 +195,7 @@ pub(crate) async fn call(
 }
 
 fn read<T: DeserializeOwned>(arguments: Json) -> Result<T, Refusal> {
-    serde_json::from_value(arguments).map_err(|error| Refusal::new("invalid-argument", error.to_string()))
+    serde_json::from_value(arguments).map_err(|error| Refusal::new(Code::InvalidArgument, error.to_string()))
 }
 
 /// Looks after a run that goes on by itself; nothing when there is none of this name.

@@ -10,7 +10,7 @@ use cycod_engine::{
     Answer, AnswerTo, Approved, Approver, Asker, Beginning, Control, Given, Plan, Surface, Verdict,
     approvals::{Queue, edited},
     definition::{Tool, Whom},
-    diagnostic::Refusal,
+    diagnostic::{Code, Refusal},
     outputs::{Ended, refused},
 };
 use cycod_store::{Claims, StoreError, approvals::RequestId};
@@ -124,7 +124,7 @@ impl Caller<'_> {
 }
 
 fn cancelled() -> Outcome {
-    Outcome::Refused(Refusal::new("cancelled", "the call was cancelled before it ran"))
+    Outcome::Refused(Refusal::new(Code::Cancelled, "the call was cancelled before it ran"))
 }
 
 /// Whether a request belongs to the era without handshakes.
@@ -147,7 +147,7 @@ pub(crate) async fn drive(mut call: Call, caller: &Caller<'_>, goal: Goal) -> Ou
     };
     let run = match started {
         Ok(run) => Arc::new(run),
-        Err(error) => return Outcome::Refused(Refusal::new("not-started", format!("cannot start: {error}"))),
+        Err(error) => return Outcome::Refused(Refusal::new(Code::NotStarted, format!("cannot start: {error}"))),
     };
     // The request may be dropped at any await; its run then ends with it.
     let mut guard = EndWhenDropped(Some(run.stop().clone()));
@@ -169,7 +169,7 @@ async fn rounds(mut call: Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal)
             Ok(Step::Refused(refusal)) => return Outcome::Refused(refusal),
             Ok(Step::Asks(pending, approving)) => (pending, approving),
             Err(error) => {
-                return Outcome::Refused(Refusal::new("not-started", format!("the call broke off: {error}")));
+                return Outcome::Refused(Refusal::new(Code::NotStarted, format!("the call broke off: {error}")));
             }
         };
         let client = caller.client();
@@ -204,7 +204,7 @@ async fn rounds(mut call: Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal)
                     // Whoever forgot the task must not keep its place for ever.
                     Err(_) => {
                         let why = format!("nobody answered within {} s", THINKING.as_secs());
-                        return Outcome::Refused(Refusal::new("question-unanswered", why));
+                        return Outcome::Refused(Refusal::new(Code::QuestionUnanswered, why));
                     }
                 }
             }
@@ -234,7 +234,7 @@ async fn rounds(mut call: Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal)
             }
         }
     }
-    Outcome::Refused(Refusal::new("too-many-questions", format!("the call asked {ROUNDS} times without an end")))
+    Outcome::Refused(Refusal::new(Code::TooManyQuestions, format!("the call asked {ROUNDS} times without an end")))
 }
 
 /// Asks a client of the era with handshakes, and waits for its answer.
@@ -270,7 +270,7 @@ async fn ask_others(call: &mut Call, pending: Pending, run: &Arc<Run>, caller: &
         };
         Queue { approvals, wait, stop: for_run.stop(), waits: &waits }.answer(&asked)
     });
-    let broken = |error| Refusal::new("not-started", format!("the call broke off: {error}"));
+    let broken = |error| Refusal::new(Code::NotStarted, format!("the call broke off: {error}"));
     match answer.await.map_err(broken)? {
         Answer::Edit(text) => {
             call.arguments = edited(&call.arguments, &request, &text)?;

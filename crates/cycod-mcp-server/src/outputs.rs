@@ -2,7 +2,7 @@
 
 use cycod_engine::{
     Payload,
-    diagnostic::Refusal,
+    diagnostic::{Code, Refusal},
     outputs::{Shelf, refused},
 };
 use rmcp::model::ResourceContents;
@@ -13,7 +13,7 @@ use crate::{reply, uri::decoded};
 /// Reads an output of an owner as a resource: all of it when it is small, else a part of it; the part may be in the address, as in
 /// `cycod://runs/ID/stdout?line=100&count=50`.
 pub(crate) fn read(shelf: &Shelf, uri: &str, owner: &str, cap: usize) -> Result<ResourceContents, Refusal> {
-    let wrong = |why: String| Refusal::new("invalid-argument", why);
+    let wrong = |why: String| Refusal::new(Code::InvalidArgument, why);
     let Some((address, query)) = uri.split_once('?') else {
         let mut kept = shelf.get(uri, owner)?;
         let media_type = kept.media_type().map_err(|error| refused(&error))?.to_owned();

@@ -4,12 +4,9 @@ use std::{borrow::Cow, ffi::OsString};
 
 use cycod_call::delivered;
 use cycod_definition::Interpreter;
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 
 use crate::{Argument, Prepared};
-
-/// The code of what refuses bytes where only text can be.
-const NOT_TEXT: &str = cycod_call::code::NOT_TEXT;
 
 impl Prepared {
     /// Puts the bytes back that were carried through the placing of values.
@@ -20,7 +17,7 @@ impl Prepared {
             return Ok(self);
         }
         let refuse = |why: &str| {
-            Refusal::new(NOT_TEXT, why)
+            Refusal::new(Code::NotText, why)
                 .place(step)
                 .attempt("write the bytes into a file in the step that makes them, and read that file here")
         };
@@ -57,11 +54,11 @@ pub(crate) fn into_delivered(text: String) -> Vec<u8> {
 pub(crate) fn variable(name: &str, value: Vec<u8>) -> Result<OsString, Refusal> {
     if value.contains(&0) {
         let why = format!("the value of the environment variable `{name}` holds a NUL character");
-        return Err(Refusal::new(cycod_call::code::NUL, why).attempt("give it to the program by `input`, or in a file"));
+        return Err(Refusal::new(Code::NulInValue, why).attempt("give it to the program by `input`, or in a file"));
     }
     os_string(value).ok_or_else(|| {
         let why = format!("the value of the environment variable `{name}` is not UTF-8 text");
-        Refusal::new(NOT_TEXT, why).attempt("give it to the program by `input`, or in a file")
+        Refusal::new(Code::NotText, why).attempt("give it to the program by `input`, or in a file")
     })
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use cycod_call::{Call, NoSteps};
 use cycod_definition::{Access, Isolation, Permission, Privilege, Tool};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_syntax::template::{Reference, Template};
 
 use crate::plan::{resolve_directory, resolve_path};
@@ -114,7 +114,7 @@ impl Confinement {
     /// Holds it to what `outer` is held to as well.
     pub(crate) fn within(mut self, outer: &Self, tool: &Tool) -> Result<Self, Refusal> {
         let conflict = |what: &str| {
-            Err(Refusal::new("confinement-unavailable", format!("`{}` {what}", tool.name))
+            Err(Refusal::new(Code::ConfinementUnavailable, format!("`{}` {what}", tool.name))
                 .place(&*tool.name.to_string()))
         };
         if self.privilege == Privilege::Elevated && (outer.is_confined()) {
@@ -235,7 +235,7 @@ impl fmt::Display for Reach {
 }
 
 fn refused(permission: &Permission, error: impl fmt::Display) -> Refusal {
-    Refusal::new("unknown-permission", format!("`{}` cannot be resolved: {error}", permission.source))
+    Refusal::new(Code::UnknownPermission, format!("`{}` cannot be resolved: {error}", permission.source))
         .place("required-permissions")
 }
 
@@ -252,7 +252,7 @@ fn path(call: &Call, permission: &Permission, working_directory: &Path) -> Resul
     let text = if text.is_empty() { "/" } else { text };
     if text.contains(['*', '?', '[']) {
         let why = format!("`{}` holds a pattern, and a permission names a directory or a file", permission.source);
-        return Err(Refusal::new("unknown-permission", why)
+        return Err(Refusal::new(Code::UnknownPermission, why)
             .place("required-permissions")
             .attempt("name the directory that holds them"));
     }
@@ -286,7 +286,7 @@ pub fn without_dots(path: &Path) -> PathBuf {
 fn container(call: &Call, working_directory: &Path) -> Result<ContainerPlan, Refusal> {
     let asked = call.tool.security.container.clone().unwrap_or_default();
     let refuse =
-        |why: String, attempt: &str| Refusal::new("unknown-container", why).place("container").attempt(attempt);
+        |why: String, attempt: &str| Refusal::new(Code::UnknownContainer, why).place("container").attempt(attempt);
     let is_name = |text: &str| {
         text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))

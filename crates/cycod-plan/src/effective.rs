@@ -1,7 +1,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use cycod_definition::{Body, Level, Parameter, Tool, judge, level};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 
 use crate::misuse::of_alias;
 
@@ -39,18 +39,18 @@ impl Library {
             let key = name.to_ascii_lowercase();
             if path.contains(&key) {
                 let chain = path.iter().chain([&key]).map(|step| format!("`{step}`")).collect::<Vec<_>>().join(" → ");
-                return Err(Refusal::new("tool-cycle", format!("a tool may not use itself: {chain}"))
+                return Err(Refusal::new(Code::ToolCycle, format!("a tool may not use itself: {chain}"))
                     .place(&*tool.name.to_string()));
             }
             if path.len() >= MAX_DEPTH {
                 return Err(
-                    Refusal::new("tool-cycle", format!("tools use tools more than {MAX_DEPTH} deep")).place(name)
+                    Refusal::new(Code::ToolCycle, format!("tools use tools more than {MAX_DEPTH} deep")).place(name)
                 );
             }
             let used = match self.tools.get(&key) {
                 Some(used) => Arc::clone(used),
                 None => find(name).ok_or_else(|| {
-                    Refusal::new("unknown-tool", format!("`{}` uses `{name}`, and no tool has this name", tool.name))
+                    Refusal::new(Code::UnknownTool, format!("`{}` uses `{name}`, and no tool has this name", tool.name))
                         .place(name)
                         .attempt("cycod tool list")
                 })?,
@@ -102,7 +102,7 @@ impl Library {
     pub fn effective(&self, tool: &Arc<Tool>) -> Result<Arc<Tool>, Refusal> {
         let Body::Alias { base, .. } = &tool.body else { return Ok(Arc::clone(tool)) };
         let base = self.get(base).ok_or_else(|| {
-            Refusal::new("unknown-tool", format!("`{}` stands for `{base}`, which is not a tool", tool.name))
+            Refusal::new(Code::UnknownTool, format!("`{}` stands for `{base}`, which is not a tool", tool.name))
         })?;
         let base = self.effective(base)?;
         if let Some(misuse) = of_alias(tool, &base).into_iter().next() {

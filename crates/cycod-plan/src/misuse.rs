@@ -2,11 +2,10 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use cycod_call::code;
 use cycod_definition::{
     Body, Disclosure, Fault, Literal, StepAction, Tool, ToolUse, Value, argument_verdicts, static_value,
 };
-use cycod_diagnostic::{Refusal, closest};
+use cycod_diagnostic::{Code, Refusal, closest};
 
 /// A use of another tool that cannot work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +17,7 @@ pub struct Misuse {
     /// The argument, as it is called there.
     pub argument: Option<String>,
     /// A slug of `docs/errors/`.
-    pub code: &'static str,
+    pub code: Code,
     /// What is wrong: a lowercase fragment without a final period.
     pub why: String,
     /// How to go on.
@@ -83,7 +82,7 @@ pub(crate) fn of_alias(alias: &Tool, base: &Tool) -> Vec<Misuse> {
                 "give its default in `default-parameters`, or call yours something else than `{}`",
                 parameter.name
             );
-            found.add("ignored-by-alias", Some(&parameter.name), why, Some(help));
+            found.add(Code::IgnoredByAlias, Some(&parameter.name), why, Some(help));
         }
     }
     let own = |name: &str| alias.parameter(name).is_some() && base.parameter(name).is_none();
@@ -104,7 +103,7 @@ struct Uses<'a> {
 }
 
 impl Uses<'_> {
-    fn add(&mut self, code: &'static str, argument: Option<&str>, why: String, help: Option<String>) {
+    fn add(&mut self, code: Code, argument: Option<&str>, why: String, help: Option<String>) {
         let (step, used) = (self.step.map(str::to_owned), self.name.to_owned());
         self.found.push(Misuse { step, used, argument: argument.map(str::to_owned), code, why, help });
     }
@@ -116,7 +115,7 @@ impl Uses<'_> {
             match self.used.parameter_meant(name) {
                 Some(index) if !given.insert(index) => {
                     let why = format!("`{}` is given `{}` more than once", self.name, self.used.parameters[index].name);
-                    self.add(code::REPEATED, Some(name), why, None);
+                    self.add(Code::RepeatedArgument, Some(name), why, None);
                 }
                 Some(index) => self.value(index, name, literal),
                 None if self.used.takes_more() => {}
@@ -145,7 +144,7 @@ impl Uses<'_> {
                 format!("`{}` takes {}", self.name, names.join(", "))
             }
         };
-        self.add(code::UNKNOWN, Some(name), format!("`{}` takes no `{name}`", self.name), Some(help));
+        self.add(Code::UnknownArgument, Some(name), format!("`{}` takes no `{name}`", self.name), Some(help));
     }
 
     fn value(&mut self, index: usize, name: &str, literal: &Literal) {
@@ -153,7 +152,7 @@ impl Uses<'_> {
         if parameter.asked {
             let why =
                 format!("`{}` of `{}` is the answer to a question, not given by the caller", parameter.name, self.name);
-            return self.add(code::ASKED, Some(name), why, Some("leave it out".to_owned()));
+            return self.add(Code::AskedParameter, Some(name), why, Some("leave it out".to_owned()));
         }
         if let (Literal::Text(template), Some(reader)) = (literal, parameter.code_reader()) {
             for verdict in argument_verdicts(self.tool, template, reader) {
@@ -173,8 +172,8 @@ impl Uses<'_> {
         let disclosure = if is_secret { Disclosure::Masked } else { Disclosure::Shown };
         let Err(rejection) = parameter.accept(value, disclosure) else { return };
         let code = match rejection.fault {
-            Fault::Type => code::WRONG_TYPE,
-            Fault::Rule => code::INVALID,
+            Fault::Type => Code::WrongArgumentType,
+            Fault::Rule => Code::InvalidArgument,
         };
         for violation in rejection.violations {
             let why = format!("`{}{}` of `{}`: {}", parameter.name, violation.path, self.name, violation.message);
@@ -194,7 +193,7 @@ impl Uses<'_> {
             if parameter.is_needed() && !parameter.asked && !is_given(index) {
                 let why = format!("`{}` needs `{}`, which is not given", self.name, parameter.name);
                 let help = format!("give `{}` in `with`", parameter.name);
-                self.add(code::MISSING, Some(&parameter.name), why, Some(help));
+                self.add(Code::MissingArgument, Some(&parameter.name), why, Some(help));
             }
         }
     }

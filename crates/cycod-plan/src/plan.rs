@@ -8,7 +8,7 @@ use cycod_definition::{
     Isolation, Level, Literal, Offered, Output, Parameter, Platform, Privilege, RemoteTool, Retry, Step, StepAction,
     Tool, ToolUse, Value, Verdicts, argument_verdicts, verdicts_in_cmd,
 };
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_shell::Verdict;
 use cycod_syntax::{condition::Expr, template::Template};
 
@@ -336,7 +336,7 @@ impl Plan {
         scripts: &dyn Scripts,
     ) -> Result<Self, PlanError> {
         let tool = self.library.get(&tool_use.tool).ok_or_else(|| {
-            Refusal::new("unknown-tool", format!("`{}` is not a tool", tool_use.tool)).place(&tool_use.tool)
+            Refusal::new(Code::UnknownTool, format!("`{}` is not a tool", tool_use.tool)).place(&tool_use.tool)
         })?;
         let mut arguments = Vec::with_capacity(tool_use.with.len());
         let effective = self.library.effective(tool)?;
@@ -450,18 +450,18 @@ fn check_here(tool: &Tool, platform: Platform) -> Result<(), Refusal> {
         };
         let names = if works_here(&tool.platforms) { list(&tool.requires.platforms) } else { list(&tool.platforms) };
         return Err(Refusal::new(
-            "unsupported-platform",
+            Code::UnsupportedPlatform,
             format!("`{}` works on {names}, and this is {platform}", tool.name),
         ));
     }
     if tool.reports && !platform.is_unix() {
         let why = format!("`{}` reports its progress, for which there is no way on {platform}", tool.name);
-        return Err(Refusal::new("unsupported-platform", why).attempt("remove `reports`"));
+        return Err(Refusal::new(Code::UnsupportedPlatform, why).attempt("remove `reports`"));
     }
     let ours = semver::Version::parse(env!("CARGO_PKG_VERSION")).expect("cargo checks the version");
     match &tool.min_cycod_version {
         Some(wanted) if *wanted > ours => Err(Refusal::new(
-            "newer-version-needed",
+            Code::NewerVersionNeeded,
             format!("`{}` needs cycod {wanted} or newer, and this is {ours}", tool.name),
         )),
         _ => Ok(()),
@@ -481,7 +481,7 @@ fn planned_steps(tool: &Tool, platform: Platform) -> Result<Vec<PlannedStep>, Re
             steps.iter().enumerate().map(|(index, step)| planned_step(tool, step, index == 0, platform)).collect()
         }
         Body::Alias { base, .. } => {
-            Err(Refusal::new("unknown-tool", format!("`{}` stands for `{base}`, which is not a tool", tool.name)))
+            Err(Refusal::new(Code::UnknownTool, format!("`{}` stands for `{base}`, which is not a tool", tool.name)))
         }
     }
 }
@@ -510,7 +510,7 @@ fn planned_step(tool: &Tool, step: &Step, is_first: bool, platform: Platform) ->
 
 pub(crate) fn text_for(command: &Command, platform: Platform, tool: &Tool) -> Result<CommandText, Refusal> {
     let mut text = command.for_platform(platform).cloned().ok_or_else(|| {
-        Refusal::new("unsupported-platform", format!("`{}` has no command for {platform}", tool.name))
+        Refusal::new(Code::UnsupportedPlatform, format!("`{}` has no command for {platform}", tool.name))
             .attempt("add `default` or this platform under `commands`")
     })?;
     if platform == Platform::Windows && text.interpreter == Interpreter::PlatformDefault {
@@ -522,7 +522,7 @@ pub(crate) fn text_for(command: &Command, platform: Platform, tool: &Tool) -> Re
 
 /// Why no value is placed where nothing proves that it is data.
 fn unproven(verdict: &Verdict) -> Refusal {
-    let refusal = Refusal::new(verdict.code.unwrap_or(cycod_shell::code::UNPROVEN), verdict.reason.clone());
+    let refusal = Refusal::new(verdict.code.unwrap_or(Code::UnprovenPlace), verdict.reason.clone());
     match (&verdict.rewrite, verdict.help.as_str()) {
         (Some(rewrite), help) => refusal.attempt(format!("{help}: {rewrite}")),
         (None, "") => refusal,
@@ -547,7 +547,7 @@ pub(crate) fn resolve_directory(
         .map_err(|error| Refusal::new(error.code(), error.to_string()).place("working-directory"))?;
     if text.contains('\0') {
         let why = "the directory's name holds a NUL character";
-        return Err(Refusal::new(cycod_call::code::NUL, why).place("working-directory"));
+        return Err(Refusal::new(Code::NulInValue, why).place("working-directory"));
     }
     Ok(match text.strip_prefix("~/") {
         Some(below_home) => host.home.join(below_home),
@@ -565,7 +565,7 @@ impl PlanError {
                 let why = Self::Arguments(problems.clone()).to_string();
                 let help: Vec<String> = problems.iter().filter_map(|problem| problem.help.clone()).collect();
                 let again = problems.first().and_then(|problem| problem.instead.as_ref()?.as_json());
-                let code = problems.first().map_or("invalid-argument", |problem| problem.code);
+                let code = problems.first().map_or(Code::InvalidArgument, |problem| problem.code);
                 let refusal = Refusal::new(code, why);
                 let refusal = match problems.first().and_then(|problem| problem.parameter.as_deref()) {
                     Some(parameter) => refusal.place(parameter),

@@ -7,7 +7,7 @@ use std::{
 
 use cycod_call::{OwnedPiece, OwnedWords, ResolveError, Steps, delivered, speaks_of_secret};
 use cycod_definition::{CommandText, Interpreter, Platform, Verdicts};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_shell::{Shell, Verdict, admit, place, place_argv, place_inline};
 use cycod_syntax::template::Template;
 
@@ -140,7 +140,7 @@ impl Plan {
                 _ => ("among the arguments of a program", " or from `input`"),
             };
             return Err(Refusal::new(
-                "secret-in-argument",
+                Code::SecretInArgument,
                 format!("the value of `{name}` is secret, and would stand {place}"),
             )
             .place(&step.name)

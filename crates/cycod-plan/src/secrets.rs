@@ -2,7 +2,7 @@ use std::{borrow::Cow, collections::BTreeSet, ffi::OsStr, fmt};
 
 use cycod_call::KeptSecret;
 use cycod_definition::{Secret, Tool};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 
 use crate::{Masks, Plan};
 
@@ -34,7 +34,7 @@ impl Secrets for NoSecrets {
 
     fn placeholder(&self) -> Result<String, Refusal> {
         Err(Refusal::new(
-            "secrets-unavailable",
+            Code::SecretsUnavailable,
             "nothing here keeps secrets, so none can be replaced on its way to a host",
         ))
     }
@@ -125,7 +125,7 @@ impl Plan {
         let value = kept.or_else(of_caller).ok_or_else(|| {
             let tool = self.tool().name.as_str();
             let why = format!("`{tool}` needs the secret `{}`, and none is kept under this name", secret.kept_as);
-            Refusal::new("secret-missing", why).place(tool).attempt(format!("cycod secret set {}", secret.kept_as))
+            Refusal::new(Code::SecretMissing, why).place(tool).attempt(format!("cycod secret set {}", secret.kept_as))
         })?;
         let placeholder = (!secret.hosts.is_empty()).then(|| secrets.placeholder()).transpose()?;
         Ok(KeptSecret { secret: secret.clone(), value, placeholder })

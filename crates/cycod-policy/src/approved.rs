@@ -1,4 +1,4 @@
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 
 use crate::{Answer, Decision, Request, Verdict};
 
@@ -52,7 +52,7 @@ impl Decision {
             }
             (Verdict::Ask, Answer::No(reason)) => {
                 let said = reason.map(|reason| format!(", because: {reason}")).unwrap_or_default();
-                Err(Refusal::new("approval-declined", format!("running `{tool}` was not approved{said}"))
+                Err(Refusal::new(Code::ApprovalDeclined, format!("running `{tool}` was not approved{said}"))
                     .rule(self.rule)
                     .place(tool)
                     .attempt("do not repeat the call as it is; ask the person what they want instead"))
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn only_a_yes_to_a_question_approves() {
-        let decision = |verdict| Decision::built_in(verdict, "a rule", "not-approved");
+        let decision = |verdict| Decision::built_in(verdict, "a rule", Code::NotApproved);
         let answered = |verdict, answer: Answer| match decision(verdict).approve_answered((), &request(), answer) {
             Ok(approved) => approved.answer().map_or("allowed".to_owned(), |answer| format!("{answer:?}")),
             Err(refusal) => format!("{}: {}", refusal.code, refusal.why),

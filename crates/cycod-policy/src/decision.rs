@@ -1,6 +1,8 @@
 use std::fmt;
 
-use crate::{Layer, Origin, Rule, codes};
+use cycod_diagnostic::Code;
+
+use crate::{Layer, Origin, Rule};
 
 /// What may be done; the strictest of several wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,7 +43,7 @@ pub struct Decision {
     /// The rule that decided, in words, with where it stands and why it is there.
     pub rule: String,
     /// The code of the refusal this leads to when nobody allows it.
-    pub code: &'static str,
+    pub code: Code,
     /// Where the rule stands.
     pub origin: Origin,
     /// The pattern of a rule that somebody wrote.
@@ -54,7 +56,7 @@ pub struct Decision {
 
 impl Decision {
     /// A decision by a rule that always holds.
-    pub fn built_in(verdict: Verdict, rule: impl Into<String>, code: &'static str) -> Self {
+    pub fn built_in(verdict: Verdict, rule: impl Into<String>, code: Code) -> Self {
         let origin = Origin::new(Layer::BuiltIn, Layer::BuiltIn.name());
         Self { verdict, rule: rule.into(), code, origin, pattern: None, why: None, yields: false }
     }
@@ -65,7 +67,7 @@ impl Decision {
         Self {
             verdict: rule.verdict,
             rule: format!("{rule}{through}"),
-            code: if rule.verdict == Verdict::Deny { codes::DENIED } else { codes::UNAPPROVED },
+            code: if rule.verdict == Verdict::Deny { Code::DeniedByPolicy } else { Code::NotApproved },
             origin: rule.origin.clone(),
             pattern: Some(rule.pattern.to_string()),
             why: rule.why.clone(),

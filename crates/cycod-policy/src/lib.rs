@@ -6,7 +6,6 @@
 
 mod approved;
 mod approver;
-mod codes;
 mod condition;
 mod decision;
 mod glob;

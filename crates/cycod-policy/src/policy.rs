@@ -1,8 +1,9 @@
 use std::{cell::Cell, cmp::Reverse};
 
 use cycod_definition::{Level, Privilege};
+use cycod_diagnostic::Code;
 
-use crate::{Decision, Layer, Question, Rule, Standing, Subject, Verdict, codes, index::Index, value::Readings};
+use crate::{Decision, Layer, Question, Rule, Standing, Subject, Verdict, index::Index, value::Readings};
 
 /// Everything that was decided beforehand.
 #[derive(Clone, Debug, Default)]
@@ -138,14 +139,14 @@ impl Policy {
 /// What follows from rules that cannot be known.
 fn broken(flaw: &Flaw) -> Decision {
     let rule = format!("nothing runs while the rules cannot be read: {}: {}", flaw.place, flaw.message);
-    Decision::built_in(Verdict::Deny, rule, codes::BROKEN)
+    Decision::built_in(Verdict::Deny, rule, Code::PolicyBroken)
 }
 
 /// What holds whatever the rules allow.
 fn fixed(question: &Question<'_>) -> impl Iterator<Item = Decision> {
     let unmet = question.unmet.first().map(|demand| {
         let rule = format!("a tool never runs with less confinement than it asks for: {demand}");
-        Decision::built_in(Verdict::Deny, rule, codes::UNCONFINED)
+        Decision::built_in(Verdict::Deny, rule, Code::ConfinementUnavailable)
     });
     let is_elevated = question.privilege == Privilege::Elevated;
     let elevated = is_elevated.then(|| ask("elevated rights are asked for each time".to_owned()));
@@ -155,15 +156,17 @@ fn fixed(question: &Question<'_>) -> impl Iterator<Item = Decision> {
         Standing::Trusted => None,
         // Only the person can say so, having seen the tool: no answer to a call stands for it.
         Standing::Untrusted => {
-            Some((Verdict::Deny, "a tool that came with a project runs when it is trusted", "untrusted-tool"))
+            Some((Verdict::Deny, "a tool that came with a project runs when it is trusted", Code::UntrustedTool))
         }
         // Who answers is shown the change, and was shown all else before.
         Standing::Changed if question.surface.is_model() => {
-            Some((Verdict::Ask, "a tool that is not what was trusted is asked about", "tool-changed"))
+            Some((Verdict::Ask, "a tool that is not what was trusted is asked about", Code::ToolChanged))
         }
-        Standing::Changed => {
-            Some((Verdict::Deny, "a tool that is not what was trusted runs when it is trusted again", "tool-changed"))
-        }
+        Standing::Changed => Some((
+            Verdict::Deny,
+            "a tool that is not what was trusted runs when it is trusted again",
+            Code::ToolChanged,
+        )),
     };
     let unknown = unknown.map(|(verdict, rule, code)| Decision::built_in(verdict, rule, code));
     unmet.into_iter().chain(unknown).chain(elevated).chain(always)
@@ -171,7 +174,7 @@ fn fixed(question: &Question<'_>) -> impl Iterator<Item = Decision> {
 
 /// What holds where nobody decided anything.
 fn default(question: &Question<'_>) -> Decision {
-    let allow = |rule: &str| Decision::built_in(Verdict::Allow, rule, codes::UNAPPROVED);
+    let allow = |rule: &str| Decision::built_in(Verdict::Allow, rule, Code::NotApproved);
     let decision = match question.tool.level {
         _ if !question.surface.is_model() => allow("a person runs the tool by hand"),
         Level::Read => allow("a model may use tools of level read"),
@@ -181,5 +184,5 @@ fn default(question: &Question<'_>) -> Decision {
 }
 
 fn ask(rule: String) -> Decision {
-    Decision::built_in(Verdict::Ask, rule, codes::UNAPPROVED)
+    Decision::built_in(Verdict::Ask, rule, Code::NotApproved)
 }

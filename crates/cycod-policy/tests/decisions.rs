@@ -1,4 +1,5 @@
 use cycod_definition::{Level, Privilege};
+use cycod_diagnostic::Code;
 use cycod_policy::{Flaw, Held, Layer, Policy, Question, Standing, Surface, Surfaces, Verdict};
 
 use crate::support::{Tool, check, decide, policy, question, rule, text};
@@ -55,7 +56,7 @@ fn deny_beats_ask_beats_allow() {
     check(&["allow format", "ask *"], &tool(Read), Ask);
     let rules = vec![rule("allow format", Layer::CommandLine), rule("deny *", Layer::Global)];
     let decision = Policy::new(rules, Vec::new()).decide(&question(&tool(Read), Surface::Person));
-    assert_eq!((decision.verdict, decision.code), (Deny, "denied-by-policy"));
+    assert_eq!((decision.verdict, decision.code), (Deny, Code::DeniedByPolicy));
     assert_eq!(decision.origin.layer, Layer::Global);
 }
 
@@ -100,7 +101,7 @@ fn some_things_hold_whatever_is_allowed() {
     let mut asked = question(&subject, Surface::Person);
     asked.unmet = &unmet;
     let decision = allowing.decide(&asked);
-    assert_eq!((decision.verdict, decision.code), (Deny, "confinement-unavailable"));
+    assert_eq!((decision.verdict, decision.code), (Deny, Code::ConfinementUnavailable));
 }
 
 #[test]
@@ -108,7 +109,7 @@ fn rules_that_cannot_be_read_deny_everything() {
     let flaw = Flaw { place: "p.yaml:1:2".to_owned(), message: "x".to_owned() };
     let policy = Policy::new(vec![rule("allow *", Layer::User)], vec![flaw]);
     let decision = policy.decide(&question(&tool(Read), Surface::Person));
-    assert_eq!((decision.verdict, decision.code), (Deny, "policy-broken"));
+    assert_eq!((decision.verdict, decision.code), (Deny, Code::PolicyBroken));
     assert!(decision.rule.contains("p.yaml:1:2: x"), "{}", decision.rule);
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_file::{Folder, Kind, open_plain};
 use cycod_script::protocol::{Ask, ReplyError};
 use serde_json::{Map, Value, json};
@@ -273,7 +273,7 @@ impl Asks<'_> {
         };
         if self.platform.is_confined() {
             let why = "a container is no part of what this tool is held to: leave `required-permissions` out, or the container";
-            return Err(error("permission-missing", why));
+            return Err(error(Code::PermissionMissing.name(), why));
         }
         let Some(image) = option(Some(options), "image").filter(|image| !image.starts_with('-') && !image.is_empty())
         else {
@@ -287,7 +287,7 @@ impl Asks<'_> {
                 "`{}` may not run `{image}`: add `docker run {image}` to its `allowlist`",
                 self.platform.tool()
             );
-            return Err(error("not-on-allowlist", why));
+            return Err(error(Code::NotOnAllowlist.name(), why));
         }
         let host = self.platform.host();
         let engine = container_engine(&host.environment, &host.working_directory).map_err(|why| {
@@ -329,7 +329,7 @@ impl Asks<'_> {
                 "`{}` declares no host: add \"network:external:HOST\" to its `required-permissions`",
                 self.platform.tool()
             );
-            return Err(error("permission-missing", why));
+            return Err(error(Code::PermissionMissing.name(), why));
         }
         let is_known = ["http://", "https://"]
             .iter()
@@ -408,7 +408,7 @@ impl Asks<'_> {
                 "`{}` may not ask `{model}`: add \"model:complete:{model}\" to its `required-permissions`",
                 self.platform.tool()
             );
-            return Err(error("permission-missing", why));
+            return Err(error(Code::PermissionMissing.name(), why));
         }
         let (mut system, messages) = conversation(given.with.first())?;
         if let Some(given) = option(options, "system") {
@@ -475,7 +475,7 @@ fn refused(refusal: Refusal) -> ReplyError {
     if let Some(attempt) = refusal.attempt {
         message.push_str(&format!("; {attempt}"));
     }
-    error(refusal.code, message)
+    error(refusal.code.name(), message)
 }
 
 fn io_error(path: &str, wrong: &io::Error) -> ReplyError {

@@ -1,7 +1,7 @@
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use cycod_definition::{Level, Tool, ToolName, Value};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 
 use crate::{Outcome, Platform, RunReport};
 
@@ -89,7 +89,7 @@ impl BuiltIns for Together {
     fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
         match self.of(call.tool) {
             Some(built_ins) => built_ins.call(call, follow),
-            None => Err(Refusal::new("not-started", format!("`{}` is no tool of this program", call.tool.name))),
+            None => Err(Refusal::new(Code::NotStarted, format!("`{}` is no tool of this program", call.tool.name))),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use cycod_definition::{Host, Privilege};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::{ContainerNetwork, ContainerPlan, Plan, Swap};
 use cycod_process::{Access, Confinement, Mount, Network, Root, StartError};
 
@@ -205,7 +205,7 @@ impl Held {
             }
             (None, Root::Minimal) => "add it to `security.container.mounts`, or set its `network`".to_owned(),
         };
-        Refusal::new("permission-missing", lack.why.clone()).rule(rule.to_owned()).attempt(fix)
+        Refusal::new(Code::PermissionMissing, lack.why.clone()).rule(rule.to_owned()).attempt(fix)
     }
 
     /// Takes away what was made for a program that failed.
@@ -240,7 +240,7 @@ pub(crate) fn mounted(
             && allowed.rights(&path).is_none_or(|given| rights.write && !given.write)
         {
             let why = format!("the container mounts `{}`, which no permission allows", mount.source.display());
-            return Err(Refusal::new("confinement-unavailable", why).place("mounts"));
+            return Err(Refusal::new(Code::ConfinementUnavailable, why).place("mounts"));
         }
         Ok(Place { name: mount.target.clone(), path, rights })
     };
@@ -289,7 +289,7 @@ fn mounts(place: &Place) -> Vec<Mount> {
 
 fn existing(path: &Path) -> Result<PathBuf, Refusal> {
     path.canonicalize().map_err(|error| {
-        Refusal::new("permission-target", format!("`{}` cannot be given: {error}", path.display()))
+        Refusal::new(Code::PermissionTarget, format!("`{}` cannot be given: {error}", path.display()))
             .attempt(format!("mkdir -p {}", path.display()))
     })
 }
@@ -298,7 +298,7 @@ fn existing(path: &Path) -> Result<PathBuf, Refusal> {
 pub(crate) fn unconfinable(error: &StartError) -> Option<Refusal> {
     let StartError::Confine { source, .. } = error else { return None };
     Some(
-        Refusal::new("confinement-unavailable", format!("{error}: {source}"))
+        Refusal::new(Code::ConfinementUnavailable, format!("{error}: {source}"))
             .rule("a tool never runs with less confinement than it asks for".to_owned())
             .attempt("`cycod tool why` says what this machine can give"),
     )

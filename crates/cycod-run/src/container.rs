@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_diagnostic::{Refusal, visible};
+use cycod_diagnostic::{Code, Refusal, visible};
 use cycod_plan::{Confinement, ContainerNetwork, ContainerPlan};
 use cycod_process::{Ending, Program, Session, Spec, Stop, Stream, find_program};
 
@@ -161,7 +161,7 @@ fn network<'a>(plan: &'a ContainerPlan, allowed: Option<&Allowed>) -> Result<&'a
         None | Some((_, true)) => Ok(asked),
         Some((true, _)) => Ok("none"),
         Some((false, false)) => {
-            Err(Refusal::new("confinement-unavailable", "a container of an image cannot be held to single hosts")
+            Err(Refusal::new(Code::ConfinementUnavailable, "a container of an image cannot be held to single hosts")
                 .place("required-permissions")
                 .attempt("leave `image` out, so that the programs of this machine run in a root of their own"))
         }
@@ -212,7 +212,7 @@ const ENGINE_FAILED: i32 = 125;
 pub(crate) fn failure(exit_code: i32, said: &[u8]) -> Option<Refusal> {
     let said = String::from_utf8_lossy(said);
     let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it did not say why");
-    (exit_code == ENGINE_FAILED).then(|| Refusal::new("not-started", format!("the container did not start: {last}")))
+    (exit_code == ENGINE_FAILED).then(|| Refusal::new(Code::NotStarted, format!("the container did not start: {last}")))
 }
 
 /// The image to run in, with its container.

@@ -9,7 +9,7 @@ use std::{
 
 use cycod_call::Scripts;
 use cycod_definition::{Cleanup, Produces};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::{Plan, PlannedStep, Secrets};
 use cycod_policy::Approved;
 use cycod_process::{Observer, Pool, Session, Stop};
@@ -79,7 +79,7 @@ pub fn run(approved: Approved<Plan>, driver: &Driver<'_>, sink: &mut dyn Sink) -
         Ok(session) => session,
         Err(error) => {
             return RunReport::refused(
-                Refusal::new("not-started", format!("cannot prepare to start processes: {error}")),
+                Refusal::new(Code::NotStarted, format!("cannot prepare to start processes: {error}")),
                 1,
             );
         }
@@ -123,7 +123,7 @@ pub(crate) fn drive(
         && let Err(error) = private_directory(&plan.temp_directory)
     {
         let why = format!("cannot make the temporary directory `{}`: {error}", plan.temp_directory.display());
-        return RunReport::refused(Refusal::new("temp-directory", why), 1);
+        return RunReport::refused(Refusal::new(Code::TempDirectory, why), 1);
     }
     let path =
         |step: &PlannedStep| parent.map_or_else(|| StepPath::root(&step.name), |parent| parent.child(&step.name));
@@ -271,7 +271,7 @@ impl<'a> State<'a> {
             || (unfinished && failure.is_none() && !stop.is_raised());
         let refusal = failure.and_then(|step| step.refusal.clone()).or_else(|| {
             timed_out.then(|| {
-                Refusal::new("timed-out", "the time of the run was over before every step had its turn")
+                Refusal::new(Code::TimedOut, "the time of the run was over before every step had its turn")
                     .attempt(self.plan.more_time())
             })
         });

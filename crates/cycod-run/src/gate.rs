@@ -17,7 +17,7 @@ mod linux {
         time::Duration,
     };
 
-    use cycod_diagnostic::Refusal;
+    use cycod_diagnostic::{Code, Refusal};
     use cycod_plan::Swap;
     use cycod_process::Gate;
     use cycod_proxy::{HostRule, Limits, Proxy, ProxyError, Records, Rules, Settings, SystemResolver};
@@ -61,7 +61,7 @@ mod linux {
                     let path = directory.join("authorities.pem");
                     let written = crate::worker::private_directory(directory).and_then(|()| std::fs::write(&path, pem));
                     written.map_err(|error| {
-                        Refusal::new("temp-directory", format!("cannot write `{}`: {error}", path.display()))
+                        Refusal::new(Code::TempDirectory, format!("cannot write `{}`: {error}", path.display()))
                     })?;
                     Some(path)
                 }
@@ -83,7 +83,7 @@ mod linux {
     }
 
     fn wrong(error: &ProxyError) -> Refusal {
-        Refusal::new("unknown-permission", error.to_string()).place("required-permissions")
+        Refusal::new(Code::UnknownPermission, error.to_string()).place("required-permissions")
     }
 
     impl Gate for Gateway {
@@ -134,7 +134,7 @@ mod other {
 
     impl Gateway {
         pub(crate) fn to(_: &[Peer], _: &[Swap], _: &Path) -> Result<Self, Refusal> {
-            Err(Refusal::new("confinement-unavailable", "single hosts cannot be allowed on this platform"))
+            Err(Refusal::new(Code::ConfinementUnavailable, "single hosts cannot be allowed on this platform"))
         }
 
         pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {

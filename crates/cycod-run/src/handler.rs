@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cycod_definition::{Handler, Level, Parameter, Privilege, Runtime, digest};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::PreparedCall;
 use cycod_process::{Ending, Input, Limits, Program, Spec, Stream};
 use cycod_script::{
@@ -53,7 +53,7 @@ impl Worker<'_> {
         follow: &mut dyn FnMut(&str, &str),
     ) -> Result<Outcome, Refusal> {
         let place = self.path.as_str();
-        let unusable = |why: &str| Err(Refusal::new("confinement-unavailable", why.to_owned()).place(place));
+        let unusable = |why: &str| Err(Refusal::new(Code::ConfinementUnavailable, why.to_owned()).place(place));
         let confinement = &self.plan.confinement;
         if confinement.privilege == Privilege::Elevated {
             return unusable("a function runs with the rights of the user, never with elevated ones");
@@ -62,7 +62,7 @@ impl Worker<'_> {
             return unusable("a function runs in a process of ours, which no image has");
         }
         let Some(workers) = self.driver.workers else {
-            return Err(Refusal::new("not-started", "nothing here carries out functions").place(place));
+            return Err(Refusal::new(Code::NotStarted, "nothing here carries out functions").place(place));
         };
         let deadline = self.attempt_deadline();
         let (request, places) = self.request(handler, call, deadline)?;
@@ -181,7 +181,7 @@ impl Worker<'_> {
     fn start_engine(&self, workers: &Workers) -> Result<Running, Refusal> {
         let Some((program, arguments)) = workers.engine() else {
             let why = "the program that embeds this library does not say what carries out scripts";
-            return Err(Refusal::new("not-started", why).place(self.path.as_str()));
+            return Err(Refusal::new(Code::NotStarted, why).place(self.path.as_str()));
         };
         // It gives up every power before it reads a word, so it is held to nothing else.
         let directory = self.directory()?;
@@ -199,7 +199,7 @@ impl Worker<'_> {
     fn directory(&self) -> Result<TempDir, Refusal> {
         let parent = &self.plan.host().temp;
         tempfile::Builder::new().prefix("cycod-worker-").tempdir_in(parent).map_err(|error| {
-            Refusal::new("temp-directory", format!("cannot make a directory in `{}`: {error}", parent.display()))
+            Refusal::new(Code::TempDirectory, format!("cannot make a directory in `{}`: {error}", parent.display()))
         })
     }
 
@@ -248,7 +248,7 @@ impl Worker<'_> {
             Ending::MemoryExceeded => {
                 let limit = self.plan.tool().resources.max_memory.unwrap_or_default();
                 let why = format!("`{}` used more than its `max-memory` of {limit} bytes", self.path);
-                let refusal = Refusal::new("memory-exceeded", why).place(self.path.as_str());
+                let refusal = Refusal::new(Code::MemoryExceeded, why).place(self.path.as_str());
                 Broken::Refused(refusal.attempt("raise `resources.max-memory`"))
             }
             Ending::Exited(code) => {
@@ -262,12 +262,14 @@ impl Worker<'_> {
         let place = self.path.as_str();
         match broken {
             Broken::TimedOut => self.timed_out(),
-            Broken::Stopped => Refusal::new("cancelled", format!("`{place}` was stopped from outside")).place(place),
-            Broken::Ended(how) => Refusal::new("worker-failed", format!("`{place}` has no result: {how}"))
+            Broken::Stopped => {
+                Refusal::new(Code::Cancelled, format!("`{place}` was stopped from outside")).place(place)
+            }
+            Broken::Ended(how) => Refusal::new(Code::WorkerFailed, format!("`{place}` has no result: {how}"))
                 .place(place)
                 .attempt("let the handler return, or raise an error"),
             Broken::Unfit(why) => {
-                Refusal::new("invalid-argument", format!("the arguments cannot be handed over: {why}")).place(place)
+                Refusal::new(Code::InvalidArgument, format!("the arguments cannot be handed over: {why}")).place(place)
             }
             Broken::Refused(refusal) => refusal,
         }
@@ -363,6 +365,6 @@ fn lowered(code: &str, line: u32) -> Result<(String, Places), Refusal> {
     cycod_script::lower(code).map_err(|problems| {
         let first =
             problems.first().map(|problem| format!(": line {}: {}", line as usize + problem.line - 1, problem.message));
-        Refusal::new("not-started", format!("the handler cannot be read{}", first.unwrap_or_default()))
+        Refusal::new(Code::NotStarted, format!("the handler cannot be read{}", first.unwrap_or_default()))
     })
 }

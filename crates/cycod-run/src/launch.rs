@@ -9,7 +9,7 @@ use std::{
 };
 
 use cycod_definition::Privilege;
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::{Argument, Prepared, PreparedCall, ScriptFile};
 use cycod_process::{Limits, Program, SCRIPT_PATH, Session, Spec, Stop, Terminal, find_program};
 use cycod_script::Prelude;
@@ -80,7 +80,7 @@ impl Worker<'_> {
         if !prepared.swaps.is_empty() {
             // What the program is to trust is put there.
             private_directory(temp).map_err(|error| {
-                Refusal::new("temp-directory", format!("cannot make `{}`: {error}", temp.display()))
+                Refusal::new(Code::TempDirectory, format!("cannot make `{}`: {error}", temp.display()))
             })?;
         }
         let temp = temp.is_dir().then_some(temp.as_path());
@@ -89,8 +89,9 @@ impl Worker<'_> {
         let mut removal = None;
         let program = match image {
             Some((image, container)) => {
-                let engine = container_engine(&host.environment, &host.working_directory)
-                    .map_err(|why| Refusal::new("confinement-unavailable", why).attempt("install podman or docker"))?;
+                let engine = container_engine(&host.environment, &host.working_directory).map_err(|why| {
+                    Refusal::new(Code::ConfinementUnavailable, why).attempt("install podman or docker")
+                })?;
                 let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
                 let name = format!("cycod-{}-{}", self.plan.run_id(), self.step.name).replace(|c| !is_plain(c), "_");
                 let allowed = crate::reach::Allowed::by(&self.plan.confinement, host)?;
@@ -136,7 +137,7 @@ impl Worker<'_> {
         let held = Held::to(self.plan, around)?;
         if held.is_none() && !around.swaps.is_empty() {
             let why = "a secret for certain hosts needs a way to them that we can watch, and here is none";
-            return Err(Refusal::new("confinement-unavailable", why)
+            return Err(Refusal::new(Code::ConfinementUnavailable, why)
                 .place("secrets")
                 .attempt("declare the hosts in `required-permissions`, and leave `image` out"));
         }
@@ -190,7 +191,7 @@ impl Worker<'_> {
     fn elevated(&self, program: Program, additions: &[(OsString, OsString)]) -> Result<Program, Refusal> {
         let host = self.plan.host();
         let Some(elevator) = elevator(&host.environment, &host.working_directory)
-            .map_err(|why| Refusal::new("confinement-unavailable", why))?
+            .map_err(|why| Refusal::new(Code::ConfinementUnavailable, why))?
         else {
             return Ok(program);
         };
@@ -209,7 +210,7 @@ impl Worker<'_> {
             }
             name if !own.is_empty() => {
                 let why = format!("`{}` passes on no variables, and the tool sets some", name.unwrap_or_default());
-                return Err(Refusal::new("confinement-unavailable", why).attempt("install sudo"));
+                return Err(Refusal::new(Code::ConfinementUnavailable, why).attempt("install sudo"));
             }
             Some("doas") => {
                 args.extend((!is_attended).then(|| "-n".into()));

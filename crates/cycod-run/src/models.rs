@@ -4,7 +4,7 @@ use std::{
     time::Instant,
 };
 
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_process::Stop;
 
 /// Asks language models for scripts. What they may ask their plan says; what it may cost is said here.
@@ -82,7 +82,7 @@ impl ModelSpending {
     pub(crate) fn take(&self, budget: ModelBudget) -> Result<u32, Refusal> {
         let mut spent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let over = |why: String| {
-            Err(Refusal::new("model-budget", why)
+            Err(Refusal::new(Code::ModelBudget, why)
                 .attempt("ask for less, or give it more: `models.forTools` in ~/.cycod/config.yaml"))
         };
         if spent.requests >= budget.requests {

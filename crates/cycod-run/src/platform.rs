@@ -10,7 +10,7 @@ use std::{
 };
 
 use cycod_definition::{CommandPattern, Host, Level};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_file::{append_plain, create_plain, open_plain};
 use cycod_plan::{Argument, Prepared, PreparedCall, StreamMask};
 use cycod_process::{Ending, Input, Stop, Stream};
@@ -126,7 +126,10 @@ impl<'a> Platform<'a> {
     pub fn temp_directory(&self) -> Result<&Path, Refusal> {
         let temp = &self.worker.plan.temp_directory;
         private_directory(temp).map_err(|error| {
-            Refusal::new("temp-directory", format!("cannot make the temporary directory `{}`: {error}", temp.display()))
+            Refusal::new(
+                Code::TempDirectory,
+                format!("cannot make the temporary directory `{}`: {error}", temp.display()),
+            )
         })?;
         Ok(temp)
     }
@@ -215,7 +218,7 @@ impl<'a> Platform<'a> {
 
     fn holds_a_secret(&self, path: &Path, why: &str) -> Refusal {
         let (tool, path) = (self.tool(), path.display());
-        Refusal::new("holds-a-secret", format!("`{tool}` was to read `{path}`: {why}"))
+        Refusal::new(Code::HoldsASecret, format!("`{tool}` was to read `{path}`: {why}"))
             .rule("tools that cycod carries out itself read no keys, logins and passwords".to_owned())
             .place(path.to_string())
     }
@@ -271,7 +274,7 @@ impl<'a> Platform<'a> {
 
     fn may(&self, path: &Path, what: &str, is_enough: impl Fn(Rights) -> bool) -> Result<PathBuf, Refusal> {
         let real = resolved(&self.absolute(path)).map_err(|error| {
-            Refusal::new("permission-target", format!("`{}` cannot be looked up: {error}", path.display()))
+            Refusal::new(Code::PermissionTarget, format!("`{}` cannot be looked up: {error}", path.display()))
                 .place(path.display().to_string())
         })?;
         match self.held()? {
@@ -302,7 +305,7 @@ impl<'a> Platform<'a> {
     fn outside(&self, path: &Path, what: &str) -> Refusal {
         let tool = self.tool();
         let path = path.display();
-        Refusal::new("outside-workspace", format!("`{tool}` was to {what} `{path}`, which is not in the workspace"))
+        Refusal::new(Code::OutsideWorkspace, format!("`{tool}` was to {what} `{path}`, which is not in the workspace"))
             .rule(format!("a tool that declares no permissions stays in `{}`", self.workspace().display()))
             .place(path.to_string())
             .attempt(format!(
@@ -341,7 +344,7 @@ impl<'a> Platform<'a> {
             let allowed = if allowed.is_empty() { "nothing".to_owned() } else { allowed.join(", ") };
             let names: Vec<&str> = execute.environment.iter().map(|(name, _)| name.as_str()).collect();
             let with = if names.is_empty() { String::new() } else { format!(" with {}", names.join(", ")) };
-            return Err(Refusal::new("not-on-allowlist", format!("`{tool}` may not start `{shown}`{with}"))
+            return Err(Refusal::new(Code::NotOnAllowlist, format!("`{tool}` may not start `{shown}`{with}"))
                 .rule(format!("its `allowlist` has {allowed}"))
                 .attempt("add the command to the `allowlist` of the tool"));
         }
@@ -355,7 +358,7 @@ impl<'a> Platform<'a> {
     fn found_by_itself(&self, execute: &Execute) -> Result<String, Refusal> {
         let relative = |why: String| {
             let rule = "an `allowlist` decides which program is started, wherever it works".to_owned();
-            Refusal::new("not-on-allowlist", why).rule(rule)
+            Refusal::new(Code::NotOnAllowlist, why).rule(rule)
         };
         let program = Path::new(&execute.program);
         if program.is_absolute() {
@@ -466,7 +469,7 @@ impl<'a> Platform<'a> {
 
 /// The refusal of a change that needs a higher level than was allowed.
 pub(crate) fn beyond(why: String, path: &Path, tool: &str, needed: Level) -> Refusal {
-    Refusal::new("level-exceeded", why)
+    Refusal::new(Code::LevelExceeded, why)
         .rule("a tool does nothing beyond the level at which it was allowed".to_owned())
         .place(path.display().to_string())
         .attempt(format!("add `{needed}` to the `tags` of `{tool}`, so that it is asked about"))

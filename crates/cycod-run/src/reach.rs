@@ -7,7 +7,7 @@ use std::{
 };
 
 use cycod_definition::{Access, Host};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::{Confinement, Reach, Target};
 
 /// What may be done with a path, beside reading it.
@@ -156,7 +156,7 @@ impl Allowed {
 impl Peer {
     fn parse(text: &str, reach: &Reach) -> Result<Self, Refusal> {
         let wrong = || {
-            Refusal::new("unknown-permission", format!("`{}` names no host", reach.permission()))
+            Refusal::new(Code::UnknownPermission, format!("`{}` names no host", reach.permission()))
                 .place("required-permissions")
                 .attempt("write `host`, `host:port`, `[address]:port` or `*`")
         };
@@ -223,7 +223,7 @@ pub(crate) fn stays(what: &str, name: &Path, path: &Path, host: &Host) -> Result
         return Ok(());
     }
     let why = format!("`{what}` cannot be given: `{}` is a link to `{}`", name.display(), path.display());
-    Err(Refusal::new("permission-target", why)
+    Err(Refusal::new(Code::PermissionTarget, why)
         .place("required-permissions")
         .attempt(format!("name `{}` itself, if that is what is meant", path.display())))
 }
@@ -235,7 +235,7 @@ fn found(reach: &Reach, name: &Path, host: &Host, made: &mut Vec<PathBuf>) -> Re
         Err(error) => error,
     };
     let refuse = |why: String| {
-        Refusal::new("permission-target", format!("`{}` cannot be given: {why}", reach.permission()))
+        Refusal::new(Code::PermissionTarget, format!("`{}` cannot be given: {why}", reach.permission()))
             .place("required-permissions")
     };
     if missing.kind() != io::ErrorKind::NotFound {
@@ -352,7 +352,7 @@ mod tests {
         let confinement = Confinement { layers: vec![inner.to_vec()], ..Confinement::default() };
         let here = Host { workspace: root, working_directory: inside, ..machine() };
         let refusal = Allowed::by(&confinement, &here).expect_err("the link came with the workspace");
-        assert_eq!((refusal.code, refusal.why.ends_with("is a link to `/etc`")), ("permission-target", true));
+        assert_eq!((refusal.code, refusal.why.ends_with("is a link to `/etc`")), (Code::PermissionTarget, true));
     }
 
     #[cfg(unix)]
@@ -373,7 +373,7 @@ mod tests {
         for target in ["out/new", "out/new/deeper", "nowhere/new", "nowhere", "beside/a/b", "new/../../there/x"] {
             let layers = vec![vec![path(Access::FilesystemWrite, &here.join(target))]];
             let refusal = Allowed::by(&Confinement { layers, ..Confinement::default() }, &host).expect_err(target);
-            assert_eq!(refusal.code, "permission-target", "{target}");
+            assert_eq!(refusal.code, Code::PermissionTarget, "{target}");
             assert_eq!(fs::read_dir(&there).expect("it exists").count(), 0, "{target}");
             assert_eq!(fs::read_dir(&here).expect("it exists").count(), 3, "{target}");
         }
@@ -411,6 +411,6 @@ mod tests {
         assert!(!place.path().join("a").exists());
         let missing =
             Confinement { layers: vec![vec![path(Access::FilesystemRead, &directory)]], ..Confinement::default() };
-        assert_eq!(Allowed::by(&missing, &machine()).expect_err("it is not there").code, "permission-target");
+        assert_eq!(Allowed::by(&missing, &machine()).expect_err("it is not there").code, Code::PermissionTarget);
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use cycod_call::Scripts;
 use cycod_definition::{Body, Cleanup, CommandText, Level, OutputMode, RemoteTool, Step, StreamTarget, ToolUse};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_file::create_plain;
 use cycod_plan::{Plan, PlannedAction, PlannedStep, Prepared, ScriptFile, StreamMask, Target};
 use cycod_process::{Ended, Ending, Input, Limits, ProgramNotFound, Session, StartError, Stop, Stream, Terminal};
@@ -71,7 +71,7 @@ pub(crate) fn warn(warnings: &[String], emit: &dyn Fn(Event<'_>)) {
 
 /// Whether an attempt ended because somebody, or a rule, said no.
 fn is_forbidden(refusal: Option<&Refusal>) -> bool {
-    refusal.is_some_and(|refusal| !refusal.is_mishap())
+    refusal.is_some_and(|refusal| !refusal.code.is_mishap())
 }
 
 impl Worker<'_> {
@@ -143,7 +143,7 @@ impl Worker<'_> {
     /// Ends a step that failed and would go on, were there time: what ended it is not its last attempt.
     fn cut_short(&self, report: &mut StepReport, before: &str) {
         let ended_already =
-            report.refusal.as_ref().is_some_and(|refusal| matches!(refusal.code, "timed-out" | "cancelled"));
+            report.refusal.as_ref().is_some_and(|refusal| matches!(refusal.code, Code::TimedOut | Code::Cancelled));
         if ended_already {
             return;
         }
@@ -151,11 +151,11 @@ impl Worker<'_> {
         let (exit_code, status, refusal) = if self.driver.stop.is_raised() {
             let why =
                 format!("`{place}` was stopped from outside before it {before}; it had failed with exit code {code}");
-            (143, Status::Failed, Refusal::new("cancelled", why))
+            (143, Status::Failed, Refusal::new(Code::Cancelled, why))
         } else {
             let why =
                 format!("the time of the run was over before `{place}` {before}; it had failed with exit code {code}");
-            (-1, Status::TimedOut, Refusal::new("timed-out", why).attempt(self.plan.more_time()))
+            (-1, Status::TimedOut, Refusal::new(Code::TimedOut, why).attempt(self.plan.more_time()))
         };
         let attempt = Attempt { exit_code, status, refusal: Some(refusal.place(place)), is_final: true };
         report.record(attempt, self.plan);
@@ -313,7 +313,7 @@ impl Worker<'_> {
         let opened = private_directory(&self.plan.temp_directory).and_then(|()| Reports::open(path.clone()));
         opened
             .map(Some)
-            .map_err(|error| Refusal::new("temp-directory", format!("cannot make `{}`: {error}", path.display())))
+            .map_err(|error| Refusal::new(Code::TempDirectory, format!("cannot make `{}`: {error}", path.display())))
     }
 
     /// Runs a program that reports.
@@ -329,7 +329,7 @@ impl Worker<'_> {
         let mut report = |report: Report| emit(report.event(self.path.clone(), &secrets));
         let followed = reports.follow(run, &mut |stream, bytes| capture.take(stream, bytes), &mut report);
         let (ended, wrong) = followed.map_err(|error| {
-            Refusal::new("not-started", format!("cannot listen to what `{}` reports: {error}", self.path))
+            Refusal::new(Code::NotStarted, format!("cannot listen to what `{}` reports: {error}", self.path))
         })?;
         if let Some(why) = wrong {
             capture.failure.get_or_insert(format!("`{}` reports in a line that {why}", self.path));
@@ -374,7 +374,7 @@ impl Worker<'_> {
                     Ok(bytes(&response))
                 }
                 None => Err(Refusal::new(
-                    "nobody-to-answer",
+                    Code::NobodyToAnswer,
                     format!("`{}` asks questions, and there is no terminal", self.plan.tool().name),
                 )
                 .attempt("run it on a terminal, or give it `interactive-options.default-response`")),
@@ -389,7 +389,7 @@ impl Worker<'_> {
             Ending::Exited(_) if cut && !self.step.output.truncation => {
                 let limit = self.step.output.buffer_limit;
                 let refusal = Refusal::new(
-                    "output-too-large",
+                    Code::OutputTooLarge,
                     format!("`{place}` wrote more than its `buffer-limit` of {limit} bytes"),
                 )
                 .place(place);
@@ -408,13 +408,13 @@ impl Worker<'_> {
                 attempt(
                     code,
                     Status::Failed,
-                    Some(Refusal::new("cancelled", format!("`{place}` was stopped from outside")).place(place)),
+                    Some(Refusal::new(Code::Cancelled, format!("`{place}` was stopped from outside")).place(place)),
                 )
             }
             Ending::MemoryExceeded => {
                 let limit = self.plan.tool().resources.max_memory.unwrap_or_default();
                 let refusal = Refusal::new(
-                    "memory-exceeded",
+                    Code::MemoryExceeded,
                     format!("`{place}` used more than its `max-memory` of {limit} bytes"),
                 )
                 .place(place);
@@ -437,7 +437,7 @@ impl Worker<'_> {
             ),
             _ => (format!("`{place}` was ended when the time of the run was over"), self.plan.more_time()),
         };
-        Refusal::new("timed-out", why).place(place).attempt(attempted)
+        Refusal::new(Code::TimedOut, why).place(place).attempt(attempted)
     }
 
     /// Calls the tool of another program.
@@ -448,7 +448,7 @@ impl Worker<'_> {
         let Some(remotes) = self.driver.remotes else {
             let why =
                 format!("`{}` belongs to the server `{}`, and nothing here can reach servers", tool.tool, tool.server);
-            return Attempt::refused(Refusal::new("remote-unreachable", why).place(self.path.as_str()));
+            return Attempt::refused(Refusal::new(Code::RemoteUnreachable, why).place(self.path.as_str()));
         };
         let arguments = self.plan.arguments();
         let call =
@@ -464,7 +464,7 @@ impl Worker<'_> {
         emit(Event::StepStarted { step: self.path.clone(), attempt: report.attempts, command: shown });
         let Some(built_ins) = self.driver.built_ins else {
             let why = format!("nothing here carries out the built-in tool `{}`", self.plan.tool().name);
-            return Attempt::refused(Refusal::new("not-started", why).place(self.path.as_str()));
+            return Attempt::refused(Refusal::new(Code::NotStarted, why).place(self.path.as_str()));
         };
         let prepared = match self.plan.prepare_call(self.step, &self.results) {
             Ok(prepared) => prepared,
@@ -517,10 +517,10 @@ impl Worker<'_> {
             Err(refusal) => {
                 // A call ends as a process would.
                 let (exit_code, status) = match refusal.code {
-                    "timed-out" => (-1, Status::TimedOut),
-                    "cancelled" => (143, Status::Failed),
-                    "program-missing" => (127, Status::Failed),
-                    "memory-exceeded" => (137, Status::Failed),
+                    Code::TimedOut => (-1, Status::TimedOut),
+                    Code::Cancelled => (143, Status::Failed),
+                    Code::ProgramMissing => (127, Status::Failed),
+                    Code::MemoryExceeded => (137, Status::Failed),
                     _ => (1, Status::Failed),
                 };
                 Attempt { exit_code, status, refusal: Some(refusal), is_final: false }
@@ -536,7 +536,7 @@ impl Worker<'_> {
             Err(error) => return Attempt::refused(error.in_step(&self.step.name, &tool_use.tool)),
         };
         if let Some(demand) = plan.unmet.first() {
-            return Attempt::refused(Refusal::new("confinement-unavailable", demand.clone()).place(&tool_use.tool));
+            return Attempt::refused(Refusal::new(Code::ConfinementUnavailable, demand.clone()).place(&tool_use.tool));
         }
         let plan = match plan.with_secrets(self.driver.secrets) {
             Ok(plan) => plan,
@@ -649,7 +649,7 @@ impl<'a> Capture<'a> {
         }
         let file = real.and_then(|real| create_plain(&real));
         let refuse = |error| {
-            Refusal::new("stream-file", format!("cannot write `{}`: {error}", path.display()))
+            Refusal::new(Code::StreamFile, format!("cannot write `{}`: {error}", path.display()))
                 .place(path.display().to_string())
         };
         self.file = Some(file.map_err(refuse)?);
@@ -706,13 +706,13 @@ impl<'a> Capture<'a> {
 }
 
 fn no_terminal(error: &std::io::Error) -> Refusal {
-    Refusal::new("not-started", format!("cannot make a terminal for the answers of a person: {error}"))
+    Refusal::new(Code::NotStarted, format!("cannot make a terminal for the answers of a person: {error}"))
 }
 
 /// Writes the files a program expects, in the run's own directory, readable by nobody else.
 pub(crate) fn write_files(directory: &Path, files: &[ScriptFile]) -> Result<(), Refusal> {
     let failed = |path: &Path, error: &std::io::Error| {
-        Refusal::new("temp-directory", format!("cannot write `{}`: {error}", path.display()))
+        Refusal::new(Code::TempDirectory, format!("cannot write `{}`: {error}", path.display()))
     };
     if !files.is_empty() {
         private_directory(directory).map_err(|error| failed(directory, &error))?;
@@ -758,14 +758,14 @@ pub(crate) fn not_found(error: &ProgramNotFound) -> Failure {
     let (refusal, exit_code) = match error {
         ProgramNotFound::Missing { name } => {
             let name = name.display();
-            let refusal = Refusal::new("program-missing", format!("`{name}` is not installed, or not on the PATH"))
+            let refusal = Refusal::new(Code::ProgramMissing, format!("`{name}` is not installed, or not on the PATH"))
                 .place(name.to_string())
                 .attempt(format!("install `{name}`"));
             (refusal, 127)
         }
         ProgramNotFound::NotExecutable { path } => {
             let path = path.display();
-            let refusal = Refusal::new("program-missing", format!("`{path}` is not executable"))
+            let refusal = Refusal::new(Code::ProgramMissing, format!("`{path}` is not executable"))
                 .place(path.to_string())
                 .attempt(format!("chmod +x {path}"));
             (refusal, 126)
@@ -783,7 +783,7 @@ pub(crate) fn not_started(error: &StartError) -> Failure {
         None => error.to_string(),
     };
     let exit_code = if error.is_program_missing() { 127 } else { 126 };
-    Failure { refusal: Box::new(Refusal::new("not-started", why)), exit_code }
+    Failure { refusal: Box::new(Refusal::new(Code::NotStarted, why)), exit_code }
 }
 
 /// How long a run's cleanup may take.

@@ -1,4 +1,4 @@
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::Secrets;
 
 use crate::{SecretError, Store};
@@ -20,8 +20,8 @@ fn refusal(error: &SecretError, tool: &str) -> Refusal {
     let source = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
     let why = format!("{error}{source}");
     let refusal = match error {
-        SecretError::NotForTool { .. } => Refusal::new("secret-not-for-tool", why),
-        _ => Refusal::new("secrets-unavailable", why),
+        SecretError::NotForTool { .. } => Refusal::new(Code::SecretNotForTool, why),
+        _ => Refusal::new(Code::SecretsUnavailable, why),
     };
     refusal.place(tool).attempt(error.attempt())
 }

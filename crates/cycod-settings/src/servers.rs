@@ -8,7 +8,7 @@ use std::{
 
 use cycod_catalog::{Scope, ScopeFilter, Scopes, Style};
 use cycod_definition::Host;
-use cycod_diagnostic::{Lines, MOST_REPORTED, Position, Refusal};
+use cycod_diagnostic::{Code, Lines, MOST_REPORTED, Position, Refusal};
 use serde_json::Value;
 
 use crate::{
@@ -266,7 +266,7 @@ impl Server {
                     "server `{}`: {place} refers to `${{{name}}}`, which is not set in the environment",
                     self.name
                 );
-                Refusal::new("unset-variable", why)
+                Refusal::new(Code::UnsetVariable, why)
                     .place(place.replace('`', ""))
                     .attempt(format!("set {name}, or write `${{{name}:-…}}` in {}", self.origin.path.display()))
             })

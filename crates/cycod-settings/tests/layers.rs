@@ -1,6 +1,7 @@
 use std::{fs, path::PathBuf, thread, time::Duration};
 
 use cycod_catalog::{Scope, ScopeFilter};
+use cycod_diagnostic::Code;
 use cycod_settings::{Consents, Entry, Servers, Transport, add, is_server_name, remove};
 use expect_test::expect;
 
@@ -299,7 +300,7 @@ fn references_are_resolved_when_a_server_is_used() {
     let refusal = all.servers[1].resolve(&host).expect_err("a variable is missing");
     assert_eq!(
         (refusal.code, refusal.why.as_str()),
-        ("unset-variable", "server `b`: the header `A` refers to `${MISSING}`, which is not set in the environment")
+        (Code::UnsetVariable, "server `b`: the header `A` refers to `${MISSING}`, which is not set in the environment")
     );
     assert_eq!(all.servers[1].entry.transport.references(), ["MISSING"]);
 }

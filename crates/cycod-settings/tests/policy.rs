@@ -370,7 +370,7 @@ fn documented() -> Vec<(String, Vec<String>)> {
 fn the_documentation_shows_what_it_says() {
     let codes = |text: &str| -> Vec<String> {
         let file = RuleFile::of(Scope::User, "policy.yaml".into(), SourceFile::new("policy.yaml", text));
-        file.report.diagnostics.iter().map(|found| found.code.0.to_owned()).collect()
+        file.report.diagnostics.iter().map(|found| found.code.to_string()).collect()
     };
     let pages = documented();
     assert!(pages.len() >= 6, "{pages:?}");

@@ -1,8 +1,10 @@
 //! Argument vectors: a template is split into words first, values are put inside words, and no shell ever sees them.
 
+use cycod_code::Code;
+
 use crate::assemble::{assemble, joined};
 use crate::piece::{Kind, Mode, Piece, Value, Words};
-use crate::refusal::{Refusal, code};
+use crate::refusal::Refusal;
 use crate::script::{Command, Form, Part, Script, Tree, Word as TreeWord};
 use crate::track::HOLE;
 use crate::words::{Segment, split};
@@ -102,7 +104,7 @@ pub(crate) fn tree(source: &str, order: &[usize]) -> Result<Tree, &'static str> 
 pub(crate) fn place(pieces: &[Piece<'_>]) -> Result<Vec<String>, Refusal> {
     let assembled = assemble(pieces)?;
     let words = split_template(&assembled.source).map_err(|what| Refusal {
-        code: code::WORDS,
+        code: Code::MalformedWords,
         piece: pieces.len().saturating_sub(1),
         offset: 0,
         message: format!("the command ends inside {what}"),
@@ -164,7 +166,7 @@ pub(crate) fn place_inline(pieces: &[Piece<'_>]) -> Result<String, Refusal> {
 
 fn unreadable(piece: usize, value: &Value<'_>) -> Refusal {
     Refusal {
-        code: code::INLINE,
+        code: Code::InlineValue,
         piece,
         offset: 0,
         message: format!("the value of `{}` would be read as code by this interpreter", value.name),

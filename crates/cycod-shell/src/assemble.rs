@@ -1,6 +1,8 @@
+use cycod_code::Code;
+
 use crate::harmless::is_number;
 use crate::piece::{Kind, Mode, Piece, Value, Words};
-use crate::refusal::{Refusal, code};
+use crate::refusal::Refusal;
 use crate::track::HOLE;
 
 /// The author's text in one buffer, with one NUL for every hole.
@@ -51,7 +53,7 @@ pub(crate) fn admit(piece: usize, value: &Value<'_>) -> Result<(), Refusal> {
             Some(rewrite) => format!("{}: {rewrite}", verdict.help),
             None => verdict.help.clone(),
         };
-        let code = verdict.code.unwrap_or(code::UNPROVEN);
+        let code = verdict.code.unwrap_or(Code::UnprovenPlace);
         return Err(Refusal { code, piece, offset: 0, message: verdict.reason.clone(), try_ });
     }
     // A number is trusted where text is not, so it has to be one.
@@ -63,7 +65,7 @@ pub(crate) fn admit(piece: usize, value: &Value<'_>) -> Result<(), Refusal> {
     };
     if is_sham {
         return Err(Refusal {
-            code: code::VALUE,
+            code: Code::UnplaceableValue,
             piece,
             offset: 0,
             message: format!("the value of `{}` is not of its type", value.name),
@@ -81,7 +83,7 @@ pub(crate) fn admit(piece: usize, value: &Value<'_>) -> Result<(), Refusal> {
 
 fn nul(piece: usize, offset: usize, what: &str) -> Refusal {
     Refusal {
-        code: code::VALUE,
+        code: Code::UnplaceableValue,
         piece,
         offset,
         message: format!("{what}, which no program can be given"),

@@ -4,6 +4,8 @@
 //! the places a batch line can be read in. Such values are refused. What `call` and `for` read twice is not followed, nor is a
 //! variable, which is pasted into a line before that is read.
 
+use cycod_code::Code;
+
 use crate::assemble::{assemble, joined};
 use crate::flow::value::Cut;
 use crate::hole::Hole as About;
@@ -11,7 +13,7 @@ use crate::judge::{Stages, judge_input, judge_words, misplaced, unclear};
 use crate::piece::{Kind, Mode, Piece, Value, Words};
 use crate::posix::refusal;
 use crate::programs::Statements;
-use crate::refusal::{Placed, Problem, Refusal, code};
+use crate::refusal::{Placed, Problem, Refusal};
 use crate::verdict::{Guard, Proof, Rule, Verdict};
 use crate::words::split;
 
@@ -100,11 +102,11 @@ fn unsafe_character(text: &str) -> Option<char> {
 
 fn write(source: &str, hole: &Hole, value: &Value<'_>) -> Result<String, Problem> {
     let whole = joined(value);
-    let no = |code: &'static str, message: String, help: &str| Err(Problem { code, message, help: help.to_owned() });
+    let no = |code: Code, message: String, help: &str| Err(Problem { code, message, help: help.to_owned() });
     let name = value.name;
     if hole.escaped {
         return no(
-            code::PLACE,
+            Code::UnsupportedPlace,
             format!("`{name}` stands where no value can be placed: a `^` stands directly before it"),
             "remove the `^`",
         );
@@ -112,7 +114,7 @@ fn write(source: &str, hole: &Hole, value: &Value<'_>) -> Result<String, Problem
     let character = unsafe_character(&whole);
     if let Some(character) = character {
         return no(
-            code::VALUE,
+            Code::UnplaceableValue,
             format!("the value of `{name}` holds {character:?}, which cmd.exe cannot be given safely"),
             "use `pwsh:` for this tool, where every value can be placed",
         );
@@ -121,7 +123,7 @@ fn write(source: &str, hole: &Hole, value: &Value<'_>) -> Result<String, Problem
     match hole.place {
         Place::Comment => Ok(if is_plain(&whole) { whole.into_owned() } else { String::new() }),
         Place::Quoted if whole.ends_with('\\') && after == Some(&b'"') => no(
-            code::VALUE,
+            Code::UnplaceableValue,
             format!("the value of `{name}` ends with a backslash, which would escape the quote after it"),
             "remove the backslash at its end",
         ),
@@ -150,7 +152,7 @@ fn write(source: &str, hole: &Hole, value: &Value<'_>) -> Result<String, Problem
                     out.push(word);
                 } else if !joins(before) || !joins(after.copied()) || word.ends_with('\\') {
                     return no(
-                        code::VALUE,
+                        Code::UnplaceableValue,
                         format!("the value of `{name}` cannot be quoted safely here"),
                         "put double quotes around the whole argument",
                     );

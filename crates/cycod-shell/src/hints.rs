@@ -1,7 +1,8 @@
 //! What an author can write so that a guard is not needed.
 
+use cycod_code::Code;
+
 use crate::flow::Finding;
-use crate::refusal::code;
 use crate::rewrite::{Position, Rewriter};
 use crate::script::{Form, Part};
 use crate::track::HOLE;
@@ -23,7 +24,7 @@ pub(crate) fn of(finding: &Finding, rewriter: &Rewriter<'_>) -> Option<Hint> {
                 (None, _) => format!("`{program}` has no end of options; a path can begin with `./` (`path: true`)"),
             };
             Some(Hint {
-                code: code::COULD_BE_OPTION,
+                code: Code::CouldBeOption,
                 message: format!(
                     "a value of `{name}` that begins with `-` is refused: `{program}` would read it as an option"
                 ),
@@ -32,7 +33,7 @@ pub(crate) fn of(finding: &Finding, rewriter: &Rewriter<'_>) -> Option<Hint> {
             })
         }
         Rule::Split => Some(Hint {
-            code: code::SPLIT,
+            code: Code::SplitByShell,
             message: format!("a value of `{name}` that holds a blank is refused: `{program}` stands without quotes"),
             help: format!("write `\"{program}\"`; or use an array, `words=(…)` and `\"${{words[@]}}\"`"),
             insert: None,

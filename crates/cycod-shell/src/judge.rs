@@ -1,5 +1,7 @@
 //! Says of every placeholder of a template, before there are values, whether a value can only be data there.
 
+use cycod_code::Code;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -9,7 +11,6 @@ use crate::flow::{Finding, Input, Reason, follow};
 use crate::hole::{Branch, Format, Hole, Segment, Trust};
 use crate::piece::{Kind, Mode, Shell};
 use crate::programs::{Nature, Programs, Statements};
-use crate::refusal::code;
 use crate::rewrite::{Rewriter, says_how};
 use crate::script::{Command, Form, Part, Script, Tree, Word, build};
 use crate::track::{HOLE, Spot, parse, track};
@@ -363,7 +364,7 @@ fn inline(hole: &Hole<'_>, program: &str) -> Verdict {
         Proof::Code,
         &format!("`{}` stands in code for `{program}`: any value would be read as code", hole.name),
     );
-    verdict.code = Some(code::INLINE);
+    verdict.code = Some(Code::InlineValue);
     verdict.help =
         format!("read it from the environment variable `CYCOD_PARAM_{}` in the script", environment_name(hole.name));
     verdict
@@ -436,7 +437,7 @@ fn judge_shell(
                 "write the command so that the shell can read it",
             );
             if matches!(question.reader, Reader::Words) {
-                verdict.code = Some(code::WORDS);
+                verdict.code = Some(Code::MalformedWords);
                 "close the quote, or write a backslash before it".clone_into(&mut verdict.help);
             }
             for hole in 0..told_of {
@@ -460,7 +461,7 @@ fn judge_shell(
                     let Some(hole) = holes.get(finding.hole).filter(|_| finding.hole < told_of) else { continue };
                     let mut verdict = told(finding, hole);
                     if verdict.proof == Proof::Code
-                        && verdict.code != Some(code::BROKEN_PROGRAMS)
+                        && verdict.code != Some(Code::BrokenProgramsFile)
                         && rewrites < MOST_REWRITES
                     {
                         rewrites += 1;
@@ -509,7 +510,7 @@ fn settle(verdict: Option<Verdict>, hole: &Hole<'_>) -> Verdict {
         unclear(&format!("where the value of `{}` goes is not followed", hole.name), "use it in a command of its own")
     });
     if hole.kind != Kind::Text {
-        let is_misplaced = verdict.code == Some(code::PLACE);
+        let is_misplaced = verdict.code == Some(Code::UnsupportedPlace);
         let mut free = if is_misplaced { verdict.clone() } else { Verdict::free() };
         free.guards = verdict.guards;
         return free;
@@ -521,7 +522,7 @@ fn settle(verdict: Option<Verdict>, hole: &Hole<'_>) -> Verdict {
         return verdict;
     }
     let mut vouched = verdict;
-    if vouched.proof == Proof::Unproven && vouched.code != Some(code::PLACE) {
+    if vouched.proof == Proof::Unproven && vouched.code != Some(Code::UnsupportedPlace) {
         let guards = vouched.guards;
         vouched =
             Verdict { guards, ..Verdict::of(Proof::Data, "its author vouches that it is data (`placing: data`)") };
@@ -605,7 +606,7 @@ fn judge_stages(
 
 pub(crate) fn unclear(why: &str, help: &str) -> Verdict {
     let mut verdict = Verdict::of(Proof::Unproven, why);
-    verdict.code = Some(code::UNPROVEN);
+    verdict.code = Some(Code::UnprovenPlace);
     verdict.help = help.to_owned();
     verdict
 }
@@ -614,7 +615,7 @@ pub(crate) fn unclear(why: &str, help: &str) -> Verdict {
 pub(crate) fn misplaced(hole: &Hole<'_>, why: &str) -> Verdict {
     let mut verdict =
         Verdict::of(Proof::Unproven, &format!("`{}` stands where no value can be placed: {why}", hole.name));
-    verdict.code = Some(code::PLACE);
+    verdict.code = Some(Code::UnsupportedPlace);
     verdict.help = format!("assign it to a variable first, `value={}`, and use `\"$value\"` there", hole.shown);
     verdict
 }
@@ -636,13 +637,15 @@ fn told(finding: &Finding, hole: &Hole<'_>) -> Verdict {
         }
         Reason::Input { program } => Verdict::of(Proof::Data, &format!("`{program}` reads it as text")),
         Reason::Shell(what) => Verdict::of(Proof::Data, &format!("the shell takes it as {what}")),
-        _ => {
-            let (proof, code, reason, help) = says_how(&finding.reason, name);
-            let mut verdict = Verdict::of(proof, &reason);
-            verdict.code = Some(code);
-            verdict.help = help;
-            verdict
-        }
+        reason => match says_how(reason, name) {
+            Some((proof, code, reason, help)) => {
+                let mut verdict = Verdict::of(proof, &reason);
+                verdict.code = Some(code);
+                verdict.help = help;
+                verdict
+            }
+            None => Verdict::of(Proof::Data, "it is data"),
+        },
     };
     verdict.guards.extend(finding.guard.clone());
     verdict

@@ -33,11 +33,12 @@ mod track;
 mod verdict;
 mod words;
 
+pub use cycod_code::Code;
 pub use hole::{Branch, Format, Hole, Segment, Trust};
 pub use judge::{Judgement, Question, Reader, judge};
 pub use piece::{Kind, Mode, Piece, Shell, Value, Words};
 pub use programs::{Nature, Programs, SharedPrograms, is_described};
-pub use refusal::{Placed, Refusal, code};
+pub use refusal::{Placed, Refusal};
 pub use starts::{FilePart, Loader, ReadAs, Started, Starts, starts};
 pub use verdict::{Guard, Hint, Proof, Verdict};
 pub use words::{Word, words};

@@ -8,6 +8,8 @@
 //! What a program makes of a value is not decided here: that is judged before, and a value comes with its verdict. In zsh a live
 //! glob that matches nothing is an error, as it is for anything typed there; in bash and sh it stays text.
 
+use cycod_code::Code;
+
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -15,7 +17,7 @@ use crate::argv::plain_text;
 use crate::assemble::{Assembled, assemble, joined};
 use crate::harmless::{is_harmless, is_number, is_plain_word};
 use crate::piece::{Kind, Mode, Piece, Shell, Value};
-use crate::refusal::{Placed, Problem, Refusal, code};
+use crate::refusal::{Placed, Problem, Refusal};
 use crate::track::{Document, Hole, Logical, Spot, Track, decode, track};
 use crate::words::{Segment, split};
 
@@ -38,7 +40,7 @@ pub(crate) fn place(shell: Shell, pieces: &[Piece<'_>]) -> Result<Placed, Refusa
 
 fn unsupported(value: &Value<'_>, why: &str) -> Problem {
     Problem {
-        code: code::PLACE,
+        code: Code::UnsupportedPlace,
         message: format!("`{}` stands where no value can be placed: {why}", value.name),
         help: format!("assign it to a variable first, `value={{{}}}`, and use `\"$value\"` there", value.name),
     }
@@ -46,7 +48,7 @@ fn unsupported(value: &Value<'_>, why: &str) -> Problem {
 
 pub(crate) fn not_a_number(value: &Value<'_>) -> Problem {
     Problem {
-        code: code::ARITHMETIC,
+        code: Code::ValueInArithmetic,
         message: format!("`{}` stands in arithmetic, where text would be run as an expression", value.name),
         help: format!("declare `{}` with `type: integer`", value.name),
     }
@@ -321,7 +323,7 @@ fn arithmetic(shell: Shell, value: &Value<'_>, text: &str, parens: bool) -> Resu
     let decimal = shell == Shell::Zsh && parens && !digits.contains(['e', 'E']);
     if !whole && !decimal {
         return Err(Problem {
-            code: code::ARITHMETIC,
+            code: Code::ValueInArithmetic,
             message: format!("`{}` is {text}, and the arithmetic of this shell knows whole numbers only", value.name),
             help: format!("declare `{}` with `type: integer`, or calculate with `awk`", value.name),
         });

@@ -10,6 +10,8 @@
 //!
 //! PowerShell takes the typographic quotes `‘ ’ ‚ ‛` for `'`, and `“ ” „` for `"`.
 
+use cycod_code::Code;
+
 use crate::assemble::{assemble, joined};
 use crate::flow::value::Cut;
 use crate::harmless::{is_harmless, is_number};
@@ -18,7 +20,7 @@ use crate::judge::{Stages, judge_input, judge_words, misplaced, unclear};
 use crate::piece::{Kind, Mode, Piece, Value};
 use crate::posix::refusal;
 use crate::programs::Statements;
-use crate::refusal::{Placed, Problem, Refusal, code};
+use crate::refusal::{Placed, Problem, Refusal};
 use crate::verdict::{Guard, Proof, Rule, Verdict};
 use crate::words::split;
 
@@ -330,7 +332,7 @@ fn double_quotes(text: &str, out: &mut String) {
 fn trouble(hole: &Hole, value: &Value<'_>) -> Option<Problem> {
     let why = hole.trouble?;
     Some(Problem {
-        code: code::PLACE,
+        code: Code::UnsupportedPlace,
         message: format!("`{}` stands where no value can be placed: {why}", value.name),
         help: format!("assign it first, `$value = {{{}}}`, and use `\"$value\"` there", value.name),
     })
@@ -566,7 +568,7 @@ pub(crate) fn place(pieces: &[Piece<'_>]) -> Result<Placed, Refusal> {
                     || whole.is_empty() && meets_quote
                 {
                     return Err(Refusal {
-                        code: code::VALUE,
+                        code: Code::UnplaceableValue,
                         piece,
                         offset: 0,
                         message: format!("the value of `{}` could end this here-string", value.name),

@@ -1,46 +1,4 @@
-/// What is wrong with places and values, each with a page `docs/errors/<slug>.md`.
-pub mod code {
-    // What depends on the template: no value can be placed.
-
-    /// A value stands in code that another program parses.
-    pub const SECOND_PARSE: &str = "value-in-code";
-    /// A value becomes part of a text that the shell evaluates again.
-    pub const EVALUATED: &str = "evaluated-again";
-    /// A value is the name of the program that runs.
-    pub const CHOOSES: &str = "value-chooses-program";
-    /// Nothing is known of the program that gets the value.
-    pub const UNKNOWN: &str = "unknown-program";
-    /// The file that may say what the program does that gets the value cannot be understood.
-    pub const BROKEN_PROGRAMS: &str = "broken-programs-file";
-    /// Text stands around the value that the program may read as code.
-    pub const MIXED: &str = "mixed-text";
-    /// Nothing proves that the value is data, for another reason.
-    pub const UNPROVEN: &str = "unproven-place";
-    /// The grammar of the place is not certain enough to put a value there.
-    pub const PLACE: &str = "unsupported-place";
-    /// An interpreter whose grammar is not tracked would have to parse the value.
-    pub const INLINE: &str = "inline-value";
-    /// The template of a program run without a shell is not well formed.
-    pub const WORDS: &str = "malformed-words";
-
-    // What depends on the value.
-
-    /// A value begins as an option does.
-    pub const OPTION: &str = "option-like-value";
-    /// A value would become several words.
-    pub const SPLIT: &str = "split-by-shell";
-    /// A value that is not a number, or that can run a command there, reaches arithmetic.
-    pub const ARITHMETIC: &str = "value-in-arithmetic";
-    /// A value means more than itself to the program that gets it.
-    pub const MEANING: &str = "value-has-meaning";
-    /// The shell cannot carry this value in this place.
-    pub const VALUE: &str = "unplaceable-value";
-
-    // What an author may want to know.
-
-    /// A value that begins with `-` is refused, and need not be.
-    pub const COULD_BE_OPTION: &str = "could-be-option";
-}
+use cycod_code::Code;
 
 /// A program that is ready to be handed to a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,8 +15,8 @@ pub struct Placed {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// A slug of [`code`].
-    pub code: &'static str,
+    /// Which kind, with a page in `docs/errors/`.
+    pub code: Code,
     /// The index of the piece the refusal is about.
     pub piece: usize,
     /// The byte within that piece; 0 for a value.
@@ -72,8 +30,8 @@ pub struct Refusal {
 /// What is wrong with a value at its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
-    /// A slug of [`code`].
-    pub(crate) code: &'static str,
+    /// Which kind, with a page in `docs/errors/`.
+    pub(crate) code: Code,
     /// A lowercase fragment without a final period.
     pub(crate) message: String,
     /// What to do instead, in a sentence or two.

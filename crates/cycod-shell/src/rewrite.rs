@@ -3,12 +3,13 @@
 //! A rewrite keeps the inner program fixed and hands it the value beside it: as an argument, as a variable, by the program's own
 //! way of naming data. It is only a proposal: it is judged before it is shown.
 
+use cycod_code::Code;
+
 use crate::flow::{Finding, Reason};
 use crate::hole::Hole;
 use crate::judge::environment_name;
 use crate::piece::Shell;
 use crate::programs::WITHHELD_LANGUAGE;
-use crate::refusal::code;
 use crate::script::{Command, Form, Part, Script, Target, Tree, Word};
 use crate::track::{HOLE, Spot, track};
 use crate::verdict::Proof;
@@ -18,20 +19,20 @@ fn reads_twice(by: &str) -> bool {
     matches!(by, "eval" | "trap" | "source" | "." | "mapfile" | "readarray") || by.starts_with('$')
 }
 
-/// What a reason means: how bad it is, its code, a sentence, and what to do.
-pub(crate) fn says_how(reason: &Reason, name: &str) -> (Proof, &'static str, String, String) {
+/// What a reason means against a value: how bad it is, its code, a sentence, and what to do. Nothing for one that proves data.
+pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, String, String)> {
     let write_beside = "write the code without the value, and hand the value to it as data".to_owned();
     let vouch = format!("or vouch for it with `placing: data` on `{name}`");
-    match reason {
+    Some(match reason {
         Reason::Code { program, language: WITHHELD_LANGUAGE } => (
             Proof::Code,
-            code::BROKEN_PROGRAMS,
+            Code::BrokenProgramsFile,
             format!("what `{program}` does with `{name}` may stand in a file that cannot be understood"),
             format!("fix that file; or say what `{program}` does in `programs` of this one"),
         ),
         Reason::Code { program, language: "program" } => (
             Proof::Code,
-            code::CHOOSES,
+            Code::ValueChoosesProgram,
             format!("`{program}` runs the file or program that `{name}` names"),
             format!(
                 "list the ones you mean in `validation: {{enum: […]}}` of `{name}`; or mean it, with `placing: program` (level run)"
@@ -39,19 +40,19 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> (Proof, &'static str, Str
         ),
         Reason::Code { program: by, .. } | Reason::Evaluated { by } if reads_twice(by) => (
             Proof::Code,
-            code::EVALUATED,
+            Code::EvaluatedAgain,
             format!("`{by}` evaluates text that holds the value of `{name}`"),
             "collect words, not text: `command+=(--output \"$value\")`, and run `\"${command[@]}\"`".to_owned(),
         ),
         Reason::Code { program, .. } | Reason::Evaluated { by: program } => (
             Proof::Code,
-            code::SECOND_PARSE,
+            Code::ValueInCode,
             format!("`{name}` stands in code that `{program}` parses: no quoting keeps it data there"),
             write_beside,
         ),
         Reason::Name { by } => (
             Proof::Code,
-            code::SECOND_PARSE,
+            Code::ValueInCode,
             format!(
                 "`{by}` takes `{name}` for the name of a variable, and runs commands that are hidden in a subscript"
             ),
@@ -61,13 +62,13 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> (Proof, &'static str, Str
         ),
         Reason::Arithmetic => (
             Proof::Code,
-            code::ARITHMETIC,
+            Code::ValueInArithmetic,
             format!("`{name}` stands in arithmetic, where text is run as an expression"),
             format!("declare `{name}` with `type: integer`"),
         ),
         Reason::Environment { name: variable } => (
             Proof::Code,
-            code::SECOND_PARSE,
+            Code::ValueInCode,
             format!("`{name}` is the value of `{variable}`, which programs run or load from"),
             format!(
                 "use a variable of another name, or list the allowed values in `validation: {{enum: […]}}` of `{name}`"
@@ -75,7 +76,7 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> (Proof, &'static str, Str
         ),
         Reason::Chooses => (
             Proof::Code,
-            code::CHOOSES,
+            Code::ValueChoosesProgram,
             format!("the value of `{name}` would be the program that runs"),
             format!(
                 "list the programs in `validation: {{enum: […]}}` of `{name}`; or mean it, with `placing: program` (level run)"
@@ -83,13 +84,13 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> (Proof, &'static str, Str
         ),
         Reason::Written => (
             Proof::Code,
-            code::EVALUATED,
+            Code::EvaluatedAgain,
             format!("the value of `{name}` is part of a file that the script writes and then runs"),
             "write the file without the value, and hand the value to it as an argument".to_owned(),
         ),
         Reason::UnknownProgram { program } => (
             Proof::Unproven,
-            code::UNKNOWN,
+            Code::UnknownProgram,
             format!("nothing is known of `{program}`, so nothing says what it does with `{name}`"),
             format!(
                 "if its arguments are text or files, add `programs: {{{program}: text}}` to this file, or `{program}: text` to \
@@ -98,13 +99,13 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> (Proof, &'static str, Str
         ),
         Reason::Mixed { program } => (
             Proof::Unproven,
-            code::MIXED,
+            Code::MixedText,
             format!("`{name}` stands among other words in an argument of `{program}`, which may read them as code"),
             format!("pass it as an argument of its own; {vouch}"),
         ),
         Reason::PartOfOption { program } => (
             Proof::Unproven,
-            code::UNPROVEN,
+            Code::UnprovenPlace,
             format!("`{name}` is part of an option of `{program}`, so that the value chooses options"),
             format!(
                 "write the option yourself; or give the parameter a `format`, such as `format: \"--name={{value}}\"`; {vouch}"
@@ -112,23 +113,21 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> (Proof, &'static str, Str
         ),
         Reason::Subcommand { program } => (
             Proof::Unproven,
-            code::UNPROVEN,
+            Code::UnprovenPlace,
             format!("`{name}` chooses which command of `{program}` runs"),
             format!("list the commands in `validation: {{enum: […]}}` of `{name}`; {vouch}"),
         ),
         Reason::Changed { program } => (
             Proof::Unproven,
-            code::UNPROVEN,
+            Code::UnprovenPlace,
             format!("what the shell makes of `{name}` may begin with `-`, and `{program}` would read it as an option"),
             format!("write `--` before it, or attach it to its option with `=`; {vouch}"),
         ),
         Reason::Unclear(why) => {
-            (Proof::Unproven, code::UNPROVEN, format!("nothing proves that `{name}` is data: {why}"), vouch)
+            (Proof::Unproven, Code::UnprovenPlace, format!("nothing proves that `{name}` is data: {why}"), vouch)
         }
-        Reason::Argument { .. } | Reason::Shell(_) | Reason::Input { .. } => {
-            (Proof::Data, "", String::new(), String::new())
-        }
-    }
+        Reason::Argument { .. } | Reason::Shell(_) | Reason::Input { .. } => return None,
+    })
 }
 
 /// A template, as it was judged.

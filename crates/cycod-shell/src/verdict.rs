@@ -1,9 +1,10 @@
+use cycod_code::Code;
+
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use crate::flow::value::Cut;
 use crate::piece::{Value, Words};
-use crate::refusal::code;
 
 /// What is proven about a placeholder: whether a caller's value can only be data there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,7 +48,7 @@ pub struct Verdict {
     /// What a value must pass before it is placed.
     pub guards: Vec<Guard>,
     /// The slug of the page that explains what is wrong; nothing when it is data.
-    pub code: Option<&'static str>,
+    pub code: Option<Code>,
     /// Why, in a sentence without its period.
     pub reason: String,
     /// What to do instead; empty when nothing has to be done.
@@ -62,7 +63,7 @@ pub struct Verdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hint {
     /// The slug of the page that explains it.
-    pub code: &'static str,
+    pub code: Code,
     /// What may happen, in a sentence without its period.
     pub message: String,
     /// What to write.
@@ -81,7 +82,7 @@ impl Verdict {
     pub fn unjudged() -> &'static Self {
         static UNJUDGED: LazyLock<Verdict> = LazyLock::new(|| {
             let mut verdict = Verdict::of(Proof::Unproven, "nothing is proven about this place");
-            verdict.code = Some(code::UNPROVEN);
+            verdict.code = Some(Code::UnprovenPlace);
             verdict
         });
         &UNJUDGED
@@ -169,12 +170,12 @@ pub(crate) enum Rule {
 
 impl Guard {
     /// The slug of the page that explains the refusal.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         match self.rule {
-            Rule::Option { .. } => code::OPTION,
-            Rule::Split => code::SPLIT,
-            Rule::Arithmetic => code::ARITHMETIC,
-            Rule::Plain | Rule::Prefix { .. } | Rule::Without { .. } | Rule::Lacks { .. } => code::MEANING,
+            Rule::Option { .. } => Code::OptionLikeValue,
+            Rule::Split => Code::SplitByShell,
+            Rule::Arithmetic => Code::ValueInArithmetic,
+            Rule::Plain | Rule::Prefix { .. } | Rule::Without { .. } | Rule::Lacks { .. } => Code::ValueHasMeaning,
         }
     }
 

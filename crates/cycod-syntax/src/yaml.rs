@@ -1,6 +1,6 @@
 //! YAML 1.2 documents as trees in which every node knows its place.
 
-use cycod_diagnostic::{Diagnostic, SourceFile, Span};
+use cycod_diagnostic::{Code, Diagnostic, SourceFile, Span};
 
 mod origin;
 mod places;
@@ -107,7 +107,7 @@ pub fn parse(source: &SourceFile) -> (Option<Node>, Vec<Diagnostic>) {
     let text = &*source.text;
     if text.len() > MAX_BYTES {
         let message = format!("the file has {} bytes; at most {MAX_BYTES} are read", text.len());
-        return (None, vec![Diagnostic::error(read::LIMIT, Span::default(), message)]);
+        return (None, vec![Diagnostic::error(Code::YamlLimit, Span::default(), message)]);
     }
     let first = read::read(text, &Places::same());
     if let Some(slips::Read { tree, mut diagnostics }) = slips::read(text, &first) {

@@ -4,7 +4,7 @@ use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command};
 use cycod_agent::{Choice, Preset, Tools};
 use cycod_engine::{
     Layer, Origin, Pattern, Rule, Verdict,
-    diagnostic::{Refusal, visible},
+    diagnostic::{Code, Refusal, visible},
 };
 
 use crate::{
@@ -90,7 +90,7 @@ pub(crate) fn warn_of_untrusted(tools: &Tools, printer: &mut Printer) {
 /// Every tool that cannot be used, with the way on: the first reason, and the others beside it.
 pub(crate) fn refused(refusals: Vec<Refusal>) -> CommandError {
     let mut refusals = refusals.into_iter();
-    let first = refusals.next().unwrap_or_else(|| Refusal::new("unknown-tool", "no tool can be used"));
+    let first = refusals.next().unwrap_or_else(|| Refusal::new(Code::UnknownTool, "no tool can be used"));
     let mut error = CommandError::from(first);
     for refusal in refusals {
         error.hints.push(format!("also: {}", refusal.why));

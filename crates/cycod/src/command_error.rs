@@ -1,4 +1,7 @@
-use cycod_engine::{ArgumentProblem, EngineError, Instead, PlanError, diagnostic::Refusal};
+use cycod_engine::{
+    ArgumentProblem, EngineError, Instead, PlanError,
+    diagnostic::{Code, Refusal},
+};
 
 use crate::command_line::{pair, pair_or_place};
 
@@ -13,7 +16,7 @@ pub(crate) struct CommandError {
     /// What is wrong: a lowercase fragment.
     pub(crate) message: String,
     /// The code of a page in `docs/errors/`, where there is one.
-    pub(crate) code: Option<&'static str>,
+    pub(crate) code: Option<Code>,
     /// How to go on, one line each.
     pub(crate) hints: Vec<String>,
     /// The refusal of a call, for results that are read by programs.
@@ -22,12 +25,14 @@ pub(crate) struct CommandError {
 
 /// Exit codes that do not come from a tool.
 pub(crate) mod exit {
+    use cycod_engine::diagnostic::Exit;
+
     /// Something failed.
-    pub(crate) const FAILURE: u8 = 1;
+    pub(crate) const FAILURE: u8 = Exit::Failure.number();
     /// The command line is wrong.
-    pub(crate) const USAGE: u8 = 2;
+    pub(crate) const USAGE: u8 = Exit::Usage.number();
     /// Running was not approved.
-    pub(crate) const NOT_APPROVED: u8 = 3;
+    pub(crate) const NOT_APPROVED: u8 = Exit::NotApproved.number();
     /// A limit of an agent was reached, other than that of time.
     pub(crate) const LIMIT: u8 = 4;
     /// A limit of time ended the run.
@@ -87,26 +92,12 @@ fn again(tool: &str, instead: &Instead) -> String {
 
 impl From<Refusal> for CommandError {
     fn from(refusal: Refusal) -> Self {
-        let exit = match refusal.code {
-            "not-approved"
-            | "confinement-unavailable"
-            | "denied-by-policy"
-            | "policy-broken"
-            | "settings-broken"
-            | "tool-disabled"
-            | "tool-enforced"
-            | "untrusted-tool"
-            | "tool-changed" => exit::NOT_APPROVED,
-            code if code.starts_with("approval-") => exit::NOT_APPROVED,
-            code if code.ends_with("-argument") || code.ends_with("-argument-type") => exit::USAGE,
-            _ => exit::FAILURE,
-        };
         let rule = refusal.rule.as_ref().map(|rule| format!("rule: {rule}"));
         let attempt = refusal.attempt.as_ref().map(|attempt| {
             if attempt.starts_with("did you mean") { attempt.clone() } else { format!("try: {attempt}") }
         });
         Self {
-            exit,
+            exit: refusal.code.exit().number(),
             message: refusal.why.clone(),
             code: Some(refusal.code),
             hints: rule.into_iter().chain(attempt).collect(),

@@ -7,7 +7,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_engine::{Engine, ModelAnswer, ModelAsk, ModelBudget, definition::Host, diagnostic::Refusal};
+use cycod_engine::{
+    Engine, ModelAnswer, ModelAsk, ModelBudget,
+    definition::Host,
+    diagnostic::{Code, Refusal},
+};
 use cycod_model::{
     Cancel, Configured, Endpoint, ErrorKind, Facts, Format, Key, KeySource, Keys, Limits, Message, ModelError, Models,
     Price, Provider, Reply, Request, StopReason,
@@ -46,10 +50,10 @@ pub(crate) fn failed(error: &ModelError) -> CommandError {
 pub(crate) fn refusal(error: &ModelError) -> Refusal {
     let why = error.message.clone();
     let refusal = match error.kind {
-        ErrorKind::Provider => Refusal::new("model-unavailable", why),
-        ErrorKind::RateLimit => Refusal::new("model-rate-limit", why),
-        ErrorKind::Generation => Refusal::new("model-no-answer", why),
-        ErrorKind::Cancelled => Refusal::new("cancelled", why),
+        ErrorKind::Provider => Refusal::new(Code::ModelUnavailable, why),
+        ErrorKind::RateLimit => Refusal::new(Code::ModelRateLimit, why),
+        ErrorKind::Generation => Refusal::new(Code::ModelNoAnswer, why),
+        ErrorKind::Cancelled => Refusal::new(Code::Cancelled, why),
     };
     match &error.attempt {
         Some(attempt) => refusal.attempt(attempt.clone()),

@@ -12,13 +12,6 @@ use cycod_syntax::yaml::Node;
 
 use crate::standing::shown_path;
 
-/// The tool could be taken for another one.
-const CONFUSABLE_NAME: Code = Code("confusable-name");
-/// No tool has the name; it may come later, so this is a warning.
-const UNKNOWN_TOOL: Code = Code("unknown-tool");
-/// A tool reaches itself.
-const TOOL_CYCLE: Code = Code("tool-cycle");
-
 /// Holds the tools that `tool` uses against what is here.
 pub(crate) fn check(engine: &Engine, tool: &Tool, source: &SourceFile, names: &Names) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = names.lookalike(engine, tool, source).into_iter().collect();
@@ -37,7 +30,7 @@ pub(crate) fn check(engine: &Engine, tool: &Tool, source: &SourceFile, names: &N
         let spot = spots.iter().find(|spot| spot.step == misuse.step && spot.tool == misuse.used);
         let at = spot
             .map(|spot| misuse.argument.as_deref().and_then(|argument| spot.argument(argument)).unwrap_or(spot.span));
-        let diagnostic = Diagnostic::error(Code(misuse.code), at.unwrap_or_default(), misuse.why);
+        let diagnostic = Diagnostic::error(misuse.code, at.unwrap_or_default(), misuse.why);
         found.push(match misuse.help {
             Some(help) => diagnostic.help(help),
             None => diagnostic,
@@ -45,10 +38,10 @@ pub(crate) fn check(engine: &Engine, tool: &Tool, source: &SourceFile, names: &N
     }
     // What the library refuses is a missing tool, which is said above, or a cycle.
     if let Err(refusal) = engine.library(tool)
-        && refusal.code == TOOL_CYCLE.0
+        && refusal.code == Code::ToolCycle
     {
         let at = spots.first().map_or_else(Span::default, |spot| spot.span);
-        found.push(Diagnostic::error(TOOL_CYCLE, at, refusal.why));
+        found.push(Diagnostic::error(Code::ToolCycle, at, refusal.why));
     }
     found
 }
@@ -75,7 +68,7 @@ impl Names {
         let other = alike.into_iter().find(|entry| !entry.name.eq_ignore_ascii_case(name))?;
         let spot = document(source).and_then(|root| Some(root.get("name")?.span));
         let message = format!("the name `{name}` looks like `{}`", other.name);
-        let mut diagnostic = Diagnostic::warning(CONFUSABLE_NAME, spot.unwrap_or_default(), message);
+        let mut diagnostic = Diagnostic::warning(Code::ConfusableName, spot.unwrap_or_default(), message);
         if spot.is_none() {
             diagnostic.labels.clear();
         }
@@ -88,10 +81,10 @@ impl Names {
 
 fn missing(engine: &Engine, name: &str, at: Span) -> Diagnostic {
     if let Some(entry) = engine.catalog().find(name, ScopeFilter::Any) {
-        let diagnostic = Diagnostic::warning(UNKNOWN_TOOL, at, format!("tool `{name}` cannot be used"));
+        let diagnostic = Diagnostic::warning(Code::UnknownTool, at, format!("tool `{name}` cannot be used"));
         return diagnostic.help(format!("see: cycod tool validate {}", entry.name));
     }
-    let diagnostic = Diagnostic::warning(UNKNOWN_TOOL, at, format!("no tool is called `{name}`"));
+    let diagnostic = Diagnostic::warning(Code::UnknownTool, at, format!("no tool is called `{name}`"));
     let diagnostic = diagnostic.label("running it fails until there is one");
     match engine.catalog().suggest(name) {
         Some(near) => diagnostic.help(format!("did you mean `{near}`?")),

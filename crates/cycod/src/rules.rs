@@ -67,7 +67,7 @@ pub(crate) fn doubts(pattern: &Pattern, engine: &Engine) -> Vec<(Code, String)> 
         let doubt = |unknown: &str| {
             let near = closest(unknown, parameters()).map(|near| format!("; did you mean `{near}`?"));
             let why = format!("`{}` has no parameter `{unknown}`, so it is never about it", tool.name);
-            (Code("unknown-parameter"), why + &near.unwrap_or_default())
+            (Code::UnknownParameter, why + &near.unwrap_or_default())
         };
         return unknown.map(doubt).collect();
     }
@@ -78,5 +78,5 @@ pub(crate) fn doubts(pattern: &Pattern, engine: &Engine) -> Vec<(Code, String)> 
     let near = closest(name, ["read", "write", "run"]).map(str::to_owned).or_else(|| engine.catalog().suggest(name));
     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     let or_tagged = if pattern.may_be_tag() { " or tagged" } else { "" };
-    vec![(Code("unknown-tool"), format!("this is no level, and no tool is called{or_tagged} so{near}"))]
+    vec![(Code::UnknownTool, format!("this is no level, and no tool is called{or_tagged} so{near}"))]
 }

@@ -4,7 +4,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     Engine,
     catalog::{Entry, Scope, ScopeFilter},
-    diagnostic::closest,
+    diagnostic::{Code, closest},
 };
 
 use crate::command_error::CommandError;
@@ -72,7 +72,7 @@ pub(crate) fn entry(engine: &Engine, name: &str, filter: ScopeFilter) -> Result<
     match (filter, engine.catalog().find(name, ScopeFilter::Any)) {
         (ScopeFilter::Only(scope), Some(elsewhere)) => {
             let mut error = CommandError::failure(format!("no tool is called `{name}` in the {scope} scope"));
-            error.code = Some("unknown-tool");
+            error.code = Some(Code::UnknownTool);
             Err(error.hint(format!("there is one in the {} scope: leave out --scope", elsewhere.scope)))
         }
         _ => Err(error.into()),

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use cycod_engine::diagnostic::Code;
 use cycod_engine::{Engine, definition::Host, timestamp};
 use cycod_secret::{Access, SecretError, Store};
 
@@ -29,7 +30,7 @@ pub(crate) fn failed(error: &SecretError, host: &Host) -> CommandError {
     let source = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
     let home = host.home.display().to_string();
     let message = format!("{error}{source}").replace(&format!("{home}/"), "~/");
-    let code = (!matches!(error, SecretError::Value(_))).then_some("secrets-unavailable");
+    let code = (!matches!(error, SecretError::Value(_))).then_some(Code::SecretsUnavailable);
     CommandError { code, ..CommandError::failure(message) }.hint(format!("try: {}", error.attempt()))
 }
 

@@ -8,7 +8,7 @@ use cycod_engine::{
     BuiltIns, Engine, Together, Workers,
     catalog::ScopeFilter,
     definition::Host,
-    diagnostic::{Refusal, closest},
+    diagnostic::{Code, Refusal, closest},
 };
 use cycod_mcp_client::Servers;
 use cycod_model::Models;
@@ -92,7 +92,7 @@ fn opened(host: Host, words: &[String], secrets: SecretsOf) -> Engine {
     }
     if let Some(problem) = file_problem(&configured) {
         let why = format!("no server is known that has this tool; {}", told(problem, engine.host()));
-        engine.absent("mcp_".to_owned(), Refusal::new("unknown-server", why).attempt("fix the file"));
+        engine.absent("mcp_".to_owned(), Refusal::new(Code::UnknownServer, why).attempt("fix the file"));
     }
     engine
 }
@@ -120,7 +120,7 @@ fn file_problem(configured: &Configured) -> Option<&Problem> {
 
 /// Why no server of a name can be used.
 pub(crate) fn unusable(configured: &Configured, name: &str, host: &Host) -> Refusal {
-    let refusal = |why: String| Refusal::new("unknown-server", why).place(name);
+    let refusal = |why: String| Refusal::new(Code::UnknownServer, why).place(name);
     if let Some(server) = configured.find(name, ScopeFilter::Any).filter(|server| !server.entry.enabled) {
         let path = shown_path(&server.origin.path, host);
         return refusal(format!("the server `{name}` is switched off: {path}:{}", server.origin.line))

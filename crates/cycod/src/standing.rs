@@ -124,7 +124,7 @@ pub(crate) fn entry_json(entry: &Entry, beyond: &Beyond) -> Value {
             ("duplicate", json!({ "with": with.iter().map(|path| path.display().to_string()).collect::<Vec<_>>() }))
         }
         State::Broken { problem } => {
-            ("broken", json!({ "code": problem.code, "message": problem.message, "line": problem.line }))
+            ("broken", json!({ "code": problem.code.name(), "message": problem.message, "line": problem.line }))
         }
     };
     set("state", json!(state));

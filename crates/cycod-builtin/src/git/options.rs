@@ -3,7 +3,7 @@
 //! A list of what is known to be harmless, not of what is known to be harmful: git has hundreds of options, takes any
 //! beginning of a long one for it, and learns new ones.
 
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 
 use crate::failure::Failure;
 
@@ -423,7 +423,7 @@ fn check_short(operation: &str, known: &Known, argument: &str) -> Result<bool, F
 
 fn refused(operation: &str, argument: &str) -> Failure {
     let option = argument.split('=').next().unwrap_or(argument);
-    Refusal::new("git-option", format!("`git {operation} {option}` is not carried out by this tool"))
+    Refusal::new(Code::GitOption, format!("`git {operation} {option}` is not carried out by this tool"))
         .rule("only options that start no program and stay in the repository are")
         .place(argument)
         .attempt("leave it out, or run git by `bash_execution`")

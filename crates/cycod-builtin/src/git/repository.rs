@@ -4,7 +4,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_file::open_plain;
 use cycod_run::Platform;
 
@@ -87,7 +87,10 @@ impl Repository {
             return Ok(());
         }
         let why = format!("`{argument}` lies outside the repository `{}`", self.top.display());
-        Err(Refusal::new("outside-workspace", why).place(argument).attempt("name something in the repository").into())
+        Err(Refusal::new(Code::OutsideWorkspace, why)
+            .place(argument)
+            .attempt("name something in the repository")
+            .into())
     }
 }
 

@@ -81,7 +81,7 @@ impl<'a> Asked<'a> {
                 Ok(found.text(&search))
             }
             Err(Failure::Failed(text)) => Err(text),
-            Err(Failure::Refused(refusal)) => Err(refusal.code.to_owned()),
+            Err(Failure::Refused(refusal)) => Err(refusal.code.to_string()),
         }
     }
 

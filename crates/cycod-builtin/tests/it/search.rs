@@ -1,3 +1,4 @@
+use cycod_diagnostic::Code;
 use cycod_engine::{Event, Sink, Stop};
 use expect_test::expect;
 use serde_json::json;
@@ -101,5 +102,5 @@ fn a_stopped_search_says_so() {
     sink.0 = Some(control.stop.clone());
     let report = place.call_in(&place.project(), "file_search", arguments, &mut sink, &control);
     assert!(report.cancelled && !report.success, "{report:?}");
-    assert_eq!(report.refusal.expect("it was stopped").code, "cancelled");
+    assert_eq!(report.refusal.expect("it was stopped").code, Code::Cancelled);
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use cycod_call::{Given, NoSteps};
 use cycod_definition::{Literal, Platform, Tool, Value};
-use cycod_diagnostic::{Span, visible};
+use cycod_diagnostic::{Code, Span, visible};
 use cycod_syntax::template::{Hole, HoleValue, Reference, Segment, Template};
 use expect_test::expect;
 
@@ -629,7 +629,7 @@ fn variables_of_windows_are_found_in_any_case() {
         call.text(&Template { segments: vec![environment(text)] }, &NoSteps).map_err(|error| error.code())
     };
     assert_eq!(value(Platform::Windows, "JAVA_home"), Ok("/opt/java 21".to_owned()));
-    assert_eq!(value(Platform::Linux, "JAVA_home"), Err("unset-variable"));
+    assert_eq!(value(Platform::Linux, "JAVA_home"), Err(Code::UnsetVariable));
 }
 
 fn environment(name: &str) -> Segment {

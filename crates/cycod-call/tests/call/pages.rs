@@ -1,22 +1,23 @@
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
-use cycod_call::{NoSteps, code};
+use cycod_call::NoSteps;
+use cycod_diagnostic::Code;
 
 use crate::support::{command, tool, try_bind};
 
-const CODES: [&str; 12] = [
-    code::UNKNOWN,
-    code::REPEATED,
-    code::MISSING,
-    code::UNANSWERED,
-    code::WRONG_TYPE,
-    code::INVALID,
-    code::TRANSFORM,
-    code::FORMAT,
-    code::UNSET,
-    code::NUL,
-    code::CONDITION,
-    code::NO_RESULT,
+const CODES: [Code; 12] = [
+    Code::UnknownArgument,
+    Code::RepeatedArgument,
+    Code::MissingArgument,
+    Code::QuestionUnanswered,
+    Code::WrongArgumentType,
+    Code::InvalidArgument,
+    Code::TransformFailed,
+    Code::FormatFailed,
+    Code::UnsetVariable,
+    Code::NulInValue,
+    Code::UndecidableCondition,
+    Code::MissingStepResult,
 ];
 
 fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
@@ -34,7 +35,7 @@ fn the_example_of_each_page_is_refused_as_the_page_says() {
             tool(between(&page, "```yaml\n", "```").unwrap_or_else(|| panic!("{code}: the page has an example")));
         let call = between(&page, "```console\n$", "```").unwrap_or_default();
         let given: Vec<&str> = call.split("--param ").skip(1).map(str::trim).collect();
-        let codes: BTreeSet<&str> = match try_bind(&tool, &given) {
+        let codes: BTreeSet<Code> = match try_bind(&tool, &given) {
             Err(problems) => problems.iter().map(|problem| problem.code).collect(),
             Ok(call) => call.pieces(command(&tool), &NoSteps).err().map(|error| error.code()).into_iter().collect(),
         };

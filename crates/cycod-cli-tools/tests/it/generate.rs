@@ -1,5 +1,6 @@
 //! Code that a model writes, over a provider that says what a script says.
 
+use cycod_diagnostic::Code;
 use cycod_engine::{Ignore, RunReport};
 use scripted_provider::{Before, Script, ScriptedProvider, Stop, Tokens, Turn};
 use serde_json::{Value as Json, json};
@@ -63,7 +64,7 @@ fn code_is_written_where_the_caller_wants_it_and_nowhere_else() {
     // Outside, nobody is asked.
     for outside in ["../outside/valid.py", "/etc/valid.py", "src/../../outside/valid.py"] {
         let (report, provider) = report(&place, fenced(), to(outside));
-        assert_eq!(report.refusal.expect("a refusal").code, "outside-workspace", "{outside}");
+        assert_eq!(report.refusal.expect("a refusal").code, Code::OutsideWorkspace, "{outside}");
         assert!(provider.asked().is_empty());
     }
     std::os::unix::fs::symlink(place.root().join("outside"), place.project().join("link")).expect("a link");

@@ -3,6 +3,7 @@
 use std::{fs, path::PathBuf, sync::Arc};
 
 use cycod_cli_tools::CliTools;
+use cycod_diagnostic::Code;
 use cycod_engine::{
     Asker, Engine, Given, Ignore, Layer, Nobody, Origin, Pattern, Plan, Rule, Surface, ToolAnswer, Verdict,
     definition::Value, host, trust,
@@ -251,7 +252,7 @@ fn a_dry_run_shows_the_steps() {
     let names: Vec<&str> = preview.steps.iter().map(|step| &*step.name).collect();
     assert_eq!((&*preview.tool, &*names), ("breaks", &["fine", "broken", "never"][..]));
     let preview = engine.preview(&plan(&engine, "cli_workflow_run", json!({"workflow_name": "brakes"})));
-    assert_eq!(preview.refusal().map(|refusal| refusal.code), Some("unknown-workflow"));
+    assert_eq!(preview.refusal().map(|refusal| refusal.code), Some(Code::UnknownWorkflow));
 }
 
 #[test]

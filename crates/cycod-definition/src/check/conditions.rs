@@ -77,7 +77,7 @@ fn settled(words: &[&str], holds: bool, whole: Span, lowering: &Lowering<'_>) {
     let verb = if shown.len() == 1 { "is a plain word" } else { "are plain words" };
     let message =
         format!("the condition {answer} holds: {} {verb}, and nothing in it has a value", shown.join(" and "));
-    let diagnostic = Diagnostic::warning(Code("condition-type"), whole, message);
+    let diagnostic = Diagnostic::warning(Code::ConditionType, whole, message);
     let near = words.iter().find_map(|word| {
         let bare = word.trim_start_matches(['$', '{']).trim_end_matches('}');
         let parameters = lowering.names.parameters.iter().map(String::as_str);
@@ -123,7 +123,7 @@ fn compare(operator: Comparison, a: &Expr, b: &Expr, whole: Span, lowering: &Low
             let answer = if operator == Comparison::Equal { "never" } else { "always" };
             let message = format!("the comparison {answer} holds: {} is never `{text}`", describe(of, kind));
             let diagnostic =
-                Diagnostic::warning(Code("condition-type"), place, message).note(format!("it is {}", one_of(&choices)));
+                Diagnostic::warning(Code::ConditionType, place, message).note(format!("it is {}", one_of(&choices)));
             lowering.sink.report(match lowering.sink.did_you_mean(text, choices.iter().map(String::as_str)) {
                 Some((_, help)) => diagnostic.help(help),
                 None => diagnostic,
@@ -145,7 +145,7 @@ fn compare(operator: Comparison, a: &Expr, b: &Expr, whole: Span, lowering: &Low
         }
         let answer = if operator == Comparison::Equal { "never" } else { "always" };
         let diagnostic = Diagnostic::warning(
-            Code("condition-type"),
+            Code::ConditionType,
             place,
             format!("the comparison {answer} holds: {} is never `{text}`", describe(of, kind)),
         );
@@ -165,7 +165,7 @@ fn compare(operator: Comparison, a: &Expr, b: &Expr, whole: Span, lowering: &Low
 fn order(operator: Comparison, left: (&Expr, Kind), right: (&Expr, Kind), place: Span, lowering: &Lowering<'_>) {
     let report = |why: String, help: String| {
         let message = format!("`{}` orders numbers, and {why}", operator.symbol());
-        lowering.sink.report(Diagnostic::error(Code("condition-type"), place, message).help(help));
+        lowering.sink.report(Diagnostic::error(Code::ConditionType, place, message).help(help));
     };
     let sides = [left, right];
     let Some((operand, kind)) =

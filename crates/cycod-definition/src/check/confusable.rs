@@ -7,8 +7,6 @@ use crate::{
     lower::{Lowering, View},
 };
 
-const CODE: Code = Code("confusable-name");
-
 /// Reports names in a tool that could be taken for others: for another of the same tool, or for a word of other letters.
 pub(crate) fn check(view: &View<'_>, lowering: &Lowering<'_>) {
     let keys = |name: &str| -> Vec<(String, Span)> {
@@ -25,14 +23,21 @@ pub(crate) fn check(view: &View<'_>, lowering: &Lowering<'_>) {
                     .chars()
                     .flat_map(|c| if c.is_ascii() { vec![c] } else { c.escape_unicode().collect() })
                     .collect();
-                let diagnostic =
-                    Diagnostic::warning(CODE, *span, format!("the {what} `{name}` has letters that look like others"));
+                let diagnostic = Diagnostic::warning(
+                    Code::ConfusableName,
+                    *span,
+                    format!("the {what} `{name}` has letters that look like others"),
+                );
                 lowering.sink.report(diagnostic.note(format!("it is `{escaped}`")));
             }
             let shapes = name_shapes(name);
             let double = shapes.iter().find_map(|shape| known.get(shape).copied().filter(|(other, _)| other != name));
             if let Some((other, first)) = double.filter(|(other, _)| !other.eq_ignore_ascii_case(name)) {
-                let diagnostic = Diagnostic::warning(CODE, *span, format!("the {what} `{name}` looks like `{other}`"));
+                let diagnostic = Diagnostic::warning(
+                    Code::ConfusableName,
+                    *span,
+                    format!("the {what} `{name}` looks like `{other}`"),
+                );
                 lowering.sink.report(diagnostic.also(first, "the other one").help("give one of them another name"));
             }
             known.extend(shapes.into_iter().map(|shape| (shape, (name.as_str(), *span))));

@@ -68,12 +68,11 @@ pub(crate) fn in_tool(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
 ///
 /// Confinement that would not be applied is an error: nothing runs with less of it than a file asks for.
 pub(crate) fn in_alias(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
-    const CODE: Code = Code("ignored-by-alias");
     let Body::Alias { base, .. } = &tool.body else { return };
     let message = |key: &str| format!("`{key}` has no effect on an alias");
     let report = |key: &str, entry: &Entry, loss: Loss| {
         let help = format!("set it in `{base}`, or remove it");
-        let diagnostic = loss.diagnostic(CODE, entry, message(key));
+        let diagnostic = loss.diagnostic(Code::IgnoredByAlias, entry, message(key));
         lowering.sink.report(diagnostic.label(format!("`{base}` decides this")).help(help));
     };
     const KEYS: [&str; 17] = [
@@ -102,7 +101,7 @@ pub(crate) fn in_alias(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
     each_below(view, "resources", |key| key != "timeout", report);
     if let Some(entry) = view.entry("security") {
         if confines(&tool.security) {
-            let diagnostic = Diagnostic::error(CODE, entry.key_span, message("security"));
+            let diagnostic = Diagnostic::error(Code::IgnoredByAlias, entry.key_span, message("security"));
             lowering.sink.report(
                 diagnostic
                     .label(format!("`{base}` decides this"))
@@ -145,7 +144,7 @@ fn restricts(environment: &Environment) -> bool {
 
 fn not_for_a_tool(message: String, entry: &Entry, loss: Loss, lowering: &Lowering<'_>) {
     lowering.sink.report(
-        loss.diagnostic(Code("ignored-with-use-tool"), entry, message)
+        loss.diagnostic(Code::IgnoredWithUseTool, entry, message)
             .label("the tool decides this for itself")
             .help("give the tool a parameter for it and set that in `with`, or remove the key"),
     );

@@ -10,7 +10,7 @@ pub(crate) fn check(tool: &Tool, lowering: &Lowering<'_>) {
         if !tool.security.permissions.iter().any(|permission| reaches(permission, host)) {
             let message = format!("the secret is for `{host}`, which the tool may not reach");
             lowering.sink.report(
-                Diagnostic::error(Code("secret-without-permission"), *span, message)
+                Diagnostic::error(Code::SecretWithoutPermission, *span, message)
                     .note("only a tool that is confined to its hosts can have a secret replaced on the way to one")
                     .help(format!("add `network:external:{host}` to `security.required-permissions`")),
             );
@@ -72,7 +72,7 @@ fn arguments(tool: &Tool, text: &CommandText, lowering: &Lowering<'_>) {
                 false => format!("let `{program}` read it from its environment or its standard input"),
             };
             lowering.sink.report(
-                Diagnostic::warning(Code("secret-in-argument"), hole.span, message)
+                Diagnostic::warning(Code::SecretInArgument, hole.span, message)
                     .label("every user of the machine can read it there")
                     .help(help),
             );
@@ -179,7 +179,7 @@ mod tests {
 
     fn codes(text: &str) -> Vec<&'static str> {
         let loaded = crate::load(&SourceFile::new("a.yaml", text), None);
-        loaded.diagnostics.iter().map(|diagnostic| diagnostic.code.0).collect()
+        loaded.diagnostics.iter().map(|diagnostic| diagnostic.code.name()).collect()
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(crate) fn check(template: &Template, lowering: &Lowering<'_>) {
         let Some(pattern) = format else { continue };
         if number_format::check(pattern).is_err() {
             lowering.sink.report(
-                Diagnostic::error(Code("number-format"), hole.span, format!("`{pattern}` is not a number format"))
+                Diagnostic::error(Code::NumberFormat, hole.span, format!("`{pattern}` is not a number format"))
                     .note("number formats are zeros as in `0000`, `0.00`, `#,##0`, `x` and `X`"),
             );
         } else if let Reference::Parameter(name) = of
@@ -23,7 +23,7 @@ pub(crate) fn check(template: &Template, lowering: &Lowering<'_>) {
             && matches!(parameter.kind, ParameterType::Boolean | ParameterType::Array | ParameterType::Object)
         {
             lowering.sink.error(
-                Code("number-format"),
+                Code::NumberFormat,
                 hole.span,
                 format!("`format({pattern})` needs a number, but `{name}` is of type {}", parameter.kind.name()),
             );
@@ -34,7 +34,7 @@ pub(crate) fn check(template: &Template, lowering: &Lowering<'_>) {
 /// Reports a transform that does not exist.
 pub(crate) fn unknown(name: &str, span: Span, lowering: &Lowering<'_>) {
     let names = NamedTransform::NAMES.map(|(name, _)| name);
-    let diagnostic = Diagnostic::error(Code("unknown-transform"), span, format!("there is no transform `{name}`"))
+    let diagnostic = Diagnostic::error(Code::UnknownTransform, span, format!("there is no transform `{name}`"))
         .note(format!("transforms are {}", one_of(&names).replace(" or ", " and ")));
     lowering.sink.report(match lowering.sink.did_you_mean(name, names) {
         Some((near, help)) => {

@@ -29,7 +29,7 @@ pub(crate) fn check(tool: &Tool, entries: &[&Entry], lowering: &Lowering<'_>) {
     for entry in unused {
         let name = &entry.key;
         let diagnostic =
-            Diagnostic::warning(Code("unused-parameter"), entry.key_span, format!("parameter `{name}` is never used"));
+            Diagnostic::warning(Code::UnusedParameter, entry.key_span, format!("parameter `{name}` is never used"));
         let folded = name.to_lowercase().replace('_', "-");
         lowering.sink.report(match braces.get(&folded).filter(|(written, _)| written != name) {
             Some((written, span)) => diagnostic

@@ -56,7 +56,7 @@ pub(super) fn read(source: &SourceFile, sink: &Sink<'_>) -> Option<Node> {
         let concerns = matches!(code.language, Language::JavaScript | Language::TypeScript);
         if !concerns {
             let message = format!("`runtime` has no effect on code in {}", code.language.name());
-            let diagnostic = Diagnostic::warning(Code("unused-key"), runtime.key_span, message);
+            let diagnostic = Diagnostic::warning(Code::UnusedKey, runtime.key_span, message);
             sink.report(diagnostic.note("it says who runs JavaScript and TypeScript"));
         }
         concerns.then_some(runtime)
@@ -75,7 +75,6 @@ struct FrontMatter {
 }
 
 fn front_matter(text: &str, sink: &Sink<'_>) -> Option<FrontMatter> {
-    const CODE: Code = Code("front-matter");
     let base = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut at = base;
     let mut opening = None;
@@ -93,9 +92,9 @@ fn front_matter(text: &str, sink: &Sink<'_>) -> Option<FrontMatter> {
         at = end;
     }
     sink.report(match opening {
-        Some(opening) => Diagnostic::error(CODE, opening, "the front matter is not closed")
+        Some(opening) => Diagnostic::error(Code::FrontMatter, opening, "the front matter is not closed")
             .help("write a line `---` behind its last key"),
-        None => Diagnostic::error(CODE, Span::new(base, base), "a Markdown tool starts with front matter")
+        None => Diagnostic::error(Code::FrontMatter, Span::new(base, base), "a Markdown tool starts with front matter")
             .help("start with a line `---`, then `name` and `description`, then another line `---`"),
     });
     None
@@ -121,13 +120,13 @@ fn code(page: &Page, after: usize, end: usize, sink: &Sink<'_>) -> Found {
     let Some((block, others)) = handler(page, end, sink) else { return nothing() };
     if !block.is_closed {
         sink.report(
-            Diagnostic::error(Code("unclosed-fence"), block.opening, "this block of code is never closed")
+            Diagnostic::error(Code::UnclosedFence, block.opening, "this block of code is never closed")
                 .help("write a line with the same fence behind the last line of the code"),
         );
     }
     let Some((word, language_span)) = &block.word else {
         sink.report(
-            Diagnostic::error(Code("unknown-language"), block.opening, "the block does not say its language")
+            Diagnostic::error(Code::UnknownLanguage, block.opening, "the block does not say its language")
                 .help(format!("write it behind the fence: {}", languages())),
         );
         return nothing();
@@ -140,20 +139,16 @@ fn code(page: &Page, after: usize, end: usize, sink: &Sink<'_>) -> Found {
         others.into_iter().filter(|other| other.word.as_ref().is_some_and(|(word, _)| Language::named(word).is_some()))
     {
         sink.report(
-            Diagnostic::warning(
-                Code("several-handlers"),
-                other.opening,
-                "a second block of code below the same heading",
-            )
-            .label("not used")
-            .also(block.opening, "this is the tool's code")
-            .help("put it into the first, or below another heading"),
+            Diagnostic::warning(Code::SeveralHandlers, other.opening, "a second block of code below the same heading")
+                .label("not used")
+                .also(block.opening, "this is the tool's code")
+                .help("put it into the first, or below another heading"),
         );
     }
     let mut lines = block.code.text.lines().map(str::trim);
     if lines.all(|line| line.is_empty() || line.starts_with(language.comment())) {
         sink.report(
-            Diagnostic::error(Code("empty-handler"), block.opening, "the block of code is empty")
+            Diagnostic::error(Code::EmptyHandler, block.opening, "the block of code is empty")
                 .help("write into it what the tool does"),
         );
     }
@@ -166,7 +161,6 @@ fn handler<'p>(page: &'p Page, end: usize, sink: &Sink<'_>) -> Option<(&'p Block
     let is_handler = |text: &str| text.trim().trim_end_matches(':').eq_ignore_ascii_case(HANDLER_HEADING);
     let headings: Vec<usize> = (0..page.headings.len()).filter(|&at| is_handler(&page.headings[at].text)).collect();
     let shows = |block: &&Block| block.word.as_ref().is_some_and(|(word, _)| Language::only_shows(word));
-    const NO_HANDLER: Code = Code("no-handler");
     match headings.as_slice() {
         [] => {
             // One that does not say what it is shows something more often than not.
@@ -174,7 +168,7 @@ fn handler<'p>(page: &'p Page, end: usize, sink: &Sink<'_>) -> Option<(&'p Block
             let first = blocks.clone().find(|block| block.word.is_some()).or_else(|| blocks.next());
             if first.is_none() {
                 sink.report(
-                    Diagnostic::error(NO_HANDLER, Span::new(end, end), "a Markdown tool needs a block of code")
+                    Diagnostic::error(Code::NoHandler, Span::new(end, end), "a Markdown tool needs a block of code")
                         .note(format!("it starts with three backticks and the language: {}", languages()))
                         .help("add it below a heading `## Handler Function`"),
                 );
@@ -187,7 +181,7 @@ fn handler<'p>(page: &'p Page, end: usize, sink: &Sink<'_>) -> Option<(&'p Block
             if first.is_none() {
                 let span = page.headings[*only].span;
                 sink.report(
-                    Diagnostic::error(NO_HANDLER, span, "below this heading stands no block of code")
+                    Diagnostic::error(Code::NoHandler, span, "below this heading stands no block of code")
                         .note(format!("it starts with three backticks and the language: {}", languages()))
                         .help("add the block, or move it below this heading"),
                 );
@@ -197,7 +191,7 @@ fn handler<'p>(page: &'p Page, end: usize, sink: &Sink<'_>) -> Option<(&'p Block
         [first, others @ ..] => {
             let span = |at: usize| page.headings[at].span;
             let diagnostic =
-                Diagnostic::error(Code("several-handlers"), span(others[0]), "a second heading `Handler Function`");
+                Diagnostic::error(Code::SeveralHandlers, span(others[0]), "a second heading `Handler Function`");
             sink.report(diagnostic.also(span(*first), "the first").help("keep one of them"));
             page.below(*first).find(|block| !shows(block)).map(|block| (block, Vec::new()))
         }
@@ -211,7 +205,7 @@ fn languages() -> String {
 }
 
 fn unknown_language(word: &str, span: Span, sink: &Sink<'_>) {
-    let diagnostic = Diagnostic::error(Code("unknown-language"), span, format!("`{word}` is not a language for tools"))
+    let diagnostic = Diagnostic::error(Code::UnknownLanguage, span, format!("`{word}` is not a language for tools"))
         .note(format!("it is {}", languages()));
     sink.report(match sink.did_you_mean(word, Language::NAMES.into_iter().map(|(name, _)| name)) {
         Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), crate::lower::replace(span, near)),
@@ -239,7 +233,7 @@ fn forgive_types(root: &mut Node, sink: &Sink<'_>) {
         }
         let span = kind.value.span;
         let message = format!("`{}` is not a type that is known here", scalar.text);
-        let diagnostic = Diagnostic::warning(Code("unknown-type"), span, message).label("any value is taken");
+        let diagnostic = Diagnostic::warning(Code::UnknownType, span, message).label("any value is taken");
         sink.report(match sink.did_you_mean(&scalar.text, known()) {
             Some((near, help)) => {
                 diagnostic.help(help).fix(format!("write `{near}`"), crate::lower::replace(span, near))
@@ -262,13 +256,13 @@ fn parameters(entries: &mut [Entry], language: Language, sink: &Sink<'_>) {
             let Some((key_span, name)) = name.as_ref().and_then(|name| Some((name.span, &name.as_scalar()?.text)))
             else {
                 let place = fields.first().map_or(span, |first| first.key_span);
-                let diagnostic = Diagnostic::error(Code("invalid-name"), place, "this parameter has no `name`");
+                let diagnostic = Diagnostic::error(Code::InvalidName, place, "this parameter has no `name`");
                 sink.report(diagnostic.help("add `name`, as in `- name: filepath`"));
                 continue;
             };
             if let Some(first) = seen.insert(name.clone(), key_span) {
                 let message = format!("a second parameter `{name}`");
-                let diagnostic = Diagnostic::error(Code("duplicate-parameter"), key_span, message);
+                let diagnostic = Diagnostic::error(Code::DuplicateParameter, key_span, message);
                 sink.report(diagnostic.also(first, "the first").help("give one of them another name"));
                 continue;
             }
@@ -315,7 +309,7 @@ fn can_register(entries: &mut Vec<Entry>, sink: &Sink<'_>) {
     if condition.value.as_mapping().is_some() {
         if let Some(other) = entries.iter().find(|entry| entry.key == "requires") {
             let diagnostic =
-                Diagnostic::error(Code("can-register"), condition.key_span, "`can_register` says what `requires` says");
+                Diagnostic::error(Code::CanRegister, condition.key_span, "`can_register` says what `requires` says");
             sink.report(diagnostic.also(other.key_span, "here as well").help("keep one of them"));
             return;
         }
@@ -332,7 +326,7 @@ fn can_register(entries: &mut Vec<Entry>, sink: &Sink<'_>) {
         _ => {
             let message = "code is not run to find out whether a tool can be used";
             sink.report(
-                Diagnostic::warning(Code("can-register"), condition.value.span, message)
+                Diagnostic::warning(Code::CanRegister, condition.value.span, message)
                     .label("ignored")
                     .help("say what must be there: `requires: {commands: [git], env: [TOKEN], platforms: [linux]}`"),
             );

@@ -11,7 +11,6 @@ use crate::lower::Sink;
 
 const BEGIN: &str = "TOOL BEGINS HERE";
 const END: &str = "TOOL ENDS HERE";
-const CODE: Code = Code("handler-markers");
 
 /// The part of a block that is the tool's function: what stands between the markers if that is a function by itself,
 /// else the whole block.
@@ -33,7 +32,7 @@ pub(super) fn region(block: &Block, language: Language, sink: &Sink<'_>) -> Scal
         (Some(lone), None) | (None, Some(lone)) => {
             let (is, other) = if lone.is_begin { (BEGIN, END) } else { (END, BEGIN) };
             sink.report(
-                Diagnostic::warning(CODE, place(lone), format!("`{is}` stands here without `{other}`"))
+                Diagnostic::warning(Code::HandlerMarkers, place(lone), format!("`{is}` stands here without `{other}`"))
                     .label("the whole block is used")
                     .help(format!("add `{} {other}`, or remove the line", language.comment())),
             );
@@ -42,7 +41,7 @@ pub(super) fn region(block: &Block, language: Language, sink: &Sink<'_>) -> Scal
     };
     if begin.start > end.start {
         sink.report(
-            Diagnostic::error(CODE, place(end), format!("`{END}` stands before `{BEGIN}`"))
+            Diagnostic::error(Code::HandlerMarkers, place(end), format!("`{END}` stands before `{BEGIN}`"))
                 .also(place(begin), "begins here")
                 .help("exchange the two lines"),
         );
@@ -50,9 +49,13 @@ pub(super) fn region(block: &Block, language: Language, sink: &Sink<'_>) -> Scal
     }
     if let Some(again) = marks.iter().find(|mark| mark.start != begin.start && mark.start != end.start) {
         sink.report(
-            Diagnostic::error(CODE, place(again), "the region of the function is marked more than once")
-                .also(place(begin), "begins here")
-                .help("mark one region"),
+            Diagnostic::error(
+                Code::HandlerMarkers,
+                place(again),
+                "the region of the function is marked more than once",
+            )
+            .also(place(begin), "begins here")
+            .help("mark one region"),
         );
         return whole.clone();
     }
@@ -63,7 +66,7 @@ pub(super) fn region(block: &Block, language: Language, sink: &Sink<'_>) -> Scal
     }
     if !has_function(&whole.text[begin.end..end.start], language) {
         sink.report(
-            Diagnostic::warning(CODE, place(begin), "what is marked is not a function")
+            Diagnostic::warning(Code::HandlerMarkers, place(begin), "what is marked is not a function")
                 .label("the whole block is used")
                 .help("put the function between the two lines, or remove them"),
         );

@@ -40,13 +40,13 @@ pub(super) fn read(source: &SourceFile, sink: &Sink<'_>) -> Option<Node> {
     match take(&mut entries, "code") {
         Some(code) => {
             if code.value.as_scalar().is_some_and(|scalar| scalar.text.trim().is_empty()) {
-                let diagnostic = Diagnostic::error(Code("empty-handler"), code.key_span, "`code` is empty");
+                let diagnostic = Diagnostic::error(Code::EmptyHandler, code.key_span, "`code` is empty");
                 sink.report(diagnostic.help("write into it what the tool does"));
             }
             handler.push(code);
         }
         None => {
-            let diagnostic = Diagnostic::error(Code("no-handler"), top, "a Mimir tool needs `code`");
+            let diagnostic = Diagnostic::error(Code::NoHandler, top, "a Mimir tool needs `code`");
             sink.report(
                 diagnostic.help("write the function: `code: |`, then `export async function execute(args, context)`"),
             );
@@ -60,7 +60,7 @@ pub(super) fn read(source: &SourceFile, sink: &Sink<'_>) -> Option<Node> {
         Some(schema) => schema.key = "input-schema".to_owned(),
         None => {
             let message = "a Mimir tool says in `schema` what it takes";
-            let diagnostic = Diagnostic::error(Code("invalid-schema"), top, message);
+            let diagnostic = Diagnostic::error(Code::InvalidSchema, top, message);
             sink.report(diagnostic.help("add `schema: {type: object, properties: {}}` if it takes nothing"));
         }
     }
@@ -80,7 +80,7 @@ fn auto_accept(accepts: &Entry, entries: &mut Vec<Entry>, sink: &Sink<'_>) {
         Some(Resolved::Bool(true)) => {
             let message = "a file cannot allow itself to run without being asked";
             sink.report(
-                Diagnostic::warning(Code("auto-accept"), accepts.key_span, message)
+                Diagnostic::warning(Code::AutoAccept, accepts.key_span, message)
                     .label("has no effect")
                     .help("allow the tool in your own policy: `cycod help policy add`"),
             );

@@ -55,7 +55,7 @@ impl Lowering<'_> {
                         .collect();
                     self.sink.report(
                         Diagnostic::error(
-                            Code("no-command"),
+                            Code::NoCommand,
                             what,
                             format!("{} does not say what it executes", view.section.noun),
                         )
@@ -67,7 +67,7 @@ impl Lowering<'_> {
             [form] => *form,
             [first, others @ ..] => {
                 let mut diagnostic = Diagnostic::error(
-                    Code("several-commands"),
+                    Code::SeveralCommands,
                     first.key_span,
                     format!("{} says in {} ways what it executes", view.section.noun, count_word(forms.len())),
                 )
@@ -100,7 +100,7 @@ impl Lowering<'_> {
                     None => {
                         self.sink.report(
                             Diagnostic::warning(
-                                Code("script-without-shell"),
+                                Code::ScriptWithoutShell,
                                 form.key_span,
                                 "`script` does not say which shell reads it",
                             )
@@ -136,7 +136,7 @@ impl Lowering<'_> {
             if let Some(entry) = view.entry(key) {
                 self.sink.report(
                     Diagnostic::warning(
-                        Code("unused-key"),
+                        Code::UnusedKey,
                         entry.key_span,
                         format!("`{key}` has no effect beside `{}`", form.key),
                     )
@@ -171,7 +171,7 @@ impl Lowering<'_> {
     pub(crate) fn check_tool_name(&self, tool: Text<'_>) {
         let text = &tool.scalar.text;
         if crate::ToolName::new(text).is_none() && !text.contains([':', '/']) {
-            self.sink.error(Code("invalid-name"), tool.span, format!("`{text}` is not the name of a tool"));
+            self.sink.error(Code::InvalidName, tool.span, format!("`{text}` is not the name of a tool"));
         }
     }
 
@@ -201,7 +201,7 @@ impl Lowering<'_> {
             if let Some((.., first)) = variants.iter().find(|(key, ..)| *key == keys) {
                 self.sink.report(
                     Diagnostic::error(
-                        Code("duplicate-platform"),
+                        Code::DuplicatePlatform,
                         entry.key_span,
                         format!("`{}` names a platform a second time", entry.key),
                     )
@@ -223,7 +223,7 @@ impl Lowering<'_> {
             && view.map("platforms").is_empty()
         {
             self.sink.report(
-                Diagnostic::error(Code("no-command"), key_span, "`commands` holds no command")
+                Diagnostic::error(Code::NoCommand, key_span, "`commands` holds no command")
                     .help("add `default`, or variants below `platforms`"),
             );
             return None;
@@ -234,7 +234,7 @@ impl Lowering<'_> {
 
     pub(crate) fn unknown_platform(&self, name: &str, span: Span, key: bool) {
         let names = ["windows", "linux", "macos", "unix"];
-        let diagnostic = Diagnostic::error(Code("unknown-platform"), span, format!("`{name}` is not a platform"))
+        let diagnostic = Diagnostic::error(Code::UnknownPlatform, span, format!("`{name}` is not a platform"))
             .note(format!("platforms are {}", one_of(&names).replace(" or ", " and ")));
         let diagnostic = if key && name.eq_ignore_ascii_case("default") {
             diagnostic.help("`default` stands beside `platforms`, not below it")
@@ -272,11 +272,11 @@ impl Lowering<'_> {
     /// Reads `shell`: the interpreter, and the shell options its command line sets.
     pub(crate) fn interpreter(&self, shell: Text<'_>) -> (Interpreter, Vec<String>) {
         let Some(words) = split_words(&shell.scalar.text) else {
-            self.sink.error(Code("invalid-shell"), shell.span, "a quote in `shell` is not closed");
+            self.sink.error(Code::InvalidShell, shell.span, "a quote in `shell` is not closed");
             return (Interpreter::PlatformDefault, Vec::new());
         };
         let Some((program, arguments)) = words.split_first() else {
-            self.sink.error(Code("invalid-shell"), shell.span, "`shell` names no program");
+            self.sink.error(Code::InvalidShell, shell.span, "`shell` names no program");
             return (Interpreter::PlatformDefault, Vec::new());
         };
         let base = program.rsplit(['/', '\\']).next().unwrap_or(program).to_ascii_lowercase();

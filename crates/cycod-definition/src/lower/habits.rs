@@ -182,9 +182,9 @@ pub(super) fn of_key(
     let message = format!("{} has no key `{}`", section.noun, entry.key);
     let is_guard = habit.restricts || guards::meant(&entry.key, section).is_some();
     let diagnostic = if is_guard || writes_command(habit) {
-        Diagnostic::error(Code("unknown-key"), entry.key_span, message)
+        Diagnostic::error(Code::UnknownKey, entry.key_span, message)
     } else {
-        Diagnostic::warning(Code("unknown-key"), entry.key_span, message).label("ignored")
+        Diagnostic::warning(Code::UnknownKey, entry.key_span, message).label("ignored")
     };
     let is_taken = |key: &str| siblings.iter().any(|sibling| sibling.key == key);
     Some(match habit.write {
@@ -247,7 +247,7 @@ fn deeper(entry: &Entry, above: &str, key: &str, sink: &Sink<'_>) -> Option<Vec<
 /// Says what to write for a value in the shape of another program, at a key that we have; `None` when it has none of those.
 pub(super) fn of_shape(entry: &Entry, section: &'static Section, sink: &Sink<'_>) -> Option<Diagnostic> {
     let text = |node: &Node| sink.text(node.span).to_owned();
-    let wrong = |message: String| Diagnostic::error(Code("wrong-type"), entry.value.span, message);
+    let wrong = |message: String| Diagnostic::error(Code::WrongType, entry.value.span, message);
     let value = &entry.value;
     let (key, kind) = (entry.key.as_str(), &value.kind);
     if std::ptr::eq(section, &TOOL) && key == "parameters" {

@@ -13,7 +13,7 @@ impl Lowering<'_> {
             let is_there = view.entries.iter().any(|entry| entry.key == key && entry.value.as_scalar().is_some());
             if !is_there {
                 let message = format!("the handler does not say its `{key}`");
-                self.sink.report(Diagnostic::error(Code("no-handler"), key_span, message).help(help));
+                self.sink.report(Diagnostic::error(Code::NoHandler, key_span, message).help(help));
             }
         };
         missing("language", "add `language: r`, `python`, `javascript`, `typescript`, `ruby` or `perl`");
@@ -34,7 +34,7 @@ impl Lowering<'_> {
             && let Some(entry) = view.entry("runtime")
         {
             let message = format!("`runtime` has no effect on code in {language}");
-            let diagnostic = Diagnostic::warning(Code("unused-key"), entry.key_span, message);
+            let diagnostic = Diagnostic::warning(Code::UnusedKey, entry.key_span, message);
             self.sink.report(diagnostic.note("it says who runs JavaScript and TypeScript"));
         }
         let line = self.sink.source.position(code.scalar.origin(0)).line;
@@ -52,7 +52,7 @@ impl Lowering<'_> {
         for key in ["runtime", "allowlist"] {
             if let Some(entry) = view.entry(key) {
                 let message = format!("`{key}` has no effect on code in {language}");
-                self.sink.report(Diagnostic::error(Code("unused-key"), entry.key_span, message).help("remove it"));
+                self.sink.report(Diagnostic::error(Code::UnusedKey, entry.key_span, message).help("remove it"));
             }
         }
         let words = vec![language.to_owned(), "{0}".to_owned()];
@@ -71,7 +71,7 @@ impl Lowering<'_> {
             let message = format!("`allowlist` has no effect on code that {runtime} runs");
             let help = "say in `security.required-permissions` what it may reach";
             self.sink.report(
-                Diagnostic::error(Code("unused-key"), first.span, message)
+                Diagnostic::error(Code::UnusedKey, first.span, message)
                     .note("it concerns `platform.executor`, and this code can start programs without it")
                     .help(help),
             );
@@ -79,7 +79,7 @@ impl Lowering<'_> {
         let read = |text: &Text<'_>| {
             let pattern = CommandPattern::new(&text.scalar.text);
             if pattern.is_none() {
-                let diagnostic = Diagnostic::error(Code("empty-command"), text.span, "this allows no command");
+                let diagnostic = Diagnostic::error(Code::EmptyCommand, text.span, "this allows no command");
                 self.sink.report(diagnostic.help("write a command, such as `npm test*`, or remove the item"));
             }
             pattern

@@ -48,7 +48,7 @@ impl Lowering<'_> {
             let key = node.as_mapping().and_then(|entries| entries.iter().find(|entry| entry.key == word));
             let span = key.map_or(node.span, |key| key.key_span);
             self.sink.report(
-                Diagnostic::error(Code("unknown-key"), span, format!("a schema has no rule `{word}`"))
+                Diagnostic::error(Code::UnknownKey, span, format!("a schema has no rule `{word}`"))
                     .help(format!("did you mean `{meant}`?"))
                     .fix(format!("write `{meant}`"), self.sink.rewrite(span, meant)),
             );
@@ -58,7 +58,7 @@ impl Lowering<'_> {
 
     fn invalid_schema(&self, entry: &Entry, span: Span, why: &str) {
         let message = format!("`{}` is not a schema that can be used", self.written_key(entry));
-        self.sink.report(Diagnostic::error(Code("invalid-schema"), span, message).label(why));
+        self.sink.report(Diagnostic::error(Code::InvalidSchema, span, message).label(why));
     }
 
     /// A key as its author wrote it, which in other formats is not ours.
@@ -85,7 +85,7 @@ impl Lowering<'_> {
     pub(crate) fn two_schemas(&self, one: &Entry, other: &Entry) {
         self.sink.report(
             Diagnostic::error(
-                Code("two-schemas"),
+                Code::TwoSchemas,
                 one.key_span,
                 format!("`{}` and `{}` say the same thing twice", self.written_key(one), self.written_key(other)),
             )
@@ -131,7 +131,7 @@ impl Lowering<'_> {
                 entry.value.get("properties").and_then(|node| node.get(&name)).and_then(|node| node.get("default"));
             if let Some(default) = default {
                 let message = format!("the default of `{name}`: {}", violation.message);
-                self.sink.error(Code("invalid-default"), default.span, message);
+                self.sink.error(Code::InvalidDefault, default.span, message);
             }
         }
     }
@@ -150,7 +150,7 @@ impl Lowering<'_> {
             if produces.is_none() {
                 let names = NAMED.map(|(name, _)| name);
                 let diagnostic =
-                    Diagnostic::error(Code("unknown-choice"), text.span, format!("`produces` cannot be `{written}`"))
+                    Diagnostic::error(Code::UnknownChoice, text.span, format!("`produces` cannot be `{written}`"))
                         .note(format!("it is {}, or a media type such as `image/png`", one_of(&names)));
                 let near = names.into_iter().find(|name| name.ends_with(&format!("/{written}")));
                 self.sink.report(match near {
@@ -165,13 +165,9 @@ impl Lowering<'_> {
             (Some(returns), Some(produces)) if produces != Produces::Json => {
                 let span = text.map_or(returns.key_span, |text| text.span);
                 self.sink.report(
-                    Diagnostic::error(
-                        Code("returns-no-json"),
-                        span,
-                        "`returns` describes JSON, and this is another thing",
-                    )
-                    .also(returns.key_span, "described here")
-                    .help("remove `produces`, or remove `returns`"),
+                    Diagnostic::error(Code::ReturnsNoJson, span, "`returns` describes JSON, and this is another thing")
+                        .also(returns.key_span, "described here")
+                        .help("remove `produces`, or remove `returns`"),
                 );
                 produces
             }
@@ -196,7 +192,7 @@ impl Lowering<'_> {
             (found.read_only, other, hints.entry("read-only").or_else(|| hints.entry("read_only")))
         {
             self.sink.report(
-                Diagnostic::warning(Code("contradicting-hints"), entry.key_span, "what changes nothing cannot do this")
+                Diagnostic::warning(Code::ContradictingHints, entry.key_span, "what changes nothing cannot do this")
                     .also(other, "says that it changes something")
                     .help("remove one of the two"),
             );
@@ -221,7 +217,7 @@ impl Lowering<'_> {
             };
         };
         let invalid = |span: Span, why: String| {
-            let diagnostic = Diagnostic::error(Code("invalid-uri"), span, why);
+            let diagnostic = Diagnostic::error(Code::InvalidUri, span, why);
             self.sink.report(diagnostic.help("write an address such as `notes://today` or `notes://{DAY}`"));
         };
         let Some(text) = resource.text("resource") else {
@@ -241,7 +237,7 @@ impl Lowering<'_> {
         let given = || self.parameters.iter().filter(|parameter| !parameter.asked);
         for name in names.iter().filter(|name| given().all(|parameter| parameter.name != **name)) {
             let message = format!("the address refers to `{name}`, which is not a parameter");
-            let diagnostic = Diagnostic::error(Code("unknown-parameter"), text.span, message);
+            let diagnostic = Diagnostic::error(Code::UnknownParameter, text.span, message);
             let near = self.sink.did_you_mean(name, given().map(|parameter| parameter.name.as_str()));
             self.sink.report(match near {
                 Some((_, help)) => diagnostic.help(help),
@@ -251,7 +247,7 @@ impl Lowering<'_> {
         let needed = given().filter(|parameter| parameter.is_needed());
         for parameter in needed.filter(|parameter| !names.contains(&parameter.name.as_str())) {
             let message = format!("nobody can give `{}` to a resource of this address", parameter.name);
-            let diagnostic = Diagnostic::error(Code("resource-needs-value"), text.span, message);
+            let diagnostic = Diagnostic::error(Code::ResourceNeedsValue, text.span, message);
             self.sink.report(
                 diagnostic
                     .help(format!("write `{{{}}}` into the address, or give the parameter a default", parameter.name)),
@@ -298,7 +294,7 @@ impl Lowering<'_> {
         if !is_parameter_name(name) {
             let message = format!("`{name}` cannot name a question");
             self.sink.report(
-                Diagnostic::error(Code("invalid-name"), entry.key_span, message)
+                Diagnostic::error(Code::InvalidName, entry.key_span, message)
                     .note("questions are named like parameters: letters, digits, `_` and `-`, no digit first"),
             );
             return None;
@@ -317,7 +313,7 @@ impl Lowering<'_> {
                     _ => format!("question `{name}` is for several at once"),
                 };
                 self.sink.report(
-                    Diagnostic::error(Code("whom-to-ask"), entry.key_span, message)
+                    Diagnostic::error(Code::WhomToAsk, entry.key_span, message)
                         .help("give it exactly one of `person`, `model` and `roots`"),
                 );
                 return None;
@@ -326,7 +322,7 @@ impl Lowering<'_> {
         for (key, needs) in [("fields", "person"), ("max-tokens", "model")] {
             if let Some(unused) = ask.entry(key).filter(|_| one.key != needs) {
                 let message = format!("`{key}` has no effect without `{needs}`");
-                self.sink.warning(Code("unused-key"), unused.key_span, message);
+                self.sink.warning(Code::UnusedKey, unused.key_span, message);
             }
         }
         let fields = ask.map("fields");
@@ -348,7 +344,7 @@ impl Lowering<'_> {
             if !known.insert(parameter) {
                 let message = format!("`{parameter}` is the name of two things that hold a value");
                 self.sink.report(
-                    Diagnostic::error(Code("duplicate-parameter"), *span, message).help("give the answer another name"),
+                    Diagnostic::error(Code::DuplicateParameter, *span, message).help("give the answer another name"),
                 );
             }
         }
@@ -373,11 +369,8 @@ impl Lowering<'_> {
             ParameterType::Array if field.schema.is_none() && !choices => "a list in a form is a choice of several",
             _ => return,
         };
-        let diagnostic = Diagnostic::error(
-            Code("form-field"),
-            entry.key_span,
-            format!("`{}` cannot be asked of a person", entry.key),
-        );
+        let diagnostic =
+            Diagnostic::error(Code::FormField, entry.key_span, format!("`{}` cannot be asked of a person", entry.key));
         let help = match field.kind {
             ParameterType::Array => "say in `validation.items.enum` what there is to choose from",
             _ => "make it a string, a number, an integer, a boolean, or an array of choices",
@@ -400,7 +393,7 @@ impl Lowering<'_> {
             let entry = view.map("asks").iter().find(|entry| entry.key == tool.asks[cycle[0]].name);
             self.sink.report(
                 Diagnostic::error(
-                    Code("ask-cycle"),
+                    Code::AskCycle,
                     entry.map_or(view.span, |entry| entry.key_span),
                     format!("questions wait for each other's answers: {}", names.join(" → ")),
                 )

@@ -51,7 +51,7 @@ pub(crate) fn lower(
     let entries = match &root.kind {
         NodeKind::Mapping(entries) => entries.as_slice(),
         _ => {
-            sink.error(Code("not-a-mapping"), root.span, "a tool is a mapping of keys such as `name` and `bash`");
+            sink.error(Code::NotAMapping, root.span, "a tool is a mapping of keys such as `name` and `bash`");
             &[]
         }
     };
@@ -84,8 +84,8 @@ pub(crate) fn lower(
 
 /// What a file says that has no effect, for those who are not looking for mistakes.
 fn ignored(source: &SourceFile, diagnostics: &[Diagnostic]) -> Vec<String> {
-    const CODES: [&str; 4] = ["unknown-key", "unused-key", "ignored-by-alias", "ignored-with-use-tool"];
-    let of_keys = diagnostics.iter().filter(|diagnostic| CODES.contains(&diagnostic.code.0));
+    const CODES: [Code; 4] = [Code::UnknownKey, Code::UnusedKey, Code::IgnoredByAlias, Code::IgnoredWithUseTool];
+    let of_keys = diagnostics.iter().filter(|diagnostic| CODES.contains(&diagnostic.code));
     let told = |diagnostic: &Diagnostic| {
         let line = diagnostic.span().map(|span| format!(" (line {})", source.position(span.start).line));
         visible(&format!("{}{}", diagnostic.message, line.unwrap_or_default())).into_owned()
@@ -141,7 +141,7 @@ impl Lowering<'_> {
     /// Whether there are too many of something, which is reported.
     pub(crate) fn too_many(&self, count: usize, what: &str, span: Span) -> bool {
         if count > MOST {
-            self.sink.error(Code("too-many"), span, format!("a tool has at most {MOST} {what}, not {count}"));
+            self.sink.error(Code::TooMany, span, format!("a tool has at most {MOST} {what}, not {count}"));
         }
         count > MOST
     }
@@ -159,7 +159,7 @@ impl Lowering<'_> {
     fn template_under(&self, text: Text<'_>, scope: Scope, names: &Names) -> Template {
         let (template, mut found) = template::parse(&text.scalar.text, |offset| text.scalar.origin(offset), names);
         // A name that an alias does not know is most likely a parameter of its base.
-        found.retain(|diagnostic| !(self.alias && diagnostic.code.0 == "misspelt-placeholder"));
+        found.retain(|diagnostic| !(self.alias && diagnostic.code == Code::MisspeltPlaceholder));
         self.sink.extend(found);
         self.check_references(&template, scope);
         crate::check::transforms::check(&template, self);
@@ -191,7 +191,7 @@ impl Lowering<'_> {
             if let Reference::Step { step, attribute } = reference {
                 self.sink.report(
                     Diagnostic::error(
-                        Code("step-reference"),
+                        Code::StepReference,
                         span,
                         format!("the result of step `{step}` is not known here"),
                     )

@@ -46,19 +46,20 @@ impl Lowering<'_> {
         let name = entry.key.clone();
         if !is_parameter_name(&name) {
             self.sink.report(
-                Diagnostic::error(Code("invalid-name"), entry.key_span, format!("`{name}` cannot name a parameter"))
-                    .note(if name == "RAW" {
+                Diagnostic::error(Code::InvalidName, entry.key_span, format!("`{name}` cannot name a parameter")).note(
+                    if name == "RAW" {
                         "`{RAW:NAME}` has a meaning of its own"
                     } else {
                         "parameters are named with letters, digits, `_` and `-`, and do not start with a digit"
-                    }),
+                    },
+                ),
             );
             return None;
         }
         if Predefined::NAMES.iter().any(|(predefined, _)| *predefined == name) {
             self.sink.report(
                 Diagnostic::warning(
-                    Code("shadows-predefined"),
+                    Code::ShadowsPredefined,
                     entry.key_span,
                     format!("parameter `{name}` hides the predefined variable of that name"),
                 )
@@ -100,7 +101,7 @@ impl Lowering<'_> {
             let span = view.entry("required").map_or(default.key_span, |required| required.key_span);
             self.sink.report(
                 Diagnostic::warning(
-                    Code("required-with-default"),
+                    Code::RequiredWithDefault,
                     span,
                     format!("parameter `{name}` is required but has a default"),
                 )
@@ -146,7 +147,7 @@ impl Lowering<'_> {
 
     fn missing_description(&self, name: &str, span: Span) {
         self.sink.report(
-            Diagnostic::warning(Code("no-description"), span, format!("parameter `{name}` has no description"))
+            Diagnostic::warning(Code::NoDescription, span, format!("parameter `{name}` has no description"))
                 .help("say what it is for; people and models choose its value by that"),
         );
     }
@@ -158,7 +159,7 @@ impl Lowering<'_> {
             let alternative = &text.scalar.text;
             if !names().any(|name| name == alternative) {
                 let diagnostic = Diagnostic::warning(
-                    Code("unknown-parameter"),
+                    Code::UnknownParameter,
                     text.span,
                     format!("the alternative `{alternative}` is not a parameter"),
                 );
@@ -200,12 +201,8 @@ impl Lowering<'_> {
                 && self.names.parameters.contains(name)
             {
                 self.sink.report(
-                    Diagnostic::error(
-                        Code("format-reference"),
-                        span,
-                        format!("`format` cannot use parameter `{name}`"),
-                    )
-                    .note("only `{value}`, the parameter's own value, and predefined variables are known here"),
+                    Diagnostic::error(Code::FormatReference, span, format!("`format` cannot use parameter `{name}`"))
+                        .note("only `{value}`, the parameter's own value, and predefined variables are known here"),
                 );
             }
         }
@@ -214,7 +211,7 @@ impl Lowering<'_> {
             let number = matches!(kind, ParameterType::Number | ParameterType::Integer | ParameterType::Any);
             if !number || number_format::check(pattern).is_err() {
                 self.sink.report(
-                    Diagnostic::warning(Code("format-without-value"), text.span, "`format` does not use `{value}`")
+                    Diagnostic::warning(Code::FormatWithoutValue, text.span, "`format` does not use `{value}`")
                         .help("write `{value}` where the value belongs, or use a number format such as `0000`"),
                 );
             }
@@ -257,7 +254,7 @@ impl Lowering<'_> {
         let listed = view.node("enum").and_then(|node| node.as_sequence()).inspect(|items| {
             if items.is_empty() {
                 self.sink.error(
-                    Code("empty-range"),
+                    Code::EmptyRange,
                     view.entry("enum").map_or(view.span, |e| e.key_span),
                     "`enum` allows no value at all",
                 );
@@ -317,7 +314,7 @@ impl Lowering<'_> {
             end: text.scalar.origin(at.end.saturating_sub(1)) + 1,
         });
         let diagnostic =
-            Diagnostic::error(Code("invalid-pattern"), place, format!("`{pattern}` is not a pattern we can use"))
+            Diagnostic::error(Code::InvalidPattern, place, format!("`{pattern}` is not a pattern we can use"))
                 .label(reason);
         let lookaround = ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|look| pattern.contains(look));
         self.sink.report(if lookaround {
@@ -342,7 +339,7 @@ impl Lowering<'_> {
             if !fits && kind != ParameterType::Any {
                 let message = format!("`{}` has no effect on {of}, which is of type {}", entry.key, kind.name());
                 self.sink.report(
-                    Diagnostic::error(Code("unused-key"), entry.key_span, message)
+                    Diagnostic::error(Code::UnusedKey, entry.key_span, message)
                         .note("a value that breaks the rule would be taken"),
                 );
             }
@@ -364,7 +361,7 @@ impl Lowering<'_> {
             {
                 self.sink.report(
                     Diagnostic::error(
-                        Code("empty-range"),
+                        Code::EmptyRange,
                         low_entry.key_span,
                         format!("no value can satisfy `{low_key}` and `{high_key}`"),
                     )
@@ -375,7 +372,7 @@ impl Lowering<'_> {
         if number(&rules.multiple_of).is_some_and(|step| !step.is_positive())
             && let Some(entry) = view.entry("multipleOf")
         {
-            self.sink.error(Code("out-of-range"), entry.value.span, "`multipleOf` must be larger than 0");
+            self.sink.error(Code::OutOfRange, entry.value.span, "`multipleOf` must be larger than 0");
         }
     }
 
@@ -388,7 +385,8 @@ impl Lowering<'_> {
             match parameter.accept(value, disclosure(parameter)) {
                 Ok(value) => parameter.default = Some(value.into()),
                 Err(rejection) => {
-                    let refused = Refused { code: "invalid-default", severity: Severity::Error, what: "the default" };
+                    let refused =
+                        Refused { code: Code::InvalidDefault, severity: Severity::Error, what: "the default" };
                     self.rejected(&refused, &parameter.name, &rejection, node);
                 }
             }
@@ -399,7 +397,8 @@ impl Lowering<'_> {
             match parameter.accept(example.clone(), disclosure(parameter)) {
                 Ok(value) => *example = value,
                 Err(rejection) => {
-                    let refused = Refused { code: "invalid-example", severity: Severity::Warning, what: "an example" };
+                    let refused =
+                        Refused { code: Code::InvalidExample, severity: Severity::Warning, what: "an example" };
                     self.rejected(&refused, &parameter.name, &rejection, node);
                 }
             }
@@ -416,8 +415,8 @@ impl Lowering<'_> {
             let path = shown(&violation.path.to_string());
             let message = format!("{what} of `{name}{path}`: {}", violation.message);
             let mut diagnostic = match severity {
-                Severity::Error => Diagnostic::error(Code(code), part.span, message),
-                Severity::Warning | Severity::Hint => Diagnostic::warning(Code(code), part.span, message),
+                Severity::Error => Diagnostic::error(code, part.span, message),
+                Severity::Warning | Severity::Hint => Diagnostic::warning(code, part.span, message),
             };
             if let Some(help) = &violation.help {
                 diagnostic = diagnostic.help(help);
@@ -456,7 +455,7 @@ impl Lowering<'_> {
             let span = entry.value.get("default").map_or(entry.key_span, |node| node.span);
             self.sink.report(
                 Diagnostic::error(
-                    Code("default-cycle"),
+                    Code::DefaultCycle,
                     span,
                     format!("defaults depend on each other: {}", names.join(" → ")),
                 )
@@ -469,7 +468,7 @@ impl Lowering<'_> {
 /// A value of the file that a parameter does not take.
 #[derive(Clone, Copy)]
 pub(crate) struct Refused {
-    pub(crate) code: &'static str,
+    pub(crate) code: Code,
     pub(crate) severity: Severity,
     pub(crate) what: &'static str,
 }

@@ -21,7 +21,7 @@ impl Lowering<'_> {
         if lenient_version(&text.scalar.text).is_none() {
             self.sink.report(
                 Diagnostic::warning(
-                    Code("invalid-version"),
+                    Code::InvalidVersion,
                     text.span,
                     format!("`{}` is not a version", text.scalar.text),
                 )
@@ -36,12 +36,8 @@ impl Lowering<'_> {
         let version = lenient_version(&text.scalar.text);
         if version.is_none() {
             self.sink.report(
-                Diagnostic::error(
-                    Code("invalid-version"),
-                    text.span,
-                    format!("`{}` is not a version", text.scalar.text),
-                )
-                .note("versions are written `MAJOR.MINOR.PATCH`"),
+                Diagnostic::error(Code::InvalidVersion, text.span, format!("`{}` is not a version", text.scalar.text))
+                    .note("versions are written `MAJOR.MINOR.PATCH`"),
             );
         }
         version
@@ -81,7 +77,7 @@ impl Lowering<'_> {
             if let Some((near, help)) = self.sink.did_you_mean(name, known.iter().copied()) {
                 self.sink.report(
                     Diagnostic::warning(
-                        Code("unknown-secret"),
+                        Code::UnknownSecret,
                         secret.span,
                         format!("`{name}` is neither a variable nor a parameter of this tool"),
                     )
@@ -102,7 +98,7 @@ impl Lowering<'_> {
         }
         let view = View::new(node, &SECRET)?;
         let Some(name) = view.text("name") else {
-            self.sink.error(Code("invalid-name"), view.span, "a secret needs a `name`".to_owned());
+            self.sink.error(Code::InvalidName, view.span, "a secret needs a `name`".to_owned());
             return None;
         };
         self.check_variable_name(&name.scalar.text, name.span);
@@ -111,7 +107,7 @@ impl Lowering<'_> {
         if ToolName::new(&kept_as.scalar.text).is_none() {
             let message = format!("no secret can be kept as `{}`", kept_as.scalar.text);
             self.sink.report(
-                Diagnostic::error(Code("invalid-name"), kept_as.span, message)
+                Diagnostic::error(Code::InvalidName, kept_as.span, message)
                     .note("names start with a letter or digit and hold letters, digits, `_`, `.` and `-`, at most 64"),
             );
         }
@@ -120,7 +116,7 @@ impl Lowering<'_> {
             let is_plain = is_host(&host.scalar.text) && !host.scalar.text.contains('*');
             if !is_plain {
                 let message = format!("`{}` is not a host", host.scalar.text);
-                self.sink.error(Code("unknown-permission"), host.span, message);
+                self.sink.error(Code::UnknownPermission, host.span, message);
             }
             self.secret_hosts.borrow_mut().extend(is_plain.then(|| (host.scalar.text.clone(), host.span)));
         }
@@ -133,7 +129,7 @@ impl Lowering<'_> {
 
     pub(crate) fn check_variable_name(&self, name: &str, span: Span) {
         if name.is_empty() || name.contains(['=', '\0']) {
-            self.sink.error(Code("invalid-name"), span, format!("`{name}` cannot name an environment variable"));
+            self.sink.error(Code::InvalidName, span, format!("`{name}` cannot name an environment variable"));
         }
     }
 
@@ -148,7 +144,7 @@ impl Lowering<'_> {
             && let Some(entry) = view.entry("container")
         {
             self.sink.report(
-                Diagnostic::error(Code("container-unused"), entry.key_span, "`container` needs `isolation: container`")
+                Diagnostic::error(Code::ContainerUnused, entry.key_span, "`container` needs `isolation: container`")
                     .note("otherwise the tool would run with less confinement than this asks for"),
             );
         }
@@ -180,7 +176,7 @@ impl Lowering<'_> {
     fn permission(&self, text: Text<'_>) -> Option<Permission> {
         let source = &text.scalar.text;
         let refuse = |message: String, help: Option<String>| {
-            let diagnostic = Diagnostic::error(Code("unknown-permission"), text.span, message).note(
+            let diagnostic = Diagnostic::error(Code::UnknownPermission, text.span, message).note(
                 "permissions are `filesystem:read|write|execute:<path>`, `network:external|loopback:<host[:port]|*>` and \
                  `model:complete:<PROVIDER/NAME|PROVIDER/*|*>`",
             );
@@ -244,7 +240,7 @@ impl Lowering<'_> {
         };
         if let (Some(entry), Some(first)) = (paths.entry("working-directory"), view.entry("working-directory")) {
             self.sink.report(
-                Diagnostic::warning(Code("unused-key"), entry.key_span, "`working-directory` is given twice")
+                Diagnostic::warning(Code::UnusedKey, entry.key_span, "`working-directory` is given twice")
                     .also(first.key_span, "this one is used"),
             );
         }
@@ -257,7 +253,7 @@ impl Lowering<'_> {
             match (characters.next(), characters.next()) {
                 (Some(separator), None) => separator,
                 _ => {
-                    self.sink.error(Code("wrong-type"), text.span, format!("`{key}` takes one character"));
+                    self.sink.error(Code::WrongType, text.span, format!("`{key}` takes one character"));
                     default
                 }
             }
@@ -292,7 +288,7 @@ impl Lowering<'_> {
             let types = ParameterType::NAMES.map(|(name, _)| name);
             if !types.contains(&entry.key.as_str()) {
                 let diagnostic = Diagnostic::warning(
-                    Code("unknown-key"),
+                    Code::UnknownKey,
                     entry.key_span,
                     format!("`{}` is not a parameter type", entry.key),
                 );
@@ -307,7 +303,7 @@ impl Lowering<'_> {
             if !schema.contains(&scalar.text.as_str()) {
                 self.sink.report(
                     Diagnostic::error(
-                        Code("unknown-choice"),
+                        Code::UnknownChoice,
                         entry.value.span,
                         format!("`{}` is not a JSON Schema type", scalar.text),
                     )
@@ -330,7 +326,7 @@ impl Lowering<'_> {
         if view.flag("interactive") != Some(true) {
             if let Some(entry) = view.entry("interactive-options") {
                 self.sink.warning(
-                    Code("unused-key"),
+                    Code::UnusedKey,
                     entry.key_span,
                     "`interactive-options` has no effect without `interactive: true`",
                 );
@@ -394,13 +390,13 @@ impl Lowering<'_> {
                         start: view.span.start,
                         end: view.entries.first().map_or(view.span.end, |entry| entry.key_span.end),
                     };
-                    self.sink.error(Code("no-name"), span, "a test needs a `name`");
+                    self.sink.error(Code::NoName, span, "a test needs a `name`");
                     continue;
                 }
             };
             if let Some((_, first)) = tests.iter().find(|(test, _)| test.name == name) {
                 self.sink.report(
-                    Diagnostic::error(Code("duplicate-test"), span, format!("a second test is called `{name}`"))
+                    Diagnostic::error(Code::DuplicateTest, span, format!("a second test is called `{name}`"))
                         .also(*first, "the first"),
                 );
             }
@@ -432,7 +428,7 @@ impl Lowering<'_> {
                 None if !self.parameters.is_empty() => {
                     let names = self.parameters.iter().map(|parameter| parameter.name.as_str());
                     let diagnostic = Diagnostic::error(
-                        Code("unknown-parameter"),
+                        Code::UnknownParameter,
                         entry.key_span,
                         format!("the tool has no parameter `{}`", entry.key),
                     );
@@ -453,7 +449,7 @@ impl Lowering<'_> {
                     // A null is the same as no argument.
                     let given = static_value(&literal).filter(|value| !expects_failure && *value != Value::Null);
                     if let Some(Err(rejection)) = given.map(|value| parameter.accept(value, disclosure(parameter))) {
-                        let (code, severity) = ("invalid-argument", Severity::Warning);
+                        let (code, severity) = (Code::InvalidArgument, Severity::Warning);
                         let refused = Refused { code, severity, what: "the value" };
                         self.rejected(&refused, &parameter.name, &rejection, &entry.value);
                     }

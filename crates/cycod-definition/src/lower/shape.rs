@@ -85,7 +85,7 @@ impl Shape<'_> {
                             if let Some(written) = key.synonym_of {
                                 self.sink.report(
                                     Diagnostic::warning(
-                                        Code("key-synonym"),
+                                        Code::KeySynonym,
                                         entry.key_span,
                                         format!("`{}` is another name for `{written}`", key.name),
                                     )
@@ -112,7 +112,7 @@ impl Shape<'_> {
         if let Some(key) = section.keys.iter().find(|key| is_slip(&entry.key, key.name)) {
             let message = format!("{} has no key `{}`", section.noun, entry.key);
             self.sink.report(
-                Diagnostic::error(Code("unknown-key"), entry.key_span, message)
+                Diagnostic::error(Code::UnknownKey, entry.key_span, message)
                     .help(format!("did you mean `{}`?", key.name))
                     .fix(format!("write `{}`", key.name), self.sink.rewrite(entry.key_span, key.name)),
             );
@@ -131,7 +131,7 @@ impl Shape<'_> {
         let near = closest(&entry.key, written().map(|key| key.name));
         let misspelt_command = near.is_some_and(|near| section.key(near).is_some_and(|key| key.executes));
         let message = format!("{} has no key `{}`", section.noun, entry.key);
-        let code = Code("unknown-key");
+        let code = Code::UnknownKey;
         let is_other_format = [&MARKDOWN, &MIMIR].into_iter().any(|format| std::ptr::eq(format, section));
         let executes = |name: &str| TOOL.key(name).is_some_and(|key| key.executes);
         let in_ours = || closest(&entry.key, TOOL.keys.iter().map(|key| key.name));
@@ -247,7 +247,7 @@ impl Shape<'_> {
         let resolved = scalar.resolve();
         if resolved == Resolved::Null {
             self.sink.report(
-                Diagnostic::error(Code("wrong-type"), node.span, format!("{name} has no value"))
+                Diagnostic::error(Code::WrongType, node.span, format!("{name} has no value"))
                     .note(format!("it takes {}", takes.describe())),
             );
             return;
@@ -269,7 +269,7 @@ impl Shape<'_> {
             },
             Takes::Integer(min) | Takes::Milliseconds(min) => match units::integer(text) {
                 Some(number) if number < min => self.sink.error(
-                    Code("out-of-range"),
+                    Code::OutOfRange,
                     node.span,
                     format!("{name} is {number}, but must be at least {min}"),
                 ),
@@ -294,13 +294,13 @@ impl Shape<'_> {
             Takes::Size => match units::size(text) {
                 Some(_) => {}
                 None => self.sink.report(
-                    Diagnostic::error(Code("wrong-type"), node.span, format!("{name} is `{text}`, not a size"))
+                    Diagnostic::error(Code::WrongType, node.span, format!("{name} is `{text}`, not a size"))
                         .note("sizes are whole bytes, or a number with B, KB, MB, GB or TB, which count in 1024s"),
                 ),
             },
             Takes::Choice(words) => self.choice(node.span, &scalar.text, words, name),
             Takes::Command if text.is_empty() => {
-                self.sink.error(Code("empty-command"), node.span, format!("{name} has no command"));
+                self.sink.error(Code::EmptyCommand, node.span, format!("{name} has no command"));
             }
             _ => {}
         }
@@ -314,7 +314,7 @@ impl Shape<'_> {
         if words.contains(&"windows") && folded.is_some() {
             return; // platforms are told apart in any case
         }
-        let diagnostic = Diagnostic::error(Code("unknown-choice"), span, format!("{name} cannot be `{text}`"))
+        let diagnostic = Diagnostic::error(Code::UnknownChoice, span, format!("{name} cannot be `{text}`"))
             .note(format!("it is {}", one_of(words)));
         // `string[]` is a list in other formats.
         if words.contains(&"array") && text.ends_with("[]") {
@@ -335,7 +335,7 @@ impl Shape<'_> {
     /// A number or boolean in quotes: taken for what it says.
     fn quoted(&self, span: Span, name: &str, bare: &str) {
         self.sink.report(
-            Diagnostic::warning(Code("quoted-scalar"), span, format!("{name} is text that reads as `{bare}`"))
+            Diagnostic::warning(Code::QuotedScalar, span, format!("{name} is text that reads as `{bare}`"))
                 .label("taken without the quotes")
                 .fix("remove the quotes", vec![Edit { span, replacement: bare.to_owned() }]),
         );
@@ -351,7 +351,7 @@ impl Shape<'_> {
             NodeKind::Sequence(_) => ", not a list",
             NodeKind::Mapping(_) => ", not a mapping",
         };
-        Diagnostic::error(Code("wrong-type"), node.span, format!("{name} takes {}{is}", takes.describe()))
+        Diagnostic::error(Code::WrongType, node.span, format!("{name} takes {}{is}", takes.describe()))
     }
 }
 

@@ -23,7 +23,7 @@ impl<'a> Sink<'a> {
 
     /// Adds a diagnostic of our own.
     pub(crate) fn report(&self, diagnostic: Diagnostic) {
-        debug_assert!(CODES.contains(&diagnostic.code.0), "`{}` is not listed", diagnostic.code.0);
+        debug_assert!(CODES.contains(&diagnostic.code), "`{}` is not listed", diagnostic.code);
         self.found.borrow_mut().push(diagnostic);
     }
 

@@ -48,7 +48,7 @@ impl Lowering<'_> {
                 && entry.value.as_sequence().is_none_or(<[_]>::is_empty)
             {
                 self.sink.report(
-                    Diagnostic::error(Code("no-command"), entry.key_span, "`steps` holds no step")
+                    Diagnostic::error(Code::NoCommand, entry.key_span, "`steps` holds no step")
                         .help("add a step with `name` and a command such as `bash`"),
                 );
             }
@@ -127,7 +127,7 @@ impl Lowering<'_> {
         let Some(text) = view.text("name") else {
             if view.entries.iter().all(|entry| entry.key != "name") {
                 self.sink.report(
-                    Diagnostic::error(Code("no-name"), head, "a step needs a `name`")
+                    Diagnostic::error(Code::NoName, head, "a step needs a `name`")
                         .help("other steps refer to it by that, as in `{name.output}`"),
                 );
             }
@@ -136,14 +136,14 @@ impl Lowering<'_> {
         let name = text.to_owned();
         if !is_step_name(&name) {
             self.sink.report(
-                Diagnostic::error(Code("invalid-name"), text.span, format!("`{name}` cannot name a step"))
+                Diagnostic::error(Code::InvalidName, text.span, format!("`{name}` cannot name a step"))
                     .note("steps are named with letters, digits, `_` and `-`"),
             );
             return None;
         }
         if let Some(first) = before.iter().find(|draft| draft.step.name == name) {
             self.sink.report(
-                Diagnostic::error(Code("duplicate-step"), text.span, format!("a second step is called `{name}`"))
+                Diagnostic::error(Code::DuplicateStep, text.span, format!("a second step is called `{name}`"))
                     .also(first.span, "the first"),
             );
         }
@@ -190,7 +190,7 @@ impl Lowering<'_> {
                 if let Some(entry) = view.entry("stream-callback") {
                     self.sink.report(
                         Diagnostic::error(
-                            Code("no-stream-file"),
+                            Code::NoStreamFile,
                             entry.value.span,
                             "`stream-callback: file` names no file",
                         )
@@ -206,7 +206,7 @@ impl Lowering<'_> {
             && text.scalar.text != "file"
         {
             self.sink.warning(
-                Code("unused-key"),
+                Code::UnusedKey,
                 file.key_span,
                 "`stream-file` has no effect without `stream-callback: file`",
             );
@@ -288,12 +288,9 @@ impl Lowering<'_> {
     }
 
     fn unknown_step(&self, own: &str, name: &str, span: Span, names: &[String]) {
-        let diagnostic = Diagnostic::error(
-            Code("unknown-step"),
-            span,
-            format!("step `{own}` waits for `{name}`, which is not a step"),
-        )
-        .label("no step has this name");
+        let diagnostic =
+            Diagnostic::error(Code::UnknownStep, span, format!("step `{own}` waits for `{name}`, which is not a step"))
+                .label("no step has this name");
         let others = names.iter().map(String::as_str).filter(|other| *other != own);
         self.sink.report(match self.sink.did_you_mean(name, others) {
             Some((near, help)) => diagnostic.help(help).fix(format!("write `{near}`"), self.sink.rewrite(span, near)),
@@ -320,7 +317,7 @@ impl Lowering<'_> {
                 [only] => format!("step `{}` {} itself", names[*only], first.why),
                 _ => format!("steps wait for each other: {}", walk.join(" → ")),
             };
-            let mut diagnostic = Diagnostic::error(Code("step-cycle"), first.span, message);
+            let mut diagnostic = Diagnostic::error(Code::StepCycle, first.span, message);
             for (from, edge) in &steps {
                 let text = format!("`{}` {} `{}`", names[*from], edge.why, names[edge.to]);
                 diagnostic =

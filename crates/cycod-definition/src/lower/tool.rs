@@ -47,7 +47,7 @@ impl Lowering<'_> {
         let description = view.string("description");
         if view.entries.iter().all(|entry| entry.key != "description") && !alias {
             self.sink.report(
-                Diagnostic::error(Code("no-description"), top, "a tool needs a `description`")
+                Diagnostic::error(Code::NoDescription, top, "a tool needs a `description`")
                     .help("say what it is for; people and models choose by that"),
             );
         }
@@ -141,7 +141,7 @@ impl Lowering<'_> {
             }
             let Some(stem) = stem else {
                 self.sink.report(
-                    Diagnostic::error(Code("no-name"), top, "a tool needs a `name`")
+                    Diagnostic::error(Code::NoName, top, "a tool needs a `name`")
                         .note("a tool file's own name serves when there is one"),
                 );
                 return None;
@@ -149,13 +149,9 @@ impl Lowering<'_> {
             let name = ToolName::new(stem);
             if name.is_none() {
                 self.sink.report(
-                    Diagnostic::error(
-                        Code("invalid-name"),
-                        top,
-                        format!("the file's name `{stem}` cannot name a tool"),
-                    )
-                    .note(rule)
-                    .help("add `name`"),
+                    Diagnostic::error(Code::InvalidName, top, format!("the file's name `{stem}` cannot name a tool"))
+                        .note(rule)
+                        .help("add `name`"),
                 );
             }
             return name;
@@ -169,12 +165,9 @@ impl Lowering<'_> {
                 .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-') { c } else { '-' })
                 .collect();
             let fixed = fixed.trim_matches('-');
-            let diagnostic = Diagnostic::error(
-                Code("invalid-name"),
-                text.span,
-                format!("`{}` cannot name a tool", text.scalar.text),
-            )
-            .note(rule);
+            let diagnostic =
+                Diagnostic::error(Code::InvalidName, text.span, format!("`{}` cannot name a tool", text.scalar.text))
+                    .note(rule);
             self.sink.report(if ToolName::new(fixed).is_some() {
                 diagnostic.fix(format!("write `{fixed}`"), self.sink.rewrite(text.span, fixed))
             } else {
@@ -187,7 +180,7 @@ impl Lowering<'_> {
         {
             self.sink.report(
                 Diagnostic::warning(
-                    Code("name-mismatch"),
+                    Code::NameMismatch,
                     text.span,
                     format!("the tool is called `{name}`, its file `{stem}`"),
                 )
@@ -215,7 +208,7 @@ impl Lowering<'_> {
         for entry in view.entries.iter().filter(|entry| view.section.key(&entry.key).is_some_and(|key| key.executes)) {
             self.sink.report(
                 Diagnostic::error(
-                    Code("alias-command"),
+                    Code::AliasCommand,
                     entry.key_span,
                     format!("an alias has no `{}` of its own", entry.key),
                 )
@@ -231,7 +224,7 @@ impl Lowering<'_> {
             if view.entry("base-tool").is_none() {
                 let span = view.entry("type").map_or(top, |entry| entry.key_span);
                 self.sink.report(
-                    Diagnostic::error(Code("alias-without-base"), span, "an alias needs a `base-tool`")
+                    Diagnostic::error(Code::AliasWithoutBase, span, "an alias needs a `base-tool`")
                         .help("name the tool it stands for"),
                 );
             }
@@ -241,11 +234,7 @@ impl Lowering<'_> {
         if let Some(name) = view.text("name")
             && name.scalar.text.eq_ignore_ascii_case(&base.scalar.text)
         {
-            self.sink.error(
-                Code("alias-of-itself"),
-                base.span,
-                format!("`{}` is an alias of itself", base.scalar.text),
-            );
+            self.sink.error(Code::AliasOfItself, base.span, format!("`{}` is an alias of itself", base.scalar.text));
         }
         Some(Body::Alias { base: base.to_owned(), defaults })
     }
@@ -253,7 +242,7 @@ impl Lowering<'_> {
     fn body<'a>(&self, view: &View<'a>, defaults: &Defaults<'a>, top: Span) -> Option<Body> {
         if let Some(entry) = view.entry("base-tool") {
             let diagnostic =
-                Diagnostic::error(Code("alias-without-type"), entry.key_span, "`base-tool` needs `type: alias`");
+                Diagnostic::error(Code::AliasWithoutType, entry.key_span, "`base-tool` needs `type: alias`");
             self.sink.report(diagnostic.fix(
                 "add `type: alias`",
                 replace(
@@ -266,7 +255,7 @@ impl Lowering<'_> {
             }
         } else if let Some(entry) = view.entry("default-parameters") {
             self.sink.warning(
-                Code("unused-key"),
+                Code::UnusedKey,
                 entry.key_span,
                 "`default-parameters` has no effect without `type: alias`",
             );
@@ -290,7 +279,7 @@ impl Lowering<'_> {
             if command.for_platform(platform).is_none() {
                 self.sink.report(
                     Diagnostic::warning(
-                        Code("platform-without-command"),
+                        Code::PlatformWithoutCommand,
                         text.span,
                         format!("there is no command for `{}`", text.scalar.text),
                     )
@@ -320,7 +309,7 @@ impl Lowering<'_> {
             let Some((name, _)) = Level::NAMES.into_iter().find(|(name, _)| is_meant(name)) else { continue };
             self.sink.report(
                 Diagnostic::error(
-                    Code("misspelt-tag"),
+                    Code::MisspeltTag,
                     text.span,
                     format!("the tag `{}` looks like `{name}`, which says how dangerous the tool is", text.scalar.text),
                 )

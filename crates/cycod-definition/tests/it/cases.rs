@@ -24,7 +24,7 @@ fn fixes_mend(yaml: &str, loaded: &Loaded) {
         if serde_json::from_str::<serde_json::Value>(yaml).is_ok() {
             serde_json::from_str::<serde_json::Value>(&fixed).expect("JSON stays JSON");
         }
-        assert!(same(&again) < same(loaded), "the fix of {} fixes:\n{fixed}\n{lines}", diagnostic.code.0);
+        assert!(same(&again) < same(loaded), "the fix of {} fixes:\n{fixed}\n{lines}", diagnostic.code);
     }
 }
 

@@ -41,8 +41,7 @@ fn report_of(source: &SourceFile, stem: Option<&str>) -> (Loaded, String) {
                 format!("{}:{}-{}:{}", start.line, start.column, end.line, end.column)
             },
         );
-        writeln!(lines, "{place} {severity}[{}]: {}", diagnostic.code.0, diagnostic.message)
-            .expect("a string takes it");
+        writeln!(lines, "{place} {severity}[{}]: {}", diagnostic.code, diagnostic.message).expect("a string takes it");
         for label in diagnostic.labels.iter().skip(1) {
             let start = source.position(label.span.start);
             writeln!(lines, "  also {}:{}: {}", start.line, start.column, label.text).expect("a string takes it");

@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use cycod_definition::CODES;
-use cycod_diagnostic::{Severity, SourceFile};
+use cycod_diagnostic::{Code, Severity, SourceFile};
 
 use crate::report_of;
 
@@ -23,16 +23,16 @@ fn examples(code: &str) -> Vec<SourceFile> {
 #[test]
 fn every_page_shows_its_problem_and_the_mend() {
     for code in CODES {
-        let examples = examples(code);
+        let examples = examples(code.name());
         let [bad, good] = examples.as_slice() else { panic!("{code}: two examples") };
-        let stem = (code == "name-mismatch").then_some("greet");
+        let stem = (code == Code::NameMismatch).then_some("greet");
         let thousand = "  - {name: another, bash: echo hello}\n".repeat(1000);
         let text = bad.text.replace("  # and a thousand more\n", &thousand);
         let text = text.replace("  # and two hundred more\n", &thousand[..thousand.len() / 5]);
         let bad = SourceFile::new(&*bad.name, text);
         let (loaded, lines) = report_of(&bad, stem);
         assert!(
-            loaded.diagnostics.iter().any(|diagnostic| diagnostic.code.0 == code),
+            loaded.diagnostics.iter().any(|diagnostic| diagnostic.code == code),
             "{code} is shown:\n{}\n{lines}",
             bad.text
         );

@@ -3,14 +3,14 @@
 use std::ffi::OsString;
 
 use cycod_definition::{Command, CommandText, Host, Interpreter, Tool, document};
-use cycod_diagnostic::{Diagnostic, SourceFile};
+use cycod_diagnostic::{Code, Diagnostic, SourceFile};
 use cycod_process::Ending;
 use cycod_syntax::{
     template::{Reference, Segment, Template},
     yaml::{Node, NodeKind, Scalar},
 };
 
-use super::{Reading, SYNTAX, UNCHECKED, interpreter, place, read_by};
+use super::{Reading, interpreter, place, read_by};
 
 /// What stands in a text that is only read in the place of a value: a word that fits wherever a value may stand.
 const WORD: &str = "x";
@@ -67,7 +67,7 @@ pub(super) fn check(tool: &Tool, source: &SourceFile, host: &Host) -> Vec<Diagno
 
 fn unchecked(reader: &Reader, why: &str, scalar: Option<&Scalar>) -> Diagnostic {
     let message = format!("`{}` did not read the command: {why}", reader.program);
-    Diagnostic::warning(UNCHECKED, place(scalar, 0, 0), message).label("not checked")
+    Diagnostic::warning(Code::ScriptUnchecked, place(scalar, 0, 0), message).label("not checked")
 }
 
 fn takes_program_text(tool: &Tool, template: &Template) -> bool {
@@ -110,7 +110,7 @@ fn told(reader: &Reader, reading: &Reading, text: &str, scalar: Option<&Scalar>)
         // Such as a here-document without its end.
         let warnings = findings.filter_map(|finding| {
             let message = finding.message.strip_prefix("warning: ")?;
-            Some(Diagnostic::warning(SYNTAX, finding.span(text, scalar), message))
+            Some(Diagnostic::warning(Code::ScriptSyntax, finding.span(text, scalar), message))
         });
         return warnings.collect();
     }
@@ -118,7 +118,7 @@ fn told(reader: &Reader, reading: &Reading, text: &str, scalar: Option<&Scalar>)
         return vec![unchecked(reader, words.lines().next().unwrap_or("it does not say why"), scalar)];
     };
     let message = format!("`{}` cannot read the command: {}", reader.program, error.message);
-    vec![Diagnostic::error(SYNTAX, error.span(text, scalar), message)]
+    vec![Diagnostic::error(Code::ScriptSyntax, error.span(text, scalar), message)]
 }
 
 /// Something that a shell says, and of which line.

@@ -1,12 +1,12 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use cycod_definition::{Body, Literal, Starts, StepAction, Tool, starts, starts_of_argument};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_store::{Digest, diff, digest, render};
 use serde_json::{Map, Value as Json, json};
 
 use super::{
-    Doubtful, UNTRUSTED,
+    Doubtful,
     programs::{Places, Programs},
 };
 
@@ -72,7 +72,7 @@ impl Fingerprint {
     /// Why it cannot be told from that of a changed tool, if it cannot.
     pub(super) fn incomplete(&self) -> Option<Refusal> {
         let attempt = "split the tool, or let it call one script of the project";
-        self.missing.as_ref().map(|why| Refusal::new(UNTRUSTED, why.clone()).attempt(attempt))
+        self.missing.as_ref().map(|why| Refusal::new(Code::UntrustedTool, why.clone()).attempt(attempt))
     }
 
     /// Whether everything in it is as it was accepted, and everything that was accepted is still there.

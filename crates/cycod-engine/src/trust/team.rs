@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_store::Digest;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Subject, UNTRUSTED, real};
+use super::{Subject, real};
 use crate::Engine;
 
 impl Engine {
@@ -18,7 +18,7 @@ impl Engine {
         let path = self.host().working_directory.join(file);
         let refused = |why: String| {
             let why = format!("what the file `{}` trusts cannot be told: {why}", path.display());
-            Refusal::new(UNTRUSTED, why).attempt("make the file anew: cycod tool trust --export FILE")
+            Refusal::new(Code::UntrustedTool, why).attempt("make the file anew: cycod tool trust --export FILE")
         };
         if real(&path).starts_with(real(&self.host().workspace)) {
             let attempt = "keep the file outside of the project, where who changes the project cannot change it";

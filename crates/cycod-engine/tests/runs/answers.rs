@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use cycod_diagnostic::Code;
 use cycod_engine::{Block, Content, Payload, RunReport, ToolAnswer};
 use expect_test::{Expect, expect};
 
@@ -274,7 +275,7 @@ fn what_another_program_answers_is_passed_on() {
         is_error: true,
         ..Default::default()
     };
-    let refused = RunReport::refused(cycod_engine::diagnostic::Refusal::new("cancelled", "no"), 1);
+    let refused = RunReport::refused(cycod_engine::diagnostic::Refusal::new(Code::Cancelled, "no"), 1);
     let report = RunReport { answer: Some(Box::new(outcome)), refusal: None, ..refused };
     expect![[r#"
         text "a"

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cycod_diagnostic::Code;
 use cycod_engine::{AnswerTo, AskedOf, Engine, Given, Ignore, Nobody, PlanError, Question, Surface, definition::Tool};
 use expect_test::{Expect, expect};
 use serde_json::{Value as Json, json};
@@ -126,7 +127,7 @@ fn a_caller_cannot_answer() {
     let (_place, asking) = Asking::new(RELEASE, &[("VERSION", "1"), ("sure", "true")]);
     assert_eq!(asking.refusal(), "asked-parameter: `sure` is the answer to a question, not given by the caller");
     let error = asking.engine.plan(&asking.tool, vec![("VERSION".into(), Given::Text("1".into()))], None);
-    assert_eq!(error.expect_err("nobody was asked").into_refusal("t").code, "question-unanswered");
+    assert_eq!(error.expect_err("nobody was asked").into_refusal("t").code, Code::QuestionUnanswered);
 }
 
 #[test]
@@ -211,7 +212,7 @@ fn an_alias_cannot_answer() {
     let engine = place.engine();
     let tool = engine.tool("t").expect("it loads");
     let error = engine.questions(&tool, Vec::new(), &[], false, &engine.begin()).expect_err("it is refused");
-    assert_eq!(error.into_refusal("t").code, "asked-parameter");
+    assert_eq!(error.into_refusal("t").code, Code::AskedParameter);
 
     let alias = "type: alias\nbase-tool: base\nparameters: {sure: {type: boolean, description: d, default: true}}\n";
     let place = Place::new(alias).tool("base", base);
@@ -220,7 +221,7 @@ fn an_alias_cannot_answer() {
     let questions = engine.questions(&tool, Vec::new(), &[], false, &engine.begin()).expect("it asks");
     assert_eq!((questions.len(), questions[0].is_required), (1, true));
     let error = engine.plan(&tool, Vec::new(), None).expect_err("nobody was asked");
-    assert_eq!(error.into_refusal("t").code, "question-unanswered");
+    assert_eq!(error.into_refusal("t").code, Code::QuestionUnanswered);
 }
 
 #[test]
@@ -231,7 +232,7 @@ fn a_call_can_be_shown_before_anybody_is_asked() {
     let plan = engine.plan_unasked(&tool, Vec::new(), None).expect("a plan to be shown");
     assert_eq!(engine.preview(&plan).commands(), ["echo \"ran \""]);
     let refusal = engine.approve(plan, Surface::Person, &Nobody).expect_err("it is only shown");
-    assert_eq!(refusal.code, "confinement-unavailable");
+    assert_eq!(refusal.code, Code::ConfinementUnavailable);
 }
 
 #[test]
@@ -263,5 +264,5 @@ fn a_tool_that_others_call_cannot_ask() {
     let engine = place.engine();
     let tool = engine.tool("t").expect("it loads");
     let error = engine.plan(&tool, Vec::new(), None).expect_err("it is refused");
-    assert_eq!(error.into_refusal("t").code, "asked-parameter");
+    assert_eq!(error.into_refusal("t").code, Code::AskedParameter);
 }

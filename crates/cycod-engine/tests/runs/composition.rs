@@ -1,3 +1,4 @@
+use cycod_diagnostic::Code;
 use cycod_engine::PlanError;
 use expect_test::expect;
 
@@ -62,7 +63,7 @@ fn a_missing_tool_is_an_error_of_the_run() {
     let engine = place.engine();
     let tool = engine.tool("t").expect("the tool may come later");
     let Err(PlanError::Refused(refusal)) = engine.plan(&tool, Vec::new(), None) else { panic!("nothing to use") };
-    assert_eq!((refusal.code, refusal.place.as_deref()), ("unknown-tool", Some("gret")));
+    assert_eq!((refusal.code, refusal.place.as_deref()), (Code::UnknownTool, Some("gret")));
 }
 
 #[test]
@@ -73,7 +74,7 @@ fn what_only_a_result_can_tell_of_an_argument_is_the_failure_of_its_step() {
     .tool("count", "description: d\nbash: echo {N}\nparameters: {N: {type: number, description: n}}\n");
     let report = place.run(&[]);
     assert_eq!(report.exit_code, 1);
-    assert_eq!(report.refusal.expect("it says why").code, "wrong-argument-type");
+    assert_eq!(report.refusal.expect("it says why").code, Code::WrongArgumentType);
 }
 
 const TYPED: &str = "description: d\nbash: echo {N} {E} {S} {T}\nasks: {sure: {person: Sure?}}\nparameters:\n  N: {type: number, description: n, required: true}\n  E: {description: e, validation: {enum: [a, b]}}\n  S: {description: s, required: true, default: x}\n  T: {description: t, sensitive: true, validation: {minLength: 9}}\n";
@@ -226,5 +227,5 @@ fn an_alias_cannot_set_what_its_base_does_not_take() {
     let engine = place.engine();
     let tool = engine.tool("t").expect("the base may come later");
     let Err(PlanError::Refused(refusal)) = engine.plan(&tool, Vec::new(), None) else { panic!("it is refused") };
-    assert_eq!((refusal.code, refusal.attempt.as_deref()), ("unknown-argument", Some("did you mean `WHO`?")));
+    assert_eq!((refusal.code, refusal.attempt.as_deref()), (Code::UnknownArgument, Some("did you mean `WHO`?")));
 }

@@ -16,7 +16,7 @@ fn said(report: &RunReport) -> String {
 /// The code of a refusal and what it says to try.
 fn refused(report: &RunReport) -> (&str, String) {
     let refusal = report.refusal.as_ref().expect("a refusal");
-    (refusal.code, refusal.attempt.clone().unwrap_or_default())
+    (refusal.code.name(), refusal.attempt.clone().unwrap_or_default())
 }
 
 fn confined(permissions: &str, command: &str) -> Place {

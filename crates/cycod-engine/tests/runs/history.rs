@@ -4,6 +4,7 @@ use std::{
     sync::Arc,
 };
 
+use cycod_diagnostic::Code;
 use cycod_engine::{
     Caller, Control, Engine, Given, Ignore, Nobody, RunReport, Secrets, Surface, definition::Value, diagnostic::Refusal,
 };
@@ -159,7 +160,7 @@ fn a_refused_call_is_there() {
     let refusal = engine.approve(plan, Surface::Agent, &Nobody).expect_err("nobody can be asked");
     let run = last(&place);
     assert_eq!((run.state, run.surface.as_str(), run.end), (State::Refused, "agent", None));
-    assert_eq!(run.call["refusal"]["code"], refusal.code);
+    assert_eq!(run.call["refusal"]["code"], refusal.code.name());
     assert_eq!((&run.call["verdict"], &run.call["commands"]), (&json!("ask"), &json!(["touch ran"])));
 }
 
@@ -171,7 +172,7 @@ fn who_is_not_there_needs_a_history() {
     engine.keep_history(Arc::new(History::at(&place.project().join("file"))));
     for surface in ["mcp", "agent"] {
         let report = run(&engine, &[], Some(engine.person(surface)));
-        assert_eq!(report.refusal.map(|refusal| refusal.code), Some("history-unwritable"));
+        assert_eq!(report.refusal.map(|refusal| refusal.code), Some(Code::HistoryUnwritable));
         assert!(!place.project().join("ran").exists());
     }
     let report = run(&engine, &[], None);

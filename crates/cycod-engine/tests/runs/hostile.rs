@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use cycod_diagnostic::Code;
 use cycod_engine::{
     Engine, Nobody, Standing, Surface,
     catalog::{Entry, Scope, ScopeFilter, State},
@@ -261,7 +262,7 @@ fn tries(engine: &Engine, entry: &Entry, what: &str) -> bool {
         let Ok(plan) = engine.plan(&tool, Vec::new(), None) else { continue };
         drop(engine.preview(&plan).everything());
         let refusal = engine.approve(plan, surface, &Nobody).expect_err(what);
-        assert!(["untrusted-tool", "confinement-unavailable"].contains(&refusal.code), "{what}: {refusal:?}");
+        assert!([Code::UntrustedTool, Code::ConfinementUnavailable].contains(&refusal.code), "{what}: {refusal:?}");
     }
     let control = engine.control().expect("descriptors");
     let report = engine.test(&tool, &Default::default(), &control, &mut |_| {});
@@ -381,7 +382,7 @@ fn what_stands_in_the_place_of_a_file_does_not_run_either() {
             if let Ok(opened) = entry.load() {
                 let plan = engine.plan(&std::sync::Arc::new(opened.tool), Vec::new(), None).expect("a plan");
                 let refusal = engine.approve(plan, Surface::Person, &Nobody).expect_err(what);
-                assert!(["untrusted-tool", "tool-changed"].contains(&refusal.code), "{what}: {refusal:?}");
+                assert!([Code::UntrustedTool, Code::ToolChanged].contains(&refusal.code), "{what}: {refusal:?}");
             }
         }
         assert!(!place.sentinel().exists(), "{what}");

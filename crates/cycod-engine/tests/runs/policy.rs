@@ -1,5 +1,6 @@
 //! What a plan puts to the rules: values as they arrive, aliases, steps, and files that change.
 
+use cycod_diagnostic::Code;
 use cycod_engine::{Given, Layer, Origin, Pattern, Rule, Surface, Verdict, definition::Value};
 
 use crate::support::Place;
@@ -114,7 +115,7 @@ fn a_changed_file_counts_at_once() {
     assert_eq!((verdict(Surface::Person), verdict(Surface::Mcp)), (Verdict::Allow, Verdict::Ask));
     write("auto-approve: [t\n");
     let decision = engine.decide(&plan, Surface::Person);
-    assert_eq!((decision.verdict, decision.code), (Verdict::Deny, "policy-broken"));
+    assert_eq!((decision.verdict, decision.code), (Verdict::Deny, Code::PolicyBroken));
     write("");
     assert_eq!(verdict(Surface::Person), Verdict::Allow);
 }

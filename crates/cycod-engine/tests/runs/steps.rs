@@ -1,3 +1,4 @@
+use cycod_diagnostic::Code;
 use expect_test::expect;
 
 use crate::support::{Place, check, story};
@@ -251,7 +252,7 @@ fn a_missing_program_is_127_with_a_hint() {
     let report = Place::new("description: d\nscript: print(1)\nshell: no-such-interpreter {0}\n").run(&[]);
     assert_eq!(report.exit_code, 127, "{}", story(&report));
     let refusal = report.refusal.expect("it is not a plain exit");
-    assert_eq!((refusal.code, refusal.place.as_deref()), ("program-missing", Some("no-such-interpreter")));
+    assert_eq!((refusal.code, refusal.place.as_deref()), (Code::ProgramMissing, Some("no-such-interpreter")));
     assert!(refusal.attempt.is_some());
 }
 

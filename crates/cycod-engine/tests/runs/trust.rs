@@ -2,6 +2,7 @@
 
 use std::{fs, path::PathBuf, sync::Arc};
 
+use cycod_diagnostic::Code;
 use cycod_engine::{
     Engine, Given, Nobody, Standing, Surface, host,
     trust::{self, Subject},
@@ -76,10 +77,10 @@ fn check(engine: &Engine, name: &str, expected: &str) {
         let found = match engine.approve(plan, surface, &Nobody) {
             Ok(_) => "runs",
             Err(refusal) => {
-                if matches!(refusal.code, "untrusted-tool" | "tool-changed") {
+                if matches!(refusal.code, Code::UntrustedTool | Code::ToolChanged) {
                     assert_eq!(refusal.attempt, Some(format!("cycod tool trust {name}")));
                 }
-                refusal.code
+                refusal.code.name()
             }
         };
         assert_eq!(found, expected, "{surface:?}");
@@ -256,7 +257,7 @@ fn what_only_tells_readers_something_is_told_from_what_runs() {
             engine.approve(plan.expect("a plan"), surface, &Nobody).map(drop).map_err(|refusal| refusal.code)
         };
         assert_eq!(approve(Surface::Person), Ok(()), "who vouches for it runs it");
-        assert_eq!(approve(Surface::Mcp), Err("tool-changed"));
+        assert_eq!(approve(Surface::Mcp), Err(Code::ToolChanged));
         place.write(path, &before);
     }
 }

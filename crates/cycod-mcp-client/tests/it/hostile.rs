@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use cycod_diagnostic::Code;
 use cycod_mcp_client::{Person, Question, Reply};
 use cycod_process::Stop;
 use serde_json::json;
@@ -92,7 +93,7 @@ fn a_result_that_is_too_large_is_refused_and_holds_no_memory() {
     call(&servers, "hello").unwrap();
     let before = resident();
     let refusal = call(&servers, "big").unwrap_err();
-    assert_eq!(refusal.code, "remote-failed");
+    assert_eq!(refusal.code, Code::RemoteFailed);
     assert!(refusal.why.contains("its answer has more than 16777216 bytes"), "{refusal}");
     let grown = resident().saturating_sub(before);
     assert!(grown < 40 << 20, "{grown} bytes");
@@ -129,7 +130,7 @@ fn answers_that_nobody_asked_for_change_nothing() {
 fn structured_content_is_held_to_its_schema() {
     for (mode, why) in [("wrong", "/said: 7 is not of type"), ("none", "it gave no structured content")] {
         let refusal = call(&Place::with(&[mode]).servers(), "hello").unwrap_err();
-        assert_eq!(refusal.code, "wrong-output", "{mode}");
+        assert_eq!(refusal.code, Code::WrongOutput, "{mode}");
         assert!(refusal.why.contains(why), "{mode}: {refusal}");
     }
 }
@@ -144,7 +145,7 @@ fn a_tool_that_says_it_failed_is_no_failure_of_the_call() {
 #[test]
 fn questions_without_end_are_ended() {
     let refusal = call(&Place::with(&["forever", "modern"]).servers(), "ask").unwrap_err();
-    assert_eq!(refusal.code, "remote-failed");
+    assert_eq!(refusal.code, Code::RemoteFailed);
     assert!(refusal.why.contains("it asked 10 times and still wants more"), "{refusal}");
 }
 
@@ -178,6 +179,6 @@ fn a_server_that_trickles_costs_only_its_own_time() {
     let servers = place.servers();
     let stop = Stop::new().unwrap();
     let late = call_within(&servers, "slow", "hello", Duration::from_millis(700), &stop).unwrap_err();
-    assert_eq!(late.code, "timed-out");
+    assert_eq!(late.code, Code::TimedOut);
     assert_eq!(text(&call(&servers, "hello").unwrap()), "hello Ada");
 }

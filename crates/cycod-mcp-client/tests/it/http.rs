@@ -2,6 +2,7 @@
 
 use std::{io::Read, os::unix::fs::PermissionsExt, sync::Arc, time::Duration};
 
+use cycod_diagnostic::Code;
 use cycod_mcp_client::{Identity, Servers};
 use cycod_process::{Conversation, Limits, Program, Stop, find_program};
 use serde_json::{Value as Json, json};
@@ -66,7 +67,7 @@ fn headers_go_along_and_secrets_stay_out_of_sight() {
 fn a_token_that_is_not_taken_is_told_from_a_login_that_is_missing() {
     let refusal =
         call(&Remote::new("login", &json!({ "Authorization": "Bearer old" })).servers(), "headers").unwrap_err();
-    assert_eq!((refusal.code, refusal.attempt.as_deref()), ("login-needed", Some("cycod mcp get test")));
+    assert_eq!((refusal.code, refusal.attempt.as_deref()), (Code::LoginNeeded, Some("cycod mcp get test")));
     assert!(refusal.why.contains("does not take the `Authorization`"), "{refusal}");
 }
 
@@ -85,7 +86,7 @@ fn what_is_wrong_over_http_is_told() {
     let stop = Stop::new().unwrap();
     let mute = Remote::new("mute", &json!({}));
     let late = call_within(&mute.servers(), "test", "headers", Duration::from_millis(500), &stop).unwrap_err();
-    assert_eq!(late.code, "timed-out");
+    assert_eq!(late.code, Code::TimedOut);
 }
 
 #[test]
@@ -93,7 +94,7 @@ fn a_login_lasts_is_renewed_and_is_private() {
     let remote = Remote::new("login", &json!({}));
     let servers = remote.servers();
     let refusal = call(&servers, "headers").unwrap_err();
-    assert_eq!((refusal.code, refusal.attempt.as_deref()), ("login-needed", Some("cycod mcp login test")));
+    assert_eq!((refusal.code, refusal.attempt.as_deref()), (Code::LoginNeeded, Some("cycod mcp login test")));
 
     remote.login(&servers);
     let token = |servers: &Servers| {
@@ -115,5 +116,5 @@ fn a_login_lasts_is_renewed_and_is_private() {
 
     assert_eq!(servers.logout("test"), Ok(true));
     assert_eq!(servers.logout("test"), Ok(false));
-    assert_eq!(call(&remote.servers(), "headers").unwrap_err().code, "login-needed");
+    assert_eq!(call(&remote.servers(), "headers").unwrap_err().code, Code::LoginNeeded);
 }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use cycod_diagnostic::Code;
 use cycod_process::Stop;
 use serde_json::json;
 
@@ -18,7 +19,7 @@ fn a_server_that_does_not_start_says_why_and_harms_nobody() {
     let stop = Stop::new().unwrap();
     let failed = |name: &str| call_within(&servers, name, "hello", Duration::from_secs(20), &stop).unwrap_err();
     let refusal = failed("bad");
-    assert_eq!(refusal.code, "remote-unreachable");
+    assert_eq!(refusal.code, Code::RemoteUnreachable);
     assert!(refusal.why.contains("it said: cannot find the database"), "{refusal}");
     assert!(failed("absent").why.contains("cannot find program `no-such-program-here`"));
     assert_eq!(text(&call(&servers, "hello").unwrap()), "hello Ada");
@@ -42,7 +43,7 @@ fn a_server_that_dies_in_a_call_is_started_again_for_the_next() {
     let place = Place::with(&["plain"]);
     let servers = place.servers();
     let refusal = call(&servers, "die").unwrap_err();
-    assert_eq!(refusal.code, "remote-unreachable");
+    assert_eq!(refusal.code, Code::RemoteUnreachable);
     assert!(refusal.why.contains("goodbye, cruel world"), "{refusal}");
     assert_eq!(text(&call(&servers, "hello").unwrap()), "hello Ada");
 }
@@ -55,14 +56,14 @@ fn a_call_ends_at_its_deadline_and_when_it_is_stopped() {
     let began = Instant::now();
     let stop = Stop::new().unwrap();
     let late = call_within(&servers, "test", "sleep", Duration::from_millis(300), &stop).unwrap_err();
-    assert_eq!(late.code, "timed-out");
+    assert_eq!(late.code, Code::TimedOut);
     let stopper = stop.clone();
     std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(200));
         stopper.ask();
     });
     let stopped = call_within(&servers, "test", "sleep", Duration::from_secs(60), &stop).unwrap_err();
-    assert_eq!(stopped.code, "cancelled");
+    assert_eq!(stopped.code, Code::Cancelled);
     assert!(began.elapsed() < Duration::from_secs(10));
     // The server was told that nobody waits for either any more.
     assert_cancelled(&servers, "2");
@@ -92,7 +93,7 @@ fn a_server_that_says_nothing_costs_its_caller_only_the_call() {
     let began = Instant::now();
     let stop = Stop::new().unwrap();
     let late = call_within(&servers, "test", "hello", Duration::from_millis(500), &stop).unwrap_err();
-    assert_eq!(late.code, "timed-out");
+    assert_eq!(late.code, Code::TimedOut);
     assert!(began.elapsed() < Duration::from_secs(5));
 }
 

@@ -1,5 +1,7 @@
 //! What was accepted, and what changed since.
 
+use cycod_diagnostic::Code;
+
 use crate::place::{Place, call, text};
 
 #[test]
@@ -27,7 +29,7 @@ fn each_pinned_field_that_changes_on_a_live_server_blocks_its_tool() {
             let servers = if field == "instructions" { place.servers() } else { servers };
             let tool = if field == "name" { "hallo" } else { "hello" };
             let refusal = call(&servers, tool).expect_err(&format!("{field}, {era}"));
-            assert_eq!(refusal.code, "definition-changed", "{field}: {refusal}");
+            assert_eq!(refusal.code, Code::DefinitionChanged, "{field}: {refusal}");
             assert_eq!(refusal.attempt.as_deref(), Some(&*format!("cycod mcp accept test {tool}")));
             assert!(refusal.why.contains(shown), "{field}: {}", refusal.why);
             if field != "instructions" {
@@ -49,7 +51,7 @@ fn a_change_is_noticed_without_a_new_connection() {
     call(&servers, "hello").unwrap();
     place.change("description");
     call(&servers, "other").unwrap();
-    assert_eq!(call(&servers, "hello").unwrap_err().code, "definition-changed");
+    assert_eq!(call(&servers, "hello").unwrap_err().code, Code::DefinitionChanged);
     // Going back is no change; here nothing tells of it but a new connection.
     place.change("");
     assert_eq!(text(&call(&place.servers(), "hello").unwrap()), "hello Ada");
@@ -79,7 +81,7 @@ fn a_server_of_a_cloned_repository_is_not_started_before_its_command_was_seen() 
     std::fs::write(&theirs, r#"{"mcpServers": {"theirs": {"command": "touch", "args": ["evil", "; rm -rf ~"]}}}"#)
         .unwrap();
     let refusal = place.servers().visit("theirs").unwrap_err();
-    assert_eq!(refusal.code, "server-not-accepted");
+    assert_eq!(refusal.code, Code::ServerNotAccepted);
     assert!(refusal.why.contains("touch evil '; rm -rf ~'"), "{refusal}");
     assert_eq!(refusal.attempt.as_deref(), Some("cycod mcp accept theirs"));
     assert!(!place.path("evil").exists());

@@ -6,6 +6,7 @@ use std::{
 };
 
 use cycod_definition::{Level, RemoteTool};
+use cycod_diagnostic::Code;
 use cycod_engine::{
     Event, Given, Nobody, PlanError, Sink, Surface,
     catalog::{Scope, ScopeFilter, State},
@@ -187,6 +188,6 @@ fn a_task_that_nobody_waits_for_is_cancelled() {
     servers.visit("test").unwrap();
     let stop = Stop::new().unwrap();
     let late = call_within(&servers, "test", "task", Duration::from_millis(500), &stop).unwrap_err();
-    assert_eq!(late.code, "timed-out");
+    assert_eq!(late.code, Code::TimedOut);
     assert_cancelled(&servers, "1");
 }

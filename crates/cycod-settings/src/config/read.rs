@@ -23,13 +23,6 @@ const LEAST_BYTES: i64 = 65_536;
 /// The formats that are known; the crate that speaks them has a test that holds them together.
 const FORMATS: [&str; 5] = ["openai", "openai-responses", "anthropic", "gemini", "ollama"];
 
-const UNKNOWN_KEY: Code = Code("unknown-key");
-const WRONG_TYPE: Code = Code("wrong-type");
-const NOT_A_MAPPING: Code = Code("not-a-mapping");
-const INVALID_NAME: Code = Code("invalid-name");
-const OUT_OF_RANGE: Code = Code("out-of-range");
-const NOT_HEARD: Code = Code("setting-not-heard");
-
 /// Reads a file, with everything that is wrong with it. Of a file that is not ours, only what we know is looked at.
 pub(super) fn options(source: &SourceFile, scope: Scope, is_ours: bool) -> (Options, Vec<Diagnostic>) {
     let is_comment = |line: &str| line.trim_start().starts_with('#') || line.trim().is_empty();
@@ -95,7 +88,7 @@ impl Reader<'_> {
                         |near| format!("did you mean `{near}`?"),
                     );
                     let message = format!("`{key}` is not a setting of tools");
-                    self.push(UNKNOWN_KEY, entry.key_span, message, help, near.is_none());
+                    self.push(Code::UnknownKey, entry.key_span, message, help, near.is_none());
                 }
             }
         }
@@ -104,7 +97,13 @@ impl Reader<'_> {
     fn tool(&mut self, tool: &Entry) {
         let Some(pattern) = ToolPattern::new(&tool.key) else {
             let help = "a name holds letters, digits, `_`, `.` and `-`; `*` stands for any of them";
-            return self.push(INVALID_NAME, tool.key_span, format!("no tool can be called `{}`", tool.key), help, true);
+            return self.push(
+                Code::InvalidName,
+                tool.key_span,
+                format!("no tool can be called `{}`", tool.key),
+                help,
+                true,
+            );
         };
         let mentioned = self.said(tool.key_span, pattern.clone());
         self.options.mentioned.push(mentioned);
@@ -137,11 +136,11 @@ impl Reader<'_> {
         if self.scope != Scope::Global {
             let help = "write it into the file of the global scope, or leave it out";
             let message = "only who looks after the machine can say which tools nobody turns off";
-            return self.push(NOT_HEARD, entry.key_span, message.to_owned(), help, false);
+            return self.push(Code::SettingNotHeard, entry.key_span, message.to_owned(), help, false);
         }
         let Some(items) = entry.value.as_sequence() else {
             let help = "write the names as a list: `[NAME, NAME]`";
-            return self.push(WRONG_TYPE, entry.value.span, "`tools` is a list here".to_owned(), help, true);
+            return self.push(Code::WrongType, entry.value.span, "`tools` is a list here".to_owned(), help, true);
         };
         for item in items {
             match item.as_scalar().filter(|scalar| ToolPattern::new(&scalar.text).is_some_and(|name| !name.is_open())) {
@@ -151,7 +150,7 @@ impl Reader<'_> {
                 }
                 None => {
                     let help = "write each name as it is: nothing stands for several here";
-                    self.push(INVALID_NAME, item.span, "this is not the name of a tool".to_owned(), help, true);
+                    self.push(Code::InvalidName, item.span, "this is not the name of a tool".to_owned(), help, true);
                 }
             }
         }
@@ -175,14 +174,14 @@ impl Reader<'_> {
             }
             let Some(items) = entry.value.as_sequence() else {
                 let help = "write the directories as a list: `[~/skills]`";
-                self.push(WRONG_TYPE, entry.value.span, "`directories` is a list".to_owned(), help, true);
+                self.push(Code::WrongType, entry.value.span, "`directories` is a list".to_owned(), help, true);
                 continue;
             };
             for item in items {
                 let Some(path) =
                     item.as_scalar().map(|scalar| scalar.text.clone()).filter(|path| !path.trim().is_empty())
                 else {
-                    self.push(WRONG_TYPE, item.span, "this is no path".to_owned(), "write a directory", true);
+                    self.push(Code::WrongType, item.span, "this is no path".to_owned(), "write a directory", true);
                     continue;
                 };
                 let leads_out = path.starts_with(['/', '~', '\\'])
@@ -191,7 +190,7 @@ impl Reader<'_> {
                 if self.scope == Scope::Local && leads_out {
                     let help = "write it into ~/.cycod/config.yaml: a project names directories of its own";
                     let message = format!("`{path}` is not heard from a project");
-                    self.push(NOT_HEARD, item.span, message, help, false);
+                    self.push(Code::SettingNotHeard, item.span, message, help, false);
                     continue;
                 }
                 let said = self.said(item.span, path);
@@ -206,7 +205,7 @@ impl Reader<'_> {
                 key if OUTPUTS_KEYS.contains(&key) && self.scope == Scope::Local => {
                     let message = format!("`{key}` has no effect in a project");
                     let help = "write it into ~/.cycod/config.yaml: the outputs of all projects are kept in one place";
-                    self.push(NOT_HEARD, entry.key_span, message, help, false);
+                    self.push(Code::SettingNotHeard, entry.key_span, message, help, false);
                 }
                 "largest" => self.options.largest_output = self.bytes(entry),
                 "total" => self.options.all_outputs = self.bytes(entry),
@@ -223,7 +222,7 @@ impl Reader<'_> {
                     let message = format!("`{key}` is not heard from a project");
                     let help =
                         "write it into ~/.cycod/config.yaml: a project does not decide where your words and keys go";
-                    self.push(NOT_HEARD, entry.key_span, message, help, false);
+                    self.push(Code::SettingNotHeard, entry.key_span, message, help, false);
                 }
                 "providers" => self.providers(&entry.value),
                 "known" => self.known_models(&entry.value),
@@ -250,7 +249,7 @@ impl Reader<'_> {
             if provider.key.is_empty() || !provider.key.chars().all(is_name) {
                 let message = format!("no provider can be called `{}`", provider.key);
                 let help = "a name holds letters, digits, `_`, `.` and `-`";
-                self.push(INVALID_NAME, provider.key_span, message, help, true);
+                self.push(Code::InvalidName, provider.key_span, message, help, true);
                 continue;
             }
             let mut read = ModelProvider { name: provider.key.clone(), ..ModelProvider::default() };
@@ -262,7 +261,7 @@ impl Reader<'_> {
                         {
                             let message = format!("`{}` is no format", wrong.value);
                             let help = format!("it is one of {}", FORMATS.join(", "));
-                            self.push(OUT_OF_RANGE, entry.value.span, message, help, true);
+                            self.push(Code::OutOfRange, entry.value.span, message, help, true);
                         }
                         read.format = format.map(|format| format.value);
                     }
@@ -287,7 +286,7 @@ impl Reader<'_> {
             if model.key.split_once('/').is_none_or(|(provider, name)| provider.is_empty() || name.is_empty()) {
                 let help = "write PROVIDER/NAME";
                 let message = format!("`{}` does not say whose model it is", model.key);
-                self.push(INVALID_NAME, model.key_span, message, help, true);
+                self.push(Code::InvalidName, model.key_span, message, help, true);
                 continue;
             }
             let mut read = KnownModel { name: model.key.clone(), ..KnownModel::default() };
@@ -305,7 +304,7 @@ impl Reader<'_> {
             if read.input_price.is_some() != read.output_price.is_some() {
                 let help = "write both, or neither";
                 let message = "a price is known for input and output, or not at all".to_owned();
-                self.push(OUT_OF_RANGE, model.key_span, message, help, true);
+                self.push(Code::OutOfRange, model.key_span, message, help, true);
             }
             self.options.models.known.push(read);
         }
@@ -328,7 +327,7 @@ impl Reader<'_> {
             }
             Some(Resolved::Integer(_) | Resolved::BigInteger) => {
                 let message = format!("`{}` is at least 1, and below four thousand million", entry.key);
-                self.push(OUT_OF_RANGE, entry.value.span, message, "write a whole number, as in 10", true);
+                self.push(Code::OutOfRange, entry.value.span, message, "write a whole number, as in 10", true);
                 None
             }
             _ => {
@@ -345,7 +344,13 @@ impl Reader<'_> {
             }
             Some(Resolved::Integer(_) | Resolved::BigInteger) => {
                 let message = format!("`{}` is at least {LEAST_BYTES} bytes", entry.key);
-                self.push(OUT_OF_RANGE, entry.value.span, message, "write a number of bytes, as in 268435456", true);
+                self.push(
+                    Code::OutOfRange,
+                    entry.value.span,
+                    message,
+                    "write a number of bytes, as in 268435456",
+                    true,
+                );
                 None
             }
             _ => {
@@ -369,7 +374,7 @@ impl Reader<'_> {
             return Some(self.said(entry.value.span, price));
         }
         let message = format!("`{}` is not negative and not without end", entry.key);
-        self.push(OUT_OF_RANGE, entry.value.span, message, format!("write what {what} cost in dollars"), true);
+        self.push(Code::OutOfRange, entry.value.span, message, format!("write what {what} cost in dollars"), true);
         None
     }
 
@@ -381,7 +386,7 @@ impl Reader<'_> {
             }
             Some(Resolved::Integer(_) | Resolved::BigInteger) => {
                 let message = format!("`{}` is at least 1, and no more than a run could ever take", entry.key);
-                self.push(OUT_OF_RANGE, entry.value.span, message, "write milliseconds, as in 60000", true);
+                self.push(Code::OutOfRange, entry.value.span, message, "write milliseconds, as in 60000", true);
                 None
             }
             _ => {
@@ -407,7 +412,7 @@ impl Reader<'_> {
             return entries;
         }
         if !is_empty(node) {
-            self.push(NOT_A_MAPPING, node.span, format!("{what} is a mapping"), "write `KEY: VALUE` lines", true);
+            self.push(Code::NotAMapping, node.span, format!("{what} is a mapping"), "write `KEY: VALUE` lines", true);
         }
         &[]
     }
@@ -417,11 +422,11 @@ impl Reader<'_> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("it has {}", known.join(", ")),
         };
-        self.push(UNKNOWN_KEY, entry.key_span, format!("`{}` is not a key of {whose}", entry.key), help, is_error);
+        self.push(Code::UnknownKey, entry.key_span, format!("`{}` is not a key of {whose}", entry.key), help, is_error);
     }
 
     fn wrong(&mut self, entry: &Entry, wanted: &str, help: &str) {
-        self.push(WRONG_TYPE, entry.value.span, format!("`{}` takes {wanted}", entry.key), help, true);
+        self.push(Code::WrongType, entry.value.span, format!("`{}` takes {wanted}", entry.key), help, true);
     }
 
     fn push(&mut self, code: Code, span: Span, message: String, help: impl Into<String>, is_error: bool) {

@@ -16,12 +16,6 @@ pub(super) struct Found {
 const KEYS: [&str; 3] = ["auto-approve", "auto-deny", "rules"];
 const RULE_KEYS: [&str; 7] = ["allow", "ask", "deny", "why", "for", "match", "not-match"];
 
-const UNKNOWN_KEY: Code = Code("unknown-key");
-const WRONG_TYPE: Code = Code("wrong-type");
-const RULE: Code = Code("policy-rule");
-const PATTERN: Code = Code("policy-pattern");
-const EXAMPLE: Code = Code("policy-example");
-
 /// Reads a file, with everything that is wrong with it.
 pub(super) fn rules(source: &SourceFile, layer: Layer) -> (Vec<Found>, Vec<Diagnostic>) {
     let is_comment = |line: &str| line.trim_start().starts_with('#') || line.trim().is_empty();
@@ -53,7 +47,7 @@ impl Reader<'_> {
 
     fn file(&mut self, root: &Node) {
         let Some(entries) = root.as_mapping() else {
-            let code = Code("not-a-mapping");
+            let code = Code::NotAMapping;
             return self.error(
                 code,
                 root.span,
@@ -69,7 +63,12 @@ impl Reader<'_> {
                     Some(items) => items.iter().enumerate().for_each(|(at, item)| self.rule(item, at)),
                     None if is_empty(&entry.value) => {}
                     None => {
-                        self.error(WRONG_TYPE, entry.value.span, "`rules` is a list", "write each rule after a `-`");
+                        self.error(
+                            Code::WrongType,
+                            entry.value.span,
+                            "`rules` is a list",
+                            "write each rule after a `-`",
+                        );
                     }
                 },
                 _ => self.unknown(entry, &KEYS, "a file of rules"),
@@ -83,7 +82,7 @@ impl Reader<'_> {
             None => format!("it has {}", known.join(", ")),
         };
         // Nobody may believe in a rule that is not there.
-        self.error(UNKNOWN_KEY, entry.key_span, format!("`{}` is not a key of {whose}", entry.key), help);
+        self.error(Code::UnknownKey, entry.key_span, format!("`{}` is not a key of {whose}", entry.key), help);
     }
 
     fn list(&mut self, entry: &Entry, verdict: Verdict) {
@@ -97,7 +96,7 @@ impl Reader<'_> {
 
     fn rule(&mut self, item: &Node, at: usize) {
         let Some(entries) = item.as_mapping() else {
-            return self.error(RULE, item.span, "a rule is a mapping", "write it as `- deny: PATTERN`");
+            return self.error(Code::PolicyRule, item.span, "a rule is a mapping", "write it as `- deny: PATTERN`");
         };
         let verdict_of = |key: &str| Verdict::NAMES.iter().find(|(name, _)| *name == key).map(|(_, verdict)| *verdict);
         let mut heads = entries.iter().filter_map(|entry| Some((entry, verdict_of(&entry.key)?)));
@@ -108,11 +107,11 @@ impl Reader<'_> {
             (Some(head), None) => head,
             (Some(_), Some((again, _))) => {
                 let message = "a rule has one of `allow`, `ask` and `deny`";
-                return self.error(RULE, again.key_span, message, "make it two rules");
+                return self.error(Code::PolicyRule, again.key_span, message, "make it two rules");
             }
             (None, _) => {
                 let message = "a rule without `allow`, `ask` or `deny`";
-                return self.error(RULE, item.span, message, "write `deny: PATTERN`");
+                return self.error(Code::PolicyRule, item.span, message, "write `deny: PATTERN`");
             }
         };
         let Some(scalar) = self.text(&head.value, &head.key) else { return };
@@ -139,9 +138,9 @@ impl Reader<'_> {
             Ok(_) => {
                 let does = if wanted { "is not about" } else { "is about" };
                 let message = format!("`{} {}` {does} its own example", rule.verdict, rule.pattern);
-                self.error(EXAMPLE, span, message, "change the rule or the example");
+                self.error(Code::PolicyExample, span, message, "change the rule or the example");
             }
-            Err(why) => self.error(EXAMPLE, span, why, example::FORM),
+            Err(why) => self.error(Code::PolicyExample, span, why, example::FORM),
         }
     }
 
@@ -156,7 +155,7 @@ impl Reader<'_> {
                         Some(near) => format!("did you mean `{near}`?"),
                         None => format!("one of {}; leave `for` out for all", names.join(", ")),
                     };
-                    self.error(RULE, span, format!("`{}` is none of those who ask", scalar.text), help);
+                    self.error(Code::PolicyRule, span, format!("`{}` is none of those who ask", scalar.text), help);
                 }
             }
         }
@@ -170,7 +169,7 @@ impl Reader<'_> {
                 let start = if scalar.text.is_empty() { span.start } else { scalar.origin(error.at) };
                 let at = Span { start: start.clamp(span.start, span.end), end: span.end };
                 let message = format!("`{}`: {error}", scalar.text);
-                self.diagnostics.push(Diagnostic::error(PATTERN, at, message).help(error.help));
+                self.diagnostics.push(Diagnostic::error(Code::PolicyPattern, at, message).help(error.help));
                 None
             }
         }
@@ -194,7 +193,7 @@ impl Reader<'_> {
         let scalar = node.as_scalar().filter(|_| !is_empty(node));
         if scalar.is_none() {
             self.error(
-                WRONG_TYPE,
+                Code::WrongType,
                 node.span,
                 format!("`{key}` takes text"),
                 "quote it if YAML takes it for something else",

@@ -10,12 +10,6 @@ use crate::{
     template::{Names, Reference, Resolution, Segment, name_len, unresolved},
 };
 
-const SYNTAX: Code = Code("condition-syntax");
-const UNKNOWN_NAME: Code = Code("unknown-name-in-condition");
-const UNBRACED: Code = Code("unbraced-name");
-const BAD_PATTERN: Code = Code("bad-pattern");
-const MISSPELT: Code = Code("misspelt-placeholder");
-
 /// The deepest nesting of parentheses and `!`.
 const MAX_DEPTH: usize = 64;
 /// The most operators in one condition.
@@ -115,7 +109,7 @@ impl<'a> Parser<'a> {
             self.at += character.len_utf8();
             Ok(())
         } else {
-            Err(self.failure(SYNTAX, self.at, format!("expected `{character}` here")))
+            Err(self.failure(Code::ConditionSyntax, self.at, format!("expected `{character}` here")))
         }
     }
 
@@ -158,7 +152,11 @@ impl<'a> Parser<'a> {
     fn count(&mut self) -> Parsed<()> {
         self.operators += 1;
         if self.operators > MAX_OPERATORS {
-            return Err(self.failure(SYNTAX, self.at, format!("a condition has at most {MAX_OPERATORS} operators")));
+            return Err(self.failure(
+                Code::ConditionSyntax,
+                self.at,
+                format!("a condition has at most {MAX_OPERATORS} operators"),
+            ));
         }
         Ok(())
     }
@@ -181,7 +179,7 @@ impl<'a> Parser<'a> {
                     let pattern = literal.text();
                     if let Err(error) = regex::Regex::new(&pattern) {
                         let message = format!("`{pattern}` is not a regular expression");
-                        let mut failure = self.fails(start, self.at, BAD_PATTERN, message);
+                        let mut failure = self.fails(start, self.at, Code::BadPattern, message);
                         failure.diagnostic = Box::new(failure.diagnostic.note(super::eval::reason(&error)));
                         return Err(failure);
                     }
@@ -193,7 +191,7 @@ impl<'a> Parser<'a> {
         if self.operator().is_some() {
             self.at = end;
             self.skip_blanks();
-            let mut failure = self.failure(SYNTAX, self.at, "comparisons cannot be chained".to_owned());
+            let mut failure = self.failure(Code::ConditionSyntax, self.at, "comparisons cannot be chained".to_owned());
             failure.diagnostic = Box::new(failure.diagnostic.help("join them with `&&` or `||`, or use parentheses"));
             return Err(failure);
         }
@@ -235,7 +233,11 @@ impl<'a> Parser<'a> {
         };
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(self.failure(SYNTAX, start, format!("nested more than {MAX_DEPTH} levels deep")));
+            return Err(self.failure(
+                Code::ConditionSyntax,
+                start,
+                format!("nested more than {MAX_DEPTH} levels deep"),
+            ));
         }
         let expression = if nested {
             Expr::Not(Box::new(self.unary(leads)?))
@@ -245,7 +247,7 @@ impl<'a> Parser<'a> {
             if !self.eat(")") {
                 let mut failure = self.unexpected();
                 if self.rest().is_empty() {
-                    failure = self.failure(SYNTAX, start, "this `(` is never closed".to_owned());
+                    failure = self.failure(Code::ConditionSyntax, start, "this `(` is never closed".to_owned());
                 }
                 return Err(failure);
             }
@@ -291,7 +293,8 @@ impl<'a> Parser<'a> {
                 Err(Failure { diagnostic: Box::new(diagnostic), at: start, after_question: false })
             }
             (Position::Ternary, _) if leads => {
-                let mut failure = self.fails(start, end, SYNTAX, format!("`{word}` is not a known name"));
+                let mut failure =
+                    self.fails(start, end, Code::ConditionSyntax, format!("`{word}` is not a known name"));
                 let help = match self.names.near(word) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("write `'{word}'` if the text is meant"),
@@ -304,8 +307,12 @@ impl<'a> Parser<'a> {
             {
                 let edit = Edit { span, replacement: format!("{{{word}}}") };
                 self.warnings.push(
-                    Diagnostic::warning(UNBRACED, span, format!("`{word}` is a word here, not the value of that name"))
-                        .fix("put the name in braces", vec![edit]),
+                    Diagnostic::warning(
+                        Code::UnbracedName,
+                        span,
+                        format!("`{word}` is a word here, not the value of that name"),
+                    )
+                    .fix("put the name in braces", vec![edit]),
                 );
                 Ok(text())
             }
@@ -317,7 +324,9 @@ impl<'a> Parser<'a> {
     fn of_environment(&mut self, name: String, span: Span) -> Expr {
         if let Some(near) = self.names.near(&name) {
             let message = format!("`{name}` is no parameter; its value is taken from the environment");
-            self.warnings.push(Diagnostic::warning(MISSPELT, span, message).help(format!("did you mean `{near}`?")));
+            self.warnings.push(
+                Diagnostic::warning(Code::MisspeltPlaceholder, span, message).help(format!("did you mean `{near}`?")),
+            );
         }
         Expr::Reference(Reference::Environment(name), span)
     }
@@ -327,7 +336,7 @@ impl<'a> Parser<'a> {
         let start = self.at;
         let rest = self.rest();
         let Some(close) = rest.find('}') else {
-            return Err(self.failure(SYNTAX, start, "this `{` is never closed".to_owned()));
+            return Err(self.failure(Code::ConditionSyntax, start, "this `{` is never closed".to_owned()));
         };
         let name = rest[1..close].trim();
         self.at += close + 1;
@@ -337,7 +346,8 @@ impl<'a> Parser<'a> {
             Resolution::Environment(name) => Ok(self.of_environment(name, span)),
             Resolution::Unknown => {
                 let bare = name.split(':').next().unwrap_or_default();
-                let mut failure = self.fails(start, self.at, UNKNOWN_NAME, format!("`{name}` is not a known name"));
+                let mut failure =
+                    self.fails(start, self.at, Code::UnknownNameInCondition, format!("`{name}` is not a known name"));
                 let help = match self.names.near(name) {
                     _ if bare != name && matches!(self.names.resolve(bare), Resolution::Known(_)) => {
                         Some("a condition compares the value itself; transforms are not applied here".to_owned())
@@ -383,8 +393,12 @@ impl<'a> Parser<'a> {
     }
 
     fn mixed(&self, start: usize) -> Failure {
-        let mut failure =
-            self.fails(start, self.at, SYNTAX, "a placeholder inside of a quoted text is not replaced here".to_owned());
+        let mut failure = self.fails(
+            start,
+            self.at,
+            Code::ConditionSyntax,
+            "a placeholder inside of a quoted text is not replaced here".to_owned(),
+        );
         failure.diagnostic = Box::new(
             failure.diagnostic.help("compare the value itself: `{name} == 'text'`, or use `contains` or `matches`"),
         );
@@ -413,7 +427,7 @@ impl<'a> Parser<'a> {
                 _ => text.push(character),
             }
         }
-        Err(self.failure(SYNTAX, start, "this quote is never closed".to_owned()))
+        Err(self.failure(Code::ConditionSyntax, start, "this quote is never closed".to_owned()))
     }
 
     /// The bare word here; empty when there is none.
@@ -461,9 +475,9 @@ impl<'a> Parser<'a> {
             (format!("`{shown}` was not expected here"), Some(help))
         };
         let mut failure = if word.is_empty() {
-            self.failure(SYNTAX, self.at, message)
+            self.failure(Code::ConditionSyntax, self.at, message)
         } else {
-            self.fails(self.at, self.at + word.len(), SYNTAX, message)
+            self.fails(self.at, self.at + word.len(), Code::ConditionSyntax, message)
         };
         failure.diagnostic.help = help.map(str::to_owned);
         failure

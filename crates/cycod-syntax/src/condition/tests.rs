@@ -63,7 +63,7 @@ fn describe(text: &str, position: Position) -> String {
             "{}{:?}[{}] {covered:?} {}",
             if out.is_empty() { "" } else { "\n" },
             diagnostic.severity,
-            diagnostic.code.0,
+            diagnostic.code.name(),
             diagnostic.message
         ));
         for extra in diagnostic.notes.iter().chain(&diagnostic.help) {

@@ -14,12 +14,6 @@ use crate::{
     decimal::Decimal,
 };
 
-pub(crate) const UNKNOWN_ATTRIBUTE: Code = Code("unknown-step-attribute");
-pub(crate) const UNKNOWN_STEP: Code = Code("unknown-step-reference");
-const SYNTAX: Code = Code("placeholder-syntax");
-const MISSPELT: Code = Code("misspelt-placeholder");
-const NOT_A_PLACEHOLDER: Code = Code("not-a-placeholder");
-
 /// How far a placeholder may reach; what is longer was not meant as one, and looking further from every
 /// brace would take quadratic time.
 const MAX_TOKEN: usize = 4096;
@@ -172,7 +166,7 @@ impl Scanner<'_> {
         let span = self.span(open - 1, open + len + 2);
         Token::Warned(
             Diagnostic::warning(
-                NOT_A_PLACEHOLDER,
+                Code::NotAPlaceholder,
                 span,
                 format!("`{sigil}{{{name}}}` is text, not the value of `{name}`"),
             )
@@ -210,7 +204,7 @@ impl Scanner<'_> {
                     }
                     Some((_, _, tail_len)) => {
                         let mut wrong = Diagnostic::error(
-                            SYNTAX,
+                            Code::PlaceholderSyntax,
                             self.span(start, end),
                             format!("`RAW` wants a known name, which `{inner}` is not"),
                         );
@@ -245,8 +239,12 @@ impl Scanner<'_> {
         }
         let span = self.span(open, close + 1);
         Token::Warned(
-            Diagnostic::warning(NOT_A_PLACEHOLDER, span, format!("`{{{line}}}` is text, not the value of `{name}`"))
-                .help("transforms are written `{name:transform}` and formats `{name:format(0.00)}`"),
+            Diagnostic::warning(
+                Code::NotAPlaceholder,
+                span,
+                format!("`{{{line}}}` is text, not the value of `{name}`"),
+            )
+            .help("transforms are written `{name:transform}` and formats `{name:format(0.00)}`"),
         )
     }
 
@@ -269,7 +267,8 @@ impl Scanner<'_> {
             Resolution::Environment(name) => {
                 let warning = self.names.near(&name).map(|near| {
                     let message = format!("`{name}` is no parameter; its value is taken from the environment");
-                    Diagnostic::warning(MISSPELT, name_span, message).help(format!("did you mean `{near}`?"))
+                    Diagnostic::warning(Code::MisspeltPlaceholder, name_span, message)
+                        .help(format!("did you mean `{near}`?"))
                 });
                 Token::Hole(hole(Reference::Environment(name)), end, warning)
             }
@@ -278,7 +277,7 @@ impl Scanner<'_> {
             Resolution::Unknown => match self.names.parameters.iter().find(|known| known.eq_ignore_ascii_case(name)) {
                 Some(known) => Token::Warned(
                     Diagnostic::warning(
-                        MISSPELT,
+                        Code::MisspeltPlaceholder,
                         name_span,
                         format!("`{{{name}}}` is text, because no parameter has this name"),
                     )
@@ -310,7 +309,7 @@ impl Scanner<'_> {
                 let end = self.text[failure.at..line_end].find('}').map_or(line_end, |offset| failure.at + offset + 1);
                 Token::Wrong(end, *failure.diagnostic)
             }
-            Err(failure) if declared && failure.diagnostic.code != SYNTAX_OF_CONDITION => {
+            Err(failure) if declared && failure.diagnostic.code != Code::ConditionSyntax => {
                 Token::Wrong(failure.at.max(open + 1), *failure.diagnostic)
             }
             _ => Token::Text,
@@ -327,7 +326,7 @@ impl Scanner<'_> {
         let wants = |parser: &Parser<'_>, what: &str| {
             let message = format!("expected {what} here");
             let help = "a choice is written `{condition ? 'a' : 'b'}`";
-            let mut failure = parser.failure(SYNTAX, parser.at, message);
+            let mut failure = parser.failure(Code::PlaceholderSyntax, parser.at, message);
             failure.diagnostic = Box::new(failure.diagnostic.help(help));
             in_branches(failure)
         };
@@ -364,7 +363,7 @@ impl Scanner<'_> {
             }
             Resolution::Unknown => {
                 let message = format!("expected a quoted text, a number or a known name, found `{word}`");
-                let mut failure = parser.failure(SYNTAX, start, message);
+                let mut failure = parser.failure(Code::PlaceholderSyntax, start, message);
                 if word_len > 0 {
                     failure.diagnostic.labels[0].span = span;
                 }
@@ -373,7 +372,7 @@ impl Scanner<'_> {
                 Err(failure)
             }
             wrong => {
-                let mut failure = parser.failure(SYNTAX, start, String::new());
+                let mut failure = parser.failure(Code::PlaceholderSyntax, start, String::new());
                 failure.diagnostic = Box::new(unresolved(&wrong, span, self.names));
                 Err(failure)
             }
@@ -381,15 +380,13 @@ impl Scanner<'_> {
     }
 }
 
-const SYNTAX_OF_CONDITION: Code = Code("condition-syntax");
-
 /// Returns the error for a name that looks like `step.attribute` and is not.
 pub(crate) fn unresolved(resolution: &Resolution, span: Span, names: &Names) -> Diagnostic {
     match resolution {
         Resolution::UnknownAttribute { step, attribute } => {
             let known = StepAttribute::NAMES.map(|(name, _)| name);
             let error = Diagnostic::error(
-                UNKNOWN_ATTRIBUTE,
+                Code::UnknownStepAttribute,
                 span,
                 format!("a step has no `{attribute}`, which is asked of `{step}`"),
             );
@@ -399,7 +396,8 @@ pub(crate) fn unresolved(resolution: &Resolution, span: Span, names: &Names) -> 
             }
         }
         Resolution::UnknownStep { step } => {
-            let error = Diagnostic::error(UNKNOWN_STEP, span, format!("`{step}` is not a step of this tool"));
+            let error =
+                Diagnostic::error(Code::UnknownStepReference, span, format!("`{step}` is not a step of this tool"));
             match closest(step, names.steps.iter().map(String::as_str).take(MOST_COMPARED)) {
                 Some(near) => error.help(format!("did you mean `{near}`?")),
                 None => {
@@ -410,7 +408,7 @@ pub(crate) fn unresolved(resolution: &Resolution, span: Span, names: &Names) -> 
                 }
             }
         }
-        _ => Diagnostic::error(SYNTAX, span, "this name is not known"),
+        _ => Diagnostic::error(Code::PlaceholderSyntax, span, "this name is not known"),
     }
 }
 

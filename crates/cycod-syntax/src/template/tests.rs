@@ -46,7 +46,7 @@ fn describe(text: &str, names: &Names) -> String {
             out,
             "\n  {:?}[{}] {:?} {}",
             diagnostic.severity,
-            diagnostic.code.0,
+            diagnostic.code.name(),
             &text[span.start as usize..span.end as usize],
             diagnostic.message
         );

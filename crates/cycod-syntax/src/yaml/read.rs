@@ -7,16 +7,6 @@ use granit_parser::{Event, Parser, Tag, options};
 
 use super::{Entry, MAX_DEPTH, MAX_NODES, Node, NodeKind, Places, Resolved, Scalar, ScalarStyle, origin, syntax_error};
 
-pub(super) const LIMIT: Code = Code("yaml-limit");
-const EMPTY: Code = Code("empty-file");
-const SECOND_DOCUMENT: Code = Code("second-document");
-const DUPLICATE_KEY: Code = Code("duplicate-key");
-const DUPLICATE_KEY_MERGED: Code = Code("duplicate-key-merged");
-const MERGE_KEY: Code = Code("merge-key");
-const COMPLEX_KEY: Code = Code("complex-key");
-const UNKNOWN_ANCHOR: Code = Code("unknown-anchor");
-const TAG: Code = Code("yaml-tag");
-
 /// A tree, when there is one, with what is wrong in it.
 pub(super) type Read = (Option<Node>, Vec<Diagnostic>);
 
@@ -49,7 +39,7 @@ pub(super) fn read(text: &str, places: &Places) -> Result<Read, Vec<Diagnostic>>
         }
     }
     if reader.root.is_none() && reader.diagnostics.is_empty() {
-        let empty = Diagnostic::error(EMPTY, Span::default(), "the file is empty");
+        let empty = Diagnostic::error(Code::EmptyFile, Span::default(), "the file is empty");
         reader.diagnostics.push(empty);
     }
     Ok((reader.root, reader.diagnostics))
@@ -123,7 +113,7 @@ impl<'a> Reader<'a> {
                 if self.documents > 1 {
                     let span = self.places.span(start, end);
                     self.report(
-                        Diagnostic::error(SECOND_DOCUMENT, span, "a second document starts here")
+                        Diagnostic::error(Code::SecondDocument, span, "a second document starts here")
                             .help("put each tool in a file of its own"),
                     );
                     return Break(());
@@ -151,13 +141,17 @@ impl<'a> Reader<'a> {
                 let span = self.places.span(start, end);
                 let Some(anchored) = self.anchors.get(&id) else {
                     // Only an anchor that is still open has no node yet: the alias is inside of itself.
-                    self.report(Diagnostic::error(UNKNOWN_ANCHOR, span, "this alias stands inside of what it names"));
+                    self.report(Diagnostic::error(
+                        Code::UnknownAnchor,
+                        span,
+                        "this alias stands inside of what it names",
+                    ));
                     return self.add(null(span), 0, 1, 0);
                 };
                 let (size, depth) = (anchored.size, anchored.depth);
                 if self.nodes + size > MAX_NODES {
                     let message = format!("with its aliases copied out the document has more than {MAX_NODES} values");
-                    self.report(Diagnostic::error(LIMIT, span, message));
+                    self.report(Diagnostic::error(Code::YamlLimit, span, message));
                     self.root = None;
                     return Break(());
                 }
@@ -169,7 +163,7 @@ impl<'a> Reader<'a> {
                 self.last = end;
                 let span = self.places.span(start, end);
                 self.report(
-                    Diagnostic::error(UNKNOWN_ANCHOR, span, format!("no anchor `&{name}` before this alias"))
+                    Diagnostic::error(Code::UnknownAnchor, span, format!("no anchor `&{name}` before this alias"))
                         .help("put the value in quotes if the `*` belongs to it"),
                 );
                 return self.add(null(span), 0, 1, 0);
@@ -294,12 +288,12 @@ impl<'a> Reader<'a> {
         let len = written.find([' ', '\t', '\n', '\r', ',', ']', '}']).unwrap_or(written.len());
         let diagnostic = match tag.core_suffix() {
             Some(kind @ ("null" | "bool" | "int" | "float" | "seq" | "map")) => Diagnostic::error(
-                TAG,
+                Code::YamlTag,
                 self.places.span(tag_start, tag_start + len),
                 format!("the tag `{}` does not fit its value, which is not `{kind}`", tag.original()),
             ),
             _ => Diagnostic::error(
-                TAG,
+                Code::YamlTag,
                 self.places.span(tag_start, tag_start + len),
                 format!("the tag `{}` has no meaning here", tag.original()),
             ),
@@ -318,7 +312,7 @@ impl<'a> Reader<'a> {
     }
 
     fn too_deep(&mut self, span: Span) -> ControlFlow<()> {
-        self.report(Diagnostic::error(LIMIT, span, format!("nested more than {MAX_DEPTH} levels deep")));
+        self.report(Diagnostic::error(Code::YamlLimit, span, format!("nested more than {MAX_DEPTH} levels deep")));
         self.root = None;
         Break(())
     }
@@ -364,7 +358,7 @@ impl<'a> Reader<'a> {
         }
         if self.nodes > MAX_NODES {
             let message = format!("the document has more than {MAX_NODES} values");
-            self.report(Diagnostic::error(LIMIT, node.span, message));
+            self.report(Diagnostic::error(Code::YamlLimit, node.span, message));
             self.root = None;
             return Break(());
         }
@@ -383,7 +377,7 @@ impl<'a> Reader<'a> {
                         (node.span, matches!(&node.kind, NodeKind::Scalar(s) if s.style == ScalarStyle::Plain));
                     let refused = match node.kind {
                         NodeKind::Scalar(scalar) if scalar.text == "<<" && is_plain => {
-                            Diagnostic::error(MERGE_KEY, span, "merge keys (`<<`) are not supported")
+                            Diagnostic::error(Code::MergeKey, span, "merge keys (`<<`) are not supported")
                                 .note("they are no part of YAML 1.2")
                                 .help("write the keys out, or name the whole mapping with an alias")
                         }
@@ -391,8 +385,8 @@ impl<'a> Reader<'a> {
                             *key = Key::Read(scalar.text, span);
                             return Continue(());
                         }
-                        NodeKind::Scalar(_) => Diagnostic::error(COMPLEX_KEY, span, "a key is empty"),
-                        _ => Diagnostic::error(COMPLEX_KEY, span, "a key must be a single word or text")
+                        NodeKind::Scalar(_) => Diagnostic::error(Code::ComplexKey, span, "a key is empty"),
+                        _ => Diagnostic::error(Code::ComplexKey, span, "a key must be a single word or text")
                             .help("put the key in quotes if the brackets belong to it"),
                     };
                     *key = Key::Refused;
@@ -439,7 +433,7 @@ fn unique(entries: Vec<Entry>, diagnostics: &mut Vec<Diagnostic>) -> Vec<Entry> 
         if both_mappings && agree(&first.value, &entry.value) {
             diagnostics.push(
                 Diagnostic::warning(
-                    DUPLICATE_KEY_MERGED,
+                    Code::DuplicateKeyMerged,
                     entry.key_span,
                     format!("the key `{key}` is given twice; its entries are merged"),
                 )
@@ -450,7 +444,7 @@ fn unique(entries: Vec<Entry>, diagnostics: &mut Vec<Diagnostic>) -> Vec<Entry> 
             merge(&mut first.value, entry.value);
         } else {
             let mut diagnostic =
-                Diagnostic::error(DUPLICATE_KEY, entry.key_span, format!("the key `{key}` is given twice"))
+                Diagnostic::error(Code::DuplicateKey, entry.key_span, format!("the key `{key}` is given twice"))
                     .label("again here")
                     .also(first.key_span, "first given here");
             if both_mappings {

@@ -9,9 +9,6 @@ use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
 
 use super::{COMMAND_KEYS, Node, NodeKind, Places, ScalarStyle};
 
-const UNQUOTED: Code = Code("unquoted-command");
-const COMMENT: Code = Code("comment-in-command");
-
 /// A copy of the text with commands quoted.
 pub(super) struct Repaired {
     pub(super) text: String,
@@ -47,7 +44,7 @@ pub(super) fn repair(text: &str) -> Option<Repaired> {
         let key = line.key;
         repaired.warnings.push(
             Diagnostic::warning(
-                UNQUOTED,
+                Code::UnquotedCommand,
                 Span::new(line.start, line.end),
                 format!("the value of `{key}` must be quoted, because {trouble}"),
             )
@@ -233,7 +230,8 @@ fn comment_after(text: &str, key: &str, span: Span, diagnostics: &mut Vec<Diagno
     let whole = Span::new(start, end + rest.len());
     let comment_span = Span::new(end + rest.len() - comment.len(), end + rest.len());
     let message = format!("the value of `{key}` ends before ` #`, which starts a comment");
-    let mut warning = Diagnostic::warning(COMMENT, comment_span, message).label("not part of the command");
+    let mut warning =
+        Diagnostic::warning(Code::CommentInCommand, comment_span, message).label("not part of the command");
     // Where `#` starts a comment for the interpreter too, taking it in changes nothing but the warning. A
     // quote left open proves that the command was cut. Elsewhere only the author knows.
     let cut = ["\"", "'"].iter().any(|quote| value.matches(quote).count() % 2 == 1);

@@ -4,9 +4,9 @@
 //! character that only looks like a space begins a key. When a file does not read well, the text is searched for these slips,
 //! and a copy without them is read for the rest.
 
-use cycod_diagnostic::{Diagnostic, Edit, Span};
+use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
 
-use super::{Node, NodeKind, Places, read, syntax_error::SYNTAX};
+use super::{Node, NodeKind, Places, read};
 
 /// A mistake, and what a copy of the text has in its place.
 struct Slip {
@@ -113,7 +113,7 @@ fn is_odd_space(character: char) -> bool {
 }
 
 fn error(start: usize, end: usize, message: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(SYNTAX, Span::new(start, end), message)
+    Diagnostic::error(Code::YamlSyntax, Span::new(start, end), message)
 }
 
 fn edit(start: usize, end: usize, replacement: impl Into<String>) -> Vec<Edit> {
@@ -408,7 +408,7 @@ const MOST: usize = 20;
 
 /// What else is wrong in a text that cannot be read, found by leaving out one line after another; `found` is what is known.
 pub(super) fn further(text: &str, found: &[Diagnostic]) -> Vec<Diagnostic> {
-    let is_syntax = |diagnostic: &&Diagnostic| diagnostic.code == SYNTAX;
+    let is_syntax = |diagnostic: &&Diagnostic| diagnostic.code == Code::YamlSyntax;
     let place = |diagnostic: &Diagnostic| diagnostic.span().map(|span| span.start as usize);
     let mut more: Vec<Diagnostic> = Vec::new();
     let Some(mut at) = found.iter().filter(is_syntax).filter_map(place).max() else { return more };
@@ -418,7 +418,7 @@ pub(super) fn further(text: &str, found: &[Diagnostic]) -> Vec<Diagnostic> {
         let Err(now) = read::read(&copy, &Places::same()) else { break };
         let next = now
             .into_iter()
-            .filter(|diagnostic| diagnostic.code == SYNTAX)
+            .filter(|diagnostic| diagnostic.code == Code::YamlSyntax)
             .find(|diagnostic| place(diagnostic) > Some(at));
         let Some(mut next) = next else { break };
         at = place(&next).unwrap_or(text.len());

@@ -3,10 +3,8 @@
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use granit_parser::{ErrorKind, ScanError};
 
-use super::read::{Context, LIMIT};
+use super::read::Context;
 use super::{MAX_DEPTH, Places};
-
-pub(super) const SYNTAX: Code = Code("yaml-syntax");
 
 /// Returns the diagnostic for an error of the parser; `base` is where the parsed text starts in `source`.
 pub(super) fn diagnostic(
@@ -28,11 +26,11 @@ pub(super) fn diagnostic(
         }
     };
     let at_end = rest.trim().is_empty();
-    let says = |message: &str| Diagnostic::error(SYNTAX, places.span(start, end), message);
+    let says = |message: &str| Diagnostic::error(Code::YamlSyntax, places.span(start, end), message);
     match error.kind() {
         E::RecursionLimitExceeded => {
             let message = format!("nested more than {MAX_DEPTH} levels deep");
-            Diagnostic::error(LIMIT, places.span(start, end), message)
+            Diagnostic::error(Code::YamlLimit, places.span(start, end), message)
         }
         E::MappingValueNotAllowed
         | E::InvalidColonPlacement
@@ -42,7 +40,7 @@ pub(super) fn diagnostic(
         {
             let open = context.bracket.unwrap_or(at);
             Diagnostic::error(
-                SYNTAX,
+                Code::YamlSyntax,
                 places.span(open, open + 1),
                 format!("this `{}` is not closed", &source[open..open + 1]),
             )
@@ -63,8 +61,12 @@ pub(super) fn diagnostic(
             .help("put the whole value in quotes, or write it as a block after `|`"),
         E::SimpleKeyExpected | E::ExpectedBlockMappingKey | E::InvalidSimpleKey => {
             let line = rest.find('\n').map_or(rest, |newline| &rest[..newline]).trim_end();
-            Diagnostic::error(SYNTAX, places.span(start, end.max(at + line.len())), "expected `key: value` here")
-                .help("check the indentation, and that a space follows the `:`")
+            Diagnostic::error(
+                Code::YamlSyntax,
+                places.span(start, end.max(at + line.len())),
+                "expected `key: value` here",
+            )
+            .help("check the indentation, and that a space follows the `:`")
         }
         E::TabInBlockIndentation
         | E::TabInIndentation
@@ -155,7 +157,7 @@ fn unclosed_quote(source: &str, last: usize, at: usize, places: &Places) -> Diag
     let between = source.get(last..at).unwrap_or_default();
     let open = between.find(['"', '\'']).map_or(at, |offset| last + offset);
     let span: Span = places.span(open, (open + 1).min(source.len().max(open)));
-    Diagnostic::error(SYNTAX, span, "this quote is never closed")
+    Diagnostic::error(Code::YamlSyntax, span, "this quote is never closed")
         .help("add the closing quote, or quote the value in the other kind")
 }
 
@@ -172,5 +174,5 @@ fn unknown_escape(source: &str, quote: usize, places: &Places) -> Diagnostic {
             break;
         }
     }
-    Diagnostic::error(SYNTAX, span, "unknown escape in a double-quoted text")
+    Diagnostic::error(Code::YamlSyntax, span, "unknown escape in a double-quoted text")
 }

@@ -52,7 +52,7 @@ fn describe(source: &SourceFile, diagnostics: &[Diagnostic], out: &mut String) {
             "{}:{} {severity}[{}] {}: {:?}",
             place.line,
             place.column,
-            diagnostic.code.0,
+            diagnostic.code.name(),
             diagnostic.message,
             covered.unwrap_or("OUT OF BOUNDS")
         );
@@ -568,7 +568,7 @@ fn fixes_quote_commands() {
 fn limits_hold() {
     let errors = |text: &str| {
         let (_, diagnostics) = parse(&SourceFile::new("a.yaml", text));
-        diagnostics.iter().map(|diagnostic| diagnostic.code.0).collect::<Vec<_>>()
+        diagnostics.iter().map(|diagnostic| diagnostic.code.name()).collect::<Vec<_>>()
     };
     let mut laughs = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for level in 1..12 {
@@ -598,7 +598,7 @@ fn documented_commands_load() {
         "name: t\nsteps:\n  - name: a\n    bash: {header}\n    output:\n      masked-values: [\"{{API_KEY}}\"]  # note\n  - name: count-authors\n    bash: {command}\n    error-handling:\n      retry:\n        attempts: 2\n"
     );
     let (tree, diagnostics) = parse(&SourceFile::new("t.yaml", text.as_str()));
-    let codes: Vec<_> = diagnostics.iter().map(|diagnostic| diagnostic.code.0).collect();
+    let codes: Vec<_> = diagnostics.iter().map(|diagnostic| diagnostic.code.name()).collect();
     assert_eq!(codes, ["unquoted-command", "unquoted-command"]);
     let steps = tree.as_ref().and_then(|tree| tree.get("steps")).and_then(Node::as_sequence).unwrap_or_default();
     let read: Vec<_> = steps.iter().filter_map(|step| step.get("bash")?.as_scalar()).collect();

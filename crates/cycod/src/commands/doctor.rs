@@ -2,7 +2,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     Control, Given, Ignore, PlanError, ToolAnswer,
     definition::Value,
-    diagnostic::{Shown, shown},
+    diagnostic::{Code, Shown, shown},
 };
 use cycod_process::host_interrupts;
 use serde_json::Value as Json;
@@ -41,7 +41,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let found = match checked(context, verbose, matches.get_flag("servers")) {
         Ok(found) => found,
         // What is broken keeps everything from running, and this is where one looks for the reason.
-        Err(error) if matches!(error.code, Some("policy-broken" | "settings-broken")) => {
+        Err(error) if matches!(error.code, Some(Code::PolicyBroken | Code::SettingsBroken)) => {
             context.printer.warn("no program is asked for its version, because nothing may run");
             cycod_cli_tools::check_unstarted(&context.engine, verbose)
         }

@@ -276,7 +276,7 @@ fn check(engine: &Engine, subject: &Subject, strict: bool, names: &Names) -> Che
         diagnostics.extend(neighbours::check(engine, tool, &source, names));
     }
     if strict {
-        for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.code == UNKNOWN_KEY) {
+        for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.code == Code::UnknownKey) {
             diagnostic.severity = Severity::Error;
             // As an error it says more than that the key has no effect.
             diagnostic.labels.iter_mut().for_each(|label| label.text.clear());
@@ -293,8 +293,6 @@ fn check(engine: &Engine, subject: &Subject, strict: bool, names: &Names) -> Che
     Checked { name, report, tool, looked_at, unavailable, fixed: Vec::new(), unpinned }
 }
 
-/// What a key that is not known is reported as.
-const UNKNOWN_KEY: Code = Code("unknown-key");
 /// How often a text is changed: enough for every fix on its own in a file full of mistakes.
 const ROUNDS: usize = 64;
 
@@ -378,21 +376,18 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 const LARGEST: u64 = 4 << 20;
 
 fn read(path: &Path) -> Result<String, (Code, String)> {
-    let unreadable = |error: io::Error| (Code("unreadable-file"), format!("the file cannot be read: {error}"));
+    let unreadable = |error: io::Error| (Code::UnreadableFile, format!("the file cannot be read: {error}"));
     let metadata = fs::metadata(path).map_err(unreadable)?;
     if !metadata.is_file() {
-        return Err((Code("not-a-file"), "this is not a file".to_owned()));
+        return Err((Code::NotAFile, "this is not a file".to_owned()));
     }
     if metadata.len() > LARGEST {
-        return Err((
-            Code("file-too-large"),
-            format!("the file has {} bytes; at most {LARGEST} are read", metadata.len()),
-        ));
+        return Err((Code::FileTooLarge, format!("the file has {} bytes; at most {LARGEST} are read", metadata.len())));
     }
     let bytes = fs::read(path).map_err(unreadable)?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        (Code("not-utf8"), format!("the file is not UTF-8: byte {at} belongs to no character"))
+        (Code::NotUtf8, format!("the file is not UTF-8: byte {at} belongs to no character"))
     })
 }
 

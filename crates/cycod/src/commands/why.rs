@@ -5,7 +5,7 @@ use cycod_engine::{
     Decision, Layer, Plan, PlanError, Standing, Surface, Verdict,
     catalog::{Availability, Entry, ScopeFilter},
     definition::{Body, Tool},
-    diagnostic::visible,
+    diagnostic::{Code, visible},
 };
 use serde_json::{Value, json};
 
@@ -123,7 +123,7 @@ fn change(decision: &Decision, surface: Surface, tool: &Tool) -> Vec<String> {
         (Layer::Local, _) => vec![scoped("local")],
         (Layer::Environment, _) => vec![format!("take {} out of {}", pattern.unwrap_or_default(), decision.origin)],
         (Layer::CommandLine, _) => vec![format!("leave out {} {}", decision.origin, pattern.unwrap_or_default())],
-        (Layer::BuiltIn, _) if decision.code == "policy-broken" => vec!["cycod policy check".to_owned()],
+        (Layer::BuiltIn, _) if decision.code == Code::PolicyBroken => vec!["cycod policy check".to_owned()],
         (Layer::BuiltIn, Verdict::Ask) if decision.yields => vec![add("allow")],
         (Layer::BuiltIn, Verdict::Allow) => vec![add("deny")],
         (Layer::BuiltIn, _) => Vec::new(),

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use cycod_engine::{
     AnswerTo, AskedOf, Given, PlanError, Question,
     definition::{Parameter, Tool, Value, Whom},
-    diagnostic::{Refusal, Shown, shown, visible},
+    diagnostic::{Code, Refusal, Shown, shown, visible},
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -110,7 +110,7 @@ fn unanswered(
         Some(known) => [vec![format!("cycod tool run {}", tool.name)], known, answers].concat().join(" "),
         None => format!("the same again with {}", answers.join(" ")),
     };
-    Refusal::new("question-unanswered", why).place(&question.name).attempt(attempt).into()
+    Refusal::new(Code::QuestionUnanswered, why).place(&question.name).attempt(attempt).into()
 }
 
 fn ask_person(context: &mut Context, tool: &str, message: &str, form: &Json) -> Result<AnswerTo, CommandError> {

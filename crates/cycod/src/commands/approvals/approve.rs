@@ -1,5 +1,8 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use cycod_engine::{Answer, Breadth, Request, diagnostic::Refusal};
+use cycod_engine::{
+    Answer, Breadth, Request,
+    diagnostic::{Code, Refusal},
+};
 
 use super::{answer, id, pending, request};
 use crate::{
@@ -42,7 +45,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         (None, false) => {
             let command = format!("cycod approvals approve {}", pending.id);
             return Err(Refusal::new(
-                "approval-needs-terminal",
+                Code::ApprovalNeedsTerminal,
                 "what is approved is shown to a person first, and there is no terminal",
             )
             .attempt(format!("let a person run it in a terminal: {command}"))

@@ -14,7 +14,7 @@ use clap::{Arg, ArgMatches, value_parser};
 use cycod_engine::{
     Answer, Approver, Asker, Engine, Request, Stop, Surface,
     approvals::{Queue, answer_json, request_from_json},
-    diagnostic::Refusal,
+    diagnostic::{Code, Refusal},
 };
 use cycod_process::{is_below_a_run, terminal_session};
 use cycod_store::{
@@ -114,7 +114,7 @@ pub(crate) fn by_a_person(command: &str) -> Result<(), CommandError> {
     if !is_below_a_run() {
         return Ok(());
     }
-    Err(Refusal::new("approval-by-a-tool", format!("`{command}` was started by a tool, and no tool grants anything"))
+    Err(Refusal::new(Code::ApprovalByATool, format!("`{command}` was started by a tool, and no tool grants anything"))
         .attempt(format!("run it in a terminal of your own: {command}"))
         .into())
 }

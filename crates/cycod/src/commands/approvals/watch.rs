@@ -4,7 +4,10 @@ use std::{
 };
 
 use clap::{ArgMatches, Command};
-use cycod_engine::{Stop, diagnostic::Refusal};
+use cycod_engine::{
+    Stop,
+    diagnostic::{Code, Refusal},
+};
 use cycod_process::host_interrupts;
 use cycod_store::approvals::{Pending, RequestId};
 
@@ -31,7 +34,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, CommandError> {
     let Some(tty) = Tty::open() else {
         let why = "requests are shown to a person, and there is no terminal";
-        return Err(Refusal::new("approval-needs-terminal", why).attempt("cycod approvals list").into());
+        return Err(Refusal::new(Code::ApprovalNeedsTerminal, why).attempt("cycod approvals list").into());
     };
     let error = |error: std::io::Error| CommandError::failure(format!("cannot watch: {error}"));
     let stop = Stop::new().map_err(error)?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cycod_engine::{
     Answer, Approver, Engine, Layer, Origin, Pattern, Request, Rule, Stop, Verdict,
-    diagnostic::{Refusal, shown, visible},
+    diagnostic::{Code, Refusal, shown, visible},
 };
 use cycod_store::approvals::Standing;
 
@@ -66,7 +66,7 @@ pub(super) fn approve(
     }
     if !is_attended {
         let why = "what comes through a pipe approves nothing";
-        return Err(Refusal::new("approval-needs-terminal", why)
+        return Err(Refusal::new(Code::ApprovalNeedsTerminal, why)
             .attempt(format!("cycod chat --auto-approve {}", names.join(",")))
             .into());
     }
@@ -123,7 +123,7 @@ fn rule(context: &mut Context, name: &str, verdict: Verdict, given: &mut Vec<Rul
     let pattern = Pattern::parse(name).map_err(|error| rules::wrong(&format!("{command} "), name, &error))?;
     if let Some((code, doubt)) = rules::doubts(&pattern, &context.engine).into_iter().next() {
         let mut failed = CommandError::failure(format!("`{name}`: {doubt}")).hint("see: /approve list");
-        failed.code = Some(code.0);
+        failed.code = Some(code);
         return Err(failed);
     }
     let rule = Rule::new(verdict, pattern, Origin::new(Layer::CommandLine, command));

@@ -87,7 +87,7 @@ fn looked_at(file: &RuleFile, context: &Context) -> Report {
         report.diagnostics.extend(doubts);
         if !rule.counts {
             let message = format!("`{}` does not count", rule.rule.pattern);
-            let doubt = Diagnostic::warning(Code("policy-not-accepted"), rule.span, message);
+            let doubt = Diagnostic::warning(Code::PolicyNotAccepted, rule.span, message);
             let note = "what a project's file allows counts when you wrote it with `cycod policy add` or agreed to it";
             report.diagnostics.push(doubt.note(note).help("cycod policy accept"));
         }

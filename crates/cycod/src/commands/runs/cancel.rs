@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Command};
-use cycod_engine::diagnostic::Refusal;
+use cycod_engine::diagnostic::{Code, Refusal};
 use cycod_store::{RunId, State};
 
 use super::{failed, history, name_argument, named, outcome, who};
@@ -34,7 +34,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         if !is_heard {
             let why = format!("`{}` can be ended only where it was started: {}", run.id, who(&run));
             let attempt = "press Ctrl-C there, or have the host that called it cancel the call";
-            return Err(Refusal::new("run-without-control", why).place(&run.id).attempt(attempt).into());
+            return Err(Refusal::new(Code::RunWithoutControl, why).place(&run.id).attempt(attempt).into());
         }
         if asked.elapsed() > PATIENCE {
             let why = format!("`{}` was asked to end {} s ago and still runs", run.id, PATIENCE.as_secs());

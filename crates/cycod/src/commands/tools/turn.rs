@@ -4,7 +4,7 @@ use clap::{Arg, ArgMatches, Command};
 use cycod_engine::{
     Turn, TurnError,
     catalog::{Scope, ScopeFilter},
-    diagnostic::{Refusal, Shown, shown},
+    diagnostic::{Code, Refusal, Shown, shown},
 };
 use cycod_settings::FileError;
 use serde_json::json;
@@ -77,7 +77,7 @@ fn refused(context: &Context, error: TurnError, on: bool, scope: Option<Scope>) 
     match error {
         TurnError::Unknown { suggestion, .. } => {
             let mut failed = failed;
-            failed.code = Some("unknown-tool");
+            failed.code = Some(Code::UnknownTool);
             match suggestion {
                 Some(near) => failed.hint(format!("did you mean `{near}`?")),
                 None => failed.hint(see),
@@ -85,7 +85,7 @@ fn refused(context: &Context, error: TurnError, on: bool, scope: Option<Scope>) 
         }
         TurnError::Enforced { name } => {
             let attempt = format!("cycod tools disable {name} --global, as who looks after this machine");
-            Refusal::new("tool-enforced", failed.message).place(name).attempt(attempt).into()
+            Refusal::new(Code::ToolEnforced, failed.message).place(name).attempt(attempt).into()
         }
         TurnError::StaysOff { attempt, .. } => {
             let word = if on { "on" } else { "off" };

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use cycod_agent::Limit;
-use cycod_engine::diagnostic::{Passing, Refusal};
+use cycod_engine::diagnostic::{Code, Passing, Refusal};
 use cycod_model::{ErrorKind, ModelError, StopReason};
 use expect_test::{Expect, expect};
 use serde_json::json;
@@ -75,7 +75,7 @@ fn conversation(screen: &mut Screen<'_>) {
         took: Some(Duration::from_millis(12)),
     });
     tell(&Event::CallBegins { call: &note, tool: "note" });
-    let refusal = Refusal::new("not-approved", "nobody approved `note`");
+    let refusal = Refusal::new(Code::NotApproved, "nobody approved `note`");
     tell(&Event::CallEnds { call: &note, result: &result(&note, "{…}", true), problem: Some(&refusal), took: None });
     tell(&Event::Asks { iteration: 2, tokens: 200 });
     tell(&Event::Text("It is \u{9b}2Jdone.\n"));
