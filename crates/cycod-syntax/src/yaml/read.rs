@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
         let (start, end) = if after_colon { (start + 1, start + 1) } else { (start, end) };
         let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
         let header = if is_block { self.block_header(start) } else { start };
-        let mut runs = origin::origins(text, style, self.text, header, end);
+        let runs = origin::origins(text, style, self.text, header, end);
         let span = match style {
             ScalarStyle::Literal | ScalarStyle::Folded => {
                 let content_end = text.trim_end_matches(['\n', ' ', '\t']).len();
@@ -224,10 +224,8 @@ impl<'a> Reader<'a> {
             }
             _ => self.places.span(start, end),
         };
-        for (_, at) in &mut runs {
-            *at = self.places.file(*at);
-        }
-        let origins = runs.into_iter().map(|(at, source)| (at as u32, source as u32)).collect();
+        let origins =
+            self.places.runs(&runs, text.len()).into_iter().map(|(at, source)| (at as u32, source as u32)).collect();
         let mut scalar = Scalar { text: text.to_owned(), style, tagged_text: false, origins };
         if let Some(tag) = tag {
             let resolved = scalar.resolve();

@@ -64,7 +64,7 @@ fn without(text: &str, mut slips: Vec<Slip>) -> (Read, Option<usize>) {
     let (mut copy, mut places, mut copied) = (String::with_capacity(text.len()), Places::same(), 0);
     for slip in &slips {
         copy.push_str(&text[copied..slip.start]);
-        places.piece(copy.len(), slip.start);
+        places.replaced(copy.len(), slip.start);
         copy.push_str(&slip.instead);
         places.piece(copy.len(), slip.end);
         copied = slip.end;
@@ -408,11 +408,15 @@ const MOST: usize = 20;
 
 /// What else is wrong in a text that cannot be read, found by leaving out one line after another; `found` is what is known.
 pub(super) fn further(text: &str, found: &[Diagnostic]) -> Vec<Diagnostic> {
+    further_in(text.to_owned(), text, found)
+}
+
+/// The same, in a copy of the text that has blanks where some of it stood.
+fn further_in(mut copy: String, text: &str, found: &[Diagnostic]) -> Vec<Diagnostic> {
     let is_syntax = |diagnostic: &&Diagnostic| diagnostic.code == Code::YamlSyntax;
     let place = |diagnostic: &Diagnostic| diagnostic.span().map(|span| span.start as usize);
     let mut more: Vec<Diagnostic> = Vec::new();
     let Some(mut at) = found.iter().filter(is_syntax).filter_map(place).max() else { return more };
-    let mut copy = text.to_owned();
     for _ in 0..MOST {
         leave_out(&mut copy, at);
         let Err(now) = read::read(&copy, &Places::same()) else { break };
@@ -477,5 +481,5 @@ pub(super) fn further_beside(text: &str, commands: &[Diagnostic], found: &[Diagn
             copy.replace_range(start..end, &format!("~{}", " ".repeat(end - start - 1)));
         }
     }
-    further(&copy, found)
+    further_in(copy, text, found)
 }

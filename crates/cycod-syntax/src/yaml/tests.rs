@@ -91,9 +91,9 @@ fn check_origins(text: &str, node: &Node, broken: &mut Vec<String>) {
                 let at = scalar.origin(offset);
                 let found = text.get(at as usize..).and_then(|rest| rest.chars().next());
                 let escaped = scalar.style == ScalarStyle::DoubleQuoted && found == Some('\\');
-                // Between folded lines blanks are the break that was there, somewhere.
+                // Between folded lines blanks are the break that was there, somewhere; or what looks like one was written.
                 let folded = matches!(character, ' ' | '\t' | '\n')
-                    && found.is_none_or(|found| matches!(found, '\n' | '\r' | ' ' | '\t'));
+                    && found.is_none_or(|found| found.is_whitespace() || found == '\u{feff}');
                 if found != Some(character) && !escaped && !folded || at < last {
                     broken.push(format!(
                         "{character:?} at {offset} of {:?} is said to stand at {at}, where {found:?} is",
@@ -606,6 +606,19 @@ fn documented_commands_load() {
     // Every byte of the command is found where the author wrote it.
     for offset in 0..command.len() {
         assert_eq!(text.as_bytes()[read[1].origin(offset) as usize], command.as_bytes()[offset], "{offset}");
+    }
+}
+
+#[test]
+fn what_replaces_other_bytes_stands_where_they_are() {
+    for text in ["bash: ]\nbash: \u{feff}a: \n\n  <<: ", "\u{2028}|\nbash: # x\n\ta: a: "] {
+        let (tree, diagnostics) = parse(&SourceFile::new("t.yaml", text));
+        let mut broken = Vec::new();
+        tree.iter().for_each(|tree| check_origins(text, tree, &mut broken));
+        for label in diagnostics.iter().flat_map(|diagnostic| &diagnostic.labels) {
+            assert!(text.get(label.span.start as usize..label.span.end as usize).is_some(), "{:?}", label.span);
+        }
+        assert!(broken.is_empty(), "{broken:?}");
     }
 }
 
