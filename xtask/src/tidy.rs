@@ -11,10 +11,11 @@ use cycod_code::Code;
 use serde_json::Value;
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 33] = [
+const ARROWS: [(&str, &[&str]); 34] = [
     ("cycod-file", &[]),
     ("cycod-http", &[]),
     ("cycod-code", &[]),
+    ("cycod-flow", &[]),
     ("cycod-diagnostic", &["cycod-code"]),
     ("cycod-syntax", &["cycod-diagnostic"]),
     ("cycod-shell", &["cycod-code"]),
@@ -42,6 +43,7 @@ const ARROWS: [(&str, &[&str]); 33] = [
         "cycod-run",
         &[
             "cycod-file",
+            "cycod-flow",
             "cycod-diagnostic",
             "cycod-syntax",
             "cycod-definition",

@@ -93,6 +93,7 @@ codes! {
     IgnoredByAlias          "ignored-by-alias"          (Failure     ToolError     Decision)
     IgnoredWithUseTool      "ignored-with-use-tool"     (file)
     InlineValue             "inline-value"              (Failure     ToolError     Decision)
+    InternalError           "internal-error"            (Failure     InternalError Mishap)
     InvalidArgument         "invalid-argument"          (Usage       ToolError     Decision)
     InvalidDefault          "invalid-default"           (file)
     InvalidExample          "invalid-example"           (file)

@@ -89,10 +89,11 @@ fn a_task_fails_that_could_not_be_carried_out() {
     of(
         |code| code.over_mcp().error().is_some(),
         &expect![[r#"
-        not-started
-        program-missing
-        temp-directory
-    "#]],
+            internal-error
+            not-started
+            program-missing
+            temp-directory
+        "#]],
     );
 }
 
@@ -101,30 +102,31 @@ fn what_did_not_work_out_may_be_tried_again() {
     of(
         Code::is_mishap,
         &expect![[r#"
-        background-unavailable
-        broken-tool
-        cancelled
-        memory-exceeded
-        missing-step-result
-        model-no-answer
-        model-rate-limit
-        model-unavailable
-        newer-version-needed
-        not-started
-        output-too-large
-        output-unavailable
-        program-missing
-        remote-failed
-        remote-unreachable
-        requirement-missing
-        secrets-unavailable
-        stream-file
-        temp-directory
-        timed-out
-        unknown-tool
-        unsupported-platform
-        worker-failed
-        wrong-output
-    "#]],
+            background-unavailable
+            broken-tool
+            cancelled
+            internal-error
+            memory-exceeded
+            missing-step-result
+            model-no-answer
+            model-rate-limit
+            model-unavailable
+            newer-version-needed
+            not-started
+            output-too-large
+            output-unavailable
+            program-missing
+            remote-failed
+            remote-unreachable
+            requirement-missing
+            secrets-unavailable
+            stream-file
+            temp-directory
+            timed-out
+            unknown-tool
+            unsupported-platform
+            worker-failed
+            wrong-output
+        "#]],
     );
 }

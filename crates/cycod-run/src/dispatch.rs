@@ -1,30 +1,30 @@
+//! Carries out a flow: with threads where several things run at once, and without one where a single thing does.
+
 use std::{
+    collections::{BTreeSet, VecDeque},
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
-        mpsc::{SyncSender, sync_channel},
+        mpsc::{Receiver, SyncSender, sync_channel},
     },
-    thread,
-    time::{Duration, Instant},
+    thread::{self, Scope as Threads},
+    time::Instant,
 };
 
 use cycod_call::Scripts;
-use cycod_definition::{Cleanup, Produces};
 use cycod_diagnostic::{Code, Refusal};
-use cycod_plan::{Plan, PlannedStep, Secrets};
+use cycod_flow::{self as flow, Attempt, Command, Flow, ScopeId, StepId, Task};
+use cycod_plan::{Plan, Secrets};
 use cycod_policy::Approved;
 use cycod_process::{Observer, Pool, Session, Stop};
 
 use crate::{
-    BuiltIns, Event, Files, Models, Remotes, RunReport, Sink, Status, StepPath, StepReport,
-    files::named_in,
-    mask::Secrets as Masker,
+    BuiltIns, Event, Models, Remotes, RunReport, Sink,
     results::Results,
-    worker::{CLEANUP_LIMIT, Worker, clean_up, private_directory, warn},
+    scope::{Cleaned, Scope, Tool},
+    worker::{self, Attempted, UnderWay, warn},
     workers::Workers,
 };
-
-/// How many steps run at once at the most; more would only wait for processors and descriptors.
-const MOST_AT_ONCE: usize = 64;
 
 /// How many messages may wait for the dispatcher; then the writers wait.
 const QUEUE: usize = 64;
@@ -59,12 +59,6 @@ pub struct Driver<'a> {
     pub observer: Option<&'a Arc<dyn Observer>>,
 }
 
-/// What a worker tells the dispatcher.
-enum Message {
-    Event(Event<'static>),
-    Ended(usize, Box<StepReport>),
-}
-
 /// Runs an approved plan to its end.
 ///
 /// Nothing that it starts outlives it: processes that steps leave behind are ended before this returns.
@@ -87,8 +81,9 @@ pub fn run(approved: Approved<Plan>, driver: &Driver<'_>, sink: &mut dyn Sink) -
     let sink = std::cell::RefCell::new(sink);
     let emit = |event: Event<'_>| sink.borrow_mut().event(&event);
     warn(&plan.warnings, &emit);
-    let mut report = drive(&plan, driver, &session, None, began, began + plan.timeout, &emit);
-    report.warnings.splice(0..0, plan.warnings.iter().cloned());
+    let warnings = plan.warnings.clone();
+    let mut report = Dispatcher::new(&emit).run(Tool::outermost(plan, driver, &session, began));
+    report.warnings.splice(0..0, warnings);
     let left = session.finish();
     let mut of_processes = Vec::new();
     if left.processes > 0 {
@@ -108,247 +103,318 @@ fn plural(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// Drives one tool's steps; the tools they call come back here through their workers.
-pub(crate) fn drive(
-    plan: &Plan,
-    driver: &Driver<'_>,
-    session: &Session,
-    parent: Option<&StepPath>,
-    began: Instant,
-    deadline: Instant,
-    emit: &dyn Fn(Event<'_>),
-) -> RunReport {
-    let mut warnings = Vec::new();
-    if plan.tool().uses_temp
-        && let Err(error) = private_directory(&plan.temp_directory)
-    {
-        let why = format!("cannot make the temporary directory `{}`: {error}", plan.temp_directory.display());
-        return RunReport::refused(Refusal::new(Code::TempDirectory, why), 1);
-    }
-    let path =
-        |step: &PlannedStep| parent.map_or_else(|| StepPath::root(&step.name), |parent| parent.child(&step.name));
-    let worker =
-        |step, results| Worker { plan, step, path: path(step), results, driver: *driver, session, began, deadline };
-    let mut state = State::new(plan);
+/// What has to be done, here or in a thread.
+struct Job<'a> {
+    tool: Arc<Tool<'a>>,
+    results: Results,
+    what: What,
+}
 
-    if let [step] = plan.steps.as_slice()
-        && step.condition.is_none()
-    {
-        // One step needs no thread and no queue.
-        let report = worker(step, Results::default()).run(emit);
-        state.ended(0, report, &path(step), emit);
-    } else {
-        thread::scope(|scope| {
-            let (sender, receiver) = sync_channel::<Message>(QUEUE);
+enum What {
+    Attempt(Task, Box<UnderWay>),
+    CleanUp(ScopeId),
+}
+
+/// What a thread says.
+enum Message {
+    Event(Event<'static>),
+    Done(Box<Done>),
+}
+
+/// What came of a job.
+enum Done {
+    Attempted(Task, Box<UnderWay>, Attempted),
+    CleanedUp(ScopeId, Cleaned),
+}
+
+impl Job<'_> {
+    /// Does it. A panic ends what panicked, and nothing else.
+    fn carry_out(self, emit: &dyn Fn(Event<'_>)) -> Done {
+        let Self { tool, results, what } = self;
+        match what {
+            What::Attempt(task, mut under_way) => {
+                let worker = tool.worker(task.step.index, results);
+                let attempt = AssertUnwindSafe(|| worker.attempt_once(task.attempt, &mut under_way, emit));
+                let attempted = catch_unwind(attempt).unwrap_or_else(|panic| {
+                    let refusal = panicked(&*panic).place(worker.path.as_str());
+                    let attempt = worker::Attempt::refused(refusal);
+                    Attempted::Ended(under_way.report.record(attempt, &tool.plan))
+                });
+                Done::Attempted(task, under_way, attempted)
+            }
+            What::CleanUp(scope) => {
+                let cleaned = catch_unwind(AssertUnwindSafe(|| tool.clean(&results))).unwrap_or_else(|panic| {
+                    let why = format!("the cleanup was not finished: {}", panicked(&*panic).why);
+                    Cleaned { warnings: vec![why], ..Cleaned::default() }
+                });
+                Done::CleanedUp(scope, cleaned)
+            }
+        }
+    }
+}
+
+/// What is said of a panic, which is a mistake of ours.
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Refusal {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    Refusal::new(
+        Code::InternalError,
+        format!("this program made a mistake: {}", text.unwrap_or("it did not say which")),
+    )
+}
+
+/// Where threads send what they say.
+struct Channel {
+    sender: SyncSender<Message>,
+    receiver: Receiver<Message>,
+}
+
+/// Carries out the commands of a flow, and tells it what came of them.
+struct Dispatcher<'a, 'e> {
+    flow: Flow,
+    scopes: Vec<Scope<'a>>,
+    commands: VecDeque<Command>,
+    jobs: Vec<Job<'a>>,
+    /// Pauses by their ends.
+    pauses: BTreeSet<(Instant, StepId)>,
+    /// How many threads are at work.
+    threads: usize,
+    channel: Option<Channel>,
+    is_cancelled: bool,
+    /// The tools that are not over, and whose time is not.
+    in_time: BTreeSet<ScopeId>,
+    report: Option<RunReport>,
+    emit: &'e dyn Fn(Event<'_>),
+}
+
+impl<'a, 'e> Dispatcher<'a, 'e> {
+    fn new(emit: &'e dyn Fn(Event<'_>)) -> Self {
+        Self {
+            flow: Flow::new(),
+            scopes: Vec::new(),
+            commands: VecDeque::new(),
+            jobs: Vec::new(),
+            pauses: BTreeSet::new(),
+            threads: 0,
+            channel: None,
+            is_cancelled: false,
+            in_time: BTreeSet::new(),
+            report: None,
+            emit,
+        }
+    }
+
+    /// Runs a tool to its end.
+    fn run(mut self, tool: Tool<'a>) -> RunReport {
+        if let Err(refusal) = tool.prepare() {
+            return RunReport::refused(refusal, 1);
+        }
+        self.tell_time_of(&tool);
+        self.open(None, tool);
+        thread::scope(|threads| {
             loop {
-                while let Some(index) = state.next_ready(driver.stop, deadline, &path, emit) {
-                    let worker = worker(&plan.steps[index], state.results.clone());
-                    let sender: SyncSender<Message> = sender.clone();
-                    scope.spawn(move || {
-                        // The dispatcher listens until every worker has ended, so sending cannot fail.
-                        let report = worker.run(&|event| drop(sender.send(Message::Event(event.into_owned()))));
-                        drop(sender.send(Message::Ended(index, Box::new(report))));
-                    });
+                self.tell_time();
+                while let Some(command) = self.commands.pop_front() {
+                    self.carry_out(&command);
                 }
-                if state.running == 0 {
+                // A single thing needs no thread and no queue.
+                if self.threads == 0 && self.pauses.is_empty() && self.jobs.len() == 1 {
+                    let done = self.jobs.remove(0).carry_out(self.emit);
+                    self.done(done);
+                    continue;
+                }
+                for job in std::mem::take(&mut self.jobs) {
+                    self.spawn(threads, job);
+                }
+                if self.threads == 0 && self.pauses.is_empty() {
                     break;
                 }
-                match receiver.recv() {
-                    Ok(Message::Event(event)) => emit(event),
-                    Ok(Message::Ended(index, report)) => {
-                        state.running -= 1;
-                        state.ended(index, *report, &path(&plan.steps[index]), emit);
-                    }
-                    Err(_) => break,
-                }
+                self.wait();
             }
         });
+        let why = || Refusal::new(Code::InternalError, "this program made a mistake: the run has no end");
+        self.report.unwrap_or_else(|| RunReport::refused(why(), 1))
     }
 
-    state.mark_not_run(&path, emit);
-    // The cleanup removes them.
-    let is_asked_for = parent.is_none() && plan.tool().produces == Produces::Blocks;
-    let output = last_run(state.results.0.iter().flatten().map(Arc::as_ref)).map(|last| last.output.as_slice());
-    let mut files = output.filter(|_| is_asked_for).map(|output| named_in(output, plan)).unwrap_or_default();
-    if !files.is_empty() {
-        let secrets = Masker::with(plan, &state.results);
-        files.values_mut().flatten().for_each(|bytes| *bytes = secrets.mask(std::mem::take(bytes)));
-    }
-    warnings.extend(clean(plan, driver, session, began, &state.results));
-    warn(&warnings, emit);
-    RunReport { files, ..state.into_report(driver.stop, warnings, began.elapsed()) }
-}
-
-/// The step whose output is the tool's: of those that ran, the one that ended last.
-pub(crate) fn last_run<'s>(steps: impl DoubleEndedIterator<Item = &'s StepReport>) -> Option<&'s StepReport> {
-    steps.rev().filter(|step| step.has_run()).max_by_key(|step| step.end_time)
-}
-
-/// What the dispatcher knows.
-struct State<'a> {
-    plan: &'a Plan,
-    results: Results,
-    started: Vec<bool>,
-    running: usize,
-    /// The step whose failure stopped the run.
-    failure: Option<usize>,
-}
-
-impl<'a> State<'a> {
-    fn new(plan: &'a Plan) -> Self {
-        let count = plan.steps.len();
-        Self { plan, results: Results(vec![None; count]), started: vec![false; count], running: 0, failure: None }
+    fn on(&mut self, event: flow::Event) {
+        self.commands.extend(self.flow.on(event));
     }
 
-    /// Picks the next step to start, settling on the way those whose condition is false.
-    fn next_ready(
-        &mut self,
-        stop: &Stop,
-        deadline: Instant,
-        path: &dyn Fn(&PlannedStep) -> StepPath,
-        emit: &dyn Fn(Event<'_>),
-    ) -> Option<usize> {
-        loop {
-            if self.failure.is_some() || stop.is_raised() || Instant::now() >= deadline || self.running >= MOST_AT_ONCE
-            {
-                return None;
-            }
-            let is_ready = |index: &usize| {
-                !self.started[*index]
-                    && self.plan.steps[*index].after.iter().all(|&before| self.results.0[before].is_some())
-            };
-            let index = (0..self.plan.steps.len()).find(is_ready)?;
-            self.started[index] = true;
-            let step = &self.plan.steps[index];
-            let condition =
-                step.condition.as_ref().map(|(condition, _)| self.plan.call.condition(condition, &self.results));
-            match condition {
-                None | Some(Ok(true)) => {
-                    self.running += 1;
-                    return Some(index);
-                }
-                Some(Ok(false)) => self.ended(index, StepReport::new(&step.name, Status::Skipped), &path(step), emit),
-                Some(Err(error)) => {
-                    let mut report = StepReport::new(&step.name, Status::Failed);
-                    report.exit_code = 1;
-                    let why = format!("the condition of `{}` cannot be decided: {error}", step.name);
-                    let refusal = Refusal::new(error.code(), why).place(&step.name);
-                    report.refusal = Some(Masker::with(self.plan, &self.results).mask_refusal(refusal));
-                    self.ended(index, report, &path(step), emit);
-                }
-            }
+    fn open(&mut self, by: Option<Task>, tool: Tool<'a>) {
+        let shapes = tool.shapes();
+        self.in_time.insert(ScopeId(self.scopes.len()));
+        self.scopes.push(Scope::new(tool));
+        self.on(flow::Event::Opened { by, steps: shapes });
+    }
+
+    /// A run that was cancelled before it began starts nothing.
+    fn tell_time_of(&mut self, tool: &Tool<'_>) {
+        if tool.driver.stop.is_raised() {
+            self.is_cancelled = true;
+            self.on(flow::Event::Cancelled);
         }
     }
 
-    fn ended(&mut self, index: usize, report: StepReport, path: &StepPath, emit: &dyn Fn(Event<'_>)) {
-        self.started[index] = true;
-        emit(Event::StepEnded {
-            step: path.clone(),
-            status: report.status,
-            exit_code: report.exit_code,
-            duration: report.duration,
-        });
-        if report.is_failure() && !self.plan.steps[index].continue_on_error && self.failure.is_none() {
-            self.failure = Some(index);
+    /// Tells the flow what time has brought: that the run was cancelled, that limits are over, that pauses are.
+    fn tell_time(&mut self) {
+        if !self.is_cancelled && self.scopes[0].tool.driver.stop.is_raised() {
+            self.is_cancelled = true;
+            self.pauses.clear();
+            self.on(flow::Event::Cancelled);
         }
-        self.results.0[index] = Some(Arc::new(report));
+        let now = Instant::now();
+        let is_over = |id: &ScopeId| now >= self.scopes[id.0].tool.deadline;
+        for id in self.in_time.iter().copied().filter(is_over).collect::<Vec<_>>() {
+            self.in_time.remove(&id);
+            self.on(flow::Event::OutOfTime(id));
+        }
+        while let Some((due, step)) = self.pauses.first()
+            && (*due <= now || !self.in_time.contains(&step.scope))
+        {
+            let step = *step;
+            self.pauses.pop_first();
+            self.on(flow::Event::Due(step));
+        }
     }
 
-    fn mark_not_run(&mut self, path: &dyn Fn(&PlannedStep) -> StepPath, emit: &dyn Fn(Event<'_>)) {
-        for index in 0..self.plan.steps.len() {
-            if self.results.0[index].is_none() {
-                let step = &self.plan.steps[index];
-                self.ended(index, StepReport::new(&step.name, Status::NotRun), &path(step), emit);
+    fn carry_out(&mut self, command: &Command) {
+        match *command {
+            Command::Decide(step) => {
+                let decision = self.scopes[step.scope.0].decide(step.index);
+                self.on(flow::Event::Decided { step, decision });
             }
+            Command::Start(task) => {
+                let scope = &mut self.scopes[task.step.scope.0];
+                let tool = Arc::clone(&scope.tool);
+                let new = || Box::new(UnderWay::new(&tool.plan.steps[task.step.index], tool.began));
+                let under_way = scope.under_way[task.step.index].take().unwrap_or_else(new);
+                self.jobs.push(Job { results: scope.results.clone(), tool, what: What::Attempt(task, under_way) });
+            }
+            Command::Pause { after } => {
+                let scope = &self.scopes[after.step.scope.0];
+                let step = &scope.tool.plan.steps[after.step.index];
+                if let (Some(retry), Attempt::Number(number)) = (step.retry, after.attempt) {
+                    let pause = retry.pause(number);
+                    let exit_code = scope.under_way[after.step.index].as_ref().map_or(1, |way| way.report.exit_code);
+                    (self.emit)(Event::Retrying { step: scope.tool.path(step), exit_code, pause });
+                    self.pauses.insert((Instant::now() + pause, after.step));
+                }
+            }
+            Command::Settle { step, settled } => {
+                let scope = &mut self.scopes[step.scope.0];
+                let path = scope.tool.path(&scope.tool.plan.steps[step.index]);
+                let report = scope.settle(step.index, settled);
+                (self.emit)(Event::StepEnded {
+                    step: path,
+                    status: report.status,
+                    exit_code: report.exit_code,
+                    duration: report.duration,
+                });
+            }
+            Command::CleanUp(id) => {
+                let scope = &self.scopes[id.0];
+                let (tool, results) = (Arc::clone(&scope.tool), scope.results.clone());
+                self.jobs.push(Job { tool, results, what: What::CleanUp(id) });
+            }
+            Command::Close { scope, verdict } => self.close(scope, verdict),
+            // Threads are not lost.
+            Command::Ask(task) => self.on(flow::Event::Answered { task, answer: flow::Answer::Stop }),
         }
     }
 
-    fn into_report(self, stop: &Stop, mut warnings: Vec<String>, duration: Duration) -> RunReport {
-        let steps: Vec<StepReport> = self.results.0.into_iter().flatten().map(Arc::unwrap_or_clone).collect();
-        let unfinished = steps.iter().any(|step| step.status == Status::NotRun);
-        let failure = self.failure.map(|index| &steps[index]);
-        let timed_out = failure.is_some_and(|step| step.status == Status::TimedOut)
-            || (unfinished && failure.is_none() && !stop.is_raised());
-        let refusal = failure.and_then(|step| step.refusal.clone()).or_else(|| {
-            timed_out.then(|| {
-                Refusal::new(Code::TimedOut, "the time of the run was over before every step had its turn")
-                    .attempt(self.plan.more_time())
-            })
-        });
-        let exit_code = match failure {
-            Some(step) => step.exit_code,
-            None if timed_out => -1,
-            None if unfinished => 143,
-            None => 0,
+    /// Hands the report of a tool to the step that called it, or to the one who asked for the run.
+    fn close(&mut self, id: ScopeId, verdict: flow::Verdict) {
+        self.in_time.remove(&id);
+        let scope = &mut self.scopes[id.0];
+        let report = scope.report(verdict);
+        let (duration, called) = (scope.opened.elapsed(), Arc::clone(&scope.tool));
+        let Some(task) = self.flow.opened_by(id) else {
+            self.report = Some(report);
+            return;
         };
-        warnings.splice(0..0, steps.iter().flat_map(|step| step.warnings.iter().cloned()));
-        let last = last_run(steps.iter());
-        RunReport {
-            success: exit_code == 0,
-            exit_code,
-            output: last.map(|step| step.output.clone()).unwrap_or_default(),
-            error: last.map(|step| step.error.clone()).unwrap_or_default(),
-            answer: last.and_then(|step| step.answer.clone()),
-            files: Files::new(),
-            transcript: transcript(&steps, self.plan.is_workflow),
-            timed_out,
-            cancelled: stop.is_raised(),
-            truncated: steps.iter().any(|step| step.truncated),
-            duration,
-            refusal,
-            warnings,
-            steps,
+        let caller = &mut self.scopes[task.step.scope.0];
+        if let Some(under_way) = &mut caller.under_way[task.step.index] {
+            let outcome = under_way.report.record_called(&called.plan, report, duration, &caller.tool.plan);
+            self.on(flow::Event::Ended { task, outcome });
         }
     }
-}
 
-/// Everything that was said, headed per step for a workflow.
-fn transcript(steps: &[StepReport], is_headed: bool) -> Vec<u8> {
-    let mut text = Vec::new();
-    for step in steps.iter().filter(|step| step.has_run()) {
-        if is_headed {
-            text.extend_from_slice(format!("--- {} ---\n", step.name).as_bytes());
+    /// Does a job in a thread of its own.
+    fn spawn<'s>(&mut self, threads: &'s Threads<'s, '_>, job: Job<'a>)
+    where
+        'a: 's,
+    {
+        let channel = self.channel.get_or_insert_with(|| {
+            let (sender, receiver) = sync_channel(QUEUE);
+            Channel { sender, receiver }
+        });
+        let sender = channel.sender.clone();
+        self.threads += 1;
+        threads.spawn(move || {
+            // The dispatcher listens until every thread is done, so sending cannot fail.
+            let done = job.carry_out(&|event| drop(sender.send(Message::Event(event.into_owned()))));
+            drop(sender.send(Message::Done(Box::new(done))));
+        });
+    }
+
+    /// Waits until a thread says something or a pause is over.
+    fn wait(&mut self) {
+        let due = self.pauses.first().map(|(due, _)| *due);
+        let deadlines = self.in_time.iter().map(|id| self.scopes[id.0].tool.deadline);
+        let next = due.map(|due| deadlines.fold(due, Instant::min));
+        let message = match (&self.channel, next) {
+            (Some(channel), None) => channel.receiver.recv().ok(),
+            (Some(channel), Some(next)) if self.threads > 0 => {
+                channel.receiver.recv_timeout(next.saturating_duration_since(Instant::now())).ok()
+            }
+            (_, Some(next)) => {
+                let stop = self.scopes[0].tool.driver.stop;
+                stop.wait(next.saturating_duration_since(Instant::now()));
+                None
+            }
+            (None, None) => None,
+        };
+        match message {
+            Some(Message::Event(event)) => (self.emit)(event),
+            Some(Message::Done(done)) => {
+                self.threads -= 1;
+                self.done(*done);
+            }
+            None => {}
         }
-        for said in [&step.output, &step.error] {
-            text.extend_from_slice(said);
-            if is_headed && !said.is_empty() && !said.ends_with(b"\n") {
-                text.push(b'\n');
+    }
+
+    /// Tells the flow what came of a job.
+    fn done(&mut self, done: Done) {
+        // What the time has brought came before.
+        self.tell_time();
+        match done {
+            Done::Attempted(task, under_way, attempted) => {
+                let scope = &mut self.scopes[task.step.scope.0];
+                scope.under_way[task.step.index] = Some(under_way);
+                match attempted {
+                    Attempted::Ended(outcome) => self.on(flow::Event::Ended { task, outcome }),
+                    Attempted::Calls(called) => {
+                        let tool = scope.tool.called(task.step.index, *called);
+                        match tool.prepare() {
+                            Ok(()) => self.open(Some(task), tool),
+                            Err(refusal) => {
+                                let report = RunReport::refused(refusal, 1);
+                                if let Some(under_way) = &mut scope.under_way[task.step.index] {
+                                    let plan = &scope.tool.plan;
+                                    let duration = std::time::Duration::ZERO;
+                                    let outcome = under_way.report.record_called(&tool.plan, report, duration, plan);
+                                    self.on(flow::Event::Ended { task, outcome });
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            Done::CleanedUp(id, cleaned) => {
+                warn(&cleaned.warnings, self.emit);
+                self.scopes[id.0].cleaned = cleaned;
+                self.on(flow::Event::CleanedUp(id));
             }
         }
     }
-    text
-}
-
-/// Runs the cleanup, whatever happened before, with a limit of its own; returns what went wrong.
-fn clean(plan: &Plan, driver: &Driver<'_>, session: &Session, began: Instant, results: &Results) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let deadline = Instant::now() + CLEANUP_LIMIT;
-    if let Ok(unraised) = Stop::new() {
-        for command in plan.cleanup.iter().filter_map(|action| match action {
-            Cleanup::Command(command) => Some(command),
-            Cleanup::DeleteTempFiles => None,
-        }) {
-            let Some(text) = command.for_platform(plan.host().platform) else { continue };
-            let bare = plan.cleanup_step(text);
-            let worker = Worker {
-                plan,
-                step: &bare,
-                path: StepPath::root("cleanup"),
-                results: results.clone(),
-                driver: *driver,
-                session,
-                began,
-                deadline,
-            };
-            warnings.extend(clean_up(&worker, text, &unraised));
-        }
-    }
-    match std::fs::remove_dir_all(&plan.temp_directory) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            warnings
-                .push(format!("cannot remove the temporary directory `{}`: {error}", plan.temp_directory.display()));
-        }
-        _ => {}
-    }
-    warnings
 }

@@ -1,15 +1,15 @@
 //! Drives an approved plan to its end and tells the story as typed events.
 //!
 //! ```text
-//!              ┌──────────────── dispatcher ────────────────┐
-//!  Approved ──►│ who is ready? start · who ended? record    │──► RunReport
-//!  <Plan>      └───▲──────────────┬─────────────────────────┘
-//!                  │ messages     │ one worker per running step
-//!                  └── output, attempts, endings ◄── process · nested plan
+//!              ┌───────────────── dispatcher ─────────────────┐
+//!  Approved ──►│  flow: what follows?  ◄─ events · commands ─► │──► RunReport
+//!  <Plan>      └───▲──────────────────┬───────────────────────┘
+//!                  │ messages         │ one worker per attempt under way
+//!                  └── output, how it ended, the plan of a tool that it calls
 //! ```
 //!
-//! One loop owns the truth: workers run alone and send messages, the [dispatcher](dispatch) updates its state
-//! and passes [`Event`]s to a [`Sink`]. Secrets are masked before anything leaves this crate; only the data
+//! `cycod-flow` decides what follows what. The [dispatcher](dispatch) carries that out: workers run alone and send
+//! messages, and it passes [`Event`]s to a [`Sink`]. Secrets are masked before anything leaves this crate; only the data
 //! passed between steps is unmasked.
 //!
 //! Invariant: this crate prints nothing, prompts nobody and decides no permission.
@@ -38,7 +38,7 @@ mod remote;
 mod report;
 mod reports;
 mod results;
-mod time;
+mod scope;
 mod worker;
 mod workers;
 

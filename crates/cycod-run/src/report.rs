@@ -197,3 +197,8 @@ impl RunReport {
         commands
     }
 }
+
+/// The step whose output is the tool's: of those that ran, the one that ended last.
+pub(crate) fn last_run<'s>(steps: impl DoubleEndedIterator<Item = &'s StepReport>) -> Option<&'s StepReport> {
+    steps.rev().filter(|step| step.has_run()).max_by_key(|step| step.end_time)
+}

@@ -12,24 +12,24 @@ use cycod_call::Scripts;
 use cycod_definition::{Body, Cleanup, CommandText, Level, OutputMode, RemoteTool, Step, StreamTarget, ToolUse};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_file::create_plain;
+use cycod_flow as flow;
 use cycod_plan::{Plan, PlannedAction, PlannedStep, Prepared, ScriptFile, StreamMask, Target};
 use cycod_process::{Ended, Ending, Input, Limits, ProgramNotFound, Session, StartError, Stop, Stream, Terminal};
 use cycod_syntax::template::{Reference, StepAttribute, Template};
 
 use crate::{
-    BuiltInCall, Driver, Event, Outcome, Platform, RemoteCall, Status, StepPath, StepReport,
+    BuiltInCall, Driver, Event, Outcome, Platform, RemoteCall, RunReport, Status, StepPath, StepReport,
     answering::{Activity, Answering, Patience},
     confine::{Held, unconfinable},
     container,
-    dispatch::{drive, last_run},
     guarded::{Guarded, resolved},
     keep::Keep,
     launch::Launch,
     mask::Secrets,
     platform::{Starts, beyond},
+    report::last_run,
     reports::{Report, Reports, VARIABLE},
     results::Results,
-    time::pause,
 };
 
 /// Everything a worker needs to carry out one step by itself.
@@ -40,7 +40,6 @@ pub(crate) struct Worker<'a> {
     pub(crate) results: Results,
     pub(crate) driver: Driver<'a>,
     pub(crate) session: &'a Session,
-    pub(crate) began: Instant,
     pub(crate) deadline: Instant,
 }
 
@@ -54,9 +53,18 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
-    /// Whether somebody, or a rule, said no.
-    fn is_forbidden(&self) -> bool {
-        is_forbidden(self.refusal.as_ref())
+    pub(crate) fn new(exit_code: i32, status: Status, refusal: Option<Refusal>) -> Self {
+        Self { exit_code, status, refusal, is_final: false }
+    }
+
+    /// What follows from it.
+    fn outcome(&self) -> flow::Outcome {
+        match &self.refusal {
+            _ if self.status == Status::Ok => flow::Outcome::Succeeded,
+            Some(refusal) if !refusal.code.is_mishap() => flow::Outcome::Forbidden,
+            _ if self.is_final => flow::Outcome::Refused,
+            _ => flow::Outcome::Failed,
+        }
     }
 
     pub(crate) fn refused(refusal: Refusal) -> Self {
@@ -69,16 +77,52 @@ pub(crate) fn warn(warnings: &[String], emit: &dyn Fn(Event<'_>)) {
     warnings.iter().for_each(|warning| emit(Event::Warning(warning.clone())));
 }
 
-/// Whether an attempt ended because somebody, or a rule, said no.
-fn is_forbidden(refusal: Option<&Refusal>) -> bool {
-    refusal.is_some_and(|refusal| !refusal.code.is_mishap())
+/// A step between its first attempt and its result.
+pub(crate) struct UnderWay {
+    pub(crate) report: StepReport,
+    /// How far it said that it is; over all attempts this only grows.
+    progress: f64,
+}
+
+impl UnderWay {
+    pub(crate) fn new(step: &PlannedStep, began: Instant) -> Self {
+        let mut report = StepReport::new(&step.name, Status::Failed);
+        report.start_time = Some(SystemTime::now());
+        report.began = began.elapsed();
+        Self::of(report)
+    }
+
+    pub(crate) fn of(report: StepReport) -> Self {
+        Self { report, progress: f64::NEG_INFINITY }
+    }
+}
+
+/// What came of an attempt.
+pub(crate) enum Attempted {
+    /// It ended.
+    Ended(flow::Outcome),
+    /// It calls a tool.
+    Calls(Box<Called>),
+}
+
+/// A tool that a step calls.
+pub(crate) struct Called {
+    pub(crate) plan: Plan,
+    pub(crate) deadline: Instant,
+    /// The most bytes of each stream that its steps need to keep.
+    pub(crate) keep: Option<u64>,
 }
 
 impl Worker<'_> {
-    /// Carries out the step: attempts, pauses, fallback.
-    pub(crate) fn run(&self, emit: &dyn Fn(Event<'_>)) -> StepReport {
-        // Progress only grows, over all attempts.
-        let most = Cell::new(f64::NEG_INFINITY);
+    /// Carries out one attempt of the step.
+    pub(crate) fn attempt_once(
+        &self,
+        attempt: flow::Attempt,
+        under_way: &mut UnderWay,
+        emit: &dyn Fn(Event<'_>),
+    ) -> Attempted {
+        let UnderWay { report, progress } = under_way;
+        let most = Cell::new(*progress);
         let emit = &|event: Event<'_>| match event {
             Event::Progress { ref step, done, .. } if *step == self.path && done <= most.get() => {}
             Event::Progress { ref step, done, .. } if *step == self.path => {
@@ -87,66 +131,43 @@ impl Worker<'_> {
             }
             event => emit(event),
         };
-        let mut report = StepReport::new(&self.step.name, Status::Failed);
-        report.start_time = Some(SystemTime::now());
-        report.began = self.began.elapsed();
-        let retries = self.step.retry.map_or(0, |retry| retry.attempts);
-        loop {
-            report.attempts += 1;
-            let warned = report.warnings.len();
-            let attempt = match &self.step.action {
-                PlannedAction::Command(command) => self.attempt(command, &mut report, emit),
-                PlannedAction::Tool(tool_use) => self.call_tool(tool_use, &mut report, emit),
-                PlannedAction::Handler(handler) => self.call_handler(handler, &mut report, emit),
-                PlannedAction::BuiltIn => self.call_built_in(&mut report, emit),
-                PlannedAction::Remote(remote) => self.call_remote(remote, &mut report, emit),
-            };
-            // The tool that a step calls has given its own already.
-            if !matches!(self.step.action, PlannedAction::Tool(_)) {
-                warn(&report.warnings[warned..], emit);
-            }
-            let is_final = attempt.is_final || attempt.is_forbidden();
-            report.record(attempt, self.plan);
-            if report.status == Status::Ok || is_final || report.attempts > retries {
-                break;
-            }
-            if let Some(retry) = self.step.retry.filter(|_| !self.is_over()) {
-                let wait = retry.pause(report.attempts);
-                emit(Event::Retrying { step: self.path.clone(), exit_code: report.exit_code, pause: wait });
-                pause(wait, self.deadline, self.driver.stop);
-            }
-            if self.is_over() {
-                self.cut_short(&mut report, "could be tried again");
-                break;
-            }
-        }
-        // What may not be done is not done in another way either.
-        if let Some(fallback) = &self.step.fallback
-            && report.is_failure()
-            && !is_forbidden(report.refusal.as_ref())
-        {
-            if self.is_over() {
-                self.cut_short(&mut report, "could fall back");
-            } else {
+        let warned = report.warnings.len();
+        let ended = match (attempt, &self.step.action, &self.step.fallback) {
+            (flow::Attempt::Fallback, _, Some(fallback)) => {
                 emit(Event::FallingBack { step: self.path.clone() });
                 report.used_fallback = true;
-                let warned = report.warnings.len();
-                let attempt = self.attempt(fallback, &mut report, emit);
-                warn(&report.warnings[warned..], emit);
-                report.record(attempt, self.plan);
+                Ok(self.attempt(fallback, report, emit))
             }
+            (_, action, _) => {
+                report.attempts += 1;
+                match action {
+                    PlannedAction::Command(command) => Ok(self.attempt(command, report, emit)),
+                    PlannedAction::Tool(tool_use) => self.call_tool(tool_use, report, emit),
+                    PlannedAction::Handler(handler) => Ok(self.call_handler(handler, report, emit)),
+                    PlannedAction::BuiltIn => Ok(self.call_built_in(report, emit)),
+                    PlannedAction::Remote(remote) => Ok(self.call_remote(remote, report, emit)),
+                }
+            }
+        };
+        warn(&report.warnings[warned..], emit);
+        *progress = most.get();
+        match ended {
+            Ok(attempt) => Attempted::Ended(report.record(attempt, self.plan)),
+            Err(called) => Attempted::Calls(called),
         }
-        report.end_time = Some(SystemTime::now());
-        report
     }
 
     /// Ends a step that failed and would go on, were there time: what ended it is not its last attempt.
-    fn cut_short(&self, report: &mut StepReport, before: &str) {
+    pub(crate) fn cut_short(&self, report: &mut StepReport, before: flow::Before) {
         let ended_already =
             report.refusal.as_ref().is_some_and(|refusal| matches!(refusal.code, Code::TimedOut | Code::Cancelled));
         if ended_already {
             return;
         }
+        let before = match before {
+            flow::Before::Retry => "could be tried again",
+            flow::Before::Fallback => "could fall back",
+        };
         let (place, code) = (self.path.as_str(), report.exit_code);
         let (exit_code, status, refusal) = if self.driver.stop.is_raised() {
             let why =
@@ -157,13 +178,7 @@ impl Worker<'_> {
                 format!("the time of the run was over before `{place}` {before}; it had failed with exit code {code}");
             (-1, Status::TimedOut, Refusal::new(Code::TimedOut, why).attempt(self.plan.more_time()))
         };
-        let attempt = Attempt { exit_code, status, refusal: Some(refusal.place(place)), is_final: true };
-        report.record(attempt, self.plan);
-    }
-
-    /// Whether nothing more may be started.
-    fn is_over(&self) -> bool {
-        self.driver.stop.is_raised() || Instant::now() >= self.deadline
+        report.record(Attempt::new(exit_code, status, Some(refusal.place(place))), self.plan);
     }
 
     /// Which files are more than files here; what authors of tools spell out may be read whatever it is.
@@ -528,20 +543,28 @@ impl Worker<'_> {
         }
     }
 
-    /// Runs the tool that the step calls, with its own plan and the time that is left.
-    fn call_tool(&self, tool_use: &ToolUse, report: &mut StepReport, emit: &dyn Fn(Event<'_>)) -> Attempt {
+    /// Plans the tool that the step calls, within the time that is left.
+    fn call_tool(
+        &self,
+        tool_use: &ToolUse,
+        report: &mut StepReport,
+        emit: &dyn Fn(Event<'_>),
+    ) -> Result<Attempt, Box<Called>> {
         let scripts: &dyn Scripts = self.driver.scripts;
         let plan = match self.plan.nested(self.step, tool_use, &self.results, scripts) {
             Ok(plan) => plan,
-            Err(error) => return Attempt::refused(error.in_step(&self.step.name, &tool_use.tool)),
+            Err(error) => return Ok(Attempt::refused(error.in_step(&self.step.name, &tool_use.tool))),
         };
         if let Some(demand) = plan.unmet.first() {
-            return Attempt::refused(Refusal::new(Code::ConfinementUnavailable, demand.clone()).place(&tool_use.tool));
+            let refusal = Refusal::new(Code::ConfinementUnavailable, demand.clone()).place(&tool_use.tool);
+            return Ok(Attempt::refused(refusal));
         }
-        let plan = match plan.with_secrets(self.driver.secrets) {
-            Ok(plan) => plan,
-            Err(refusal) => return Attempt::refused(refusal),
+        let with_secrets = match plan.with_secrets(self.driver.secrets) {
+            Ok(Cow::Owned(plan)) => Some(plan),
+            Ok(Cow::Borrowed(_)) => None,
+            Err(refusal) => return Ok(Attempt::refused(refusal)),
         };
+        let plan = with_secrets.unwrap_or(plan);
         emit(Event::StepStarted {
             step: self.path.clone(),
             attempt: report.attempts,
@@ -551,37 +574,48 @@ impl Worker<'_> {
             .into_iter()
             .flatten()
             .fold(self.deadline, Instant::min);
-        let started = Instant::now();
-        let driver = Driver { keep: self.keep(), ..self.driver };
-        let ended = drive(&plan, &driver, self.session, Some(&self.path), self.began, deadline, emit);
-        report.duration = started.elapsed();
-        // What it made of a secret may be in what it says, which others read.
-        report.keep_secret(&plan.call.secrets());
-        ended.steps.iter().for_each(|step| report.keep_secret(&step.secrets));
-        let last = last_run(ended.steps.iter());
-        report.raw_output = last.map(|step| step.raw_output.clone()).unwrap_or_default();
-        report.raw_error = last.map(|step| step.raw_error.clone()).unwrap_or_default();
-        report.output = ended.output;
-        report.error = ended.error;
-        report.truncated = ended.truncated;
-        report.warnings = ended.warnings;
-        report.steps = ended.steps;
-        let status = match (ended.success, ended.timed_out) {
-            (true, _) => Status::Ok,
-            (false, true) => Status::TimedOut,
-            (false, false) => Status::Failed,
-        };
-        Attempt { exit_code: ended.exit_code, status, refusal: ended.refusal, is_final: false }
+        Err(Box::new(Called { plan, deadline, keep: self.keep() }))
     }
 }
 
 impl StepReport {
-    fn record(&mut self, attempt: Attempt, plan: &Plan) {
+    /// Takes over how an attempt ended, and says what follows from it.
+    pub(crate) fn record(&mut self, attempt: Attempt, plan: &Plan) -> flow::Outcome {
+        let outcome = attempt.outcome();
         self.exit_code = attempt.exit_code;
         self.status = attempt.status;
         let secrets = plan.call.secrets();
         let secrets = Secrets::new(secrets.iter().chain(&self.secrets).map(String::as_str));
         self.refusal = attempt.refusal.map(|refusal| secrets.mask_refusal(refusal));
+        outcome
+    }
+
+    /// Takes over what came of the tool that the step called.
+    pub(crate) fn record_called(
+        &mut self,
+        called: &Plan,
+        ended: RunReport,
+        duration: Duration,
+        plan: &Plan,
+    ) -> flow::Outcome {
+        self.duration = duration;
+        // What it made of a secret may be in what it says, which others read.
+        self.keep_secret(&called.call.secrets());
+        ended.steps.iter().for_each(|step| self.keep_secret(&step.secrets));
+        let last = last_run(ended.steps.iter());
+        self.raw_output = last.map(|step| step.raw_output.clone()).unwrap_or_default();
+        self.raw_error = last.map(|step| step.raw_error.clone()).unwrap_or_default();
+        self.output = ended.output;
+        self.error = ended.error;
+        self.truncated = ended.truncated;
+        self.warnings = ended.warnings;
+        self.steps = ended.steps;
+        let status = match (ended.success, ended.timed_out) {
+            (true, _) => Status::Ok,
+            (false, true) => Status::TimedOut,
+            (false, false) => Status::Failed,
+        };
+        self.record(Attempt::new(ended.exit_code, status, ended.refusal), plan)
     }
 
     /// Remembers what must not be shown of what the step said, wherever that goes.

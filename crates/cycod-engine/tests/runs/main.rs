@@ -15,6 +15,7 @@ mod hostile;
 mod limits;
 mod memory;
 mod output;
+mod panics;
 mod policy;
 mod reports;
 mod secrets;

@@ -1,0 +1,100 @@
+//! A mistake of ours ends the step in which it is made, and nothing else.
+
+use std::sync::Arc;
+
+use cycod_engine::{
+    BuiltInCall, BuiltIns, Ignore, Nobody, Outcome, RunReport, Surface,
+    definition::{Tool, ToolName, load_built_in},
+    diagnostic::{Refusal, SourceFile},
+};
+use expect_test::expect;
+
+use crate::support::{Place, story};
+
+/// A built-in tool that panics.
+#[derive(Debug)]
+struct Mistaken;
+
+impl BuiltIns for Mistaken {
+    fn names(&self) -> Vec<ToolName> {
+        ToolName::new("mistaken").into_iter().collect()
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        let text = "name: mistaken\ndescription: Panics\nhints: {read-only: true}\n";
+        load_built_in(&SourceFile::new("built-in tool", text)).tool.into_iter().collect()
+    }
+
+    fn call(&self, _call: &BuiltInCall<'_>, _follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
+        panic!("an index of 7 in a list of 3");
+    }
+}
+
+fn run(tool: &str) -> RunReport {
+    let place = Place::new(tool);
+    let mut engine = place.engine();
+    engine.build_in(Arc::new(Mistaken));
+    let plan = place.plan(&engine, &[]);
+    let control = engine.control().expect("descriptors");
+    let approved = engine.approve(plan, Surface::Person, &Nobody).expect("a person may");
+    engine.run(approved, &control, &mut Ignore)
+}
+
+#[test]
+fn a_panic_ends_its_step_and_nothing_else() {
+    let report = run(
+        "description: d\nsteps:\n  - {name: first, bash: echo one}\n  - {name: wrong, use-tool: mistaken, continue-on-error: true}\n  - {name: last, bash: echo two}\n",
+    );
+    expect![[r#"
+        exit 0 output "two\n"
+          first ok 0 "one\n"
+          wrong failed 1
+            mistaken failed 1
+          last ok 0 "two\n"
+    "#]]
+    .assert_eq(&story(&report));
+}
+
+#[test]
+fn a_panic_beside_other_steps_ends_its_step_and_nothing_else() {
+    let report = run(
+        "description: d\nsteps:\n  - {name: slow, bash: sleep 0.2; echo one, parallel: true}\n  - {name: wrong, use-tool: mistaken, parallel: true, continue-on-error: true}\n  - {name: last, bash: 'echo {wrong.status}', wait-for: [slow, wrong]}\n",
+    );
+    expect![[r#"
+        exit 0 output "failed\n"
+          slow ok 0 "one\n"
+          wrong failed 1
+            mistaken failed 1
+          last ok 0 "failed\n"
+    "#]]
+    .assert_eq(&story(&report));
+}
+
+#[test]
+fn a_fallback_and_the_cleanup_follow_a_panic() {
+    let report = run(
+        "description: d\nsteps:\n  - name: wrong\n    use-tool: mistaken\n    error-handling: {fallback: echo instead}\nresources: {cleanup: [{final-command: exit 3}]}\n",
+    );
+    expect![[r#"
+        exit 0 output "instead\n"
+          wrong ok 0 fallback "instead\n"
+            mistaken failed 1
+        warning: cleanup `exit 3` failed with exit code 3
+    "#]]
+    .assert_eq(&story(&report));
+}
+
+#[test]
+fn a_panic_fails_the_run_and_says_what_it_was() {
+    let report =
+        run("description: d\nsteps:\n  - {name: wrong, use-tool: mistaken}\n  - {name: last, bash: echo two}\n");
+    expect![[r#"
+        exit 1 output "" refused[internal-error]
+          wrong failed 1
+            mistaken failed 1
+          last not-run 0
+    "#]]
+    .assert_eq(&story(&report));
+    expect!["this program made a mistake: an index of 7 in a list of 3"]
+        .assert_eq(&report.refusal.expect("why").to_string());
+}

@@ -1,0 +1,128 @@
+//! The state machine of workflows: which step starts when, and what follows its end.
+//!
+//! ```text
+//!            events: opened, decided, ended, due, lost, cancelled, …
+//!          ┌──────────────────────────────────────────────────────┐
+//!          │                                                      │
+//!       driver  (threads, a journal, a fleet)                   Flow
+//!          │                                                      ▲
+//!          └──────────────────────────────────────────────────────┘
+//!            commands: decide, start, pause, settle, clean up, close
+//! ```
+//!
+//! A [`Flow`] has no clock, no thread, no file and no process. A driver carries out its [`Command`]s and reports what came
+//! of them as [`Event`]s. The same events give the same commands, so a run whose events were written down can be
+//! continued elsewhere.
+//!
+//! The steps of one tool are a *scope*. A step that calls a tool opens a scope of its own inside its attempt, so one flow
+//! holds every step of a run.
+//!
+//! Invariants, each held by a property test:
+//!
+//! - every flow whose commands are carried out ends;
+//! - every scope is cleaned up once, after all its steps have settled and before it closes;
+//! - no attempt starts twice, unless it was lost in between;
+//! - a step starts only after the steps it waits for have settled.
+
+mod flow;
+mod scope;
+mod step;
+
+pub use flow::Flow;
+pub use scope::{ScopeId, Verdict};
+pub use step::{Attempt, Before, Decision, OnLost, Outcome, Settled, StepId, StepShape, Task};
+
+/// Which rules a flow follows. A journal of a run says it, and only a program that knows it may go on with that run.
+pub const VERSION: u32 = 1;
+
+/// How many attempts run at once at the most; more would only wait for processors and descriptors.
+pub const AT_ONCE: usize = 64;
+
+/// How often an attempt may be lost before its step has failed.
+pub const MOST_LOSSES: u32 = 3;
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A tool begins: the outermost one, or the one that an attempt calls.
+    Opened {
+        /// The attempt that calls it; nothing for the outermost tool.
+        by: Option<Task>,
+        /// Its steps, in source order.
+        steps: Vec<StepShape>,
+    },
+    /// The condition of a step was evaluated.
+    Decided {
+        /// Which step.
+        step: StepId,
+        /// What came of it.
+        decision: Decision,
+    },
+    /// An attempt ended.
+    Ended {
+        /// Which attempt.
+        task: Task,
+        /// How.
+        outcome: Outcome,
+    },
+    /// The pause before the next attempt of a step is over.
+    Due(StepId),
+    /// Whoever carried out an attempt is gone, and with it what came of the attempt.
+    Lost(Task),
+    /// A person said what is to follow the loss of an attempt.
+    Answered {
+        /// Which attempt.
+        task: Task,
+        /// What follows.
+        answer: Answer,
+    },
+    /// The time of a scope is over.
+    OutOfTime(ScopeId),
+    /// The run was cancelled from outside.
+    Cancelled,
+    /// The cleanup of a scope is done.
+    CleanedUp(ScopeId),
+}
+
+/// What a person says about an attempt that was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Start it again.
+    Again,
+    /// It was done; go on as if it had succeeded.
+    Done,
+    /// The step has failed.
+    Stop,
+}
+
+/// What a driver has to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Evaluate the condition of a step, and report [`Event::Decided`].
+    Decide(StepId),
+    /// Begin an attempt. Report [`Event::Ended`]; before that [`Event::Opened`] if it calls a tool.
+    Start(Task),
+    /// Wait before the next attempt of a step, and report [`Event::Due`]. `after` is the attempt that failed.
+    Pause {
+        /// The attempt that failed.
+        after: Task,
+    },
+    /// Ask a person what is to follow the loss of an attempt, and report [`Event::Answered`].
+    Ask(Task),
+    /// Take note that a step has its final result.
+    Settle {
+        /// Which step.
+        step: StepId,
+        /// How it ended.
+        settled: Settled,
+    },
+    /// Run the cleanup of a scope, and report [`Event::CleanedUp`].
+    CleanUp(ScopeId),
+    /// Take note that a scope is over. For a scope that an attempt opened, report [`Event::Ended`] of that attempt.
+    Close {
+        /// Which scope.
+        scope: ScopeId,
+        /// How it ended.
+        verdict: Verdict,
+    },
+}

@@ -1,0 +1,135 @@
+use std::collections::BTreeSet;
+
+use crate::{Settled, StepShape, Task};
+
+/// The steps of one tool within a flow, numbered in the order in which they were opened; 0 is the outermost tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScopeId(pub usize);
+
+/// How a scope ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every step had its turn, and none stopped the others.
+    Completed,
+    /// This step, by index, failed and stopped the others.
+    Failed(usize),
+    /// The time was over before every step had its turn.
+    OutOfTime,
+    /// The run was cancelled before every step had its turn.
+    Cancelled,
+}
+
+/// The steps of one tool, and how far they are.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope {
+    /// The attempt that called the tool.
+    pub(crate) by: Option<Task>,
+    pub(crate) steps: Vec<Step>,
+    /// Steps whose turn has come.
+    pub(crate) ready: BTreeSet<usize>,
+    /// How many steps are between their turn and their result.
+    pub(crate) busy: usize,
+    /// The step whose failure stopped the others.
+    pub(crate) failure: Option<usize>,
+    pub(crate) is_out_of_time: bool,
+    pub(crate) phase: Phase,
+}
+
+/// How far a scope is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Running,
+    CleaningUp(Verdict),
+    Closed(Verdict),
+}
+
+/// A step, and how far it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) shape: StepShape,
+    pub(crate) state: State,
+    /// How many of the steps that it waits for have not settled.
+    pub(crate) waits_for: usize,
+    /// The steps that wait for it.
+    pub(crate) dependents: Vec<usize>,
+}
+
+/// How far a step is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Waits for its turn.
+    Waiting,
+    /// Its condition is being evaluated.
+    Deciding,
+    /// An attempt is under way; `has_opened` when that called a tool.
+    Running { task: Task, has_opened: bool },
+    /// Waits for the attempt that follows this one.
+    Pausing(Task),
+    /// Waits for a person.
+    Asking(Task),
+    /// Has its result.
+    Settled(Settled),
+}
+
+impl State {
+    /// Whether the step occupies one of the places for steps that run at once. One that called a tool does not: the steps of
+    /// that tool do.
+    pub(crate) fn occupies(self) -> bool {
+        match self {
+            Self::Deciding | Self::Running { has_opened: false, .. } | Self::Pausing(_) => true,
+            Self::Waiting | Self::Running { has_opened: true, .. } | Self::Asking(_) | Self::Settled(_) => false,
+        }
+    }
+}
+
+impl Scope {
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self.phase, Phase::Closed(_))
+    }
+
+    pub(crate) fn new(by: Option<Task>, shapes: Vec<StepShape>) -> Self {
+        let mut steps: Vec<Step> = shapes
+            .into_iter()
+            .map(|shape| Step { shape, state: State::Waiting, waits_for: 0, dependents: Vec::new() })
+            .collect();
+        for index in 0..steps.len() {
+            let after: BTreeSet<usize> = steps[index].shape.after.iter().copied().collect();
+            steps[index].waits_for = after.len();
+            for before in after {
+                // A step that waits for one that does not exist never has its turn.
+                if let Some(before) = steps.get_mut(before) {
+                    before.dependents.push(index);
+                }
+            }
+        }
+        let ready = steps.iter().enumerate().filter(|(_, step)| step.waits_for == 0).map(|(index, _)| index).collect();
+        Self { by, steps, ready, busy: 0, failure: None, is_out_of_time: false, phase: Phase::Running }
+    }
+
+    /// Records the result of a step; those that waited for it alone have their turn.
+    pub(crate) fn settle(&mut self, index: usize, settled: Settled) {
+        let step = &mut self.steps[index];
+        step.state = State::Settled(settled);
+        if settled.is_failure() && !step.shape.continue_on_error {
+            self.failure.get_or_insert(index);
+        }
+        for dependent in std::mem::take(&mut step.dependents) {
+            let dependent_step = &mut self.steps[dependent];
+            dependent_step.waits_for -= 1;
+            if dependent_step.waits_for == 0 && dependent_step.state == State::Waiting {
+                self.ready.insert(dependent);
+            }
+        }
+    }
+
+    /// How the scope ended, once no step is under way.
+    pub(crate) fn verdict(&self, is_cancelled: bool) -> Verdict {
+        let is_unfinished = self.steps.iter().any(|step| step.state == State::Settled(Settled::NotRun));
+        match self.failure {
+            Some(step) => Verdict::Failed(step),
+            None if !is_unfinished => Verdict::Completed,
+            None if is_cancelled => Verdict::Cancelled,
+            None => Verdict::OutOfTime,
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! What holds for every flow, whatever its steps are, whatever comes of them, and in whichever order that is learned.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cycod_flow::{
+    AT_ONCE, Answer, Attempt, Command, Decision, Event, Flow, MOST_LOSSES, OnLost, Outcome, ScopeId, Settled, StepId,
+    StepShape, Task, Verdict,
+};
+use proptest::prelude::*;
+
+/// Answers the commands of a flow by chance, and checks what it is told.
+struct Driver {
+    flow: Flow,
+    /// Where chance comes from.
+    tape: Vec<u8>,
+    at: usize,
+    /// Steps of tools that attempts may call.
+    tools: Vec<Vec<StepShape>>,
+    unanswered: Vec<Command>,
+    /// Every event with the commands that it gave.
+    journal: Vec<(Event, Vec<Command>)>,
+    started: BTreeSet<Task>,
+    lost: BTreeSet<Task>,
+    settled: BTreeMap<StepId, Settled>,
+    shapes: BTreeMap<ScopeId, Vec<StepShape>>,
+    cleanups: BTreeMap<ScopeId, u32>,
+    verdicts: BTreeMap<ScopeId, Verdict>,
+    is_cancelled: bool,
+    out_of_time: BTreeSet<ScopeId>,
+}
+
+impl Driver {
+    fn new(tools: Vec<Vec<StepShape>>, tape: Vec<u8>) -> Self {
+        Self {
+            flow: Flow::new(),
+            tape,
+            at: 0,
+            tools,
+            unanswered: Vec::new(),
+            journal: Vec::new(),
+            started: BTreeSet::new(),
+            lost: BTreeSet::new(),
+            settled: BTreeMap::new(),
+            shapes: BTreeMap::new(),
+            cleanups: BTreeMap::new(),
+            verdicts: BTreeMap::new(),
+            is_cancelled: false,
+            out_of_time: BTreeSet::new(),
+        }
+    }
+
+    fn chance(&mut self, of: usize) -> usize {
+        let byte = self.tape.get(self.at % self.tape.len().max(1)).copied().unwrap_or_default();
+        self.at += 1;
+        // The tape begins anew and must not say the same again.
+        (usize::from(byte) + self.at / self.tape.len().max(1)) % of
+    }
+
+    fn tell(&mut self, event: Event) {
+        let commands = self.flow.on(event.clone());
+        for command in &commands {
+            self.check(command);
+        }
+        self.unanswered.extend(commands.iter().filter(|command| !matches!(command, Command::Settle { .. })).cloned());
+        self.unanswered.retain(|command| !is_told_only(command, &self.flow));
+        self.journal.push((event, commands));
+        self.check_outstanding();
+    }
+
+    fn check(&mut self, command: &Command) {
+        match command {
+            Command::Start(task) => {
+                let shape = &self.shapes[&task.step.scope][task.step.index];
+                for before in &shape.after {
+                    let before = StepId { scope: task.step.scope, index: *before };
+                    assert!(self.settled.contains_key(&before), "{task:?} started before {before:?} had settled");
+                }
+                assert!(self.started.insert(*task), "{task:?} started twice");
+                if task.losses > 0 {
+                    let before = Task { losses: task.losses - 1, ..*task };
+                    assert!(self.lost.contains(&before), "{task:?} started again, and nothing was lost");
+                }
+                assert!(task.losses < MOST_LOSSES);
+                assert!(!self.is_cancelled, "{task:?} started after the run was cancelled");
+                assert!(!self.out_of_time.contains(&task.step.scope), "{task:?} started after the time was over");
+            }
+            Command::Settle { step, settled } => {
+                assert_eq!(self.settled.insert(*step, *settled), None, "{step:?} has two results");
+            }
+            Command::CleanUp(scope) => {
+                for index in 0..self.shapes[scope].len() {
+                    assert!(self.settled.contains_key(&StepId { scope: *scope, index }), "cleaned up too early");
+                }
+                *self.cleanups.entry(*scope).or_default() += 1;
+            }
+            Command::Close { scope, verdict } => {
+                assert_eq!(self.cleanups.get(scope), Some(&1), "closed without its cleanup");
+                assert_eq!(self.verdicts.insert(*scope, *verdict), None);
+            }
+            Command::Decide(_) | Command::Pause { .. } | Command::Ask(_) => {}
+        }
+    }
+
+    /// What the flow says is outstanding is what nobody has answered.
+    fn check_outstanding(&self) {
+        let key = |command: &Command| format!("{command:?}");
+        let unanswered: BTreeSet<String> = self.unanswered.iter().map(key).collect();
+        let outstanding: BTreeSet<String> = self.flow.outstanding().iter().map(key).collect();
+        assert_eq!(unanswered, outstanding);
+        let places = self.unanswered.iter();
+        let places = places.filter(|command| matches!(command, Command::Decide(_) | Command::Start(_))).count();
+        assert!(places <= AT_ONCE, "{places} at once");
+    }
+
+    /// Answers one command.
+    fn answer(&mut self) {
+        let number = self.chance(self.unanswered.len());
+        let command = self.unanswered.remove(number);
+        let event = match command {
+            Command::Decide(step) => {
+                let decision = [Decision::Run, Decision::Run, Decision::Skip, Decision::Undecidable][self.chance(4)];
+                Event::Decided { step, decision }
+            }
+            Command::Start(task) => match self.chance(6) {
+                0 => {
+                    self.lost.insert(task);
+                    Event::Lost(task)
+                }
+                1 if self.depth(task.step.scope) < 3 => {
+                    let tool = self.chance(self.tools.len());
+                    let steps = self.tools[tool].clone();
+                    self.shapes.insert(ScopeId(self.shapes.len()), steps.clone());
+                    Event::Opened { by: Some(task), steps }
+                }
+                number => {
+                    let outcomes =
+                        [Outcome::Succeeded, Outcome::Failed, Outcome::Failed, Outcome::Refused, Outcome::Forbidden];
+                    Event::Ended { task, outcome: outcomes[(number + self.chance(5)) % 5] }
+                }
+            },
+            Command::Pause { after } => Event::Due(after.step),
+            Command::Ask(task) => {
+                Event::Answered { task, answer: [Answer::Again, Answer::Done, Answer::Stop][self.chance(3)] }
+            }
+            Command::CleanUp(scope) => Event::CleanedUp(scope),
+            Command::Close { scope, verdict } => {
+                let task = self.flow.opened_by(scope).expect("only scopes that were opened by an attempt are answered");
+                let outcome = if verdict == Verdict::Completed { Outcome::Succeeded } else { Outcome::Failed };
+                Event::Ended { task, outcome }
+            }
+            Command::Settle { .. } => unreachable!("is not answered"),
+        };
+        self.tell(event);
+    }
+
+    fn depth(&self, scope: ScopeId) -> usize {
+        self.flow.opened_by(scope).map_or(1, |by| 1 + self.depth(by.step.scope))
+    }
+
+    fn run(&mut self) {
+        let steps = self.tools[0].clone();
+        self.shapes.insert(ScopeId(0), steps.clone());
+        self.tell(Event::Opened { by: None, steps });
+        let mut events = 0;
+        while !self.unanswered.is_empty() {
+            events += 1;
+            assert!(events < 100_000, "the flow does not end");
+            match self.chance(60) {
+                0 => {
+                    self.is_cancelled = true;
+                    self.tell(Event::Cancelled);
+                }
+                1 => {
+                    let scope = ScopeId(self.chance(self.shapes.len()));
+                    let inside: Vec<ScopeId> =
+                        self.shapes.keys().copied().filter(|id| self.lies_in(*id, scope)).collect();
+                    self.out_of_time.extend(inside);
+                    self.tell(Event::OutOfTime(scope));
+                }
+                _ => {}
+            }
+            // What is said twice, or of something else, changes nothing.
+            if self.chance(10) == 0 && !self.journal.is_empty() {
+                let number = self.chance(self.journal.len());
+                let again = self.journal[number].0.clone();
+                if !matches!(again, Event::Opened { .. }) && !self.is_answer(&again) {
+                    self.tell(again);
+                }
+            }
+            if !self.unanswered.is_empty() {
+                self.answer();
+            }
+        }
+    }
+
+    /// Whether a scope lies in another one or is the same.
+    fn lies_in(&self, scope: ScopeId, outer: ScopeId) -> bool {
+        scope == outer || self.flow.opened_by(scope).is_some_and(|by| self.lies_in(by.step.scope, outer))
+    }
+
+    /// Whether an event would answer a command that is outstanding.
+    fn is_answer(&self, event: &Event) -> bool {
+        self.unanswered.iter().any(|command| match (command, event) {
+            (Command::Decide(step), Event::Decided { step: of, .. }) => step == of,
+            (Command::Start(task), Event::Ended { task: of, .. } | Event::Lost(of)) => task == of,
+            (Command::Ask(task), Event::Answered { task: of, .. }) => task == of,
+            (Command::Pause { after }, Event::Due(of)) => after.step == *of,
+            (Command::CleanUp(scope), Event::CleanedUp(of)) => scope == of,
+            (Command::Close { scope, .. }, Event::Ended { task, .. }) => self.flow.opened_by(*scope) == Some(*task),
+            (_, Event::OutOfTime(_)) => true,
+            _ => false,
+        })
+    }
+}
+
+/// Whether a command needs no answer any more: the flow has ended, or the run was over before its answer.
+fn is_told_only(command: &Command, flow: &Flow) -> bool {
+    match command {
+        Command::Close { scope, .. } => *scope == ScopeId(0),
+        Command::Pause { .. } | Command::Ask(_) => !flow.outstanding().contains(command),
+        _ => false,
+    }
+}
+
+fn step(index: usize) -> impl Strategy<Value = StepShape> {
+    let after = prop::collection::vec(0..index.max(1), 0..3);
+    let on_lost = prop::sample::select(vec![OnLost::Retry, OnLost::Fail, OnLost::Ask]);
+    (after, any::<bool>(), any::<bool>(), 0_u32..3, any::<bool>(), on_lost).prop_map(
+        move |(after, is_conditional, continue_on_error, retries, has_fallback, on_lost)| StepShape {
+            after: if index == 0 { Vec::new() } else { after },
+            is_conditional,
+            continue_on_error,
+            retries,
+            has_fallback,
+            on_lost,
+        },
+    )
+}
+
+fn tool() -> impl Strategy<Value = Vec<StepShape>> {
+    (0_usize..8).prop_flat_map(|count| (0..count).map(step).collect::<Vec<_>>())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn every_flow_ends_and_keeps_its_promises(
+        tools in prop::collection::vec(tool(), 1..4),
+        tape in prop::collection::vec(any::<u8>(), 1..200),
+    ) {
+        let mut driver = Driver::new(tools, tape);
+        driver.run();
+        prop_assert!(driver.flow.has_ended());
+        prop_assert!(driver.flow.outstanding().is_empty());
+        for (scope, steps) in &driver.shapes {
+            prop_assert_eq!(driver.cleanups.get(scope), Some(&1), "every scope is cleaned up once");
+            for index in 0..steps.len() {
+                let settled = driver.settled.contains_key(&StepId { scope: *scope, index });
+                prop_assert!(settled, "every step has a result");
+            }
+        }
+
+        // The same events give the same commands, and stopping in between changes nothing.
+        let mut again = Flow::new();
+        for (event, commands) in &driver.journal {
+            again = again.clone();
+            prop_assert_eq!(&again.on(event.clone()), commands);
+        }
+    }
+}
+
+/// A flow of one tool, told of each event at once.
+fn flow(steps: Vec<StepShape>) -> (Flow, Vec<Command>) {
+    let mut flow = Flow::new();
+    let commands = flow.on(Event::Opened { by: None, steps });
+    (flow, commands)
+}
+
+fn task(index: usize, attempt: Attempt) -> Task {
+    Task { step: StepId { scope: ScopeId(0), index }, attempt, losses: 0 }
+}
+
+fn ended(index: usize, attempt: u32, outcome: Outcome) -> Event {
+    Event::Ended { task: task(index, Attempt::Number(attempt)), outcome }
+}
+
+fn settle(index: usize, settled: Settled) -> Command {
+    Command::Settle { step: StepId { scope: ScopeId(0), index }, settled }
+}
+
+#[test]
+fn steps_that_wait_for_nothing_start_at_once_and_in_order() {
+    let (mut flow, commands) =
+        flow(vec![StepShape::default(), StepShape::default(), StepShape { after: vec![0, 1], ..StepShape::default() }]);
+    let start = |index| Command::Start(task(index, Attempt::Number(1)));
+    assert_eq!(commands, [start(0), start(1)]);
+    assert_eq!(flow.on(ended(1, 1, Outcome::Succeeded)), [settle(1, Settled::Ended(Outcome::Succeeded))]);
+    assert_eq!(flow.on(ended(0, 1, Outcome::Succeeded)), [settle(0, Settled::Ended(Outcome::Succeeded)), start(2)]);
+    assert_eq!(
+        flow.on(ended(2, 1, Outcome::Succeeded)),
+        [settle(2, Settled::Ended(Outcome::Succeeded)), Command::CleanUp(ScopeId(0)),]
+    );
+    let verdict = Verdict::Completed;
+    assert_eq!(flow.on(Event::CleanedUp(ScopeId(0))), [Command::Close { scope: ScopeId(0), verdict }]);
+    assert!(flow.has_ended());
+}
+
+#[test]
+fn a_time_that_is_over_within_a_pause_ends_the_step() {
+    let (mut flow, _) = flow(vec![StepShape { retries: 2, has_fallback: true, ..StepShape::default() }]);
+    let after = task(0, Attempt::Number(1));
+    assert_eq!(flow.on(ended(0, 1, Outcome::Failed)), [Command::Pause { after }]);
+    let cut = settle(0, Settled::CutShort(cycod_flow::Before::Retry));
+    assert_eq!(flow.on(Event::OutOfTime(ScopeId(0))), [cut, Command::CleanUp(ScopeId(0))]);
+    assert_eq!(flow.on(Event::Due(after.step)), []);
+}
+
+#[test]
+fn a_fallback_follows_the_last_attempt_and_what_is_forbidden_has_none() {
+    let shape = StepShape { retries: 1, has_fallback: true, ..StepShape::default() };
+    let (mut one, _) = flow(vec![shape.clone()]);
+    one.on(ended(0, 1, Outcome::Failed));
+    one.on(Event::Due(StepId { scope: ScopeId(0), index: 0 }));
+    assert_eq!(one.on(ended(0, 2, Outcome::Failed)), [Command::Start(task(0, Attempt::Fallback))]);
+    let (mut other, _) = flow(vec![shape.clone()]);
+    assert_eq!(other.on(ended(0, 1, Outcome::Refused)), [Command::Start(task(0, Attempt::Fallback))]);
+    let (mut forbidden, _) = flow(vec![shape]);
+    let settled = settle(0, Settled::Ended(Outcome::Forbidden));
+    assert_eq!(forbidden.on(ended(0, 1, Outcome::Forbidden)), [settled, Command::CleanUp(ScopeId(0))]);
+}
+
+#[test]
+fn no_more_than_so_many_run_at_once() {
+    let (mut flow, commands) = flow(vec![StepShape::default(); AT_ONCE + 2]);
+    assert_eq!(commands.len(), AT_ONCE);
+    let next = flow.on(ended(0, 1, Outcome::Succeeded));
+    assert_eq!(next[1..], [Command::Start(task(AT_ONCE, Attempt::Number(1)))]);
+}

@@ -1,0 +1,263 @@
+//! One tool of a run: its plan, what came of its steps, and its report when it is over.
+
+use std::{
+    borrow::Cow,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use cycod_definition::{Cleanup, Produces};
+use cycod_diagnostic::{Code, Refusal};
+use cycod_flow::{self as flow, StepShape, Verdict};
+use cycod_plan::{Plan, PlannedStep};
+use cycod_process::{Session, Stop};
+
+use crate::{
+    Driver, Files, RunReport, Status, StepPath, StepReport,
+    files::named_in,
+    mask::Secrets,
+    report::last_run,
+    results::Results,
+    worker::{CLEANUP_LIMIT, Called, UnderWay, Worker, clean_up, private_directory},
+};
+
+/// What every step of a tool shares, wherever it is carried out.
+pub(crate) struct Tool<'a> {
+    pub(crate) plan: Cow<'a, Plan>,
+    pub(crate) driver: Driver<'a>,
+    pub(crate) session: &'a Session,
+    /// The step that called it.
+    parent: Option<StepPath>,
+    /// When the run began.
+    pub(crate) began: Instant,
+    pub(crate) deadline: Instant,
+}
+
+impl<'a> Tool<'a> {
+    /// The outermost tool of a run.
+    pub(crate) fn outermost(plan: Cow<'a, Plan>, driver: &Driver<'a>, session: &'a Session, began: Instant) -> Self {
+        let deadline = began + plan.timeout;
+        Self { plan, driver: *driver, session, parent: None, began, deadline }
+    }
+
+    /// The tool that a step of this one calls.
+    pub(crate) fn called(&self, step: usize, called: Called) -> Self {
+        Self {
+            plan: Cow::Owned(called.plan),
+            driver: Driver { keep: called.keep, ..self.driver },
+            session: self.session,
+            parent: Some(self.path(&self.plan.steps[step])),
+            began: self.began,
+            deadline: called.deadline,
+        }
+    }
+
+    pub(crate) fn path(&self, step: &PlannedStep) -> StepPath {
+        self.parent.as_ref().map_or_else(|| StepPath::root(&step.name), |parent| parent.child(&step.name))
+    }
+
+    pub(crate) fn worker(&self, step: usize, results: Results) -> Worker<'_> {
+        let step = &self.plan.steps[step];
+        self.worker_of(step, self.path(step), results, self.deadline)
+    }
+
+    fn worker_of<'w>(
+        &'w self,
+        step: &'w PlannedStep,
+        path: StepPath,
+        results: Results,
+        deadline: Instant,
+    ) -> Worker<'w> {
+        Worker { plan: &self.plan, step, path, results, driver: self.driver, session: self.session, deadline }
+    }
+
+    /// What a flow has to know of its steps.
+    pub(crate) fn shapes(&self) -> Vec<StepShape> {
+        let shape = |step: &PlannedStep| StepShape {
+            after: step.after.clone(),
+            is_conditional: step.condition.is_some(),
+            continue_on_error: step.continue_on_error,
+            retries: step.retry.map_or(0, |retry| retry.attempts),
+            has_fallback: step.fallback.is_some(),
+            on_lost: flow::OnLost::Fail,
+        };
+        self.plan.steps.iter().map(shape).collect()
+    }
+
+    /// Makes what the steps expect to be there.
+    pub(crate) fn prepare(&self) -> Result<(), Refusal> {
+        if !self.plan.tool().uses_temp {
+            return Ok(());
+        }
+        private_directory(&self.plan.temp_directory).map_err(|error| {
+            let why = format!("cannot make the temporary directory `{}`: {error}", self.plan.temp_directory.display());
+            Refusal::new(Code::TempDirectory, why)
+        })
+    }
+
+    /// Runs the cleanup, whatever happened before, with a limit of its own.
+    pub(crate) fn clean(&self, results: &Results) -> Cleaned {
+        let plan = &self.plan;
+        // The cleanup removes the files that are asked for.
+        let is_asked_for = self.parent.is_none() && plan.tool().produces == Produces::Blocks;
+        let output = last_run(results.0.iter().flatten().map(Arc::as_ref)).map(|last| last.output.as_slice());
+        let mut files = output.filter(|_| is_asked_for).map(|output| named_in(output, plan)).unwrap_or_default();
+        if !files.is_empty() {
+            let secrets = Secrets::with(plan, results);
+            files.values_mut().flatten().for_each(|bytes| *bytes = secrets.mask(std::mem::take(bytes)));
+        }
+        let mut warnings = Vec::new();
+        let deadline = Instant::now() + CLEANUP_LIMIT;
+        if let Ok(unraised) = Stop::new() {
+            for command in plan.cleanup.iter().filter_map(|action| match action {
+                Cleanup::Command(command) => Some(command),
+                Cleanup::DeleteTempFiles => None,
+            }) {
+                let Some(text) = command.for_platform(plan.host().platform) else { continue };
+                let bare = plan.cleanup_step(text);
+                let worker = self.worker_of(&bare, StepPath::root("cleanup"), results.clone(), deadline);
+                warnings.extend(clean_up(&worker, text, &unraised));
+            }
+        }
+        match std::fs::remove_dir_all(&plan.temp_directory) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                let directory = plan.temp_directory.display();
+                warnings.push(format!("cannot remove the temporary directory `{directory}`: {error}"));
+            }
+            _ => {}
+        }
+        Cleaned { warnings, files }
+    }
+}
+
+/// What is left of a tool after its cleanup.
+#[derive(Default)]
+pub(crate) struct Cleaned {
+    pub(crate) warnings: Vec<String>,
+    /// The files that its output names.
+    pub(crate) files: Files,
+}
+
+/// A tool of a run, and how far its steps are.
+pub(crate) struct Scope<'a> {
+    pub(crate) tool: Arc<Tool<'a>>,
+    pub(crate) results: Results,
+    pub(crate) under_way: Vec<Option<Box<UnderWay>>>,
+    pub(crate) cleaned: Cleaned,
+    pub(crate) opened: Instant,
+}
+
+impl<'a> Scope<'a> {
+    pub(crate) fn new(tool: Tool<'a>) -> Self {
+        let count = tool.plan.steps.len();
+        Self {
+            tool: Arc::new(tool),
+            results: Results(vec![None; count]),
+            under_way: std::iter::repeat_with(|| None).take(count).collect(),
+            cleaned: Cleaned::default(),
+            opened: Instant::now(),
+        }
+    }
+
+    /// Evaluates the condition of a step; why it has no value is the step's result.
+    pub(crate) fn decide(&mut self, step: usize) -> flow::Decision {
+        let (plan, planned) = (&self.tool.plan, &self.tool.plan.steps[step]);
+        let decided =
+            planned.condition.as_ref().map_or(Ok(true), |(condition, _)| plan.call.condition(condition, &self.results));
+        match decided {
+            Ok(true) => flow::Decision::Run,
+            Ok(false) => flow::Decision::Skip,
+            Err(error) => {
+                let mut report = StepReport::new(&planned.name, Status::Failed);
+                report.exit_code = 1;
+                let why = format!("the condition of `{}` cannot be decided: {error}", planned.name);
+                let refusal = Refusal::new(error.code(), why).place(&planned.name);
+                report.refusal = Some(Secrets::with(plan, &self.results).mask_refusal(refusal));
+                self.under_way[step] = Some(Box::new(UnderWay::of(report)));
+                flow::Decision::Undecidable
+            }
+        }
+    }
+
+    /// Takes over the result of a step.
+    pub(crate) fn settle(&mut self, step: usize, settled: flow::Settled) -> &StepReport {
+        let name = &self.tool.plan.steps[step].name;
+        let report = match (settled, self.under_way[step].take()) {
+            (flow::Settled::Skipped, _) => StepReport::new(name, Status::Skipped),
+            (_, None) => StepReport::new(name, Status::NotRun),
+            (settled, Some(under_way)) => {
+                let mut report = under_way.report;
+                if let flow::Settled::CutShort(before) = settled {
+                    self.tool.worker(step, Results::default()).cut_short(&mut report, before);
+                }
+                if report.start_time.is_some() {
+                    report.end_time = Some(std::time::SystemTime::now());
+                }
+                report
+            }
+        };
+        self.results.0[step].insert(Arc::new(report))
+    }
+
+    /// The report of the tool, which is over.
+    pub(crate) fn report(&mut self, verdict: Verdict) -> RunReport {
+        let steps: Vec<StepReport> =
+            std::mem::take(&mut self.results.0).into_iter().flatten().map(Arc::unwrap_or_clone).collect();
+        let failure = if let Verdict::Failed(step) = verdict { steps.get(step) } else { None };
+        let timed_out = verdict == Verdict::OutOfTime || failure.is_some_and(|step| step.status == Status::TimedOut);
+        let refusal = failure.and_then(|step| step.refusal.clone()).or_else(|| {
+            timed_out.then(|| {
+                Refusal::new(Code::TimedOut, "the time of the run was over before every step had its turn")
+                    .attempt(self.tool.plan.more_time())
+            })
+        });
+        let exit_code = match (verdict, failure) {
+            (_, Some(step)) => step.exit_code,
+            (Verdict::OutOfTime, None) => -1,
+            (Verdict::Cancelled, None) => 143,
+            (Verdict::Completed | Verdict::Failed(_), None) => 0,
+        };
+        let Cleaned { warnings: of_cleanup, files } = std::mem::take(&mut self.cleaned);
+        let mut warnings: Vec<String> = steps.iter().flat_map(|step| step.warnings.iter().cloned()).collect();
+        warnings.extend(of_cleanup);
+        let last = last_run(steps.iter());
+        RunReport {
+            success: exit_code == 0,
+            exit_code,
+            output: last.map(|step| step.output.clone()).unwrap_or_default(),
+            error: last.map(|step| step.error.clone()).unwrap_or_default(),
+            answer: last.and_then(|step| step.answer.clone()),
+            files,
+            transcript: transcript(&steps, self.tool.plan.is_workflow),
+            timed_out,
+            cancelled: self.tool.driver.stop.is_raised(),
+            truncated: steps.iter().any(|step| step.truncated),
+            duration: self.run_time(),
+            refusal,
+            warnings,
+            steps,
+        }
+    }
+
+    /// How long the tool has run: the outermost one since the start of the run.
+    fn run_time(&self) -> Duration {
+        if self.tool.parent.is_some() { self.opened.elapsed() } else { self.tool.began.elapsed() }
+    }
+}
+
+/// Everything that was said, headed per step for a workflow.
+fn transcript(steps: &[StepReport], is_headed: bool) -> Vec<u8> {
+    let mut text = Vec::new();
+    for step in steps.iter().filter(|step| step.has_run()) {
+        if is_headed {
+            text.extend_from_slice(format!("--- {} ---\n", step.name).as_bytes());
+        }
+        for said in [&step.output, &step.error] {
+            text.extend_from_slice(said);
+            if is_headed && !said.is_empty() && !said.ends_with(b"\n") {
+                text.push(b'\n');
+            }
+        }
+    }
+    text
+}
