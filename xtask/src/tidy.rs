@@ -60,6 +60,7 @@ const ARROWS: [(&str, &[&str]); 34] = [
         "cycod-engine",
         &[
             "cycod-file",
+            "cycod-flow",
             "cycod-diagnostic",
             "cycod-syntax",
             "cycod-definition",

@@ -17,7 +17,8 @@ use cycod_run::{BuiltIns, Driver, Event, Models, Remotes, RunReport, Sink, Worke
 use cycod_store::{Digest, History, RunId};
 
 use crate::{
-    AnswerTo, Asker, Control, EngineError, Recording, background::Ourselves, policy::RulesHere, registry::SettingsHere,
+    AnswerTo, Asker, Control, EngineError, Recording, background::Ourselves, journal::Journaled, policy::RulesHere,
+    registry::SettingsHere,
 };
 
 /// The tools of one place, and everything that can be done with them.
@@ -353,7 +354,10 @@ impl Engine {
             observer: control.observer.as_ref(),
             pool: self.pool.as_deref(),
         };
-        let mut report = run(approved, &driver, sink);
+        let mut report = match recording.as_ref().and_then(|recording| recording.journal.clone()) {
+            Some(journal) => run(approved, &driver, &mut Journaled { sink, journal }),
+            None => run(approved, &driver, sink),
+        };
         report.warnings.extend(warning);
         if let Some(through) = through {
             let refusal = self.answered_for(&through, &workflow, &run_id, &mut report);

@@ -11,11 +11,12 @@ use cycod_plan::{Masks, Plan};
 use cycod_policy::{Answer, Approved, Decision, Verdict};
 use cycod_run::{RunReport, StepReport};
 use cycod_store::{
-    Digest, Durability, Event, History, Kept, Kind, Maker, OutputId, Outputs, Retention, RunId, StoreError, canonical,
+    Digest, Durability, Event, History, Kept, Kind, Maker, OutputId, Outputs, Retention, RunId, RunJournal, StoreError,
+    canonical,
 };
 use serde_json::{Map, Value as Json, json};
 
-use crate::{Control, Engine, approvals::LOCAL, outputs::retention, refusal_json};
+use crate::{Control, Engine, approvals::LOCAL, journal, outputs::retention, refusal_json};
 
 /// The longest text that is kept as it is: an argument, a command.
 const LONGEST: usize = 4 * 1024;
@@ -60,6 +61,8 @@ pub struct Recording {
     maker: Maker,
     run: String,
     masks: Masks,
+    /// What happens in it, as it happens.
+    pub(crate) journal: Option<RunJournal>,
     is_ended: bool,
     /// Whether the report is that of a tool in whose place a workflow ran.
     pub(crate) is_answered_for: bool,
@@ -124,6 +127,7 @@ impl Engine {
                 let longest = Retention::default().max_age;
                 let retention = Retention { max_age: longest, ..retention(&self.settings()) };
                 let maker = Maker::new(caller.owner(), plan.tool().name.as_str());
+                let journal = RunJournal::begin(&history.journals(), &run, journal::head(plan, caller, &masks));
                 Ok((
                     Some(Recording {
                         history,
@@ -132,6 +136,7 @@ impl Engine {
                         maker,
                         run,
                         masks,
+                        journal: Some(journal),
                         is_ended: false,
                         is_answered_for: false,
                         refusal: None,
@@ -256,6 +261,7 @@ impl Recording {
             _ if report.success => "ok",
             _ => "failed",
         };
+        let journal = self.journal.take().and_then(|journal| journal::finish(journal, status, report));
         let outputs: Map<String, Json> = outputs
             .into_iter()
             .filter_map(|(name, wrote)| Some((name.to_owned(), self.output(name, wrote)?)))
@@ -271,6 +277,7 @@ impl Recording {
                 "warnings": report.warnings.iter().take(MOST).map(|warning| shown(&self.masks, warning)).collect::<Vec<_>>(),
                 "steps": steps,
                 "outputs": outputs,
+                "journal": journal,
             }),
         );
         if let Some(fields) = body.as_object_mut() {

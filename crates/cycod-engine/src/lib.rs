@@ -37,6 +37,7 @@ mod engine;
 mod error;
 mod history;
 pub mod host;
+pub mod journal;
 mod level;
 mod machine;
 mod observing;

@@ -20,6 +20,11 @@ impl StepPath {
         Self(format!("{}/{step}", self.0).into())
     }
 
+    /// The path that [`as_str`](Self::as_str) gave.
+    pub fn named(path: &str) -> Self {
+        Self(path.into())
+    }
+
     /// How many tools it lies in.
     pub fn depth(&self) -> usize {
         self.0.matches('/').count()

@@ -98,6 +98,13 @@ pub enum Status {
 }
 
 impl Status {
+    const ALL: [Self; 5] = [Self::Ok, Self::Failed, Self::Skipped, Self::TimedOut, Self::NotRun];
+
+    /// The status of that [name](Self::name).
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+
     /// The word used in templates and results.
     pub fn name(self) -> &'static str {
         match self {

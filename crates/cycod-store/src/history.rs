@@ -32,7 +32,7 @@ use rusqlite::{
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::{Digest, StoreError, canonical, private};
+use crate::{Digest, StoreError, canonical, private, run_journal};
 
 pub use head::Head;
 use live::Live;
@@ -167,6 +167,7 @@ impl History {
         head::advance(&self.head_path(), written)?;
         if written.seq.is_multiple_of(LOOK_EVERY) {
             live::sweep(&self.live_directory());
+            run_journal::sweep(&self.journals());
             // The row is written; what cannot be dropped now is dropped the next time.
             _ = self.tidy(&mut opened.connection);
         }
@@ -288,6 +289,11 @@ impl History {
 
     fn head_path(&self) -> PathBuf {
         self.directory.join("history.head")
+    }
+
+    /// Returns where the journals of runs are.
+    pub fn journals(&self) -> PathBuf {
+        self.directory.join("journals")
     }
 
     fn live_directory(&self) -> PathBuf {

@@ -221,12 +221,12 @@ fn to_numbers(bytes: &[u8]) -> Vec<u64> {
 }
 
 #[cfg(unix)]
-fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<()> {
+pub(crate) fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, into, offset)
 }
 
 #[cfg(windows)]
-fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -> io::Result<()> {
+pub(crate) fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -> io::Result<()> {
     while !into.is_empty() {
         match std::os::windows::fs::FileExt::seek_read(file, into, offset)? {
             0 => return Err(io::ErrorKind::UnexpectedEof.into()),

@@ -271,6 +271,7 @@ pub(crate) const SECRET_COMMANDS: &[Entry] = &[
 pub(crate) const RUNS_COMMANDS: &[Entry] = &[
     entry!("list", runs::list, true),
     entry!("show", runs::show, true),
+    entry!("follow", runs::follow, true),
     entry!("tail", runs::tail, true),
     entry!("wait", runs::wait, true),
     entry!("cancel", runs::cancel, true),

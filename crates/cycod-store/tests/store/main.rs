@@ -13,6 +13,7 @@ mod keys;
 mod large;
 mod outputs;
 mod pins;
+mod run_journal;
 mod search;
 mod slice;
 mod tickets;

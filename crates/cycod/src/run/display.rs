@@ -40,6 +40,16 @@ impl Display {
         Self { look, passed_on: HashSet::new() }
     }
 
+    /// The display of a run that is read from its journal.
+    pub(crate) fn of_journal(steps: usize) -> Self {
+        let look = match (steps, Lines::can_be_drawn()) {
+            (0 | 1, _) => Look::Direct,
+            (_, true) => Look::Live(None),
+            (_, false) => Look::Plain(Plain::default()),
+        };
+        Self { look, passed_on: HashSet::new() }
+    }
+
     /// The sink of the run.
     pub(crate) fn sink<'a>(&'a mut self, printer: &'a mut Printer) -> impl Sink + 'a {
         Following { display: self, printer }

@@ -18,3 +18,4 @@ pub(crate) use live::Live;
 pub(crate) use plain::Plain;
 pub(crate) use preview::{preview_json, preview_text};
 pub(crate) use text::{duration, fitted};
+pub(crate) use timeline::timeline_of;

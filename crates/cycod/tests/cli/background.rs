@@ -5,15 +5,14 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Stdio,
-    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
 
-use crate::{serve::Client, support::Place};
-
-/// Long enough for anything on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::{
+    serve::Client,
+    support::{Place, until},
+};
 
 /// A workflow that tells where its process is, and goes on until a file is there.
 const PATIENT: &str = r#"
@@ -49,15 +48,6 @@ fn start(place: &Place, workflow: &str) -> String {
     assert_eq!((&answer["success"], &answer["status"]), (&json!(true), &json!("running")), "{answer}");
     assert_eq!(answer["result"], json!({}), "{answer}");
     answer["workflow_id"].as_str().expect("a name").to_owned()
-}
-
-#[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 fn file(place: &Place, name: &str) -> PathBuf {

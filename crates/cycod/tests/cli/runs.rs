@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::Place;
+use crate::support::{Place, until};
 
 const GREET: &str = "\
 description: Greet somebody
@@ -157,4 +157,107 @@ fn a_history_that_was_changed_is_told() {
     let ran = place.run(&["tool", "run", "greet", "WHO=you"]);
     assert_eq!((ran.code(), ran.stdout().as_str()), (0, "hello YOU\n"));
     assert!(ran.stderr().contains("warning: this run is not in the history: "), "{}", ran.stderr());
+}
+
+const STEPS: &str = "\
+description: Three steps
+steps:
+  - {name: one, bash: \"echo first; sleep 0.4; echo second\", parallel: true}
+  - {name: two, bash: echo 'beside' >&2; sleep 0.2, parallel: true}
+  - {name: three, bash: exit 4, wait-for: [one, two], continue-on-error: true}
+";
+
+#[test]
+fn a_run_has_a_timeline() {
+    let place = Place::with_tool("steps", STEPS);
+    assert_eq!(place.run(&["tool", "run", "steps"]).code(), 0);
+    let run = json(&place, &["runs", "show", "last", "--format", "json"]);
+    let timeline = run["timeline"].as_array().expect("a timeline");
+    let mut told: Vec<_> = timeline.iter().map(|step| (step["step"].as_str(), step["status"].as_str())).collect();
+    told.sort_unstable();
+    let expected = [("one", "ok"), ("three", "failed"), ("two", "ok")];
+    assert_eq!(told, expected.map(|(step, status)| (Some(step), Some(status))));
+    let took =
+        |name: &str| timeline.iter().find(|step| step["step"] == name).and_then(|step| step["duration_us"].as_u64());
+    assert!(took("one") > took("two") && took("two") > took("three"), "{timeline:?}");
+    assert_eq!(run["journal"]["sha256"].as_str().map(str::len), Some(64));
+    let shown = place.run(&["runs", "show", "last"]).stdout();
+    let lines: Vec<&str> = shown.lines().skip_while(|line| *line != "TIMELINE").skip(1).take(3).collect();
+    assert!(lines.iter().all(|line| line.contains('━')) && shown.contains("(exit code 4)"), "{shown}");
+}
+
+#[test]
+fn a_run_of_another_process_is_followed() {
+    let place = Place::with_tool("steps", STEPS);
+    let mut running =
+        place.command(&["tool", "run", "steps"]).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    until("it runs", || place.run(&["runs", "list"]).stdout().contains("running"));
+    let followed = place.run(&["runs", "follow", "last"]);
+    let ended = std::process::Child::wait(&mut running).unwrap();
+    assert!(ended.success());
+    let mut live = String::new();
+    std::io::Read::read_to_string(&mut running.stderr.take().unwrap(), &mut live).unwrap();
+    let (lines, last) =
+        followed.stderr().trim_end().rsplit_once('\n').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    assert_eq!(lines, live.trim_end().rsplit_once('\n').unwrap().0, "what was seen where it ran");
+    assert!(last.contains(": ok, "), "{last}");
+    assert_eq!(followed.code(), 0);
+
+    // The same can be had later, for people and for programs.
+    assert_eq!(place.run(&["runs", "follow", "last"]).stderr(), followed.stderr());
+    let events = place.run(&["runs", "follow", "last", "--format", "json"]).stdout();
+    let events: Vec<Value> = events.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let text: String =
+        events.iter().filter(|event| event["s"] == 1).filter_map(|event| event["text"].as_str()).collect();
+    assert_eq!(text, "first\nsecond\n");
+    assert_eq!(events.last().map(|event| &event["e"]), Some(&"done".into()));
+}
+
+#[test]
+fn a_short_run_is_followed_by_its_row() {
+    let place = place();
+    assert_eq!(place.run(&["tool", "run", "greet", "WHO=you", "CODE=3"]).code(), 3);
+    let followed = place.run(&["runs", "follow", "last"]);
+    assert_eq!((followed.stdout().as_str(), followed.code()), ("hello YOU\n", 3));
+}
+
+#[test]
+fn a_journal_holds_no_secret() {
+    let place = Place::with_tool(
+        "steps",
+        "description: d\nparameters:\n  PIN: {type: string, description: A secret, sensitive: true}\nsteps:\n  - {name: one, bash: \"echo {PIN}; sleep 0.1\"}\n  - {name: two, bash: \"echo got {one.output} >&2\"}\n",
+    );
+    assert_eq!(place.run(&["tool", "run", "steps", "PIN=swordfish-77"]).code(), 0);
+    let journals = place.home().join(".cycod/journals");
+    let mut files = 0;
+    for entry in fs::read_dir(&journals).expect("journals").flatten() {
+        let text = String::from_utf8_lossy(&fs::read(entry.path()).unwrap()).into_owned();
+        assert!(!text.contains("swordfish"), "{text}");
+        files += 1;
+    }
+    assert_eq!(files, 2);
+}
+
+#[test]
+fn a_killed_run_leaves_a_journal_without_end() {
+    let place = Place::with_tool(
+        "steps",
+        "description: d\nsteps:\n  - {name: one, bash: echo first}\n  - {name: two, bash: sleep 60}\n",
+    );
+    let mut running = place.command(&["tool", "run", "steps"]).stderr(Stdio::null()).spawn().unwrap();
+    until("the second step runs", || {
+        let show = place.run(&["runs", "show", "last", "--format", "json"]).stdout();
+        show.contains("\"two\"")
+    });
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let run = json(&place, &["runs", "show", "last", "--format", "json"]);
+    assert_eq!((&run["status"], &run["timeline"][1]["status"]), (&"interrupted".into(), &"running".into()));
+    let followed = place.run(&["runs", "follow", "last"]);
+    assert!(
+        followed.stderr().contains("[one] first") && followed.stderr().contains("interrupted"),
+        "{}",
+        followed.stderr()
+    );
+    assert_ne!(followed.code(), 0);
 }

@@ -4,6 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
+    time::{Duration, Instant},
 };
 
 use tempfile::TempDir;
@@ -170,5 +171,14 @@ impl Ran {
         [real.as_path(), self.1.as_path() as &Path]
             .iter()
             .fold(text.into_owned(), |text, path| text.replace(&*path.to_string_lossy(), "[PLACE]"))
+    }
+}
+
+#[track_caller]
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod cancel;
 pub(crate) mod export;
+pub(crate) mod follow;
 pub(crate) mod head;
 pub(crate) mod list;
 pub(crate) mod prune;

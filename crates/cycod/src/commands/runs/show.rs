@@ -1,12 +1,18 @@
+use std::time::Duration;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::{Arg, ArgMatches, Command};
-use cycod_store::{Outputs, Retention, Run};
-use serde_json::Value;
+use cycod_engine::{
+    Status,
+    journal::{StepTimes, timeline},
+};
+use cycod_store::{History, Outputs, Retention, Run, RunReader};
+use serde_json::{Value, json};
 
 use super::{
     ago, failed, format_argument, history, is_json, moment, name_argument, named, outcome, run_json, took, who,
 };
-use crate::{cli::Context, command_error::CommandError, page::Page};
+use crate::{cli::Context, command_error::CommandError, page::Page, run::timeline_of};
 
 /// How much is read of an output at once.
 const BLOCK: usize = 64 * 1024;
@@ -27,17 +33,51 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     if let Some(stream) = matches.get_one::<String>("output") {
         return print_output(context, &run, stream);
     }
+    let (steps, total) = times(&history(context), &run)?;
     if is_json(matches) {
-        let text = serde_json::to_string_pretty(&run_json(&run)).expect("JSON values can be written");
+        let mut object = run_json(&run);
+        if steps.len() > 1 {
+            object["timeline"] = steps.iter().map(times_json).collect();
+        }
+        let text = serde_json::to_string_pretty(&object).expect("JSON values can be written");
         context.printer.json(&text);
     } else {
-        let text = page(&run).finish(context.printer.data_colour);
+        let text = page(&run, &steps, total).finish(context.printer.data_colour);
         context.printer.text(text);
     }
     Ok(0)
 }
 
-fn page(run: &Run) -> Page {
+/// When the steps of a run ran, and how long it took; nothing for one without a journal.
+fn times(history: &History, run: &Run) -> Result<(Vec<StepTimes>, Duration), CommandError> {
+    let Some(mut reader) = RunReader::open(&history.journals(), &run.id).map_err(|error| failed(&error))? else {
+        return Ok((Vec::new(), Duration::ZERO));
+    };
+    let mut events = Vec::new();
+    loop {
+        let more = reader.more().map_err(|error| failed(&error))?;
+        if more.is_empty() {
+            return Ok(timeline(&events));
+        }
+        // A step may write for long; when it did is not of interest here.
+        events
+            .extend(more.into_iter().filter(|event| !matches!(event["e"].as_str(), Some("out" | "progress" | "log"))));
+    }
+}
+
+fn times_json(step: &StepTimes) -> Value {
+    let micros = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+    json!({
+        "step": step.step.as_str(),
+        "status": step.status.map_or("running", Status::name),
+        "began_us": step.began.map(micros),
+        "duration_us": micros(step.length),
+        "attempts": step.attempts,
+        "used_fallback": step.used_fallback,
+    })
+}
+
+fn page(run: &Run, times: &[StepTimes], total: Duration) -> Page {
     let (call, none) = (&run.call, Value::Null);
     let end = run.end.as_ref().map_or(&none, |(_, end)| end);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -69,6 +109,10 @@ fn page(run: &Run) -> Page {
     match steps {
         Some(steps) => section(&mut page, "STEPS", steps.iter().map(step)),
         None => section(&mut page, "COMMANDS", commands),
+    }
+    if times.len() > 1 {
+        page.section("TIMELINE");
+        timeline_of(times, total).lines().for_each(|line| page.code(0, line));
     }
     for (name, output) in end["outputs"].as_object().into_iter().flatten() {
         page.section(&format!("OUTPUT ({name}, {} bytes)", output["bytes"]));
@@ -119,6 +163,13 @@ fn step(step: &Value) -> String {
         crate::run::duration(took),
     );
     std::iter::once(head.as_str()).chain(commands).collect::<Vec<_>>().join("\n")
+}
+
+/// Prints what a run wrote to its standard output, or all of a workflow, if anything.
+pub(super) fn print_what_was_written(context: &mut Context, run: &Run) -> Result<(), CommandError> {
+    let outputs = run.end.as_ref().and_then(|(_, end)| end["outputs"].as_object());
+    let written = ["stdout", "transcript"].into_iter().find(|name| outputs.is_some_and(|all| all.contains_key(*name)));
+    written.map_or(Ok(()), |stream| print_output(context, run, stream).map(drop))
 }
 
 /// Prints what a run wrote, byte for byte but for secrets.

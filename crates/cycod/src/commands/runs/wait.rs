@@ -50,11 +50,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let text = serde_json::to_string_pretty(&run_json(&run)).expect("JSON values can be written");
         context.printer.json(&text);
     } else {
-        let outputs = run.end.as_ref().and_then(|(_, end)| end["outputs"].as_object());
-        let told = ["stdout", "transcript"].into_iter().find(|name| outputs.is_some_and(|all| all.contains_key(*name)));
-        if let Some(stream) = told {
-            show::print_output(context, &run, stream)?;
-        }
+        show::print_what_was_written(context, &run)?;
         let took = took(&run).map(|took| format!(", {took}")).unwrap_or_default();
         context.printer.say(&format!("{}: {}{took}", run.id, outcome(&run)));
     }
@@ -62,7 +58,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 }
 
 /// The exit code of a run, as whoever waited for it where it was started would have got it.
-fn exit_code(run: &Run) -> u8 {
+pub(super) fn exit_code(run: &Run) -> u8 {
     let code = run.end.as_ref().and_then(|(_, end)| end["exit_code"].as_i64());
     match run.state {
         State::Ok => 0,

@@ -1,0 +1,193 @@
+//! What the journal of a run is told, and what can be read out of it: the events of the run, each as one line.
+//!
+//! | `e` | of a step | holds |
+//! |---|---|---|
+//! | `start` | yes | `try` from 1, `command` |
+//! | `out` | yes | `s` 1 or 2 for the stream, `at` and `n`: where the bytes are in the output |
+//! | `progress` | yes | `done`, `total`, `message` |
+//! | `log` | yes | `level`, `message` |
+//! | `retry` | yes | `exit`, `pause` in microseconds |
+//! | `fallback` | yes | |
+//! | `end` | yes | `status`, `exit`, `us`: how long its last attempt took |
+//! | `warning` | | `text` |
+//! | `done` | | `status`, `exit`, `sha256` of all lines before |
+//!
+//! `t` is the time of an event in microseconds since the run began. Times never go back.
+
+use std::{borrow::Cow, collections::BTreeMap, time::Duration};
+
+use cycod_plan::{Masks, Plan};
+use cycod_process::Stream;
+use cycod_run::{Event, RunReport, Sink, Status, StepPath};
+use cycod_store::{RunJournal, RunReader, StoreError};
+use serde_json::{Value as Json, json};
+
+use crate::Caller;
+
+/// A run of one step that is over by then, and wrote no more than that, is told whole by its row in the history.
+const SHORT: Duration = Duration::from_millis(20);
+const LITTLE: usize = 8 * 1024;
+
+/// Passes on the events of a run and writes each into its journal.
+pub(crate) struct Journaled<'a> {
+    pub(crate) sink: &'a mut dyn Sink,
+    pub(crate) journal: RunJournal,
+}
+
+impl Sink for Journaled<'_> {
+    fn event(&mut self, event: &Event<'_>) {
+        write(&self.journal, event);
+        self.sink.event(event);
+    }
+}
+
+/// The first line: what runs. `masks` are those of the call.
+pub(crate) fn head(plan: &Plan, caller: &Caller, masks: &Masks) -> Json {
+    let at = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    json!({
+        "flow": cycod_flow::VERSION,
+        "tool": masks.apply(plan.tool().name.as_str()),
+        "at": u64::try_from(at.as_millis()).unwrap_or(u64::MAX),
+        "surface": caller.surface,
+        "steps": plan.steps.iter().map(|step| &step.name).collect::<Vec<_>>(),
+    })
+}
+
+fn write(journal: &RunJournal, event: &Event<'_>) {
+    let micros = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+    match event {
+        Event::StepStarted { step, attempt, command } => {
+            journal.add("start", Some(step.as_str()), json!({"try": attempt, "command": command}));
+        }
+        Event::Output { step, stream, bytes, .. } => journal.output(step.as_str(), *stream as u8 + 1, bytes),
+        Event::Progress { step, done, total, message } => {
+            journal.add("progress", Some(step.as_str()), json!({"done": done, "total": total, "message": message}));
+        }
+        Event::Log { step, level, message } => {
+            journal.add("log", Some(step.as_str()), json!({"level": level, "message": message}));
+        }
+        Event::Retrying { step, exit_code, pause } => {
+            journal.add("retry", Some(step.as_str()), json!({"exit": exit_code, "pause": micros(*pause)}));
+        }
+        Event::FallingBack { step } => journal.add("fallback", Some(step.as_str()), json!({})),
+        Event::StepEnded { step, status, exit_code, duration } => {
+            let fields = json!({"status": status.name(), "exit": exit_code, "us": micros(*duration)});
+            journal.add("end", Some(step.as_str()), fields);
+        }
+        Event::Warning(text) => journal.add("warning", None, json!({"text": text})),
+    }
+}
+
+/// Completes the journal; returns what the history has to know of it, if it is in a file.
+pub(crate) fn finish(journal: RunJournal, status: &str, report: &mut RunReport) -> Option<Json> {
+    let is_short = report.steps.len() < 2
+        && report.duration < SHORT
+        && report.steps.iter().all(|step| step.steps.is_empty() && step.output.len() + step.error.len() < LITTLE);
+    let finished = journal.finish(json!({"status": status, "exit": report.exit_code}), !is_short);
+    if let Some(why) = finished.failure {
+        report.warnings.push(format!("the journal of this run is not complete: {why}"));
+        return None;
+    }
+    finished.is_written.then(|| json!({"sha256": finished.digest.to_string()}))
+}
+
+/// When one step of a run ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepTimes {
+    /// Its name, after those of the steps whose tools it ran in.
+    pub step: StepPath,
+    /// How it ended; nothing while it runs.
+    pub status: Option<Status>,
+    /// Its exit code.
+    pub exit_code: i32,
+    /// How often it was started, its fallback not counted.
+    pub attempts: u32,
+    /// Whether its fallback ran.
+    pub used_fallback: bool,
+    /// When it began, from the start of the run; nothing when it never did.
+    pub began: Option<Duration>,
+    /// How long it took with its pauses, or has taken so far.
+    pub length: Duration,
+}
+
+/// Reads from the events of a run when its steps ran, in the order in which they began or were passed over; with the time of
+/// the last event.
+pub fn timeline(events: &[Json]) -> (Vec<StepTimes>, Duration) {
+    let mut steps: Vec<StepTimes> = Vec::new();
+    let mut places: BTreeMap<StepPath, usize> = BTreeMap::new();
+    let mut last = Duration::ZERO;
+    for event in events {
+        let at = Duration::from_micros(event["t"].as_u64().unwrap_or_default());
+        last = last.max(at);
+        let Some(path) = event["step"].as_str().map(StepPath::named) else { continue };
+        let place = *places.entry(path.clone()).or_insert_with(|| {
+            let (status, began, length) = (None, None, Duration::ZERO);
+            steps.push(StepTimes {
+                step: path,
+                status,
+                exit_code: 0,
+                attempts: 0,
+                used_fallback: false,
+                began,
+                length,
+            });
+            steps.len() - 1
+        });
+        let step = &mut steps[place];
+        match event["e"].as_str().unwrap_or_default() {
+            "start" => {
+                step.began.get_or_insert(at);
+                step.attempts = event["try"].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(1);
+            }
+            "fallback" => step.used_fallback = true,
+            "end" => {
+                step.status = event["status"].as_str().and_then(Status::named);
+                step.exit_code = event["exit"].as_i64().and_then(|code| i32::try_from(code).ok()).unwrap_or_default();
+            }
+            _ => {}
+        }
+        step.length = step.began.map_or(Duration::ZERO, |began| at.saturating_sub(began));
+    }
+    for step in steps.iter_mut().filter(|step| step.status.is_none()) {
+        step.length = step.began.map_or(Duration::ZERO, |began| last.saturating_sub(began));
+    }
+    (steps, last)
+}
+
+/// Reads one event of a run as it was told to who followed it; nothing for a line that says something else.
+///
+/// # Errors
+/// When what a step wrote cannot be read.
+pub fn event(journal: &mut RunReader, line: &Json) -> Result<Option<Event<'static>>, StoreError> {
+    let text = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
+    let number = |name: &str| line[name].as_i64().and_then(|number| i32::try_from(number).ok()).unwrap_or_default();
+    let duration = |name: &str| Duration::from_micros(line[name].as_u64().unwrap_or_default());
+    let kind = line["e"].as_str().unwrap_or_default();
+    if kind == "warning" {
+        return Ok(Some(Event::Warning(text("text"))));
+    }
+    let Some(step) = line["step"].as_str().map(StepPath::named) else { return Ok(None) };
+    Ok(Some(match kind {
+        "start" => {
+            Event::StepStarted { step, attempt: u32::try_from(number("try")).unwrap_or(1), command: text("command") }
+        }
+        "out" => {
+            let stream = if number("s") == 2 { Stream::Stderr } else { Stream::Stdout };
+            Event::Output { step, stream, bytes: Cow::Owned(journal.output(line)?), live: false }
+        }
+        "progress" => Event::Progress {
+            step,
+            done: line["done"].as_f64().unwrap_or_default(),
+            total: line["total"].as_f64(),
+            message: line["message"].as_str().map(str::to_owned),
+        },
+        "log" => Event::Log { step, level: text("level"), message: text("message") },
+        "retry" => Event::Retrying { step, exit_code: number("exit"), pause: duration("pause") },
+        "fallback" => Event::FallingBack { step },
+        "end" => match line["status"].as_str().and_then(Status::named) {
+            Some(status) => Event::StepEnded { step, status, exit_code: number("exit"), duration: duration("us") },
+            None => return Ok(None),
+        },
+        _ => return Ok(None),
+    }))
+}
