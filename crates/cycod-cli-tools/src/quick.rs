@@ -19,7 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_diagnostic::Code;
+use cycod_diagnostic::Exit;
 use cycod_process::Stream;
 use cycod_run::{Execute, Lines, Platform};
 use serde_json::{Map, Value as Json, json};
@@ -197,8 +197,8 @@ fn run(
         Ok(executed) => (executed.exit_code, executed.timed_out, None),
         Err(refusal) => {
             let attempt = refusal.attempt.map(|attempt| format!(": {attempt}")).unwrap_or_default();
-            let exit_code = if refusal.code == Code::ProgramMissing { 127 } else { 126 };
-            (exit_code, false, Some(format!("{}{attempt}", refusal.why)))
+            let exit = refusal.code.exit();
+            (exit.in_result(), exit == Exit::TimedOut, Some(format!("{}{attempt}", refusal.why)))
         }
     };
     Ran { exit_code, stdout, stderr, duration: began.elapsed(), timed_out, error }

@@ -1,21 +1,43 @@
 use std::{fmt, str::FromStr};
 
 use crate::{
-    Code, Exit, OverMcp,
-    surface::{Kind, Row},
+    Code, Exit,
+    surface::{Kind, OverMcp},
 };
 
+/// The numbers of JSON-RPC's errors, and that of the Model Context Protocol.
+const INVALID_PARAMS: i32 = -32602;
+const INTERNAL_ERROR: i32 = -32603;
+const RESOURCE_NOT_FOUND: i32 = -32002;
+
 impl Code {
-    /// Returns the exit code of a command that is refused with it.
+    /// Returns how a call ends that is refused with it.
     pub const fn exit(self) -> Exit {
-        let Row { exit, .. } = self.row();
-        exit
+        self.row().exit
     }
 
-    /// Returns how a task of the Model Context Protocol ends that it ended.
-    pub const fn over_mcp(self) -> OverMcp {
-        let Row { over_mcp, .. } = self.row();
-        over_mcp
+    /// Returns the number of the JSON-RPC error with which a task of the Model Context Protocol fails that it ended. Nothing
+    /// means that the task is completed, and its result is an error of the tool.
+    pub const fn failure_of_task(self) -> Option<i32> {
+        match self.row().over_mcp {
+            OverMcp::ToolError | OverMcp::NotFound => None,
+            OverMcp::InternalError => Some(INTERNAL_ERROR),
+        }
+    }
+
+    /// Returns the number of the JSON-RPC error of a request over the Model Context Protocol that has no other way to say what
+    /// is wrong, as for a prompt or a resource.
+    pub fn error_over_mcp(self) -> i32 {
+        match self.row().over_mcp {
+            OverMcp::NotFound => RESOURCE_NOT_FOUND,
+            OverMcp::ToolError if !self.is_mishap() => INVALID_PARAMS,
+            OverMcp::ToolError | OverMcp::InternalError => INTERNAL_ERROR,
+        }
+    }
+
+    /// Returns the status of an HTTP response that is refused with it.
+    pub const fn http_status(self) -> u16 {
+        self.row().over_http.status()
     }
 
     /// Whether what was asked for was allowed and did not work out, so that trying it again, or in another way, may help.

@@ -9,5 +9,5 @@ mod table;
 mod tests;
 
 pub use code::UnknownCode;
-pub use surface::{Exit, OverMcp};
+pub use surface::Exit;
 pub use table::Code;

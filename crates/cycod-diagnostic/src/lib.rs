@@ -19,7 +19,7 @@ mod visible;
 mod wrapped;
 
 pub use count::{MOST_REPORTED, count, most_important};
-pub use cycod_code::{Code, Exit, OverMcp, UnknownCode};
+pub use cycod_code::{Code, Exit, UnknownCode};
 pub use diagnostic::{Diagnostic, Edit, Fix, Label, Severity};
 pub use fixes::apply_fixes;
 pub use json::to_json;

@@ -74,7 +74,7 @@ impl Engine {
                 });
                 RunReport::answered(ran.unwrap_or_default())
             }
-            Err(refusal) => RunReport::refused(refusal, 1),
+            Err(refusal) => RunReport::refused(refusal),
         }
     }
 

@@ -335,7 +335,7 @@ impl Engine {
         let run_id = approved.subject().run_id.clone();
         let (mut recording, warning) = match self.record(&approved, &self.caller(control)) {
             Ok(recorded) => recorded,
-            Err(refusal) => return (RunReport::refused(refusal, 1), None),
+            Err(refusal) => return (RunReport::refused(refusal), None),
         };
         if let Some(warning) = &warning {
             sink.event(&Event::Warning(warning.clone()));

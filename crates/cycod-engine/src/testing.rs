@@ -7,6 +7,7 @@ use std::{
 
 use cycod_call::{Call, Given, NoSteps, RunContext};
 use cycod_definition::{Host, TestCase, Tool};
+use cycod_diagnostic::Exit;
 use cycod_plan::{Plan, PlanError, mask};
 use cycod_policy::{Nobody, Surface};
 use cycod_run::{Ignore, RunReport};
@@ -15,7 +16,7 @@ use cycod_syntax::template::Template;
 use crate::{Control, Engine, ToolAnswer};
 
 /// The exit code of a call whose arguments do not fit.
-const WRONG_ARGUMENTS: i32 = 2;
+const WRONG_ARGUMENTS: i32 = Exit::Usage.in_result();
 
 /// Which of a tool's tests to run, and how.
 #[derive(Clone, Debug, Default)]
@@ -196,7 +197,8 @@ impl Engine {
                         .then(|| Mismatch { expected: format!("output with {text:?}"), came: refusal.why.clone() })
                 });
                 let failures = failures.collect();
-                return Ok((RunReport::refused(refusal, WRONG_ARGUMENTS), failures, Vec::new()));
+                let report = RunReport { exit_code: WRONG_ARGUMENTS, ..RunReport::refused(refusal) };
+                return Ok((report, failures, Vec::new()));
             }
             Err(error) => return Err(error.into_refusal(tool.name.as_str()).why),
         };

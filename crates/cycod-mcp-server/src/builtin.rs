@@ -245,7 +245,15 @@ fn about(handle: &Handle, word: &str) -> CallToolResult {
             result.content.insert(0, ContentBlock::text(format!("run {} of `{}` has ended:", handle.id, handle.tool)));
             return result;
         }
-        State::Failed(error) => return CallToolResult::error(vec![ContentBlock::text(error.message.into_owned())]),
+        State::Failed(error) => {
+            status["error"] = error.message.into_owned().into();
+            if let Some(refusal) = error.data {
+                status["refusal"] = refusal;
+            }
+            let mut result = CallToolResult::error(vec![ContentBlock::text(status.to_string())]);
+            result.structured_content = Some(status);
+            return result;
+        }
         State::Working(message) => {
             if let Some(message) = message {
                 status["said"] = message.into();

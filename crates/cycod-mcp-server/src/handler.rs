@@ -297,9 +297,9 @@ impl ServerHandler for Handler {
                 match self.run(stock, Arc::clone(&tool), arguments, retry, &context).await? {
                     Outcome::Ended(ended) => {
                         let messages = reply::messages(*ended, self.shared.options.reply_tokens);
-                        GetPromptResult::new(messages.map_err(failed)?)
+                        GetPromptResult::new(messages?)
                     }
-                    Outcome::Refused(refusal) => return Err(refused(&refusal)),
+                    Outcome::Refused(refusal) => return Err(reply::refused_as_error(&refusal)),
                     Outcome::InputRequired(required) => return Ok(required.into()),
                     Outcome::Protocol(error) => return Err(error),
                     Outcome::Ready(_) => return Err(unknown()),
@@ -307,7 +307,8 @@ impl ServerHandler for Handler {
             }
             (Offer::Tool, Body::Steps(_)) => {
                 let of = Arc::clone(&tool);
-                let text = blocking(move || explained(&stock, &of, arguments)).await?.map_err(|one| refused(&one))?;
+                let text = blocking(move || explained(&stock, &of, arguments)).await?;
+                let text = text.map_err(|refusal| reply::refused_as_error(&refusal))?;
                 GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)])
             }
             _ => return Err(unknown()),
@@ -370,7 +371,7 @@ impl ServerHandler for Handler {
             let owner = owner(&principal(&context)).to_owned();
             let contents =
                 blocking(move || outputs::read(&shared.outputs, &asked, &owner, shared.options.reply_tokens)).await?;
-            let contents = contents.map_err(|refusal| missing(&refusal.why, &uri))?;
+            let contents = contents.map_err(|refusal| unread(&refusal, &uri))?;
             return Ok(fresh(ReadResourceResult::new(vec![contents])).into());
         }
         let stock = self.stock().await?;
@@ -384,10 +385,10 @@ impl ServerHandler for Handler {
         let retry = (request.request_state, request.input_responses);
         match self.run(stock, Arc::clone(&tool), arguments, retry, &context).await? {
             Outcome::Ended(ended) => {
-                let contents = reply::resource(*ended, &tool, &uri).map_err(failed)?;
+                let contents = reply::resource(*ended, &tool, &uri)?;
                 Ok(fresh(ReadResourceResult::new(vec![contents])).into())
             }
-            Outcome::Refused(refusal) => Err(refused(&refusal)),
+            Outcome::Refused(refusal) => Err(reply::refused_as_error(&refusal)),
             Outcome::InputRequired(required) => Ok(required.into()),
             Outcome::Protocol(error) => Err(error),
             Outcome::Ready(_) => Err(missing("there is no such resource", &uri)),
@@ -527,12 +528,13 @@ fn explained(stock: &Stock, tool: &Arc<Definition>, arguments: Vec<(String, Give
     Ok(text)
 }
 
-fn refused(refusal: &Refusal) -> ErrorData {
-    ErrorData::invalid_params(refusal.why.clone(), Some(cycod_engine::refusal_json(refusal)))
-}
-
-fn failed(why: String) -> ErrorData {
-    ErrorData::internal_error(why, None)
+/// The refusal of an output, with the address, as the protocol wants it.
+fn unread(refusal: &Refusal, uri: &str) -> ErrorData {
+    let mut error = reply::refused_as_error(refusal);
+    if let Some(data) = &mut error.data {
+        data["uri"] = uri.into();
+    }
+    error
 }
 
 fn missing(why: &str, uri: &str) -> ErrorData {

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use cycod_engine::diagnostic::{Code, Refusal};
 use rmcp::{
     ErrorData,
     model::{CallToolResult, DetailedTask, InputRequests, InputResponses, JsonObject, Task, TaskPayload, TaskStatus},
@@ -67,12 +68,13 @@ impl Handles {
     ///
     /// # Errors
     /// When too many are under way.
-    pub(crate) fn open(&self, id: &str, tool: &str, owner: &str) -> Result<Arc<Handle>, String> {
+    pub(crate) fn open(&self, id: &str, tool: &str, owner: &str) -> Result<Arc<Handle>, Refusal> {
         let mut handles = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         handles.retain(|_, handle| handle.ended().is_none_or(|ended| ended.elapsed() < REMEMBERED));
         let is_working = |handle: &&Arc<Handle>| handle.owner == owner && handle.ended().is_none();
         if handles.values().filter(is_working).count() >= MOST_WORKING {
-            return Err(format!("{MOST_WORKING} runs are under way; wait for one, or cancel one"));
+            let why = format!("{MOST_WORKING} runs are under way; wait for one, or cancel one");
+            return Err(Refusal::new(Code::TooManyRuns, why));
         }
         if handles.len() >= MOST {
             let oldest = handles.values().filter_map(|handle| Some((handle.ended()?, handle.id.clone()))).min();

@@ -17,7 +17,7 @@ pub(crate) fn read(shelf: &Shelf, uri: &str, owner: &str, cap: usize) -> Result<
     let Some((address, query)) = uri.split_once('?') else {
         let mut kept = shelf.get(uri, owner)?;
         let media_type = kept.media_type().map_err(|error| refused(&error))?.to_owned();
-        let bytes = reply::whole(&mut kept).map_err(wrong)?;
+        let bytes = reply::whole(&mut kept)?;
         let payload = match String::from_utf8(bytes) {
             Ok(text) => Payload::Text(text),
             Err(error) => Payload::Bytes(error.into_bytes()),

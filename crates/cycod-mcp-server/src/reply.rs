@@ -4,14 +4,17 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use cycod_engine::{
     Block, Content, Payload, ToolAnswer,
     definition::Tool,
-    diagnostic::Refusal,
-    outputs::{Ended, Output, Rest},
+    diagnostic::{Code, Refusal},
+    outputs::{self, Ended, Output, Rest},
     refusal_json,
 };
 use cycod_store::Kept;
-use rmcp::model::{
-    AudioContent, CallToolResult, ContentBlock, EmbeddedResource, ImageContent, PromptMessage, Resource,
-    ResourceContents, Role, TextContent,
+use rmcp::{
+    ErrorData,
+    model::{
+        AudioContent, CallToolResult, ContentBlock, EmbeddedResource, ErrorCode, ImageContent, PromptMessage, Resource,
+        ResourceContents, Role, TextContent,
+    },
 };
 use serde_json::json;
 
@@ -52,6 +55,21 @@ pub(crate) fn refused_by(tool: &Tool, refusal: Refusal) -> CallToolResult {
 /// The reply to a call that did not run.
 pub(crate) fn refused(refusal: &Refusal) -> CallToolResult {
     CallToolResult::error(vec![explained(refusal)])
+}
+
+/// A refusal as an error of the protocol.
+pub(crate) fn error(refusal: &Refusal, number: i32) -> ErrorData {
+    ErrorData::new(ErrorCode(number), refusal.why.clone(), Some(refusal_json(refusal)))
+}
+
+/// The answer to a request that was refused and has no room for anything but an error.
+pub(crate) fn refused_as_error(refusal: &Refusal) -> ErrorData {
+    error(refusal, refusal.code.error_over_mcp())
+}
+
+/// The same for one whose tool ran and failed.
+fn failure(refusal: Option<&Refusal>, result: &CallToolResult) -> ErrorData {
+    refusal.map_or_else(|| ErrorData::internal_error(said(result), None), refused_as_error)
 }
 
 /// The way to an output that was not handed over whole.
@@ -130,24 +148,29 @@ pub(crate) fn contents(uri: String, media_type: Option<String>, payload: Payload
 }
 
 /// What a tool printed, as messages of a prompt: one for each block.
-pub(crate) fn messages(ended: Ended, cap: usize) -> Result<Vec<PromptMessage>, String> {
+pub(crate) fn messages(mut ended: Ended, cap: usize) -> Result<Vec<PromptMessage>, ErrorData> {
+    let refusal = ended.report.refusal.take();
     let result = result(ended, cap);
     if result.is_error == Some(true) {
-        return Err(said(&result));
+        return Err(failure(refusal.as_ref(), &result));
     }
     Ok(result.content.into_iter().map(|content| PromptMessage::new(Role::User, content)).collect())
 }
 
 /// What a tool printed, as the content of a resource.
-pub(crate) fn resource(mut ended: Ended, tool: &Tool, uri: &str) -> Result<ResourceContents, String> {
+pub(crate) fn resource(mut ended: Ended, tool: &Tool, uri: &str) -> Result<ResourceContents, ErrorData> {
     if !ended.report.success || ended.answer.as_ref().is_some_and(|answer| answer.is_error) {
-        return Err(said(&result(ended, 1_000)));
+        let refusal = ended.report.refusal.take();
+        return Err(failure(refusal.as_ref(), &result(ended, 1_000)));
     }
     let media_type = wire::media_type(tool).to_owned();
     let bytes = match ended.output.take() {
-        Some(Output::Kept(mut kept)) => whole(&mut kept)?,
+        Some(Output::Kept(mut kept)) => whole(&mut kept).map_err(|refusal| refused_as_error(&refusal))?,
         Some(Output::Held { bytes, is_whole: true, .. }) => bytes,
-        Some(Output::Held { why, .. }) => return Err(format!("the output could not be kept: {why}")),
+        Some(Output::Held { why, .. }) => {
+            let refusal = Refusal::new(Code::OutputUnavailable, format!("the output could not be kept: {why}"));
+            return Err(refused_as_error(&refusal));
+        }
         None => ended.report.output,
     };
     let payload = Payload::of(&media_type, bytes);
@@ -158,10 +181,11 @@ pub(crate) fn resource(mut ended: Ended, tool: &Tool, uri: &str) -> Result<Resou
 pub(crate) const MOST: u64 = 4 << 20;
 
 /// All bytes of an output that is not too large.
-pub(crate) fn whole(kept: &mut Kept) -> Result<Vec<u8>, String> {
+pub(crate) fn whole(kept: &mut Kept) -> Result<Vec<u8>, Refusal> {
     if kept.bytes() > MOST {
         let (bytes, uri) = (kept.bytes(), kept.id().uri());
-        return Err(format!("{bytes} bytes are too many to hand over at once; look into {uri} with `run_output`"));
+        let why = format!("{bytes} bytes are too many to hand over at once; look into {uri} with `run_output`");
+        return Err(Refusal::new(Code::InvalidArgument, why));
     }
     let mut bytes = vec![0; usize::try_from(kept.bytes()).unwrap_or_default()];
     let mut filled = 0;
@@ -169,7 +193,7 @@ pub(crate) fn whole(kept: &mut Kept) -> Result<Vec<u8>, String> {
         match kept.read_at(filled as u64, &mut bytes[filled..]) {
             Ok(0) => break,
             Ok(count) => filled += count,
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(outputs::refused(&error)),
         }
     }
     bytes.truncate(filled);

@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 
-use cycod_engine::diagnostic::{Code, Refusal};
-use rmcp::{
-    ErrorData,
-    model::{CallToolResult, ErrorCode},
-};
+use cycod_engine::diagnostic::Refusal;
+use rmcp::{ErrorData, model::CallToolResult};
 
 use crate::{
     call::{Call, Caller, Goal, Outcome, drive},
@@ -17,9 +14,7 @@ use crate::{
 /// Lets a call go on by itself. A task can be asked questions on the way; a run was asked all of them before.
 pub(crate) fn spawn(call: Call, is_task: bool) -> Result<Arc<Handle>, Refusal> {
     let handles = &call.shared.handles;
-    let handle = handles
-        .open(&call.beginning.run_id, call.tool.name.as_str(), &call.principal)
-        .map_err(|why| Refusal::new(Code::TooManyRuns, why))?;
+    let handle = handles.open(&call.beginning.run_id, call.tool.name.as_str(), &call.principal)?;
     let followed = Arc::clone(&handle);
     let cap = call.shared.options.reply_tokens;
     let tool = Arc::clone(&call.tool);
@@ -30,7 +25,10 @@ pub(crate) fn spawn(call: Call, is_task: bool) -> Result<Arc<Handle>, Refusal> {
                 Some(error) => State::Failed(error),
                 None => State::Completed(reply::result(*ended, cap)),
             },
-            Outcome::Refused(refusal) => State::Completed(reply::refused_by(&tool, refusal)),
+            Outcome::Refused(refusal) => match broken(&refusal) {
+                Some(error) => State::Failed(error),
+                None => State::Completed(reply::refused_by(&tool, refusal)),
+            },
             Outcome::Protocol(error) => State::Failed(error),
             Outcome::Ready(_) | Outcome::InputRequired(_) => State::Completed(CallToolResult::default()),
         };
@@ -41,6 +39,5 @@ pub(crate) fn spawn(call: Call, is_task: bool) -> Result<Arc<Handle>, Refusal> {
 
 /// The error of the protocol that a refusal is to the caller of a task, where it is one.
 fn broken(refusal: &Refusal) -> Option<ErrorData> {
-    let number = refusal.code.over_mcp().error()?;
-    Some(ErrorData::new(ErrorCode(number), refusal.why.clone(), Some(cycod_engine::refusal_json(refusal))))
+    refusal.code.failure_of_task().map(|number| reply::error(refusal, number))
 }

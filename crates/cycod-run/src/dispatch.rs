@@ -66,16 +66,14 @@ pub struct Driver<'a> {
 pub fn run(approved: Approved<Plan>, driver: &Driver<'_>, sink: &mut dyn Sink) -> RunReport {
     let plan = match approved.subject().with_secrets(driver.secrets) {
         Ok(plan) => plan,
-        Err(refusal) => return RunReport::refused(refusal, 1),
+        Err(refusal) => return RunReport::refused(refusal),
     };
     let began = Instant::now();
     let session = match Session::new() {
         Ok(session) => session,
         Err(error) => {
-            return RunReport::refused(
-                Refusal::new(Code::NotStarted, format!("cannot prepare to start processes: {error}")),
-                1,
-            );
+            let why = format!("cannot prepare to start processes: {error}");
+            return RunReport::refused(Refusal::new(Code::NotStarted, why));
         }
     };
     let sink = std::cell::RefCell::new(sink);
@@ -206,7 +204,7 @@ impl<'a, 'e> Dispatcher<'a, 'e> {
     /// Runs a tool to its end.
     fn run(mut self, tool: Tool<'a>) -> RunReport {
         if let Err(refusal) = tool.prepare() {
-            return RunReport::refused(refusal, 1);
+            return RunReport::refused(refusal);
         }
         self.tell_time_of(&tool);
         self.open(None, tool);
@@ -232,7 +230,7 @@ impl<'a, 'e> Dispatcher<'a, 'e> {
             }
         });
         let why = || Refusal::new(Code::InternalError, "this program made a mistake: the run has no end");
-        self.report.unwrap_or_else(|| RunReport::refused(why(), 1))
+        self.report.unwrap_or_else(|| RunReport::refused(why()))
     }
 
     fn on(&mut self, event: flow::Event) {
@@ -398,7 +396,7 @@ impl<'a, 'e> Dispatcher<'a, 'e> {
                         match tool.prepare() {
                             Ok(()) => self.open(Some(task), tool),
                             Err(refusal) => {
-                                let report = RunReport::refused(refusal, 1);
+                                let report = RunReport::refused(refusal);
                                 if let Some(under_way) = &mut scope.under_way[task.step.index] {
                                     let plan = &scope.tool.plan;
                                     let duration = std::time::Duration::ZERO;

@@ -1,6 +1,6 @@
 use std::time::{Duration, SystemTime};
 
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Exit, Refusal};
 
 use crate::{Files, Outcome};
 
@@ -157,8 +157,14 @@ impl StepReport {
 
 impl RunReport {
     /// The report of a call that was refused before anything ran.
-    pub fn refused(refusal: Refusal, exit_code: i32) -> Self {
-        Self { refusal: Some(refusal), ..Self::without_run(exit_code) }
+    pub fn refused(refusal: Refusal) -> Self {
+        let exit = refusal.code.exit();
+        Self {
+            timed_out: exit == Exit::TimedOut,
+            cancelled: exit == Exit::Stopped,
+            refusal: Some(refusal),
+            ..Self::without_run(exit.in_result())
+        }
     }
 
     /// The report of nothing.
@@ -208,4 +214,26 @@ impl RunReport {
 /// The step whose output is the tool's: of those that ran, the one that ended last.
 pub(crate) fn last_run<'s>(steps: impl DoubleEndedIterator<Item = &'s StepReport>) -> Option<&'s StepReport> {
     steps.rev().filter(|step| step.has_run()).max_by_key(|step| step.end_time)
+}
+
+#[cfg(test)]
+mod tests {
+    use cycod_diagnostic::{Code, Refusal};
+
+    use super::RunReport;
+
+    #[test]
+    fn a_refused_call_ends_as_its_code_says() {
+        let check = |code, expected: (i32, bool, bool)| {
+            let report = RunReport::refused(Refusal::new(code, "no"));
+            assert_eq!((report.exit_code, report.timed_out, report.cancelled), expected, "{code}");
+            assert!(!report.success);
+        };
+        check(Code::UnknownTool, (1, false, false));
+        check(Code::InvalidArgument, (2, false, false));
+        check(Code::ToolChanged, (3, false, false));
+        check(Code::NotStarted, (126, false, false));
+        check(Code::TimedOut, (-1, true, false));
+        check(Code::Cancelled, (143, false, true));
+    }
 }

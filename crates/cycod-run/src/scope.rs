@@ -7,7 +7,7 @@ use std::{
 };
 
 use cycod_definition::{Cleanup, Produces};
-use cycod_diagnostic::{Code, Refusal};
+use cycod_diagnostic::{Code, Exit, Refusal};
 use cycod_flow::{self as flow, StepShape, Verdict};
 use cycod_plan::{Plan, PlannedStep};
 use cycod_process::{Session, Stop};
@@ -18,7 +18,7 @@ use crate::{
     mask::Secrets,
     report::last_run,
     results::Results,
-    worker::{CLEANUP_LIMIT, Called, UnderWay, Worker, clean_up, private_directory},
+    worker::{CLEANUP_LIMIT, Called, UnderWay, Worker, clean_up, exit_code, private_directory},
 };
 
 /// What every step of a tool shares, wherever it is carried out.
@@ -169,9 +169,9 @@ impl<'a> Scope<'a> {
             Ok(false) => flow::Decision::Skip,
             Err(error) => {
                 let mut report = StepReport::new(&planned.name, Status::Failed);
-                report.exit_code = 1;
                 let why = format!("the condition of `{}` cannot be decided: {error}", planned.name);
                 let refusal = Refusal::new(error.code(), why).place(&planned.name);
+                report.exit_code = exit_code(&refusal);
                 report.refusal = Some(Secrets::with(plan, &self.results).mask_refusal(refusal));
                 self.under_way[step] = Some(Box::new(UnderWay::of(report)));
                 flow::Decision::Undecidable
@@ -213,8 +213,8 @@ impl<'a> Scope<'a> {
         });
         let exit_code = match (verdict, failure) {
             (_, Some(step)) => step.exit_code,
-            (Verdict::OutOfTime, None) => -1,
-            (Verdict::Cancelled, None) => 143,
+            (Verdict::OutOfTime, None) => Exit::TimedOut.in_result(),
+            (Verdict::Cancelled, None) => Exit::Stopped.in_result(),
             (Verdict::Completed | Verdict::Failed(_), None) => 0,
         };
         let Cleaned { warnings: of_cleanup, files } = std::mem::take(&mut self.cleaned);

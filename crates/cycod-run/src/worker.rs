@@ -10,7 +10,7 @@ use std::{
 
 use cycod_call::Scripts;
 use cycod_definition::{Body, Cleanup, CommandText, Level, OutputMode, RemoteTool, Step, StreamTarget, ToolUse};
-use cycod_diagnostic::{Code, Refusal};
+use cycod_diagnostic::{Code, Exit, Refusal};
 use cycod_file::create_plain;
 use cycod_flow as flow;
 use cycod_plan::{Plan, PlannedAction, PlannedStep, Prepared, ScriptFile, StreamMask, Target};
@@ -67,8 +67,24 @@ impl Attempt {
         }
     }
 
+    /// One that was refused, and that another attempt would not help.
     pub(crate) fn refused(refusal: Refusal) -> Self {
-        Self { exit_code: 1, status: Status::Failed, refusal: Some(refusal), is_final: true }
+        Self { is_final: true, ..Self::failed(refusal) }
+    }
+
+    /// One that failed as a refusal says.
+    fn failed(refusal: Refusal) -> Self {
+        let status = if refusal.code.exit() == Exit::TimedOut { Status::TimedOut } else { Status::Failed };
+        Self::new(exit_code(&refusal), status, Some(refusal))
+    }
+}
+
+/// The exit code of a step that ended with a refusal.
+pub(crate) fn exit_code(refusal: &Refusal) -> i32 {
+    match refusal.code.exit() {
+        // What a step gives to a tool is not what the caller gave.
+        Exit::Usage => Exit::Failure.in_result(),
+        exit => exit.in_result(),
     }
 }
 
@@ -169,16 +185,16 @@ impl Worker<'_> {
             flow::Before::Fallback => "could fall back",
         };
         let (place, code) = (self.path.as_str(), report.exit_code);
-        let (exit_code, status, refusal) = if self.driver.stop.is_raised() {
+        let refusal = if self.driver.stop.is_raised() {
             let why =
                 format!("`{place}` was stopped from outside before it {before}; it had failed with exit code {code}");
-            (143, Status::Failed, Refusal::new(Code::Cancelled, why))
+            Refusal::new(Code::Cancelled, why)
         } else {
             let why =
                 format!("the time of the run was over before `{place}` {before}; it had failed with exit code {code}");
-            (-1, Status::TimedOut, Refusal::new(Code::TimedOut, why).attempt(self.plan.more_time()))
+            Refusal::new(Code::TimedOut, why).attempt(self.plan.more_time())
         };
-        report.record(Attempt::new(exit_code, status, Some(refusal.place(place))), self.plan);
+        report.record(Attempt::failed(refusal.place(place)), self.plan);
     }
 
     /// Which files are more than files here; what authors of tools spell out may be read whatever it is.
@@ -398,7 +414,6 @@ impl Worker<'_> {
     }
 
     fn judge(&self, ended: &Ended, cut: bool) -> Attempt {
-        let attempt = |exit_code, status, refusal| Attempt { exit_code, status, refusal, is_final: false };
         let place = self.path.as_str();
         match ended.ending {
             Ending::Exited(_) if cut && !self.step.output.truncation => {
@@ -408,23 +423,16 @@ impl Worker<'_> {
                     format!("`{place}` wrote more than its `buffer-limit` of {limit} bytes"),
                 )
                 .place(place);
-                attempt(
-                    1,
-                    Status::Failed,
-                    Some(refusal.attempt("raise `output.buffer-limit`, or set `output.truncation: true`")),
-                )
+                Attempt::failed(refusal.attempt("raise `output.buffer-limit`, or set `output.truncation: true`"))
             }
-            Ending::Exited(0) => attempt(0, Status::Ok, None),
-            Ending::Exited(code) => attempt(code, Status::Failed, None),
-            Ending::Signaled(signal) => attempt(128 + signal, Status::Failed, None),
-            Ending::TimedOut { .. } => attempt(-1, Status::TimedOut, Some(self.timed_out())),
+            Ending::Exited(0) => Attempt::new(0, Status::Ok, None),
+            Ending::Exited(code) => Attempt::new(code, Status::Failed, None),
+            Ending::Signaled(signal) => Attempt::new(128 + signal, Status::Failed, None),
+            Ending::TimedOut { .. } => Attempt::failed(self.timed_out()),
             Ending::Stopped { killed } => {
-                let code = if killed { 137 } else { 143 };
-                attempt(
-                    code,
-                    Status::Failed,
-                    Some(Refusal::new(Code::Cancelled, format!("`{place}` was stopped from outside")).place(place)),
-                )
+                let why = format!("`{place}` was stopped from outside");
+                let stopped = Attempt::failed(Refusal::new(Code::Cancelled, why).place(place));
+                Attempt { exit_code: if killed { 137 } else { stopped.exit_code }, ..stopped }
             }
             Ending::MemoryExceeded => {
                 let limit = self.plan.tool().resources.max_memory.unwrap_or_default();
@@ -433,11 +441,7 @@ impl Worker<'_> {
                     format!("`{place}` used more than its `max-memory` of {limit} bytes"),
                 )
                 .place(place);
-                attempt(
-                    137,
-                    Status::Failed,
-                    Some(refusal.rule(format!("{:?}", ended.memory)).attempt("raise `resources.max-memory`")),
-                )
+                Attempt::failed(refusal.rule(format!("{:?}", ended.memory)).attempt("raise `resources.max-memory`"))
             }
         }
     }
@@ -529,17 +533,7 @@ impl Worker<'_> {
                 report.answer = Some(Box::new(answer));
                 Attempt { exit_code, status, refusal: None, is_final: false }
             }
-            Err(refusal) => {
-                // A call ends as a process would.
-                let (exit_code, status) = match refusal.code {
-                    Code::TimedOut => (-1, Status::TimedOut),
-                    Code::Cancelled => (143, Status::Failed),
-                    Code::ProgramMissing => (127, Status::Failed),
-                    Code::MemoryExceeded => (137, Status::Failed),
-                    _ => (1, Status::Failed),
-                };
-                Attempt { exit_code, status, refusal: Some(refusal), is_final: false }
-            }
+            Err(refusal) => Attempt::failed(refusal),
         }
     }
 
@@ -784,7 +778,7 @@ pub(crate) struct Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        Self { refusal: Box::new(refusal), exit_code: 1 }
+        Self { exit_code: exit_code(&refusal), refusal: Box::new(refusal) }
     }
 }
 

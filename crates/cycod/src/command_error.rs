@@ -36,7 +36,7 @@ pub(crate) mod exit {
     /// A limit of an agent was reached, other than that of time.
     pub(crate) const LIMIT: u8 = 4;
     /// A limit of time ended the run.
-    pub(crate) const TIMED_OUT: u8 = 124;
+    pub(crate) const TIMED_OUT: u8 = Exit::TimedOut.number();
 }
 
 impl CommandError {

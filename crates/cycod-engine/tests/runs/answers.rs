@@ -275,7 +275,7 @@ fn what_another_program_answers_is_passed_on() {
         is_error: true,
         ..Default::default()
     };
-    let refused = RunReport::refused(cycod_engine::diagnostic::Refusal::new(Code::Cancelled, "no"), 1);
+    let refused = RunReport::refused(cycod_engine::diagnostic::Refusal::new(Code::Cancelled, "no"));
     let report = RunReport { answer: Some(Box::new(outcome)), refusal: None, ..refused };
     expect![[r#"
         text "a"

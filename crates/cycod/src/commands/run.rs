@@ -122,7 +122,7 @@ fn told(
     match done {
         Err(error) if json && error.refusal.is_some() => {
             let refusal = *error.refusal.clone().expect("the guard says so");
-            let report = RunReport::refused(refusal, error.exit.into());
+            let report = RunReport { exit_code: error.exit.into(), ..RunReport::refused(refusal) };
             let result = tool.map_or_else(|| result_json(&report), |tool| result_json_of(tool, &report));
             context.printer.json(&result.to_string());
             Ok(error.exit)

@@ -95,6 +95,26 @@ fn it_is_started_asked_after_and_waited_for_by_different_processes() {
 }
 
 #[test]
+fn one_whose_program_is_missing_has_failed() {
+    let place = Place::with_tool(
+        "missing",
+        "description: d\ntags: [run]\nsteps:\n- {name: first, bash: echo begun}\n- {name: second, run: no-such-program-anywhere}\n",
+    );
+    let id = start(&place, "missing");
+    let (code, out, _) = said(&place, &["runs", "wait", &id]);
+    let answer: Value = serde_json::from_str(&out).expect("the answer");
+    assert_eq!((code, state(&place, &id).as_str()), (127, "failed"), "{answer}");
+    let told = ["status", "failed_step", "code"].map(|field| answer[field].as_str().unwrap_or_default());
+    assert_eq!(told, ["failed", "second", "program-missing"], "{answer}");
+
+    let mut client = Client::legacy(&place, &["--built-in", "--auto-approve", "run"], json!({}));
+    let started = client.call("cli_workflow_run", json!({"workflow_name": "missing", "async_execution": true}));
+    let run = &started["structuredContent"]["workflow_id"];
+    let ended = client.call("run_wait", json!({"run": run, "timeout_ms": 50_000}));
+    assert_eq!((&ended["isError"], &ended["structuredContent"]["status"]), (&json!(true), &json!("failed")), "{ended}");
+}
+
+#[test]
 fn it_is_ended_by_another_process_though_it_does_not_want_to() {
     let place = place();
     let id = start(&place, "patient");
