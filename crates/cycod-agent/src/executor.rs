@@ -31,9 +31,6 @@ pub struct Executor<'a> {
     pub outputs: Option<(&'a Shelf, usize)>,
 }
 
-/// What a model says that a tool is called with: an object, or the text that should have been one.
-pub type Arguments = Result<Map<String, Json>, String>;
-
 impl Executor<'_> {
     /// Plans a call and has it approved; `undo` brings its arguments back from the words of the model's dialect.
     ///
@@ -42,12 +39,11 @@ impl Executor<'_> {
     pub fn approve(
         &self,
         tool: &Arc<Tool>,
-        arguments: &Arguments,
+        arguments: &Map<String, Json>,
         undo: &Undo,
         approver: &dyn Approver,
     ) -> Result<Approved<Plan>, Refusal> {
         let name = tool.name.as_str();
-        let arguments = arguments.as_ref().map_err(|text| no_object(name, text))?;
         let arguments: Vec<(String, Given)> = match undo.apply(Json::Object(arguments.clone())) {
             Json::Object(arguments) => {
                 arguments.into_iter().map(|(name, value)| (name, Given::Value(value.into()))).collect()
@@ -89,8 +85,9 @@ impl Executor<'_> {
 }
 
 /// Refuses arguments that are no object.
-pub(crate) fn no_object(tool: &str, text: &str) -> Refusal {
-    Refusal::new(Code::WrongArgumentType, text)
+/// The refusal of a call of `tool` whose arguments are no JSON object.
+pub fn no_object(tool: &str, why: &dyn std::error::Error) -> Refusal {
+    Refusal::new(Code::WrongArgumentType, why.to_string())
         .place(tool)
         .attempt("call again with a JSON object that has a field for each argument")
 }

@@ -106,7 +106,7 @@ mod transcript;
 mod turn;
 
 pub use event::{Event, Silent, Sink};
-pub use executor::{Arguments, Executor, text_of, tool_named};
+pub use executor::{Executor, no_object, text_of, tool_named};
 pub use limits::{Limit, Limits, Spent};
 pub use preset::Preset;
 pub use replay::Replay;

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use cycod_diagnostic::{Code, Refusal};
-use cycod_model::Call;
+use cycod_model::{Call, NoObject};
 
 /// How often the same call may bring the same result.
 const MOST: u32 = 3;
@@ -63,7 +63,7 @@ impl Repetition {
 fn key(call: &Call) -> String {
     let arguments = match &call.arguments {
         Ok(arguments) => cycod_store::canonical(&serde_json::Value::Object(arguments.clone())),
-        Err(text) => text.clone(),
+        Err(NoObject(text)) => text.clone(),
     };
     format!("{} {arguments}", call.name)
 }

@@ -439,7 +439,8 @@ impl<'a> Turn<'a> {
         self.spent.calls += 1;
         let asking = Asking { approver: self.with.approver, call, sink: RefCell::new(&mut *self.sink) };
         let executor = executor(self.with, self.deadline, &self.shelf, self.room);
-        let approved = executor.approve(tool, &call.arguments, &told.undo, &asking)?;
+        let arguments = call.arguments.as_ref().map_err(|wrong| no_object(tool.name.as_str(), wrong))?;
+        let approved = executor.approve(tool, arguments, &told.undo, &asking)?;
         self.session.hide(approved.subject().call.secrets());
         Ok(approved)
     }
@@ -448,7 +449,7 @@ impl<'a> Turn<'a> {
     fn own(&mut self, own: Own, call: &Call) -> Result<ToolAnswer, Refusal> {
         self.sink.event(&Event::CallBegins { call, tool: own.name() });
         self.spent.calls += 1;
-        let arguments = call.arguments.clone().map_err(|text| no_object(own.name(), &text))?;
+        let arguments = call.arguments.clone().map_err(|wrong| no_object(own.name(), &wrong))?;
         let text = match own {
             Own::Output => {
                 let (output, view) = outputs::read_look(arguments)?;

@@ -6,6 +6,8 @@
 
 mod read;
 
+pub use read::AnalyzerFailed;
+
 use std::collections::BTreeSet;
 
 use crate::{Finding, Language};
@@ -200,7 +202,7 @@ impl Analyzer {
     /// `root` is where the place that is analysed is on the machine.
     ///
     /// # Errors
-    /// Why what it printed is of no use.
+    /// When what it printed is of no use.
     pub fn read(
         self,
         job: &Job,
@@ -208,7 +210,7 @@ impl Analyzer {
         exit_code: i32,
         stdout: &[u8],
         stderr: &[u8],
-    ) -> Result<(Vec<Finding>, Vec<String>), String> {
+    ) -> Result<(Vec<Finding>, Vec<String>), AnalyzerFailed> {
         read::read(self, job, root, exit_code, stdout, stderr)
     }
 }

@@ -24,7 +24,7 @@ mod rules;
 mod syntax;
 
 pub use analysis::{Analysis, Outcome, Skipped};
-pub use analyzers::{Analyzer, Job, Pass, SEMGREP_RULES};
+pub use analyzers::{Analyzer, AnalyzerFailed, Job, Pass, SEMGREP_RULES};
 pub use examine::{Examined, LARGEST, Options, Unexamined, examine};
 pub use finding::{Finding, Kind, Severity};
 pub use language::Language;

@@ -17,9 +17,17 @@ use crate::{
 
 /// Runs the custom transforms of parameters.
 pub trait Scripts {
-    /// Evaluates an expression over `value`; the error says what went wrong, in the words of the script.
-    fn transform(&self, script: &str, value: &Value) -> Result<Value, String>;
+    /// Evaluates an expression over `value`.
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn transform(&self, script: &str, value: &Value) -> Result<Value, ScriptFailed>;
 }
+
+/// What went wrong in a custom transform, in the words of its script.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ScriptFailed(pub String);
 
 /// An argument as a caller gave it.
 #[derive(Clone, Debug, PartialEq)]
@@ -518,7 +526,9 @@ impl<'a> Binder<'a> {
         let (name, result) = match &parameter.transform {
             None => return Ok(value),
             Some(Transform::Named(named)) => (transform::name(*named), transform::apply(*named, &value)),
-            Some(Transform::Script(script)) => (script.as_str(), self.scripts.transform(script, &value)),
+            Some(Transform::Script(script)) => {
+                (script.as_str(), self.scripts.transform(script, &value).map_err(|ScriptFailed(why)| why))
+            }
         };
         result.map_err(|reason| {
             let reason = if hide { String::new() } else { format!(": {}", shown(&reason)) };

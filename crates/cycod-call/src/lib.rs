@@ -20,7 +20,7 @@ mod transform;
 
 pub use cycod_definition::json;
 
-pub use bind::{Given, Scripts, bind};
+pub use bind::{Given, ScriptFailed, Scripts, bind};
 pub use bytes::{carried, delivered};
 pub use call::{Bound, Call, KeptSecret, Origin, RunContext, normalize_path, speaks_of_secret};
 pub use change::Change;

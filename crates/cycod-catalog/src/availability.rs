@@ -153,7 +153,7 @@ impl Machine {
         if let Some(version) = summary.min_cycod_version.as_ref().filter(|version| **version > our_version()) {
             reasons.push(Reason::NewerVersion(version.clone()));
         }
-        let unmet = |&demand: &Demand| Some(Reason::NotEnforced(demand, self.offered.meets(demand).err()?));
+        let unmet = |&demand: &Demand| Some(Reason::NotEnforced(demand, self.offered.meets(demand).err()?.why));
         reasons.extend(summary.demands.iter().filter_map(unmet));
         if reasons.is_empty() { Availability::Available } else { Availability::Unavailable(reasons) }
     }

@@ -424,6 +424,8 @@ impl Work<'_> {
         if executed.truncated {
             return Err(format!("it printed more than {} MB", MOST_OUTPUT >> 20));
         }
-        analyzer.read(job, &self.target.root.to_string_lossy(), executed.exit_code, &executed.stdout, &executed.stderr)
+        let root = self.target.root.to_string_lossy();
+        let read = analyzer.read(job, &root, executed.exit_code, &executed.stdout, &executed.stderr);
+        read.map_err(|failed| failed.to_string())
     }
 }

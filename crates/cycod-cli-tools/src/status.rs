@@ -207,7 +207,7 @@ fn services(engine: &Engine) -> Vec<Json> {
         let answer = cycod_run::container_service(&host.environment, &host.working_directory);
         services.push(match answer {
             Ok(path) => service("containers".to_owned(), Health::Healthy, format!("`{}` answers", shown(&path, host))),
-            Err(why) => service("containers".to_owned(), Health::Degraded, why),
+            Err(missing) => service("containers".to_owned(), Health::Degraded, missing.to_string()),
         });
     }
     if let Some(servers) = Servers::of(engine, Arc::new(NoPerson)) {

@@ -29,24 +29,39 @@ pub struct Host {
 pub struct Offered(Arc<Verdicts>);
 
 /// Says why a demand cannot be met, if it cannot.
-type Verdicts = dyn Fn(Demand) -> Result<(), String> + Send + Sync;
+type Verdicts = dyn Fn(Demand) -> Result<(), Unmet> + Send + Sync;
+
+/// Why a machine cannot hold a tool to what is demanded of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct Unmet {
+    /// What is missing here, and how to get it where that is known.
+    pub why: String,
+}
+
+impl Unmet {
+    /// Says what is missing.
+    pub fn new(why: impl Into<String>) -> Self {
+        Self { why: why.into() }
+    }
+}
 
 impl Offered {
     /// Asks `verdicts` each time; what costs something is remembered there.
-    pub fn by(verdicts: impl Fn(Demand) -> Result<(), String> + Send + Sync + 'static) -> Self {
+    pub fn by(verdicts: impl Fn(Demand) -> Result<(), Unmet> + Send + Sync + 'static) -> Self {
         Self(Arc::new(verdicts))
     }
 
     /// A machine that can hold a tool to nothing, as where no mechanism is known.
     pub fn nothing() -> Self {
-        Self::by(|_| Err("there is no mechanism for it on this platform".to_owned()))
+        Self::by(|_| Err(Unmet::new("there is no mechanism for it on this platform")))
     }
 
     /// Asks whether a demand can be met.
     ///
     /// # Errors
     /// Why it cannot.
-    pub fn meets(&self, demand: Demand) -> Result<(), String> {
+    pub fn meets(&self, demand: Demand) -> Result<(), Unmet> {
         (self.0)(demand)
     }
 }

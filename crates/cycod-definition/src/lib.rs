@@ -61,7 +61,7 @@ pub use file_paths::FilePaths;
 pub use format::FileFormat;
 pub use function_schema::{form_schema, function_schema};
 pub use handler::{CommandPattern, Handler, Runtime};
-pub use host::{Host, Offered};
+pub use host::{Host, Offered, Unmet};
 pub use interface::{Ask, Hints, Offer, Produces, TaskSupport, Whom};
 pub use json_schema::{JsonSchema, SchemaViolation};
 pub use judge::{

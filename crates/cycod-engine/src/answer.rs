@@ -370,7 +370,7 @@ impl Reader<'_> {
         if let (Some(report), Some(Json::String(name))) = (self.report, fields.get("file")) {
             return match report.files.get(name) {
                 Some(Ok(bytes)) => Ok(bytes.clone()),
-                Some(Err(why)) => Err(Wrong::block("/file", why.as_str())),
+                Some(Err(unread)) => Err(Wrong::block("/file", unread.to_string())),
                 None => Err(Wrong::block("/file", format!("`{name}` was not read"))),
             };
         }

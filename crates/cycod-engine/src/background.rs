@@ -171,6 +171,23 @@ impl Engine {
     }
 }
 
+/// Why a workflow that another process started was not carried on, where that process is not told.
+#[derive(Debug, thiserror::Error)]
+pub enum NotCarriedOn {
+    /// What to run did not come.
+    #[error("what to run cannot be read: {0}")]
+    Unreadable(io::Error),
+    /// Something else came.
+    #[error("what to run is not understood")]
+    NotUnderstood,
+    /// There is no place to run it in.
+    #[error("there is no working directory: {0}")]
+    NoDirectory(io::Error),
+    /// Nobody hears why it is refused.
+    #[error("{0}")]
+    Unheard(io::Error),
+}
+
 /// Carries a workflow on that another process started: reads from `input` what to run, and writes to `output` that it has
 /// begun, or why not. The tools are those that `open` opens; `stop` ends it.
 ///
@@ -181,11 +198,11 @@ pub fn carry_on(
     input: impl Read,
     mut output: impl Write,
     stop: Stop,
-) -> Result<(), String> {
+) -> Result<(), NotCarriedOn> {
     let mut text = String::new();
-    input.take(MOST).read_to_string(&mut text).map_err(|error| format!("what to run cannot be read: {error}"))?;
-    let order = Order::read(&text).ok_or("what to run is not understood")?;
-    let here = host::current().map_err(|error| format!("there is no working directory: {error}"))?;
+    input.take(MOST).read_to_string(&mut text).map_err(NotCarriedOn::Unreadable)?;
+    let order = Order::read(&text).ok_or(NotCarriedOn::NotUnderstood)?;
+    let here = host::current().map_err(NotCarriedOn::NoDirectory)?;
     let engine = open(here);
     let mut tell = |said: &Json| writeln!(output, "{said}").and_then(|()| output.flush());
     let caller = Some(order.caller.clone());
@@ -193,7 +210,7 @@ pub fn carry_on(
     let refused = |refusal: &Refusal| json!({ "refused": refusal_json(refusal) });
     let (approved, listening) = match begin(&engine, &order, &control) {
         Ok(begun) => begun,
-        Err(refusal) => return tell(&refused(&refusal)).map_err(|error| error.to_string()),
+        Err(refusal) => return tell(&refused(&refusal)).map_err(NotCarriedOn::Unheard),
     };
     let mut follower = Beginner { tell: &mut tell, has_told: false, control: &control };
     let (mut report, recording) = engine.run_here(approved, &control, &mut follower);

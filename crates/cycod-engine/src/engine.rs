@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use cycod_call::{Given, Scripts, speaks_of_secret};
+use cycod_call::{Given, ScriptFailed, Scripts, speaks_of_secret};
 use cycod_catalog::{Adopted, Catalog, Entry, Opened, Overrides, Reason, ScopeFilter, Scopes};
 use cycod_definition::{Host, Tool, Value};
 use cycod_diagnostic::{Code, Refusal};
@@ -47,8 +47,8 @@ pub struct Engine {
 pub(crate) struct JavaScript(cycod_script::Engine);
 
 impl Scripts for JavaScript {
-    fn transform(&self, script: &str, value: &Value) -> Result<Value, String> {
-        self.0.transform(script, value).map_err(|error| error.to_string())
+    fn transform(&self, script: &str, value: &Value) -> Result<Value, ScriptFailed> {
+        self.0.transform(script, value).map_err(|error| ScriptFailed(error.to_string()))
     }
 }
 

@@ -53,7 +53,7 @@ mod workflow;
 pub use answer::{Block, Content, Payload, ToolAnswer};
 pub use approvals::Asker;
 pub use asks::{AnswerTo, AskedOf, Question};
-pub use background::carry_on;
+pub use background::{NotCarriedOn, carry_on};
 pub use beginning::Beginning;
 pub use code::check_code;
 pub use control::Control;

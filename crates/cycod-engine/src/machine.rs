@@ -10,7 +10,7 @@ use std::{
 };
 
 use cycod_catalog::Overrides;
-use cycod_definition::{Demand, Offered};
+use cycod_definition::{Demand, Offered, Unmet};
 use cycod_file::{Access, Durability};
 use cycod_run::{container_service, elevator};
 
@@ -26,13 +26,13 @@ pub(crate) fn offered(environment: &Environment, directory: &Path) -> Offered {
     let kernel = OnceLock::new();
     let service = Mutex::new(None);
     Offered::by(move |demand| match demand {
-        Demand::Elevated => elevator(&environment, &directory).map(drop),
+        Demand::Elevated => elevator(&environment, &directory).map(drop).map_err(unmet),
         Demand::Image => {
             let mut known = service.lock().unwrap_or_else(PoisonError::into_inner);
             match &*known {
                 Some((at, answer)) if Instant::now().duration_since(*at) < SERVICE_HOLDS => Clone::clone(answer),
                 _ => {
-                    let answer = container_service(&environment, &directory).map(drop);
+                    let answer = container_service(&environment, &directory).map(drop).map_err(unmet);
                     known.insert((Instant::now(), answer)).1.clone()
                 }
             }
@@ -43,8 +43,12 @@ pub(crate) fn offered(environment: &Environment, directory: &Path) -> Offered {
     })
 }
 
+fn unmet(missing: impl std::error::Error) -> Unmet {
+    Unmet::new(missing.to_string())
+}
+
 /// Whether the kernel can confine, by a trial unless one went well before.
-fn kernel_offers(note: &Note) -> Result<(), String> {
+fn kernel_offers(note: &Note) -> Result<(), Unmet> {
     if note.is_there() {
         return Ok(());
     }
@@ -54,7 +58,7 @@ fn kernel_offers(note: &Note) -> Result<(), String> {
         return Ok(());
     }
     let lack = |lack: &cycod_process::Lack| format!("{}: {}; {}", lack.mechanism, lack.why, lack.fix);
-    Err(offered.lacks.iter().map(lack).collect::<Vec<_>>().join(". "))
+    Err(Unmet::new(offered.lacks.iter().map(lack).collect::<Vec<_>>().join(". ")))
 }
 
 /// A note that a trial went well. It is only believed where it was written: at this boot of this kernel, by this user in

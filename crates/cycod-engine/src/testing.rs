@@ -5,9 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_call::{Call, Given, NoSteps, RunContext};
+use cycod_call::{Call, Given, NoSteps, ResolveError, RunContext};
 use cycod_definition::{Host, TestCase, Tool};
-use cycod_diagnostic::Exit;
+use cycod_diagnostic::{Exit, Refusal};
 use cycod_plan::{Plan, PlanError, mask};
 use cycod_policy::{Nobody, Surface};
 use cycod_run::{Ignore, RunReport};
@@ -167,12 +167,13 @@ impl Engine {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn plan_of_test(&self, tool: &Arc<Tool>, case: &TestCase) -> Result<Plan, String> {
+    pub fn plan_of_test(&self, tool: &Arc<Tool>, case: &TestCase) -> Result<Plan, Refusal> {
         let run_id = crate::engine::run_id();
-        let (_, arguments) = arguments_of(self.host(), tool, case, &run_id)?;
+        let unresolved = |error: ResolveError| Refusal::new(error.code(), error.to_string()).place(&case.name);
+        let (_, arguments) = arguments_of(self.host(), tool, case, &run_id).map_err(unresolved)?;
         let planned = self.by_person(tool, arguments).map_err(PlanError::from);
         let plan = planned.and_then(|arguments| self.plan_on(self.host(), &run_id, tool, arguments, &[], None));
-        plan.map_err(|error| error.into_refusal(tool.name.as_str()).why)
+        plan.map_err(|error| error.into_refusal(tool.name.as_str()))
     }
 
     /// Runs the call of a test and checks what came out; the error says why there was no call.
@@ -184,7 +185,7 @@ impl Engine {
         control: &Control,
     ) -> Result<(RunReport, Vec<Mismatch>, Vec<String>), String> {
         let run_id = crate::engine::run_id();
-        let (outside, arguments) = arguments_of(host, tool, case, &run_id)?;
+        let (outside, arguments) = arguments_of(host, tool, case, &run_id).map_err(|error| error.to_string())?;
         let planned = self.by_person(tool, arguments).map_err(PlanError::from);
         let plan = match planned.and_then(|arguments| self.plan_on(host, &run_id, tool, arguments, &[], None)) {
             Ok(plan) => plan,
@@ -314,14 +315,12 @@ fn arguments_of(
     tool: &Arc<Tool>,
     case: &TestCase,
     run_id: &str,
-) -> Result<(Call, Vec<(String, Given)>), String> {
+) -> Result<(Call, Vec<(String, Given)>), ResolveError> {
     let run = RunContext { temp: Plan::temp_directory_of(host, run_id), tool_name: tool.name.to_string() };
     let outside = Call::without_arguments(Arc::clone(tool), Arc::clone(host), run);
-    let argument = |(name, literal): &(String, _)| {
-        let value = outside.literal(literal, &NoSteps).map_err(|error| error.to_string())?;
-        Ok((name.clone(), Given::Value(value)))
-    };
-    let arguments = case.parameters.iter().map(argument).collect::<Result<Vec<_>, String>>()?;
+    let argument =
+        |(name, literal): &(String, _)| Ok((name.clone(), Given::Value(outside.literal(literal, &NoSteps)?)));
+    let arguments = case.parameters.iter().map(argument).collect::<Result<Vec<_>, ResolveError>>()?;
     Ok((outside, arguments))
 }
 

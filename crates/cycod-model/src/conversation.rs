@@ -56,6 +56,12 @@ pub struct Reply {
     pub opaque: Option<Json>,
 }
 
+/// What should have been a JSON object of arguments and is none, as the model wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[error("the arguments are not a JSON object: {0}")]
+#[serde(transparent)]
+pub struct NoObject(pub String);
+
 /// A call that a model asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Call {
@@ -63,8 +69,8 @@ pub struct Call {
     pub id: String,
     /// The name of the tool, as it was told.
     pub name: String,
-    /// Its arguments, or the text that should have been a JSON object and is none.
-    pub arguments: Result<Map<String, Json>, String>,
+    /// Its arguments, or what was there in their place.
+    pub arguments: Result<Map<String, Json>, NoObject>,
     /// What the provider wants back with this call, in its own form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Json>,
@@ -75,7 +81,7 @@ impl Call {
     pub fn arguments_text(&self) -> String {
         match &self.arguments {
             Ok(arguments) => serde_json::to_string(arguments).unwrap_or_default(),
-            Err(text) => text.clone(),
+            Err(NoObject(text)) => text.clone(),
         }
     }
 }

@@ -34,7 +34,7 @@ mod wire;
 
 pub use cancel::Cancel;
 pub use configured::{Configured, Endpoint, KeySource, Keys, ListedModel, Models};
-pub use conversation::{Call, Message, Reply, Request, StopReason, ToolResult, ToolSpec, Usage};
+pub use conversation::{Call, Message, NoObject, Reply, Request, StopReason, ToolResult, ToolSpec, Usage};
 pub use error::{ErrorKind, ModelError, TooLong};
 pub use facts::Facts;
 pub use key::Key;

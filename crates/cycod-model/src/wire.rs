@@ -14,7 +14,7 @@ mod responses;
 use cycod_schema::Dialect;
 use serde_json::{Map, Value as Json, json};
 
-use crate::{Call, Delta, ErrorKind, ModelError, Reply, Request, StopReason, frames::Framing, too_long};
+use crate::{Call, Delta, ErrorKind, ModelError, NoObject, Reply, Request, StopReason, frames::Framing, too_long};
 
 /// How requests are written and answers are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -262,20 +262,20 @@ fn plain(value: &Json) -> String {
 }
 
 /// The arguments of a call that came as a text.
-fn arguments(text: &str) -> Result<Map<String, Json>, String> {
+fn arguments(text: &str) -> Result<Map<String, Json>, NoObject> {
     if text.trim().is_empty() {
         return Ok(Map::new());
     }
-    serde_json::from_str(text).map_err(|_| text.to_owned())
+    serde_json::from_str(text).map_err(|_| NoObject(text.to_owned()))
 }
 
 /// The arguments of a call that came as a value.
-fn object(value: Option<Json>) -> Result<Map<String, Json>, String> {
+fn object(value: Option<Json>) -> Result<Map<String, Json>, NoObject> {
     match value {
         None | Some(Json::Null) => Ok(Map::new()),
         Some(Json::Object(arguments)) => Ok(arguments),
         Some(Json::String(text)) => arguments(&text),
-        Some(other) => Err(other.to_string()),
+        Some(other) => Err(NoObject(other.to_string())),
     }
 }
 
@@ -284,7 +284,7 @@ fn object(value: Option<Json>) -> Result<Map<String, Json>, String> {
 fn returned(call: &Call) -> Json {
     match &call.arguments {
         Ok(arguments) => Json::Object(arguments.clone()),
-        Err(text) => json!({ "unreadable": text }),
+        Err(NoObject(text)) => json!({ "unreadable": text }),
     }
 }
 

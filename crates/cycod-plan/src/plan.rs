@@ -421,7 +421,7 @@ fn ignored_in<'t>(tools: impl Iterator<Item = &'t Arc<Tool>>) -> Vec<String> {
 fn unmet(tool: &Tool, offered: &Offered, is_confined: bool) -> Vec<String> {
     let security = &tool.security;
     let refused = |demand: Demand| {
-        let why = offered.meets(demand).err()?;
+        let why = offered.meets(demand).err()?.why;
         Some(format!("`{}` asks for {demand}, which cannot be enforced here: {why}", tool.name))
     };
     let mut unmet: Vec<String> = security.demands().into_iter().filter_map(refused).collect();

@@ -22,19 +22,48 @@ const ENGINES: [&str; 2] = ["podman", "docker"];
 /// How many processes a container may have.
 const PROCESSES: u32 = 1024;
 
+/// Why no container can be started.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoContainers {
+    /// There is no program that could.
+    #[error("neither podman nor docker is installed")]
+    NoEngine,
+    /// The one that the user chose is not there.
+    #[error("`{name}`, which CYCOD_CONTAINER_ENGINE names, is not installed")]
+    NamedIsMissing {
+        /// What the variable holds.
+        name: String,
+    },
+    /// It cannot be asked.
+    #[error("`{name}` is there and does not start: {why}")]
+    NotStarted {
+        /// The program.
+        name: String,
+        /// What the system said.
+        why: String,
+    },
+    /// It can be asked, and says no.
+    #[error("`{name}` is there, and its service does not answer: {how}")]
+    NoService {
+        /// The program.
+        name: String,
+        /// How it ended, or the first line that it wrote.
+        how: String,
+    },
+}
+
 /// Finds the program that starts containers: `CYCOD_CONTAINER_ENGINE`, else the first of podman and docker.
 ///
 /// # Errors
 /// Why there is none.
-pub fn container_engine(environment: &BTreeMap<OsString, OsString>, directory: &Path) -> Result<PathBuf, String> {
+pub fn container_engine(environment: &BTreeMap<OsString, OsString>, directory: &Path) -> Result<PathBuf, NoContainers> {
     let search = environment.get(OsStr::new("PATH")).map_or(OsStr::new(""), OsString::as_os_str);
     let find = |name: &OsStr| find_program(name, search, directory).ok();
     if let Some(named) = environment.get(OsStr::new("CYCOD_CONTAINER_ENGINE")).filter(|name| !name.is_empty()) {
-        return find(named)
-            .ok_or_else(|| format!("`{}`, which CYCOD_CONTAINER_ENGINE names, is not installed", named.display()));
+        return find(named).ok_or_else(|| NoContainers::NamedIsMissing { name: named.display().to_string() });
     }
     let found = ENGINES.iter().find_map(|name| find(OsStr::new(name)));
-    found.ok_or_else(|| "neither podman nor docker is installed".to_owned())
+    found.ok_or(NoContainers::NoEngine)
 }
 
 /// How long an engine may take to say whether its service answers.
@@ -44,10 +73,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// Why no container can be started.
-pub fn container_service(environment: &BTreeMap<OsString, OsString>, directory: &Path) -> Result<PathBuf, String> {
+pub fn container_service(
+    environment: &BTreeMap<OsString, OsString>,
+    directory: &Path,
+) -> Result<PathBuf, NoContainers> {
     let engine = container_engine(environment, directory)?;
     let name = engine.file_name().unwrap_or_default().display().to_string();
-    let failed = |error: &dyn std::fmt::Display| format!("`{name}` is there and does not start: {error}");
+    let failed =
+        |error: &dyn std::fmt::Display| NoContainers::NotStarted { name: name.clone(), why: error.to_string() };
     let program = Program {
         args: vec!["version".into()],
         env: environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
@@ -74,7 +107,7 @@ pub fn container_service(environment: &BTreeMap<OsString, OsString>, directory: 
         }
         _ => "it was ended".to_owned(),
     };
-    Err(format!("`{name}` is there, and its service does not answer: {how}"))
+    Err(NoContainers::NoService { name, how })
 }
 
 /// A program as it would run here, with what a container needs to know of it.

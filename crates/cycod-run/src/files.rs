@@ -10,7 +10,17 @@ use crate::confine::could_read;
 const MOST: u64 = 64 << 20;
 
 /// The files that an output's content blocks name, by those names, or why they cannot be had.
-pub type Files = BTreeMap<String, Result<Vec<u8>, String>>;
+pub type Files = BTreeMap<String, Result<Vec<u8>, UnreadFile>>;
+
+/// Why a file that a content block names cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` cannot be read: {why}")]
+pub struct UnreadFile {
+    /// As the block names it.
+    pub name: String,
+    /// What is wrong with it.
+    pub why: String,
+}
 
 /// Reads the files that the blocks in `output` name, as long as they are there.
 ///
@@ -33,7 +43,7 @@ pub(crate) fn named_in(output: &[u8], plan: &Plan) -> Files {
                 Ok(_) => Err("it lies outside the tool's working and temporary directories".to_owned()),
                 Err(error) => Err(error.to_string()),
             };
-            files.insert(name.to_owned(), read.map_err(|why| format!("`{name}` cannot be read: {why}")));
+            files.insert(name.to_owned(), read.map_err(|why| UnreadFile { name: name.to_owned(), why }));
         }
     }
     files

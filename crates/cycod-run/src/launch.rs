@@ -89,8 +89,8 @@ impl Worker<'_> {
         let mut removal = None;
         let program = match image {
             Some((image, container)) => {
-                let engine = container_engine(&host.environment, &host.working_directory).map_err(|why| {
-                    Refusal::new(Code::ConfinementUnavailable, why).attempt("install podman or docker")
+                let engine = container_engine(&host.environment, &host.working_directory).map_err(|missing| {
+                    Refusal::new(Code::ConfinementUnavailable, missing.to_string()).attempt("install podman or docker")
                 })?;
                 let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
                 let name = format!("cycod-{}-{}", self.plan.run_id(), self.step.name).replace(|c| !is_plain(c), "_");
@@ -191,7 +191,7 @@ impl Worker<'_> {
     fn elevated(&self, program: Program, additions: &[(OsString, OsString)]) -> Result<Program, Refusal> {
         let host = self.plan.host();
         let Some(elevator) = elevator(&host.environment, &host.working_directory)
-            .map_err(|why| Refusal::new(Code::ConfinementUnavailable, why))?
+            .map_err(|missing| Refusal::new(Code::ConfinementUnavailable, missing.to_string()))?
         else {
             return Ok(program);
         };
@@ -224,18 +224,23 @@ impl Worker<'_> {
     }
 }
 
+/// Nothing here gives the rights of the administrator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("none of sudo, doas and pkexec is installed")]
+pub struct NoElevator;
+
 /// Finds what gives the rights of the administrator; nothing when we have them.
 ///
 /// # Errors
 /// Why there is nothing.
-pub fn elevator(environment: &BTreeMap<OsString, OsString>, directory: &Path) -> Result<Option<PathBuf>, String> {
+pub fn elevator(environment: &BTreeMap<OsString, OsString>, directory: &Path) -> Result<Option<PathBuf>, NoElevator> {
     #[cfg(unix)]
     if rustix::process::geteuid().is_root() {
         return Ok(None);
     }
     let search = environment.get(OsStr::new("PATH")).map_or(OsStr::new(SEARCH), OsString::as_os_str);
     let find = |name: &&str| find_program(OsStr::new(name), search, directory).ok();
-    ELEVATORS.iter().find_map(find).map(Some).ok_or_else(|| "none of sudo, doas and pkexec is installed".to_owned())
+    ELEVATORS.iter().find_map(find).map(Some).ok_or(NoElevator)
 }
 
 /// The program that a command line means, looked for where it can be seen.

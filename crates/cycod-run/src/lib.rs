@@ -43,14 +43,14 @@ mod worker;
 mod workers;
 
 pub use builtin::{BuiltInCall, BuiltIns, How, Ran, RanEnd, Together, Touch, WorkflowCall};
-pub use container::{container_engine, container_service};
+pub use container::{NoContainers, container_engine, container_service};
 pub use cycod_plan::StreamMask;
 pub use dispatch::{Driver, run};
 pub use event::{Event, Ignore, Sink, StepPath};
-pub use files::Files;
+pub use files::{Files, UnreadFile};
 pub use glob::{GlobError, Hidden};
 pub use guarded::{Guarded, resolved};
-pub use launch::elevator;
+pub use launch::{NoElevator, elevator};
 pub use lines::Lines;
 pub use models::{ModelAnswer, ModelAsk, ModelBudget, Models};
 pub use platform::{Execute, Executed, Platform};

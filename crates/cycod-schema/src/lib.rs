@@ -20,7 +20,7 @@ mod unknown;
 
 pub use dialect::Dialect;
 pub use export::{Export, Exporter, Fidelity, Function, Loss};
-pub use message::{CallAnswer, Message, MessageProblem, Provider, ToolCall};
+pub use message::{ArgumentsProblem, CallAnswer, Message, MessageProblem, Provider, ToolCall};
 pub use pattern::Pattern;
 pub use schema::{Schema, SchemaProblem, Violation};
 pub use undo::Undo;

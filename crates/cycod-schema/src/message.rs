@@ -31,8 +31,28 @@ pub struct ToolCall {
     pub id: Option<String>,
     /// The name that the model uses.
     pub name: String,
-    /// The arguments, or why they cannot be read, in words that the model can learn from.
-    pub arguments: Result<Map<String, Json>, String>,
+    /// The arguments, or why they cannot be read.
+    pub arguments: Result<Map<String, Json>, ArgumentsProblem>,
+}
+
+/// Why the arguments of a call cannot be read, in words that the model can learn from.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArgumentsProblem {
+    /// They are JSON of another type.
+    #[error("the arguments are {found}, not a JSON object")]
+    NotAnObject {
+        /// What they are, with its article.
+        found: &'static str,
+    },
+    /// They are no JSON.
+    #[error("the arguments are not JSON: {why}")]
+    NotJson {
+        /// What is wrong with the text, and where.
+        why: String,
+    },
+    /// The call is of a kind that carries text.
+    #[error("a custom call carries text; this tool takes a JSON object of arguments")]
+    Custom,
 }
 
 /// What a call is answered with.
@@ -159,11 +179,8 @@ impl Provider {
         };
         let name = of["name"].as_str().or_else(|| item["custom"]["name"].as_str());
         let name = name.ok_or_else(|| missing("name"))?.to_owned();
-        let arguments = if item["custom"].is_object() {
-            Err("a custom call carries text; this tool takes a JSON object of arguments".to_owned())
-        } else {
-            read_arguments(&of[arguments])
-        };
+        let arguments =
+            if item["custom"].is_object() { Err(ArgumentsProblem::Custom) } else { read_arguments(&of[arguments]) };
         Ok(ToolCall { id, name, arguments })
     }
 
@@ -198,8 +215,8 @@ fn function_call(part: &Json) -> &Json {
 }
 
 /// Reads arguments: an object, or the text of one; no text is no arguments.
-fn read_arguments(arguments: &Json) -> Result<Map<String, Json>, String> {
-    let not_an_object = |what: &str| Err(format!("the arguments are {what}, not a JSON object"));
+fn read_arguments(arguments: &Json) -> Result<Map<String, Json>, ArgumentsProblem> {
+    let not_an_object = |found| Err(ArgumentsProblem::NotAnObject { found });
     match arguments {
         Json::Null => Ok(Map::new()),
         Json::Object(arguments) => Ok(arguments.clone()),
@@ -209,7 +226,7 @@ fn read_arguments(arguments: &Json) -> Result<Map<String, Json>, String> {
             Ok(Json::Null) => Ok(Map::new()),
             Ok(Json::Array(_)) => not_an_object("an array"),
             Ok(_) => not_an_object("a single value"),
-            Err(error) => Err(format!("the arguments are not JSON: {error}")),
+            Err(error) => Err(ArgumentsProblem::NotJson { why: error.to_string() }),
         },
         Json::Array(_) => not_an_object("an array"),
         _ => not_an_object("a single value"),

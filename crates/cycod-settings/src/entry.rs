@@ -48,6 +48,32 @@ pub enum Transport {
     },
 }
 
+/// What cannot work about an entry, whoever wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EntryProblem {
+    /// No program can be started with it.
+    #[error("a command holds no NUL")]
+    Nul,
+    /// The name or the value of a variable.
+    #[error("`{name}` cannot be a variable of the environment")]
+    Variable {
+        /// Its name.
+        name: String,
+    },
+    /// The address.
+    #[error("`{shown}` is no address that begins with https:// or http://")]
+    Address {
+        /// As it may be shown.
+        shown: String,
+    },
+    /// The name or the value of a header.
+    #[error("`{name}` cannot be a header")]
+    Header {
+        /// Its name.
+        name: String,
+    },
+}
+
 /// In which respects programs write the same things differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dialect {
@@ -111,22 +137,25 @@ impl Entry {
         if let Transport::Http { headers, .. } = &mut entry.transport {
             headers.append(&mut parts.references);
         }
-        entry.check().map_err(at)?;
+        entry.check().map_err(|problem| at(problem.to_string()))?;
         Ok(entry)
     }
 
     /// Says what cannot work, whoever wrote it.
-    pub fn check(&self) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// The first that was found.
+    pub fn check(&self) -> Result<(), EntryProblem> {
         let has_nul = |text: &str| text.contains('\0');
         match &self.transport {
             Transport::Stdio { command, args, env, .. } => {
                 if has_nul(command) || args.iter().any(|arg| has_nul(arg)) {
-                    return Err("a command holds no NUL".to_owned());
+                    return Err(EntryProblem::Nul);
                 }
                 let bad =
                     env.iter().find(|(name, value)| name.is_empty() || name.contains(['=', '\0']) || has_nul(value));
                 if let Some((name, _)) = bad {
-                    return Err(format!("`{}` cannot be a variable of the environment", name.escape_debug()));
+                    return Err(EntryProblem::Variable { name: name.escape_debug().to_string() });
                 }
             }
             Transport::Http { url, headers } => {
@@ -134,10 +163,7 @@ impl Entry {
                 let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
                 if !is_reference && rest.is_none_or(|rest| rest.is_empty() || rest.starts_with('/')) {
                     let shown = crate::secret::text(url);
-                    return Err(format!(
-                        "`{}` is no address that begins with https:// or http://",
-                        shown.escape_debug()
-                    ));
+                    return Err(EntryProblem::Address { shown: shown.escape_debug().to_string() });
                 }
                 let is_bad = |name: &str| {
                     name.is_empty()
@@ -146,7 +172,7 @@ impl Entry {
                 if let Some((name, _)) =
                     headers.iter().find(|(name, value)| is_bad(name) || value.contains(['\r', '\n', '\0']))
                 {
-                    return Err(format!("`{}` cannot be a header", name.escape_debug()));
+                    return Err(EntryProblem::Header { name: name.escape_debug().to_string() });
                 }
             }
         }

@@ -33,9 +33,26 @@ pub struct Found {
     /// Whether it starts our own server, which we need not take over.
     pub is_cycod: bool,
     /// What is said about it, in our words; or why it cannot be used here.
-    pub entry: Result<Entry, String>,
+    pub entry: Result<Entry, LeftOut>,
     /// What could not be carried over.
     pub notes: Vec<String>,
+}
+
+/// Why a server that another program knows cannot be used here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LeftOut {
+    /// What is said about it is not understood, or cannot work.
+    #[error("{why}")]
+    Unusable {
+        /// What is wrong.
+        why: String,
+    },
+    /// One before it has the name that it would get.
+    #[error("another server of this file is called `{name}` here")]
+    SameName {
+        /// That name.
+        name: String,
+    },
 }
 
 /// Reads the servers of a file that a host wrote, or a person.
@@ -70,7 +87,7 @@ pub fn read_foreign(path: &Path, of: Option<&'static McpHost>, host: &Host) -> R
     for member in members {
         let mut found = found(member, of, host, &lines);
         if !taken.insert(found.name.to_ascii_lowercase()) {
-            found.entry = Err(format!("another server of this file is called `{}` here", found.name));
+            found.entry = Err(LeftOut::SameName { name: found.name.clone() });
         }
         all.push(found);
     }
@@ -113,7 +130,7 @@ fn found(member: &Member, of: Option<&McpHost>, host: &Host, lines: &Lines<'_>) 
     let mut wrongs = Vec::new();
     let entry = Entry::read(&member.value, dialect, &mut wrongs);
     let mut notes: Vec<String> = wrongs.into_iter().map(|note| note.message).collect();
-    let entry = entry.map_err(|wrong| wrong.message).map(|mut entry| {
+    let entry = entry.map_err(|wrong| LeftOut::Unusable { why: wrong.message }).map(|mut entry| {
         for text in entry.texts_mut() {
             *text = translate(text, variables, host, &mut notes);
         }

@@ -23,9 +23,9 @@ mod tree;
 mod variables;
 
 pub use consent::Consents;
-pub use entry::{Entry, Transport};
+pub use entry::{Entry, EntryProblem, Transport};
 pub use file::FileError;
-pub use foreign::{Found, files_of, read_foreign};
+pub use foreign::{Found, LeftOut, files_of, read_foreign};
 pub use hosts::{HOSTS, McpHost};
 pub use install::{Done, HostFile, Offer, uninstall};
 pub use servers::{Origin, Problem, Server, Servers, add, is_server_name, masked, remove, servers_file, to_json};

@@ -26,5 +26,5 @@ fn work() -> Result<(), String> {
     let stop = Stop::new().map_err(unprepared)?;
     #[cfg(unix)]
     let _interrupts = cycod_process::host_interrupts(&stop).map_err(unprepared)?;
-    carry_on_by(|host| servers::open(host, &[]), std::io::stdin(), out, stop)
+    carry_on_by(|host| servers::open(host, &[]), std::io::stdin(), out, stop).map_err(|error| error.to_string())
 }

@@ -8,7 +8,7 @@ use cycod_engine::{
     diagnostic::{Shown, visible},
     timestamp,
 };
-use cycod_model::{Message, Provider};
+use cycod_model::{Message, NoObject, Provider};
 use serde_json::{Value as Json, json};
 
 use crate::{
@@ -107,7 +107,7 @@ pub(crate) fn markdown(transcript: &Transcript) -> String {
                 for call in &reply.calls {
                     let arguments = match &call.arguments {
                         Ok(arguments) => serde_json::to_string_pretty(arguments).unwrap_or_default(),
-                        Err(text) => text.clone(),
+                        Err(NoObject(text)) => text.clone(),
                     };
                     text.push_str(&format!("Calls `{}`:\n\n{}", call.name, fenced("json", &arguments)));
                 }

@@ -155,7 +155,7 @@ pub(crate) fn calls(calls: &[(&str, Json)]) -> Reply {
         arguments: match arguments {
             Json::Object(arguments) => Ok(arguments.clone()),
             Json::Null => Ok(Map::new()),
-            other => Err(format!("not an object: {other}")),
+            other => Err(cycod_model::NoObject(other.to_string())),
         },
         opaque: None,
     };

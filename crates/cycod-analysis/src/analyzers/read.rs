@@ -9,11 +9,37 @@ const LONGEST: usize = 600;
 /// How many notes of one start are passed on.
 const MOST_NOTES: usize = 20;
 
-/// What a start of an analyser comes to: findings and notes, or why it failed.
+/// Why a start of an analyser is of no use.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AnalyzerFailed {
+    /// It did not do its work.
+    #[error("it ended with exit code {exit_code}{}{said}", if said.is_empty() { "" } else { ": " })]
+    Ended {
+        /// Its exit code.
+        exit_code: i32,
+        /// The last line that it wrote to standard error.
+        said: String,
+    },
+    /// It printed something else than was agreed.
+    #[error("{why}")]
+    Unreadable {
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// What a start of an analyser printed: findings and notes, or what is wrong with it.
 type Read = Result<(Vec<Finding>, Vec<String>), String>;
 
 /// Reads one start; what is not as it should be fails as a whole.
-pub(super) fn read(analyzer: Analyzer, job: &Job, root: &str, exit_code: i32, stdout: &[u8], stderr: &[u8]) -> Read {
+pub(super) fn read(
+    analyzer: Analyzer,
+    job: &Job,
+    root: &str,
+    exit_code: i32,
+    stdout: &[u8],
+    stderr: &[u8],
+) -> Result<(Vec<Finding>, Vec<String>), AnalyzerFailed> {
     let reading = Reading { analyzer, job, root };
     let read = match analyzer {
         Analyzer::Clippy => reading.clippy(stdout),
@@ -32,11 +58,9 @@ pub(super) fn read(analyzer: Analyzer, job: &Job, root: &str, exit_code: i32, st
         Analyzer::Clippy => exit_code == 0 || matches!(&read, Ok((found, _)) if !found.is_empty()),
     };
     if is_good {
-        return read;
+        return read.map_err(|why| AnalyzerFailed::Unreadable { why });
     }
-    let said = last_line(stderr);
-    let colon = if said.is_empty() { "" } else { ": " };
-    Err(format!("it ended with exit code {exit_code}{colon}{said}"))
+    Err(AnalyzerFailed::Ended { exit_code, said: last_line(stderr) })
 }
 
 struct Reading<'a> {

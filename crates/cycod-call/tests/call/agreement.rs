@@ -320,7 +320,7 @@ fn run_context() -> RunContext {
 struct NoScripts;
 
 impl Scripts for NoScripts {
-    fn transform(&self, _script: &str, _value: &Value) -> Result<Value, String> {
+    fn transform(&self, _script: &str, _value: &Value) -> Result<Value, cycod_call::ScriptFailed> {
         unreachable!("no tool here has transforms")
     }
 }

@@ -7,7 +7,8 @@ use std::{
 };
 
 use cycod_call::{
-    ArgumentProblem, Call, Given, NoSteps, Origin, OwnedPiece, OwnedWords, RunContext, Scripts, StepValue, Steps, json,
+    ArgumentProblem, Call, Given, NoSteps, Origin, OwnedPiece, OwnedWords, RunContext, ScriptFailed, Scripts,
+    StepValue, Steps, json,
 };
 use cycod_definition::{Body, Command, Host, Literal, Platform, StepAction, Tool, Value, load};
 use cycod_diagnostic::{SourceFile, visible};
@@ -55,12 +56,12 @@ pub(crate) fn run_context() -> RunContext {
 pub(crate) struct TestScripts;
 
 impl Scripts for TestScripts {
-    fn transform(&self, script: &str, value: &Value) -> Result<Value, String> {
+    fn transform(&self, script: &str, value: &Value) -> Result<Value, ScriptFailed> {
         match (script, value) {
             ("value.exclaim()", Value::Text(text)) => Ok(Value::Text(format!("{text}!"))),
             ("value.count()", Value::Text(text)) => Ok(Value::Number(text.len().to_string())),
             ("value.nul()", _) => Ok(Value::Text("a\0b".to_owned())),
-            _ => Err(format!("{script}: not a function")),
+            _ => Err(ScriptFailed(format!("{script}: not a function"))),
         }
     }
 }

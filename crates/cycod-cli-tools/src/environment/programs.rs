@@ -232,8 +232,8 @@ fn containers(place: &Place<'_>) -> Check {
     let host = place.engine.host();
     let engine = match cycod_run::container_engine(&host.environment, &host.working_directory) {
         Ok(engine) => engine,
-        Err(why) => {
-            let message = format!("{why}; tools that name an `image` need one, no other does");
+        Err(missing) => {
+            let message = format!("{missing}; tools that name an `image` need one, no other does");
             let podman = known("podman", PROGRAMS_GROUP, &[], "", false, ["podman"; 5]);
             return Check::absent(PROGRAMS_GROUP, NAME, message).fix(install(&podman, host));
         }

@@ -1,4 +1,4 @@
-use cycod_model::{Format, Message, Request, StopReason, ToolResult, Usage};
+use cycod_model::{Format, Message, NoObject, Request, StopReason, ToolResult, Usage};
 use scripted_provider::{Script, ScriptedCall, ScriptedProvider, Stop, Tokens, Turn};
 use serde_json::json;
 
@@ -60,7 +60,7 @@ fn arguments_that_are_no_object_are_kept_as_they_came() {
         for wrong in [r#"{"path": "a.txt"#, "not json", "[1, 2]", "\"text\""] {
             let (reply, _) = asked(format, vec![Turn::calls([("read_file", json!(wrong))])]);
             let reply = reply.unwrap_or_else(|error| panic!("{format:?}: {error}"));
-            assert_eq!(reply.calls[0].arguments, Err(wrong.to_owned()), "{format:?}");
+            assert_eq!(reply.calls[0].arguments, Err(NoObject(wrong.to_owned())), "{format:?}");
         }
     }
 }
@@ -200,7 +200,7 @@ fn servers_that_stream_in_their_own_way_are_understood() {
         .iter()
         .map(|call| {
             let arguments = call.arguments.clone().map(|arguments| serde_json::Value::from(arguments).to_string());
-            format!("{} {} {}", call.id, call.name, arguments.unwrap_or_else(|text| text))
+            format!("{} {} {}", call.id, call.name, arguments.unwrap_or_else(|NoObject(text)| text))
         })
         .collect();
     assert_eq!(calls, [r#"a one {"x":1}"#, r#"b two {"y":2}"#, "c three {}", "call_3 four {}"]);

@@ -1,7 +1,7 @@
 use std::{io::Read, sync::Arc, time::Duration};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
-use cycod_agent::{Executor, text_of, tool_named};
+use cycod_agent::{Executor, no_object, text_of, tool_named};
 use cycod_engine::{
     Answer, Approver, Ignore, Request, Stop, Surface, ToolAnswer,
     definition::{Tool, function_schema},
@@ -110,7 +110,8 @@ impl Caller<'_> {
         let engine = self.executor.engine;
         let function = function_schema(&engine.resulting(Tool::clone(tool)));
         let undo = Exporter::new(self.dialect).export(&Function::from_json(&function)).undo;
-        let approved = self.executor.approve(tool, &call.arguments, &undo, self)?;
+        let arguments = call.arguments.as_ref().map_err(|wrong| no_object(tool.name.as_str(), wrong))?;
+        let approved = self.executor.approve(tool, arguments, &undo, self)?;
         Ok(self.executor.run(approved, &mut Ignore))
     }
 }

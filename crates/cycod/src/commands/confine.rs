@@ -5,7 +5,7 @@ use cycod_engine::{
     Control, Given, Needs, Nobody, Observation, Plan, Standing, Surface, TestOptions, TestVerdict,
     catalog::{Entry, ScopeFilter},
     definition::{Host, Tool},
-    diagnostic::{Severity, SourceFile, visible},
+    diagnostic::{Refusal, Severity, SourceFile, visible},
 };
 use cycod_process::host_interrupts;
 use cycod_syntax::{
@@ -167,7 +167,9 @@ fn watch_tests(context: &mut Context, tool: &Arc<Tool>) -> Result<Watched, Comma
     for case in &tool.tests {
         let observation = Arc::new(Observation::default());
         let control = control(context, &observation)?;
-        let plan = context.engine.plan_of_test(tool, case).map_err(CommandError::failure)?;
+        // What is wrong is the test, not the command line.
+        let wrong = |refusal: Refusal| CommandError { exit: exit::FAILURE, ..refusal.into() };
+        let plan = context.engine.plan_of_test(tool, case).map_err(wrong)?;
         watchable(&plan)?;
         // What may not run is refused here, and not counted as a test that failed.
         context.engine.approve(plan.clone(), Surface::Person, &Nobody)?;

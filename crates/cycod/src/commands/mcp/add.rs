@@ -55,7 +55,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let mut entry = Entry::new(transport(matches, scope, context.engine.host())?);
     entry.timeout = matches.get_one::<u64>("timeout").map(|timeout| Duration::from_millis(*timeout));
     entry.tools = matches.get_many::<String>("tools").map(|tools| tools.cloned().collect());
-    entry.check().map_err(CommandError::usage)?;
+    entry.check().map_err(|problem| CommandError::usage(problem.to_string()))?;
     let what = matches.get_many::<String>("command").into_iter().flatten().chain(matches.get_one::<String>("url"));
     let what = what.map(String::as_str).collect::<Vec<_>>().join(" ");
     confirm(context, matches, &visible(&format!("Add the server `{name}`: {what}?")))?;

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use cycod_agent::Limit;
 use cycod_engine::diagnostic::{Code, Passing, Refusal};
-use cycod_model::{ErrorKind, ModelError, StopReason};
+use cycod_model::{ErrorKind, ModelError, NoObject, StopReason};
 use expect_test::{Expect, expect};
 use serde_json::json;
 
@@ -40,7 +40,7 @@ fn look() -> Look {
 }
 
 fn call(id: &str, name: &str, arguments: &serde_json::Value) -> Call {
-    let arguments = arguments.as_object().cloned().ok_or_else(|| "{\"a\": \n".to_owned());
+    let arguments = arguments.as_object().cloned().ok_or_else(|| NoObject("{\"a\": \n".to_owned()));
     Call { id: id.to_owned(), name: name.to_owned(), arguments, opaque: None }
 }
 
