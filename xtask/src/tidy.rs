@@ -170,6 +170,7 @@ pub(crate) fn tidy(root: &Path) -> Result<String, Vec<String>> {
     let sources = rust_files(&root.join("crates"));
     problems.extend(purity(root, &sources));
     problems.extend(codes(root, &sources));
+    problems.extend(typed_errors(root, &sources));
     problems.extend(unsafe_homes(root, &sources));
     problems.extend(homes(root, &sources));
     if problems.is_empty() { Ok("tidy: nothing to fix".to_owned()) } else { Err(problems) }
@@ -227,7 +228,7 @@ fn purity(root: &Path, sources: &[PathBuf]) -> Vec<String> {
             continue;
         }
         let text = fs::read_to_string(path).unwrap_or_default();
-        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let code = without_tests(&text);
         for (number, line) in code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
             for word in IMPURE.iter().filter(|word| line.contains(*word)) {
                 problems.push(format!(
@@ -241,61 +242,121 @@ fn purity(root: &Path, sources: &[PathBuf]) -> Vec<String> {
     problems
 }
 
-/// Names of codes that are also names of something else, and the files where they are: keys of tool files, and how a step or
-/// a run ended.
-const NAMESAKES: [(Code, &[&str]); 4] = [
-    (
-        Code::Cancelled,
-        &[
-            "crates/cycod-cli-tools/src/workflow_run.rs",
-            "crates/cycod-engine/src/history.rs",
-            "crates/cycod-engine/src/result_json.rs",
-            "crates/cycod-mcp-server/src/background.rs",
-            "crates/cycod-mcp-server/src/handles.rs",
-            "crates/cycod-store/src/history/read.rs",
-        ],
-    ),
-    (Code::StreamFile, &["crates/cycod-definition/src/lower/step.rs", "crates/cycod-definition/src/table/keys.rs"]),
-    (
-        Code::TempDirectory,
-        &["crates/cycod-definition/src/lower/settings.rs", "crates/cycod-definition/src/table/keys.rs"],
-    ),
-    (
-        Code::TimedOut,
-        &[
-            "crates/cycod-definition/src/check/conditions.rs",
-            "crates/cycod-engine/src/history.rs",
-            "crates/cycod-run/src/report.rs",
-            "crates/cycod-store/src/history/read.rs",
-            "crates/cycod-syntax/src/template.rs",
-        ],
-    ),
+/// Names of codes that are also names of something else: where each is written, and what it is there.
+const NAMESAKES: [(Code, &str, &str); 13] = [
+    (Code::Cancelled, "crates/cycod-cli-tools/src/workflow_run.rs", "the status of a workflow"),
+    (Code::Cancelled, "crates/cycod-engine/src/result_json.rs", "a field of a result"),
+    (Code::Cancelled, "crates/cycod-mcp-server/src/background.rs", "the status of a run"),
+    (Code::Cancelled, "crates/cycod-mcp-server/src/handles.rs", "the status of a task"),
+    (Code::Cancelled, "crates/cycod-store/src/history/read.rs", "the state of a run"),
+    (Code::StreamFile, "crates/cycod-definition/src/lower/step.rs", "a key of tool files"),
+    (Code::StreamFile, "crates/cycod-definition/src/table/keys.rs", "a key of tool files"),
+    (Code::TempDirectory, "crates/cycod-definition/src/lower/settings.rs", "a key of tool files"),
+    (Code::TempDirectory, "crates/cycod-definition/src/table/keys.rs", "a key of tool files"),
+    (Code::TimedOut, "crates/cycod-definition/src/check/conditions.rs", "the status of a step"),
+    (Code::TimedOut, "crates/cycod-run/src/report.rs", "the status of a step"),
+    (Code::TimedOut, "crates/cycod-store/src/history/read.rs", "the state of a run"),
+    (Code::TimedOut, "crates/cycod-syntax/src/template.rs", "an attribute of steps"),
 ];
 
 /// Every code is used, and none by its name: a text can be misspelt, and means nothing on any surface.
 fn codes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut unused: BTreeSet<Code> = Code::ALL.iter().copied().collect();
+    let mut needless: BTreeSet<(Code, &str)> = NAMESAKES.iter().map(|(code, home, _)| (*code, *home)).collect();
     for path in sources.iter().filter(|path| !path.starts_with(root.join("crates/cycod-code")) && !is_test(path)) {
         let relative = path.strip_prefix(root).unwrap_or(path);
         let text = fs::read_to_string(path).unwrap_or_default();
-        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let code = without_tests(&text);
         for (number, line) in code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            let place = format!("{}:{}", relative.display(), number + 1);
             for rest in line.split("Code::").skip(1) {
                 let variant = rest.split(|next: char| !next.is_ascii_alphanumeric()).next().unwrap_or_default();
                 unused.retain(|code| format!("{code:?}") != variant);
             }
             for found in line.split('"').skip(1).filter_map(|text| text.parse::<Code>().ok()) {
-                let homes = NAMESAKES.iter().filter(|(code, _)| *code == found).flat_map(|(_, homes)| homes.iter());
-                if !homes.into_iter().any(|home| relative == Path::new(home)) {
-                    let place = format!("{}:{}", relative.display(), number + 1);
-                    problems.push(format!("{place}: \"{found}\" is the name of a code: write `Code::{found:?}`"));
+                let home = NAMESAKES.iter().find(|(code, home, _)| *code == found && relative == Path::new(home));
+                match home {
+                    Some((code, home, _)) => _ = needless.remove(&(*code, *home)),
+                    None => {
+                        problems.push(format!("{place}: \"{found}\" is the name of a code: write `Code::{found:?}`"));
+                    }
                 }
+            }
+            // What no code is called any more is no name that could be looked for.
+            if line.contains("code.name()") && ["==", "!=", "match "].iter().any(|word| line.contains(word)) {
+                problems.push(format!("{place}: the name of a code is compared: compare the code"));
             }
         }
     }
     problems.extend(unused.iter().map(|code| format!("`Code::{code:?}` is used by nothing (crates/cycod-code)")));
+    let needless = needless.iter().map(|(code, home)| format!("{home}: no \"{code}\" to allow (xtask/src/tidy.rs)"));
+    problems.extend(needless);
     problems
+}
+
+/// What a crate tells others of a failure has a type: nobody can tell one text from another.
+fn typed_errors(root: &Path, sources: &[PathBuf]) -> Vec<String> {
+    let mut problems = Vec::new();
+    for path in sources {
+        let relative = path.strip_prefix(root).unwrap_or(path);
+        let is_ours = relative.components().nth(2).is_some_and(|part| part.as_os_str() == "src")
+            && !relative.components().any(|part| part.as_os_str() == "templates");
+        if !is_ours || is_test(path) {
+            continue;
+        }
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let code = without_tests(&text);
+        problems.extend(texts_as_errors(code).into_iter().map(|number| {
+            format!("{}:{number}: `Result<_, String>` for other crates: give the error a type", relative.display())
+        }));
+    }
+    problems
+}
+
+/// The lines of public functions, of methods of public traits, of public types and fields with a `Result<_, String>`.
+fn texts_as_errors(code: &str) -> Vec<usize> {
+    let (mut found, mut in_trait, mut start) = (Vec::new(), false, 0);
+    for (number, line) in code.split_inclusive('\n').enumerate() {
+        let rest = &code[start..];
+        start += line.len();
+        in_trait = line.starts_with("pub trait") || in_trait && !line.starts_with('}');
+        let item = line.trim_start();
+        let end = match item.strip_prefix("pub ").or(in_trait.then_some(item)).unwrap_or_default() {
+            item if item.contains("fn ") => rest.find(['{', ';']),
+            item if item.starts_with("type ") => rest.find(';'),
+            "" => continue,
+            _ => Some(line.len()),
+        };
+        if has_text_as_error(&rest[..end.unwrap_or(rest.len())]) {
+            found.push(number + 1);
+        }
+    }
+    found
+}
+
+/// Whether the last argument of a `Result` is a `String`.
+fn has_text_as_error(signature: &str) -> bool {
+    signature.split("Result<").skip(1).any(|arguments| {
+        let (mut depth, mut last, mut before) = (0, 0, ' ');
+        for (at, next) in arguments.char_indices() {
+            match next {
+                '<' | '(' | '[' => depth += 1,
+                '>' if before == '-' => {}
+                '>' if depth == 0 => return arguments[last..at].trim().trim_end_matches(',') == "String" && last > 0,
+                '>' | ')' | ']' => depth -= 1,
+                ',' if depth == 0 && !arguments[at + 1..].trim_start().starts_with('>') => last = at + 1,
+                _ => {}
+            }
+            before = next;
+        }
+        false
+    })
+}
+
+/// What a file holds above the tests at its end.
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default()
 }
 
 /// Whether a file holds nothing but tests: below `tests/`, or a module that its parent declares for tests only.
@@ -367,7 +428,7 @@ fn homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
             continue;
         }
         let text = fs::read_to_string(path).unwrap_or_default();
-        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let code = without_tests(&text);
         for (number, line) in code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
             for (table, why) in [
                 (&TERMINAL[..], "reaches a terminal: use `cycod::printer`"),
@@ -396,4 +457,30 @@ fn rust_files(directory: &Path) -> Vec<PathBuf> {
     }
     files.sort();
     files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::texts_as_errors;
+
+    #[test]
+    fn only_what_other_crates_see_needs_a_typed_error() {
+        let check = |code: &str, lines: &[usize]| assert_eq!(texts_as_errors(code), lines, "{code}");
+        check("pub fn a() -> Result<(), String> {\n}\n", &[1]);
+        check(
+            "impl A {\n    pub async fn a(\n        b: u8,\n    ) -> Result<\n        (Vec<u8>, u8),\n        String,\n    > {\n    }\n}\n",
+            &[2],
+        );
+        check("pub fn a(b: impl Fn(u8) -> Result<Box<dyn Fn() -> u8>, String>);\n", &[1]);
+        check("pub type A = BTreeMap<u8, Result<u8, String>>;\n", &[1]);
+        check("pub struct A {\n    pub b: Result<u8, String>,\n    c: Result<u8, String>,\n}\n", &[2]);
+        check(
+            "pub trait A {\n    /// Says.\n    fn a(&self) -> Result<u8, String>;\n}\nfn b() -> Result<u8, String> {}\n",
+            &[3],
+        );
+        check("trait A {\n    fn a(&self) -> Result<u8, String>;\n}\n", &[]);
+        check("pub(crate) fn a() -> Result<u8, String> {}\nfn b() -> Result<u8, String> {}\n", &[]);
+        check("pub fn a() -> Result<BTreeMap<u8, String>, Error> {\n    let b: Result<u8, String> = c();\n}\n", &[]);
+        check("pub fn a() -> io::Result<String> {}\npub fn b() -> Result<String> {}\n", &[]);
+    }
 }

@@ -97,11 +97,11 @@ fn ended(ran: &Ran<'_>, report: &RunReport) -> Json {
     let given_back = ToolAnswer::of(ran.workflow, report);
     let refusal = report.refusal.as_ref().or(given_back.problem.as_ref());
     let is_success = report.success && !given_back.is_error;
-    let status = match report {
-        _ if is_success => "completed",
-        _ if report.cancelled => "cancelled",
-        _ if report.timed_out => "timed_out",
-        _ => "failed",
+    let (status, kind, what) = match report {
+        _ if is_success => ("completed", "", ""),
+        _ if report.cancelled => ("cancelled", FAILED, "was cancelled"),
+        _ if report.timed_out => ("timed_out", TIMED_OUT, "timed out"),
+        _ => ("failed", FAILED, "failed"),
     };
     let mut value = json!({
         "success": is_success,
@@ -115,11 +115,6 @@ fn ended(ran: &Ran<'_>, report: &RunReport) -> Json {
         return value;
     }
     let failed = report.steps.iter().find_map(failure);
-    let (kind, what) = match status {
-        "timed_out" => (TIMED_OUT, "timed out"),
-        "cancelled" => (FAILED, "was cancelled"),
-        _ => (FAILED, "failed"),
-    };
     let why = match (refusal, &failed) {
         (Some(refusal), _) => said(refusal),
         (None, Some((path, step))) => {

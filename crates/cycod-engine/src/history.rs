@@ -11,8 +11,8 @@ use cycod_plan::{Masks, Plan};
 use cycod_policy::{Answer, Approved, Decision, Verdict};
 use cycod_run::{RunReport, StepReport};
 use cycod_store::{
-    Digest, Durability, Event, History, Kept, Kind, Maker, OutputId, Outputs, Retention, RunId, RunJournal, StoreError,
-    canonical,
+    Digest, Durability, Event, History, Kept, Kind, Maker, OutputId, Outputs, Retention, RunId, RunJournal, State,
+    StoreError, canonical,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -256,12 +256,12 @@ impl Recording {
     pub fn end(mut self, report: &mut RunReport, outputs: Vec<(&str, Wrote<'_>)>) {
         self.is_ended = true;
         let status = match report {
-            _ if report.cancelled => "cancelled",
-            _ if report.timed_out => "timed-out",
-            _ if report.success => "ok",
-            _ => "failed",
+            _ if report.cancelled => State::Cancelled,
+            _ if report.timed_out => State::TimedOut,
+            _ if report.success => State::Ok,
+            _ => State::Failed,
         };
-        let journal = self.journal.take().and_then(|journal| journal::finish(journal, status, report));
+        let journal = self.journal.take().and_then(|journal| journal::finish(journal, status.name(), report));
         let outputs: Map<String, Json> = outputs
             .into_iter()
             .filter_map(|(name, wrote)| Some((name.to_owned(), self.output(name, wrote)?)))
@@ -284,7 +284,7 @@ impl Recording {
             let is_nothing = |value: &Json| [json!(null), json!(false), json!({}), json!([])].contains(value);
             fields.retain(|_, value| !is_nothing(value));
         }
-        if let Err(error) = self.write(status, &body) {
+        if let Err(error) = self.write(status.name(), &body) {
             report.warnings.push(format!("the end of this run is not in the history: {}", told(&error)));
         }
     }
