@@ -220,6 +220,7 @@ fn handshakes_come_one_after_the_other() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test starts itself, not a user's program")]
 fn ten_thousand_handshakes_leave_no_trace() {
     // What the tests beside it take in memory must not count.
     let alone = Command::new(std::env::current_exe().unwrap())
