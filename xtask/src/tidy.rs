@@ -11,9 +11,10 @@ use cycod_code::Code;
 use serde_json::Value;
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 34] = [
+const ARROWS: [(&str, &[&str]); 35] = [
     ("cycod-file", &[]),
     ("cycod-http", &[]),
+    ("cycod-mask", &[]),
     ("cycod-code", &[]),
     ("cycod-flow", &[]),
     ("cycod-diagnostic", &["cycod-code"]),
@@ -23,11 +24,19 @@ const ARROWS: [(&str, &[&str]); 34] = [
     ("cycod-tokens", &["cycod-schema"]),
     ("cycod-definition", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-schema"]),
     ("cycod-catalog", &["cycod-file", "cycod-diagnostic", "cycod-syntax", "cycod-definition", "cycod-tokens"]),
-    ("cycod-call", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition"]),
+    ("cycod-call", &["cycod-mask", "cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition"]),
     ("cycod-policy", &["cycod-diagnostic", "cycod-shell", "cycod-schema", "cycod-definition"]),
     (
         "cycod-plan",
-        &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition", "cycod-call", "cycod-policy"],
+        &[
+            "cycod-mask",
+            "cycod-diagnostic",
+            "cycod-syntax",
+            "cycod-shell",
+            "cycod-definition",
+            "cycod-call",
+            "cycod-policy",
+        ],
     ),
     (
         "cycod-settings",
@@ -38,12 +47,13 @@ const ARROWS: [(&str, &[&str]); 34] = [
     ("cycod-process", &[]),
     ("cycod-proxy", &[]),
     ("cycod-script", &["cycod-definition"]),
-    ("cycod-secret", &["cycod-diagnostic", "cycod-plan", "cycod-process", "cycod-store"]),
+    ("cycod-secret", &["cycod-mask", "cycod-diagnostic", "cycod-plan", "cycod-process", "cycod-store"]),
     (
         "cycod-run",
         &[
             "cycod-file",
             "cycod-flow",
+            "cycod-mask",
             "cycod-diagnostic",
             "cycod-syntax",
             "cycod-definition",
@@ -61,6 +71,7 @@ const ARROWS: [(&str, &[&str]); 34] = [
         &[
             "cycod-file",
             "cycod-flow",
+            "cycod-mask",
             "cycod-diagnostic",
             "cycod-syntax",
             "cycod-definition",
@@ -94,11 +105,19 @@ const ARROWS: [(&str, &[&str]); 34] = [
     ),
     ("growth", &[]),
     ("scripted-provider", &[]),
-    ("cycod-model", &["cycod-schema"]),
+    ("cycod-model", &["cycod-mask", "cycod-schema"]),
     ("cycod-analysis", &[]),
     (
         "cycod-agent",
-        &["cycod-diagnostic", "cycod-engine", "cycod-model", "cycod-process", "cycod-schema", "cycod-store"],
+        &[
+            "cycod-mask",
+            "cycod-diagnostic",
+            "cycod-engine",
+            "cycod-model",
+            "cycod-process",
+            "cycod-schema",
+            "cycod-store",
+        ],
     ),
     (
         "cycod-cli-tools",
@@ -149,7 +168,8 @@ const ARROWS: [(&str, &[&str]); 34] = [
 ];
 
 /// What a crate that is to stay pure may not reach.
-const PURE: [&str; 9] = [
+const PURE: [&str; 10] = [
+    "cycod-mask",
     "cycod-code",
     "cycod-diagnostic",
     "cycod-syntax",

@@ -3,7 +3,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use cycod_engine::Masks;
+use cycod_mask::Masks;
 use cycod_model::{Message, ToolResult};
 use cycod_store::{Journal, RunId, StoreError};
 use serde::{Deserialize, Serialize};
@@ -157,7 +157,6 @@ fn path_of(directory: &Path, id: &str) -> PathBuf {
 pub(crate) struct Writer {
     id: String,
     journal: Journal,
-    secrets: Vec<String>,
     masks: Masks,
 }
 
@@ -166,7 +165,7 @@ impl Writer {
     pub(crate) fn begin(directory: &Path, about: &Json, secrets: Vec<String>) -> Result<Self, TranscriptError> {
         let id = RunId::random()?.to_string();
         let journal = Journal::create(&path_of(directory, &id))?;
-        let mut writer = Self { id, journal, masks: Masks::new(&secrets), secrets };
+        let mut writer = Self { id, journal, masks: Masks::new(secrets) };
         writer.write(&What::Session(about.clone()))?;
         Ok(writer)
     }
@@ -181,7 +180,7 @@ impl Writer {
         let path = path_of(directory, &id);
         let (journal, values) = Journal::open(&path)?;
         let transcript = Transcript::of(id.clone(), values, &path)?;
-        Ok((Self { id, journal, masks: Masks::new(&secrets), secrets }, transcript))
+        Ok((Self { id, journal, masks: Masks::new(secrets) }, transcript))
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -190,13 +189,7 @@ impl Writer {
 
     /// Adds what is never to be written from now on.
     pub(crate) fn hide(&mut self, secrets: Vec<String>) {
-        let new =
-            secrets.into_iter().filter(|secret| secret.chars().nth(3).is_some() && !self.secrets.contains(secret));
-        let new: Vec<String> = new.collect();
-        if !new.is_empty() {
-            self.secrets.extend(new);
-            self.masks = Masks::new(&self.secrets);
-        }
+        self.masks = self.masks.with(secrets);
     }
 
     pub(crate) fn write(&mut self, what: &What) -> Result<(), TranscriptError> {
@@ -207,16 +200,18 @@ impl Writer {
 }
 
 /// A value without secrets. What belongs to a provider cannot be changed without breaking it, and is left out instead.
-fn masked(masks: &Masks, value: Json) -> Json {
+fn masked(masks: &Masks, mut value: Json) -> Json {
+    leave_out(masks, &mut value);
+    masks.json(value)
+}
+
+fn leave_out(masks: &Masks, value: &mut Json) {
     match value {
-        Json::Array(items) => items.into_iter().map(|item| masked(masks, item)).collect(),
+        Json::Array(items) => items.iter_mut().for_each(|item| leave_out(masks, item)),
         Json::Object(fields) => {
-            let field = |(name, value): (String, Json)| {
-                let safe = masked(masks, value.clone());
-                (name != "opaque" || safe == value).then(|| (masks.apply(&name).into_owned(), safe))
-            };
-            Json::Object(fields.into_iter().filter_map(field).collect())
+            fields.retain(|name, value| name != "opaque" || masks.json(value.clone()) == *value);
+            fields.values_mut().for_each(|value| leave_out(masks, value));
         }
-        other => masks.json(other),
+        _ => {}
     }
 }

@@ -5,6 +5,7 @@ use std::{
 };
 
 use cycod_definition::{FilePaths, Host, Literal, Platform, Secret, Tool, Value};
+use cycod_mask::can_be_masked;
 use cycod_syntax::{condition::Expr, template::Template};
 
 use crate::{Change, OwnedPiece, ResolveError, Steps, json, resolve::Scope, transform};
@@ -145,8 +146,8 @@ impl Call {
     /// The texts that must never be shown, longest first so that one which contains another is masked whole.
     ///
     /// They are the values of sensitive parameters, of names listed in `environment.secrets` and of environment
-    /// variables whose name speaks of a secret, and what the tool's templates and transforms make of them. Texts of fewer
-    /// than four characters are left out: masking them would only garble what is shown.
+    /// variables whose name speaks of a secret, and what the tool's templates and transforms make of them. What
+    /// [cannot be masked](can_be_masked) is left out: masking it would only garble what is shown.
     pub fn secrets(&self) -> Vec<String> {
         let mut secrets = self.plain_secrets();
         // What a parameter makes of a value that holds a secret, such as a default of the environment's, is one.
@@ -154,7 +155,7 @@ impl Call {
             let holds_secret = bound.untransformed.as_ref().is_some_and(|before| {
                 let mut texts = Vec::new();
                 collect_texts(before, &mut texts);
-                texts.iter().any(|text| secrets.iter().any(|secret| is_long_enough(secret) && text.contains(&**secret)))
+                texts.iter().any(|text| secrets.iter().any(|secret| can_be_masked(secret) && text.contains(&**secret)))
             });
             if holds_secret {
                 bound.value.iter().for_each(|value| collect_texts(value, &mut secrets));
@@ -166,7 +167,7 @@ impl Call {
         let all = secrets.iter().cloned().chain(wholes).filter(|secret| !secret.is_empty());
         let all: BTreeSet<String> = all.collect();
         secrets.extend(all.iter().flat_map(|secret| self.changed(secret)));
-        secrets.retain(|secret| is_long_enough(secret));
+        secrets.retain(|secret| can_be_masked(secret));
         secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         secrets.dedup();
         secrets
@@ -238,11 +239,6 @@ impl Call {
             steps,
         }
     }
-}
-
-/// Whether a secret is masked: of short ones, and of what says yes and no, texts are full.
-fn is_long_enough(secret: &str) -> bool {
-    secret.chars().nth(3).is_some() && !matches!(secret, "true" | "false")
 }
 
 /// Returns `path` with the separator that `file-paths` names for the platform, when it asks for that.

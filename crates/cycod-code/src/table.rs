@@ -179,6 +179,7 @@ codes! {
     SecretInArgument        "secret-in-argument"        (Usage          ToolError     BadRequest      Decision)
     SecretMissing           "secret-missing"            (Failure        ToolError     Unavailable     Decision)
     SecretNotForTool        "secret-not-for-tool"       (Failure        ToolError     Forbidden       Decision)
+    SecretUnmaskable        "secret-unmaskable"         (Failure        ToolError     Unprocessable   Decision)
     SecretWithoutPermission "secret-without-permission" (file)
     SecretsUnavailable      "secrets-unavailable"       (Failure        ToolError     Unavailable     Mishap)
     ServerNotAccepted       "server-not-accepted"       (Failure        ToolError     Forbidden       Decision)

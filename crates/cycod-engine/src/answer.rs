@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_definition::{Body, Produces, Tool};
 use cycod_diagnostic::{Code, Refusal, closest};
-use cycod_run::{Outcome, RunReport};
+use cycod_run::{Outcome, RunReport, broken_promise};
 use serde_json::{Map, Value as Json, json};
 
 use crate::refusal_json;
@@ -94,12 +94,7 @@ impl ToolAnswer {
         }
         match produced(tool, report) {
             Ok((blocks, structured)) => Self { blocks, structured, is_error: false, problem: None },
-            Err(wrong) => {
-                let place = Some(wrong.place).filter(|place| !place.is_empty());
-                let why = format!("the output of `{}` is not what it promises: {}", tool.name, wrong.why);
-                let refusal = Refusal { place, ..Refusal::new(Code::WrongOutput, why).attempt(wrong.attempt) };
-                Self { blocks: said(&report.output), ..Self::default() }.with_problem(refusal)
-            }
+            Err(refusal) => Self { blocks: said(&report.output), ..Self::default() }.with_problem(refusal),
         }
     }
 
@@ -181,25 +176,18 @@ impl From<Content> for Block {
     }
 }
 
-/// What is wrong with an output.
+/// What is wrong with a block.
 struct Wrong {
-    /// Where in it, as a JSON Pointer; empty for all of it.
+    /// Where in the output, as a JSON Pointer; empty for all of it.
     place: String,
     why: String,
-    attempt: &'static str,
 }
 
-const ONE_VALUE: &str = "print one JSON value on standard output, and everything else on standard error";
 const BLOCKS: &str = "print a JSON array of blocks such as {\"type\": \"text\", \"text\": \"…\"}";
 
 impl Wrong {
-    fn new(place: impl Into<String>, why: impl Into<String>, attempt: &'static str) -> Self {
-        Self { place: place.into(), why: why.into(), attempt }
-    }
-
-    /// A block is wrong.
     fn block(place: &str, why: impl Into<String>) -> Self {
-        Self::new(place, why, BLOCKS)
+        Self { place: place.into(), why: why.into() }
     }
 }
 
@@ -233,10 +221,11 @@ fn said(bytes: &[u8]) -> Vec<Block> {
     if bytes.is_empty() { Vec::new() } else { vec![Block::text(String::from_utf8_lossy(bytes))] }
 }
 
-fn produced(tool: &Tool, report: &RunReport) -> Result<(Vec<Block>, Option<Json>), Wrong> {
-    if report.truncated && tool.produces != Produces::Text {
-        return Err(Wrong::new("", "it is longer than the step's `buffer-limit`", "raise `output.buffer-limit`"));
-    }
+fn produced(tool: &Tool, report: &RunReport) -> Result<(Vec<Block>, Option<Json>), Refusal> {
+    let value = || match &report.value {
+        Some(value) => value.clone(),
+        None => Err(broken_promise(tool, "there is none", "let it print one JSON value on standard output")),
+    };
     match &tool.produces {
         Produces::Text => {
             // Of a workflow people and models see all of it; of a command that says nothing, its remarks.
@@ -247,47 +236,28 @@ fn produced(tool: &Tool, report: &RunReport) -> Result<(Vec<Block>, Option<Json>
             };
             Ok((said(shown), None))
         }
-        Produces::Json => {
-            // What is no process may say it in words, too.
-            let value = match report.answer.as_deref().and_then(|outcome| outcome.structured.clone()) {
-                Some(value) => value,
-                None => parsed(&report.output)?,
-            };
-            hold_to(tool, &value)?;
-            Ok((said(&report.output), Some(value)))
-        }
+        Produces::Json => Ok((said(&report.output), Some(value()?))),
         Produces::Blocks => {
-            let value = parsed(&report.output)?;
-            let blocks = value.as_array().ok_or_else(|| Wrong::block("", "it is not an array"))?;
-            let reader = Reader { report: Some(report) };
-            let block = |(at, block)| {
-                reader.block(block).map_err(|wrong| Wrong { place: format!("/{at}{}", wrong.place), ..wrong })
+            let value = value()?;
+            let read = || {
+                let blocks = value.as_array().ok_or_else(|| Wrong::block("", "it is not an array"))?;
+                let reader = Reader { report: Some(report) };
+                let block = |(at, block)| {
+                    reader.block(block).map_err(|wrong| Wrong { place: format!("/{at}{}", wrong.place), ..wrong })
+                };
+                blocks.iter().enumerate().map(block).collect::<Result<_, Wrong>>()
             };
-            Ok((blocks.iter().enumerate().map(block).collect::<Result<_, _>>()?, None))
+            let refused = |wrong: Wrong| {
+                let place = Some(wrong.place).filter(|place| !place.is_empty());
+                Refusal { place, ..broken_promise(tool, &wrong.why, BLOCKS) }
+            };
+            Ok((read().map_err(refused)?, None))
+        }
+        Produces::Media(_) if report.truncated => {
+            let why = "it is longer than the step's `buffer-limit`";
+            Err(broken_promise(tool, why, "raise `output.buffer-limit`"))
         }
         Produces::Media(media_type) => Ok((vec![file(tool, media_type, &report.output).into()], None)),
-    }
-}
-
-fn parsed(output: &[u8]) -> Result<Json, Wrong> {
-    serde_json::from_slice(output).map_err(|error| Wrong::new("", format!("it is not JSON: {error}"), ONE_VALUE))
-}
-
-fn hold_to(tool: &Tool, value: &Json) -> Result<(), Wrong> {
-    const FIX: &str = "fix the tool, or its `returns`";
-    let Some(schema) = &tool.returns else { return Ok(()) };
-    match schema.violations(value) {
-        Err(problem) => Err(Wrong::new("", format!("its `returns` cannot be applied: {problem}"), FIX)),
-        Ok(violations) => match violations.first() {
-            None => Ok(()),
-            Some(first) => {
-                let more = match violations.len() {
-                    1 => String::new(),
-                    count => format!(", and {} more", count - 1),
-                };
-                Err(Wrong::new(&*first.instance_pointer, format!("{}{more}", first.message), FIX))
-            }
-        },
     }
 }
 

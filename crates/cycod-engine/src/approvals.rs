@@ -6,7 +6,7 @@ use cycod_call::Given;
 use cycod_catalog::ScopeFilter;
 use cycod_definition::{Level, Privilege};
 use cycod_diagnostic::{Code, Refusal};
-use cycod_plan::{Masks, Plan, PlanError, mask};
+use cycod_plan::{Plan, PlanError};
 use cycod_policy::{Answer, Approved, Approver, Breadth, Decision, Request, Surface, Verdict};
 use cycod_process::Stop;
 use cycod_store::{
@@ -116,10 +116,9 @@ impl Engine {
         arguments: Option<&[(String, Given)]>,
     ) -> Request {
         let tool = plan.tool();
-        let secrets = plan.call.secrets();
+        let masks = plan.masks();
         let sources = self.sources(plan);
         let mut warnings = plan.warnings.clone();
-        let masks = Masks::new(&secrets);
         if sources.iter().any(|(_, source)| masks.find_in(source)) {
             // Otherwise a file could hide its commands by calling them secret.
             warnings.push("a text of its file is masked above as a secret; look at the file itself".to_owned());
@@ -140,7 +139,7 @@ impl Engine {
             privilege: plan.privilege,
             call: call(plan, &keys(plan, asker, &digest), &commands).to_string(),
             commands,
-            arguments: mask(&plan.call.arguments_json(), &secrets),
+            arguments: masks.apply(&plan.call.arguments_json()).into_owned(),
             editable: arguments.map(|arguments| editable(arguments, plan).to_string()),
             working_directory: plan.working_directory.display().to_string(),
             reach: plan.reach(),
@@ -399,7 +398,7 @@ fn how_to_answer(id: &RequestId, surface: Surface) -> String {
 
 /// The arguments as whoever is asked may change them: one object, in which secrets are masked.
 fn editable(arguments: &[(String, Given)], plan: &Plan) -> Json {
-    let masks = Masks::new(plan.call.secrets());
+    let masks = plan.masks();
     let is_secret = |name: &str| plan.tool().parameter(name).is_some_and(|parameter| parameter.sensitive);
     let mut shown: Map<String, Json> = Map::new();
     for (name, given) in arguments {

@@ -5,7 +5,8 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use cycod_call::{Bound, Call, Given, NoSteps, Origin, OwnedPiece, RunContext, bind};
 use cycod_definition::{Ask, Body, Tool, Value, Whom, form_schema};
 use cycod_diagnostic::{Code, Refusal, visible};
-use cycod_plan::{Plan, PlanError, mask};
+use cycod_mask::Masks;
+use cycod_plan::{Plan, PlanError};
 use serde_json::Value as Json;
 
 use crate::{Beginning, Engine, workflow::given};
@@ -231,7 +232,7 @@ fn question(definition: &Tool, ask: &Ask, call: &Call) -> Result<Question, Refus
     let words = ask.words().map(|words| call.text_pieces(words, &NoSteps)).transpose();
     let words =
         words.map_err(|error| Refusal::new(error.code(), error.to_string()).place(&ask.name))?.unwrap_or_default();
-    let secrets = call.secrets();
+    let masks = Masks::new(call.secrets());
     let whom = match &ask.whom {
         Whom::Person { .. } | Whom::Consent { .. } => {
             let mut form = form_schema(definition, ask);
@@ -241,10 +242,11 @@ fn question(definition: &Tool, ask: &Ask, call: &Call) -> Result<Question, Refus
                     field["default"] = value.to_json();
                 }
             }
-            AskedOf::Person { message: for_person(&words, &secrets), form }
+            AskedOf::Person { message: for_person(&words, &masks), form }
         }
         Whom::Model { max_tokens, .. } => {
-            AskedOf::Model { prompt: mask(&OwnedPiece::joined(&words), &secrets), max_tokens: *max_tokens }
+            let prompt = masks.apply(&OwnedPiece::joined(&words)).into_owned();
+            AskedOf::Model { prompt, max_tokens: *max_tokens }
         }
         Whom::Roots => AskedOf::Roots,
     };
@@ -253,10 +255,11 @@ fn question(definition: &Tool, ask: &Ask, call: &Call) -> Result<Question, Refus
 
 /// The words of a question as a person reads them. A value stays on its line, and one that would begin a line stands in
 /// quotes: whoever gave it cannot add to the question.
-fn for_person(words: &[OwnedPiece], secrets: &[String]) -> String {
+fn for_person(words: &[OwnedPiece], masks: &Masks) -> String {
     let mut text = String::new();
     for piece in words {
-        let part = mask(&OwnedPiece::joined(std::slice::from_ref(piece)), secrets);
+        let part = OwnedPiece::joined(std::slice::from_ref(piece));
+        let part = masks.apply(&part);
         match piece {
             OwnedPiece::Text(_) => text.push_str(&part),
             OwnedPiece::Value(_) => {
@@ -266,5 +269,5 @@ fn for_person(words: &[OwnedPiece], secrets: &[String]) -> String {
             }
         }
     }
-    mask(&text, secrets)
+    masks.apply(&text).into_owned()
 }

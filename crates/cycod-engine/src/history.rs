@@ -7,7 +7,8 @@ use cycod_call::{Call, Origin};
 use cycod_catalog::ScopeFilter;
 use cycod_definition::{Body, Privilege, Tool, Value};
 use cycod_diagnostic::{Code, Refusal};
-use cycod_plan::{Masks, Plan};
+use cycod_mask::Masks;
+use cycod_plan::Plan;
 use cycod_policy::{Answer, Approved, Decision, Verdict};
 use cycod_run::{RunReport, StepReport};
 use cycod_store::{
@@ -184,7 +185,7 @@ impl Engine {
     fn masks(&self, plan: &Plan) -> Masks {
         // What keeps secrets from being had is told when the run wants them.
         let plan = plan.with_secrets(&*self.secrets).unwrap_or(Cow::Borrowed(plan));
-        Masks::new(plan.call.secrets())
+        plan.masks()
     }
 
     /// Where outputs are kept.

@@ -16,7 +16,8 @@
 
 use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
-use cycod_plan::{Masks, Plan};
+use cycod_mask::Masks;
+use cycod_plan::Plan;
 use cycod_process::Stream;
 use cycod_run::{Event, RunReport, Sink, Status, StepPath};
 use cycod_store::{RunJournal, RunReader, StoreError};

@@ -69,7 +69,7 @@ pub use cycod_call::{ArgumentProblem, Given, Instead, json, sample, timestamp};
 pub use cycod_catalog as catalog;
 pub use cycod_definition as definition;
 pub use cycod_diagnostic as diagnostic;
-pub use cycod_plan::{HeldTo, Masks, NoSecrets, Plan, PlanError, Preview, Secrets, StepPreview, Swap, graph, mask};
+pub use cycod_plan::{HeldTo, NoSecrets, Plan, PlanError, Preview, Secrets, StepPreview, Swap, graph};
 pub use cycod_policy::{
     Answer, Approved, Approver, Breadth, Decision, Layer, Nobody, Origin, Pattern, PatternError, Policy, Request, Rule,
     Standing, Surface, Surfaces, Verdict,

@@ -8,7 +8,7 @@ use std::{
 use cycod_call::{Call, Given, NoSteps, ResolveError, RunContext};
 use cycod_definition::{Host, TestCase, Tool};
 use cycod_diagnostic::{Exit, Refusal};
-use cycod_plan::{Plan, PlanError, mask};
+use cycod_plan::{Plan, PlanError};
 use cycod_policy::{Nobody, Surface};
 use cycod_run::{Ignore, RunReport};
 use cycod_syntax::template::Template;
@@ -214,10 +214,11 @@ impl Engine {
 
     /// Compares what was expected with what came.
     fn check(&self, plan: &Plan, case: &TestCase, report: &RunReport) -> Vec<Mismatch> {
-        let secrets = plan.call.secrets();
+        let masks = plan.masks();
         let mut failures = Vec::new();
         let mut miss = |expected: String, came: String| {
-            failures.push(Mismatch { expected: mask(&expected, &secrets), came: mask(&came, &secrets) });
+            let mask = |text: String| masks.apply(&text).into_owned();
+            failures.push(Mismatch { expected: mask(expected), came: mask(came) });
         };
         let expected = &case.expected;
         let wanted = expected.exit_code.unwrap_or(0);

@@ -77,6 +77,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("script-unchecked", "the tests of the command line: a tool that is validated"),
     ("secret-missing", "the tests of secrets: a run"),
     ("secret-not-for-tool", "the tests of secrets: a store"),
+    ("secret-unmaskable", "the tests of the command line: a value that says yes or no"),
     ("secrets-unavailable", "the tests of secrets: a store that cannot be read"),
     ("server-not-accepted", "the tests of the MCP client: a server of a cloned project"),
     ("source-syntax", "the tests of importing: a file of another program"),

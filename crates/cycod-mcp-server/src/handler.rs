@@ -515,7 +515,7 @@ fn explained(stock: &Stock, tool: &Arc<Definition>, arguments: Vec<(String, Give
     let engine = &stock.engine;
     let plan = engine.plan_unasked(tool, arguments, None).map_err(|error| error.into_refusal(tool.name.as_str()))?;
     let preview = engine.preview(&plan);
-    let given = cycod_engine::mask(&plan.call.arguments_json(), &plan.call.secrets());
+    let given = plan.masks().apply(&plan.call.arguments_json()).into_owned();
     let mut text = format!("Call the tool `{}` with these arguments:\n\n{given}\n", tool.name);
     if let Some(description) = &tool.description {
         let _ = write!(text, "\n{description}\n");

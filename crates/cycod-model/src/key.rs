@@ -1,5 +1,6 @@
 use std::fmt;
 
+use cycod_mask::Masks;
 use zeroize::Zeroizing;
 
 /// What opens a provider's door. It is wiped when it is dropped, and shows itself to nobody.
@@ -17,9 +18,9 @@ impl Key {
         &self.0
     }
 
-    /// Puts `****` wherever a text repeats the key, as some providers do when they refuse it.
+    /// Puts `****` wherever a text repeats the key, however it is written, as some providers do when they refuse it.
     pub(crate) fn mask(&self, text: &str) -> String {
-        text.replace(self.0.as_str(), "****")
+        Masks::new([self.expose()]).apply(text).into_owned()
     }
 }
 

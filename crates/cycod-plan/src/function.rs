@@ -3,6 +3,7 @@ use std::{ffi::OsString, path::PathBuf};
 use cycod_call::{NoSteps, Steps};
 use cycod_definition::Value;
 use cycod_diagnostic::Refusal;
+use cycod_mask::Masks;
 
 use crate::{Plan, PlannedStep, Swap};
 
@@ -23,6 +24,8 @@ pub struct PreparedCall {
     pub working_directory: PathBuf,
     /// Values to mask wherever it is shown or heard.
     pub secrets: Vec<String>,
+    /// What finds them.
+    pub masks: Masks,
     /// What must be put into the place of placeholders on the way out.
     pub swaps: Vec<Swap>,
 }
@@ -52,6 +55,7 @@ impl Plan {
             arguments,
             environment: environment.into_iter().collect(),
             working_directory,
+            masks: self.masks().with(&secrets),
             secrets,
             swaps: self.swaps(),
         })

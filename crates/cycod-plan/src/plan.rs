@@ -1,4 +1,8 @@
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use cycod_call::{
     ArgumentProblem, Call, Change, Given, NoSteps, ResolveError, RunContext, Scripts, Steps, bind, normalize_path,
@@ -9,6 +13,7 @@ use cycod_definition::{
     Tool, ToolUse, Value, Verdicts, argument_verdicts, verdicts_in_cmd,
 };
 use cycod_diagnostic::{Code, Refusal};
+use cycod_mask::Masks;
 use cycod_shell::Verdict;
 use cycod_syntax::{condition::Expr, template::Template};
 
@@ -104,6 +109,8 @@ pub struct Plan {
     pub through: Option<Arc<Through>>,
     /// Of a built-in tool that was to run a workflow: why there is no plan of that.
     pub unplanned: Option<Refusal>,
+    /// What finds the secrets of the call, once it is needed.
+    pub(crate) masks: OnceLock<Masks>,
 }
 
 /// Whether one of these tools wants somebody asked each time a model wants to run it, and which of them want that unless a rule
@@ -252,6 +259,7 @@ impl Plan {
             run_id: run_id.to_owned(),
             through: None,
             unplanned: None,
+            masks: OnceLock::new(),
         })
     }
 

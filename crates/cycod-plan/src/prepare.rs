@@ -8,11 +8,12 @@ use std::{
 use cycod_call::{OwnedPiece, OwnedWords, ResolveError, Steps, delivered, speaks_of_secret};
 use cycod_definition::{CommandText, Interpreter, Platform, Verdicts};
 use cycod_diagnostic::{Code, Refusal};
+use cycod_mask::Masks;
 use cycod_shell::{Shell, Verdict, admit, place, place_argv, place_inline};
 use cycod_syntax::template::Template;
 
 use crate::{
-    Masks, Plan, PlannedStep, Swap,
+    Plan, PlannedStep, Swap,
     bytes::{into_delivered, texts_in, variable},
     plan::resolve_directory,
 };
@@ -70,6 +71,8 @@ pub struct Prepared {
     pub shown: String,
     /// Values to mask wherever the process is shown or heard.
     pub secrets: Vec<String>,
+    /// What finds them.
+    pub masks: Masks,
     /// What must be put into the place of placeholders on the way out.
     pub swaps: Vec<Swap>,
 }
@@ -102,7 +105,8 @@ impl Plan {
         secrets.extend(in_command.secrets());
         let secrets = self.with_changes(secrets);
         let pieces = self.call.pieces(&command.template, in_command).map_err(|error| self.unresolved(&error))?;
-        let program = self.guarded(step, command, &pieces, &Masks::new(&secrets))?;
+        let masks = self.masks().with(&secrets);
+        let program = self.guarded(step, command, &pieces, &masks)?;
         let input = step.input.as_ref().map(|input| self.bytes_of(step, input, &command.verdicts.input, steps));
         let working_directory = self.directory_of(step, steps)?;
         let prepared = Prepared {
@@ -114,6 +118,7 @@ impl Plan {
             input: input.transpose()?,
             shown: program.shown,
             secrets,
+            masks,
             swaps: self.swaps(),
         };
         prepared.delivered(&command.interpreter, &step.name)

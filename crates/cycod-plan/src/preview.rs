@@ -5,7 +5,7 @@ use cycod_definition::{Cleanup, CommandText, ToolUse, Value};
 use cycod_diagnostic::Refusal;
 use cycod_syntax::template::{Reference, StepAttribute};
 
-use crate::{Plan, PlannedAction, PlannedStep, mask, plan::text_for, secrets::Masked};
+use crate::{Plan, PlannedAction, PlannedStep, plan::text_for, secrets::Masked};
 
 /// A plan as a dry run shows it: every step with its command.
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ impl Plan {
 
     fn shown(&self, step: &PlannedStep, command: &CommandText) -> Result<String, Refusal> {
         let prepared = self.prepare_with(step, command, &NotYet, &AsWritten)?;
-        Ok(mask(&prepared.shown, &prepared.secrets))
+        Ok(prepared.masks.apply(&prepared.shown).into_owned())
     }
 
     /// A call of a function with its arguments, secrets masked.
@@ -100,7 +100,7 @@ impl Plan {
             // What of it is secret only the workflow would tell.
             return format!("{by}: {}(…)", self.tool().name);
         }
-        mask(&format!("{by}: {}({})", self.tool().name, self.call.arguments_json()), &self.call.secrets())
+        self.masks().apply(&format!("{by}: {}({})", self.tool().name, self.call.arguments_json())).into_owned()
     }
 
     fn cleanup_text(&self, action: &Cleanup) -> Option<String> {

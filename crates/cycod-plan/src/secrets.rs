@@ -3,8 +3,9 @@ use std::{borrow::Cow, collections::BTreeSet, ffi::OsStr, fmt};
 use cycod_call::KeptSecret;
 use cycod_definition::{Secret, Tool};
 use cycod_diagnostic::{Code, Refusal};
+use cycod_mask::Masks;
 
-use crate::{Masks, Plan};
+use crate::Plan;
 
 /// Where the values of secrets come from: a store of ours, or whatever an embedding program has.
 ///
@@ -72,6 +73,12 @@ impl fmt::Debug for Swap {
 }
 
 impl Plan {
+    /// What finds the secrets of the call. It is made once for each plan.
+    pub fn masks(&self) -> Masks {
+        let secrets = self.call.secrets();
+        self.masks.get_or_init(|| Masks::new(&secrets)).with(&secrets)
+    }
+
     /// The names under which the secrets are kept that a run is given, by the tools it reaches too.
     pub fn secret_names(&self) -> BTreeSet<&str> {
         self.secrets().map(|secret| secret.kept_as.as_str()).collect()

@@ -16,7 +16,6 @@ use tempfile::TempDir;
 use crate::{
     Event, Outcome, Platform, StepReport,
     asks::Asks,
-    mask::Secrets,
     platform::Starts,
     reach::Allowed,
     worker::{Attempt, Worker},
@@ -42,8 +41,7 @@ impl Worker<'_> {
             Err(refusal) => return Attempt::refused(refusal),
         };
         report.keep_secret(&call.secrets);
-        let secrets = Secrets::new(call.secrets.iter().map(String::as_str));
-        self.answered(&secrets, |follow| self.function(handler, &call, follow), report, emit)
+        self.answered(&call.masks, |follow| self.function(handler, &call, follow), report, emit)
     }
 
     fn function(

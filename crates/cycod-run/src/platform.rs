@@ -12,7 +12,8 @@ use std::{
 use cycod_definition::{CommandPattern, Host, Level};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_file::{append_plain, create_plain, open_plain};
-use cycod_plan::{Argument, Prepared, PreparedCall, StreamMask};
+use cycod_mask::StreamMask;
+use cycod_plan::{Argument, Prepared, PreparedCall};
 use cycod_process::{Ending, Input, Stop, Stream};
 
 use crate::{
@@ -20,7 +21,6 @@ use crate::{
     confine::{Around, Held},
     guarded::{Decides, Guarded, resolved},
     keep::Keep,
-    mask::Secrets,
     reach::Rights,
     worker::{Worker, private_directory},
 };
@@ -322,7 +322,7 @@ impl<'a> Platform<'a> {
 
     /// Hides the secrets of the call in one stream, as it comes: for what is cut before it is answered.
     pub fn mask(&self) -> StreamMask {
-        Secrets::new(self.call.secrets.iter().map(String::as_str)).stream()
+        self.call.masks.stream()
     }
 
     /// Starts a program and waits for its end. What it says goes to `follow` as it comes, secrets and all.
@@ -416,6 +416,7 @@ impl<'a> Platform<'a> {
             input: None,
             shown: String::new(),
             secrets: self.call.secrets.clone(),
+            masks: self.call.masks.clone(),
             swaps: self.call.swaps.clone(),
         };
         let mut launch = self.worker.launch(&prepared, &[]).map_err(|failure| *failure.refusal)?;

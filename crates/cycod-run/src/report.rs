@@ -1,6 +1,7 @@
 use std::time::{Duration, SystemTime};
 
 use cycod_diagnostic::{Exit, Refusal};
+use serde_json::Value as Json;
 
 use crate::{Files, Outcome};
 
@@ -17,6 +18,9 @@ pub struct RunReport {
     pub error: Vec<u8>,
     /// The answer of a tool of another program, with more than its text.
     pub answer: Option<Box<Outcome>>,
+    /// What it gives back, for a tool that promises JSON: held to that promise as it was said, and then without secrets. Of
+    /// one that broke it, how.
+    pub value: Option<Result<Json, Refusal>>,
     /// The files that the output's content blocks name, for a tool that `produces` such.
     pub files: Files,
     /// Everything that was said, headed per step for a workflow.
@@ -76,6 +80,8 @@ pub struct StepReport {
     pub(crate) raw_output: Vec<u8>,
     /// The same for standard error.
     pub(crate) raw_error: Vec<u8>,
+    /// What it answered in a value, as it was said.
+    pub(crate) raw_value: Option<Json>,
     /// What it may have said that must never be shown.
     pub(crate) secrets: Vec<String>,
     /// Warnings to carry into the run's.
@@ -139,6 +145,7 @@ impl StepReport {
             steps: Vec::new(),
             raw_output: Vec::new(),
             raw_error: Vec::new(),
+            raw_value: None,
             secrets: Vec::new(),
             warnings: Vec::new(),
         }
@@ -175,6 +182,7 @@ impl RunReport {
             output: Vec::new(),
             error: Vec::new(),
             answer: None,
+            value: None,
             files: Files::new(),
             transcript: Vec::new(),
             timed_out: false,

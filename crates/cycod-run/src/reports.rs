@@ -8,10 +8,11 @@ use std::{
     thread,
 };
 
+use cycod_mask::Masks;
 use cycod_process::Stream;
 use serde_json::{Map, Value as Json};
 
-use crate::{Event, StepPath, mask::Secrets};
+use crate::{Event, StepPath};
 
 /// The variable in which a step's processes find the FIFO.
 pub(crate) const VARIABLE: &str = "CYCOD_REPORT";
@@ -181,13 +182,16 @@ impl Report {
     }
 
     /// The event that tells of it, with secrets masked.
-    pub(crate) fn event(self, step: StepPath, secrets: &Secrets) -> Event<'static> {
+    pub(crate) fn event(self, step: StepPath, masks: &Masks) -> Event<'static> {
         match self {
-            Self::Progress { done, total, message } => {
-                Event::Progress { step, done, total, message: message.map(|message| secrets.mask_text(&message)) }
-            }
+            Self::Progress { done, total, message } => Event::Progress {
+                step,
+                done,
+                total,
+                message: message.map(|message| masks.apply(&message).into_owned()),
+            },
             Self::Log { level, message } => {
-                Event::Log { step, level: level.to_owned(), message: secrets.mask_text(&message) }
+                Event::Log { step, level: level.to_owned(), message: masks.apply(&message).into_owned() }
             }
         }
     }

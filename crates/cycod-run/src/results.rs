@@ -2,6 +2,8 @@ use std::{sync::Arc, time::SystemTime};
 
 use cycod_call::{StepValue, Steps, timestamp};
 use cycod_definition::Value;
+use cycod_mask::Masks;
+use cycod_plan::Plan;
 use cycod_syntax::template::StepAttribute;
 
 use crate::{Status, StepReport};
@@ -9,6 +11,13 @@ use crate::{Status, StepReport};
 /// The results of the steps that have ended, as templates and conditions see them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Results(pub(crate) Vec<Option<Arc<StepReport>>>);
+
+impl Results {
+    /// What finds the secrets of a call and of the steps that have ended.
+    pub(crate) fn masks(&self, plan: &Plan) -> Masks {
+        plan.masks().with(self.secrets())
+    }
+}
 
 impl Steps for Results {
     fn value(&self, step: &str, attribute: StepAttribute) -> StepValue {

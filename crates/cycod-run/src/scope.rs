@@ -13,9 +13,10 @@ use cycod_plan::{Plan, PlannedStep};
 use cycod_process::{Session, Stop};
 
 use crate::{
-    Driver, Files, RunReport, Status, StepPath, StepReport,
+    Driver, Files, RunReport, Status, StepPath, StepReport, UnreadFile,
     files::named_in,
-    mask::Secrets,
+    mask::masked,
+    promise::held_to_promise,
     report::last_run,
     results::Results,
     worker::{CLEANUP_LIMIT, Called, UnderWay, Worker, clean_up, exit_code, private_directory},
@@ -100,11 +101,16 @@ impl<'a> Tool<'a> {
         let plan = &self.plan;
         // The cleanup removes the files that are asked for.
         let is_asked_for = self.parent.is_none() && plan.tool().produces == Produces::Blocks;
-        let output = last_run(results.0.iter().flatten().map(Arc::as_ref)).map(|last| last.output.as_slice());
+        let output = last_run(results.0.iter().flatten().map(Arc::as_ref)).map(|last| last.raw_output.as_slice());
         let mut files = output.filter(|_| is_asked_for).map(|output| named_in(output, plan)).unwrap_or_default();
         if !files.is_empty() {
-            let secrets = Secrets::with(plan, results);
-            files.values_mut().flatten().for_each(|bytes| *bytes = secrets.mask(std::mem::take(bytes)));
+            let masks = results.masks(plan);
+            let mask = |text: &str| masks.apply(text).into_owned();
+            let file = |(name, read): (String, Result<Vec<u8>, UnreadFile>)| {
+                let read = read.map(|bytes| masks.apply_bytes(&bytes).into_owned());
+                (mask(&name), read.map_err(|unread| UnreadFile { name: mask(&unread.name), why: mask(&unread.why) }))
+            };
+            files = files.into_iter().map(file).collect();
         }
         let mut warnings = Vec::new();
         let deadline = Instant::now() + CLEANUP_LIMIT;
@@ -172,7 +178,7 @@ impl<'a> Scope<'a> {
                 let why = format!("the condition of `{}` cannot be decided: {error}", planned.name);
                 let refusal = Refusal::new(error.code(), why).place(&planned.name);
                 report.exit_code = exit_code(&refusal);
-                report.refusal = Some(Secrets::with(plan, &self.results).mask_refusal(refusal));
+                report.refusal = Some(masked(&self.results.masks(plan), refusal));
                 self.under_way[step] = Some(Box::new(UnderWay::of(report)));
                 flow::Decision::Undecidable
             }
@@ -221,12 +227,13 @@ impl<'a> Scope<'a> {
         let mut warnings: Vec<String> = steps.iter().flat_map(|step| step.warnings.iter().cloned()).collect();
         warnings.extend(of_cleanup);
         let last = last_run(steps.iter());
-        RunReport {
+        let report = RunReport {
             success: exit_code == 0,
             exit_code,
             output: last.map(|step| step.output.clone()).unwrap_or_default(),
             error: last.map(|step| step.error.clone()).unwrap_or_default(),
             answer: last.and_then(|step| step.answer.clone()),
+            value: None,
             files,
             transcript: transcript(&steps, self.tool.plan.is_workflow),
             timed_out,
@@ -236,7 +243,8 @@ impl<'a> Scope<'a> {
             refusal,
             warnings,
             steps,
-        }
+        };
+        if self.tool.parent.is_some() { report } else { held_to_promise(&self.tool.plan, report) }
     }
 
     /// How long the tool has run: the outermost one since the start of the run.

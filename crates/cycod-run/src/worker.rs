@@ -13,7 +13,8 @@ use cycod_definition::{Body, Cleanup, CommandText, Level, OutputMode, RemoteTool
 use cycod_diagnostic::{Code, Exit, Refusal};
 use cycod_file::create_plain;
 use cycod_flow as flow;
-use cycod_plan::{Plan, PlannedAction, PlannedStep, Prepared, ScriptFile, StreamMask, Target};
+use cycod_mask::{Masks, StreamMask};
+use cycod_plan::{Plan, PlannedAction, PlannedStep, Prepared, ScriptFile, Target};
 use cycod_process::{Ended, Ending, Input, Limits, ProgramNotFound, Session, StartError, Stop, Stream, Terminal};
 use cycod_syntax::template::{Reference, StepAttribute, Template};
 
@@ -25,8 +26,9 @@ use crate::{
     guarded::{Guarded, resolved},
     keep::Keep,
     launch::Launch,
-    mask::Secrets,
+    mask::masked,
     platform::{Starts, beyond},
+    promise::{self, shown, without_secrets},
     report::last_run,
     reports::{Report, Reports, VARIABLE},
     results::Results,
@@ -231,20 +233,20 @@ impl Worker<'_> {
             Err(refusal) => return Attempt::refused(refusal),
         };
         report.keep_secret(&prepared.secrets);
-        let secrets = Secrets::new(prepared.secrets.iter().map(String::as_str));
-        let shown = secrets.mask_text(&prepared.shown);
+        let masks = &prepared.masks;
+        let shown = masks.apply(&prepared.shown).into_owned();
         if report.commands.last() != Some(&shown) {
             report.commands.push(shown.clone());
         }
         emit(Event::StepStarted { step: self.path.clone(), attempt: report.attempts, command: shown });
-        let mut capture = match Capture::new(self, &secrets, emit) {
+        let mut capture = match Capture::new(self, masks, emit) {
             Ok(capture) => capture,
             Err(refusal) => return Attempt::refused(refusal),
         };
         let started = Instant::now();
         let outcome = self.start(&prepared, &mut capture);
         report.duration = started.elapsed();
-        let cut = capture.finish(report, &secrets);
+        let cut = capture.finish(report, masks);
         match outcome {
             Ok((ended, launch)) => {
                 let mut attempt = self.judge(&ended, cut);
@@ -335,6 +337,17 @@ impl Worker<'_> {
             || steps.iter().flat_map(Step::references).any(|(reference, _)| uses(reference))
     }
 
+    /// Whether the tool promises that its output is JSON.
+    pub(crate) fn promises_json(&self) -> bool {
+        promise::is_made_by(self.plan.tool())
+    }
+
+    /// Whether no step waits for this one.
+    fn is_last(&self) -> bool {
+        let waits_for = |index: usize| self.plan.steps.get(index).is_some_and(|step| step.name == self.step.name);
+        !self.plan.steps.iter().any(|step| step.after.iter().copied().any(waits_for))
+    }
+
     /// Makes the channel of a step whose tool reports.
     fn reports(&self) -> Result<Option<Reports>, Refusal> {
         if !self.plan.tool().reports {
@@ -355,9 +368,8 @@ impl Worker<'_> {
         capture: &mut Capture<'_>,
         run: impl FnOnce(&mut dyn FnMut(Stream, &[u8])) -> T + Send,
     ) -> Result<T, Failure> {
-        let secrets = Secrets::new(prepared.secrets.iter().map(String::as_str));
         let emit = capture.emit;
-        let mut report = |report: Report| emit(report.event(self.path.clone(), &secrets));
+        let mut report = |report: Report| emit(report.event(self.path.clone(), &prepared.masks));
         let followed = reports.follow(run, &mut |stream, bytes| capture.take(stream, bytes), &mut report);
         let (ended, wrong) = followed.map_err(|error| {
             Refusal::new(Code::NotStarted, format!("cannot listen to what `{}` reports: {error}", self.path))
@@ -472,8 +484,8 @@ impl Worker<'_> {
         let arguments = self.plan.arguments();
         let call =
             RemoteCall { tool, arguments: &arguments, stop: self.driver.stop, deadline: self.attempt_deadline() };
-        let secrets = Secrets::of(self.plan);
-        self.answered(&secrets, |follow| remotes.call(&call, &mut |line| follow("info", line)), report, emit)
+        let masks = self.plan.masks();
+        self.answered(&masks, |follow| remotes.call(&call, &mut |line| follow("info", line)), report, emit)
     }
 
     /// Carries out a tool of our own.
@@ -497,30 +509,29 @@ impl Worker<'_> {
             unplanned: self.plan.unplanned.as_ref(),
         };
         report.keep_secret(&prepared.secrets);
-        let secrets = Secrets::new(prepared.secrets.iter().map(String::as_str));
-        self.answered(&secrets, |follow| built_ins.call(&call, &mut |line| follow("info", line)), report, emit)
+        self.answered(&prepared.masks, |follow| built_ins.call(&call, &mut |line| follow("info", line)), report, emit)
     }
 
     /// Waits for what is no process, and takes its answer as if it were one.
     pub(crate) fn answered(
         &self,
-        secrets: &Secrets,
+        masks: &Masks,
         call: impl FnOnce(&mut dyn FnMut(&str, &str)) -> Result<Outcome, Refusal>,
         report: &mut StepReport,
         emit: &dyn Fn(Event<'_>),
     ) -> Attempt {
         let started = Instant::now();
         let answer = call(&mut |level, line| {
-            emit(Event::Log { step: self.path.clone(), level: level.to_owned(), message: secrets.mask_text(line) });
+            let message = masks.apply(line).into_owned();
+            emit(Event::Log { step: self.path.clone(), level: level.to_owned(), message });
         });
         report.duration = started.elapsed();
         match answer {
-            Ok(mut answer) => {
+            Ok(answer) => {
                 report.raw_output.clone_from(&answer.output);
                 report.raw_error.clone_from(&answer.error);
-                answer.output = secrets.mask(answer.output);
-                answer.error = secrets.mask(answer.error);
-                answer.blocks.iter_mut().chain(&mut answer.structured).for_each(|value| secrets.mask_json(value));
+                report.raw_value = answer.structured.clone().filter(|_| self.promises_json());
+                let answer = without_secrets(masks, answer, self.promises_json());
                 let (exit_code, status) = if answer.is_error { (1, Status::Failed) } else { (0, Status::Ok) };
                 for (stream, bytes) in [(Stream::Stdout, &answer.output), (Stream::Stderr, &answer.error)] {
                     if !bytes.is_empty() {
@@ -578,9 +589,8 @@ impl StepReport {
         let outcome = attempt.outcome();
         self.exit_code = attempt.exit_code;
         self.status = attempt.status;
-        let secrets = plan.call.secrets();
-        let secrets = Secrets::new(secrets.iter().chain(&self.secrets).map(String::as_str));
-        self.refusal = attempt.refusal.map(|refusal| secrets.mask_refusal(refusal));
+        let masks = plan.masks().with(&self.secrets);
+        self.refusal = attempt.refusal.map(|refusal| masked(&masks, refusal));
         outcome
     }
 
@@ -626,6 +636,10 @@ struct Capture<'a> {
     /// Whether what is kept may be used beyond being shown.
     is_raw: bool,
     masks: [StreamMask; 2],
+    /// Whether the tool promises JSON.
+    promises_json: bool,
+    /// A JSON value that is shown when all of it is there: what becomes of a part of it shows only then.
+    promised: Option<Vec<u8>>,
     /// Who wants to know that something is said.
     activity: Option<Arc<Activity>>,
     live: bool,
@@ -638,10 +652,14 @@ struct Capture<'a> {
 }
 
 impl<'a> Capture<'a> {
-    fn new(worker: &Worker<'_>, secrets: &Secrets, emit: &'a dyn Fn(Event<'_>)) -> Result<Self, Refusal> {
+    fn new(worker: &Worker<'_>, masks: &Masks, emit: &'a dyn Fn(Event<'_>)) -> Result<Self, Refusal> {
         let output = &worker.step.output;
         let most = worker.keep().unwrap_or(u64::MAX);
         let is_stream = output.mode == OutputMode::Stream;
+        let promises_json = worker.promises_json();
+        // A person who is asked something must see the question.
+        let is_asking = worker.plan.tool().interactive.is_some();
+        let is_held_back = promises_json && worker.is_last() && !is_asking && !masks.is_empty();
         let path = match &output.stream_callback {
             StreamTarget::File(template) if is_stream => {
                 let path = worker.plan.path(template, &worker.results);
@@ -653,8 +671,10 @@ impl<'a> Capture<'a> {
         let keep = || Keep::at_most(output.buffer_limit, most);
         Ok(Self {
             kept: [keep(), keep()],
-            is_raw: worker.plan.is_workflow || worker.path.depth() > 0,
-            masks: [secrets.stream(), secrets.stream()],
+            is_raw: worker.plan.is_workflow || worker.path.depth() > 0 || promises_json,
+            masks: [masks.stream(), masks.stream()],
+            promised: is_held_back.then(Vec::new),
+            promises_json,
             activity: None,
             live: is_stream && path.is_none(),
             file: None,
@@ -690,8 +710,26 @@ impl<'a> Capture<'a> {
             activity.note();
         }
         self.kept[index].push(bytes);
+        if stream == Stream::Stdout && self.held_back(bytes) {
+            return;
+        }
         let shown = self.masks[index].push(bytes);
         self.pass_on(stream, shown);
+    }
+
+    /// Whether these bytes are held back until the value that they belong to is whole.
+    fn held_back(&mut self, bytes: &[u8]) -> bool {
+        let Some(promised) = &mut self.promised else { return false };
+        promised.extend_from_slice(bytes);
+        if self.kept[Stream::Stdout as usize].is_whole() {
+            return true;
+        }
+        // It is too long to be kept, so it is no value.
+        if let Some(promised) = self.promised.take() {
+            let shown = self.masks[Stream::Stdout as usize].push(&promised).into_owned();
+            self.pass_on(Stream::Stdout, Cow::Owned(shown));
+        }
+        true
     }
 
     fn pass_on(&mut self, stream: Stream, bytes: Cow<'_, [u8]>) {
@@ -708,7 +746,10 @@ impl<'a> Capture<'a> {
     }
 
     /// Moves what was kept into the report; returns whether anything was cut.
-    fn finish(mut self, report: &mut StepReport, secrets: &Secrets) -> bool {
+    fn finish(mut self, report: &mut StepReport, masks: &Masks) -> bool {
+        if let Some(promised) = self.promised.take() {
+            self.pass_on(Stream::Stdout, Cow::Owned(shown(masks, promised, true)));
+        }
         for stream in [Stream::Stdout, Stream::Stderr] {
             let rest = self.masks[stream as usize].finish();
             self.pass_on(stream, Cow::Owned(rest));
@@ -717,18 +758,22 @@ impl<'a> Capture<'a> {
         let [output, error] = self.kept;
         let cut = output.is_cut() || error.is_cut();
         report.truncated = cut;
-        let keep = |keep: Keep| {
+        let keep = |keep: Keep, is_promised: bool| {
             let marker = keep.marker();
             let is_whole = keep.is_whole();
             let bytes = keep.into_bytes();
             let raw = if self.is_raw { bytes.clone() } else { Vec::new() };
             // Where it is cut, its end may be the beginning of a secret, which nobody would know for one.
-            let mut shown = if is_whole { secrets.mask(bytes) } else { secrets.stream().push(&bytes).into_owned() };
+            let mut shown = match is_whole {
+                true if is_promised => shown(masks, bytes, true),
+                true => masks.apply_bytes(&bytes).into_owned(),
+                false => masks.stream().push(&bytes).into_owned(),
+            };
             shown.extend_from_slice(marker.unwrap_or_default().as_bytes());
             (raw, shown)
         };
-        (report.raw_output, report.output) = keep(output);
-        (report.raw_error, report.error) = keep(error);
+        (report.raw_output, report.output) = keep(output, self.promises_json);
+        (report.raw_error, report.error) = keep(error, false);
         cut
     }
 }
@@ -822,12 +867,12 @@ pub(crate) fn clean_up(worker: &Worker<'_>, command: &CommandText, stop: &Stop) 
     let prepared = match worker.plan.prepare(worker.step, command, &worker.results) {
         Ok(prepared) => prepared,
         Err(refusal) => {
-            let why = Secrets::with(worker.plan, &worker.results).mask_text(&refusal.why);
+            let why = worker.results.masks(worker.plan).apply(&refusal.why).into_owned();
             return Some(format!("a cleanup command was skipped: {why}"));
         }
     };
-    let secrets = Secrets::new(prepared.secrets.iter().map(String::as_str));
-    let shown = secrets.mask_text(&prepared.shown);
+    let masks = &prepared.masks;
+    let shown = masks.apply(&prepared.shown).into_owned();
     let mut launch = match worker.launch(&prepared, &[]) {
         Ok(launch) => launch,
         Err(failure) => return Some(format!("cleanup `{shown}` did not start: {}", failure.refusal.why)),
@@ -840,7 +885,7 @@ pub(crate) fn clean_up(worker: &Worker<'_>, command: &CommandText, stop: &Stop) 
     match ended {
         Ok(ended) if ended.is_success() => None,
         Ok(ended) => {
-            let said = secrets.mask_text(String::from_utf8_lossy(&said.into_bytes()).trim());
+            let said = masks.apply(String::from_utf8_lossy(&said.into_bytes()).trim()).into_owned();
             let said = if said.is_empty() { said } else { format!(": {said}") };
             Some(match ended.ending {
                 Ending::Exited(code) => format!("cleanup `{shown}` failed with exit code {code}{said}"),

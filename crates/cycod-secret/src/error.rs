@@ -38,6 +38,9 @@ pub enum SecretError {
     /// The keyring does not answer.
     #[error("the keyring of the system cannot be used: {0}")]
     Keyring(String),
+    /// A value of which texts are full, so that it cannot be hidden in them.
+    #[error("the value {0}, and could not be masked without half of what is shown")]
+    Unmaskable(&'static str),
     /// A value that cannot be kept.
     #[error("the value {0}")]
     Value(&'static str),
@@ -72,6 +75,7 @@ impl SecretError {
             Self::Keyring(_) => {
                 "unlock the keyring, or keep the secret in the file: cycod secret set NAME --vault file"
             }
+            Self::Unmaskable(_) => "give another value; what is no secret can be a variable or a parameter",
             Self::Value(_) => "give another value",
             Self::Random(_) => "try again",
             Self::NotForTool { .. } => "set it again with --for-tool for each tool that may have it",

@@ -111,11 +111,14 @@ impl Store {
     /// Keeps a secret under a name for which [`is_name`] holds, and says where it is and whether it was there before.
     ///
     /// # Errors
-    /// Also when the value has fewer than four characters, which could not be masked, or holds a NUL character.
+    /// Also when the value could not be masked where it is shown, or no environment can carry it.
     pub fn set(&self, name: &str, value: &Zeroizing<String>, change: Change) -> Result<(Kept, bool), SecretError> {
         no_core_dumps();
-        if value.chars().nth(3).is_none() {
-            return Err(SecretError::Value("has fewer than four characters, so it could not be masked"));
+        if cycod_mask::is_literal(value) {
+            return Err(SecretError::Unmaskable("says yes, no or nothing"));
+        }
+        if !cycod_mask::can_be_masked(value) {
+            return Err(SecretError::Unmaskable("has fewer than four characters"));
         }
         if value.contains('\0') {
             return Err(SecretError::Value("holds a NUL character, which no environment can carry"));

@@ -30,7 +30,11 @@ pub(crate) fn failed(error: &SecretError, host: &Host) -> CommandError {
     let source = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
     let home = host.home.display().to_string();
     let message = format!("{error}{source}").replace(&format!("{home}/"), "~/");
-    let code = (!matches!(error, SecretError::Value(_))).then_some(Code::SecretsUnavailable);
+    let code = match error {
+        SecretError::Value(_) => None,
+        SecretError::Unmaskable(_) => Some(Code::SecretUnmaskable),
+        _ => Some(Code::SecretsUnavailable),
+    };
     CommandError { code, ..CommandError::failure(message) }.hint(format!("try: {}", error.attempt()))
 }
 

@@ -288,3 +288,70 @@ fn what_another_program_answers_is_passed_on() {
     "#]]
     .assert_eq(&written(&ToolAnswer::of(&tool, &report)));
 }
+
+/// As [`check`], with variables whose names say that they hold secrets.
+#[expect(clippy::needless_pass_by_value, reason = "an expectation is written where it is used, and used once")]
+fn check_secret(tool: &str, expect: Expect) {
+    let place = Place::new(&format!("description: A tool\n{tool}"));
+    let place = place.variable("PARTITION_KEY", "1000").variable("FORMAT_KEY", "text");
+    expect.assert_eq(&written(&answer(&place)));
+}
+
+#[test]
+fn a_promise_is_held_to_what_was_said_and_shown_without_secrets() {
+    let returns = "returns: {type: object, properties: {count: {type: integer}}, required: [count]}\n";
+    check_secret(
+        &format!("{returns}bash: |\n  echo '{{\"count\": 1000, \"1000\": [\"a 1000 b\", 7]}}'\n"),
+        expect![[r#"
+            text "{\"count\": \"****\", \"****\": [\"a **** b\", 7]}\n"
+            structured {"count":"****","****":["a **** b",7]}
+        "#]],
+    );
+    // What is said of the wrong value shows no secret either.
+    check_secret(
+        "returns: {type: object, properties: {count: {type: string}}}\nbash: |\n  echo '{\"count\": 1000}'\n",
+        expect![[r#"
+            text "{\"count\": \"****\"}\n"
+            text "{\"refusal\":{\"code\":\"wrong-output\",\"where\":\"/count\",\"why\":\"the output of `t` is not what it promises: **** is not of type \\\"string\\\"\",\"try\":\"fix the tool, or its `returns`\"}}"
+            error
+        "#]],
+    );
+    check_secret(
+        "returns: {additionalProperties: {type: string}}\nbash: |\n  echo '{\"a1000\": 7}'\n",
+        expect![[r#"
+            text "{\"a****\": 7}\n"
+            text "{\"refusal\":{\"code\":\"wrong-output\",\"where\":\"/a****\",\"why\":\"the output of `t` is not what it promises: 7 is not of type \\\"string\\\"\",\"try\":\"fix the tool, or its `returns`\"}}"
+            error
+        "#]],
+    );
+    check_secret(
+        "produces: application/json\nbash: echo '{1000}'\n",
+        expect![[r#"
+            text "{****}\n"
+            text "{\"refusal\":{\"code\":\"wrong-output\",\"why\":\"the output of `t` is not what it promises: it is not JSON: key must be a string at line 1 column 2\",\"try\":\"print one JSON value on standard output, and everything else on standard error\"}}"
+            error
+        "#]],
+    );
+}
+
+#[test]
+fn the_words_of_content_blocks_are_no_secrets() {
+    check_secret(
+        "produces: content-blocks\nbash: |\n  mkdir -p '{TEMP}'; printf 'n=1000' > '{TEMP}/1000.wav'\n  cat <<END\n  [{\"type\": \"text\", \"text\": \"a text of 1000\"}, {\"type\": \"audio\", \"mimeType\": \"audio/wav\", \"file\": \"{TEMP}/1000.wav\"}]\n  END\n",
+        expect![[r#"
+            text "a **** of ****"
+            audio audio/wav n=****
+        "#]],
+    );
+}
+
+#[test]
+fn the_last_step_that_runs_is_held_to_the_promise() {
+    check_secret(
+        "returns: {type: integer}\nsteps:\n- {name: a, bash: echo 1000}\n- {name: b, bash: echo 7, run-condition: '1 == 2'}\n",
+        expect![[r#"
+            text "\"****\"\n"
+            structured "****"
+        "#]],
+    );
+}

@@ -57,6 +57,7 @@ impl Place {
         host.environment.insert("CYCOD_HOME".into(), self.path("home").into());
         host.environment.insert("CYCOD_GLOBAL_DIR".into(), self.path("global").into());
         host.environment.insert("SECRET_TOKEN".into(), "hunter2".into());
+        host.environment.insert("PARTITION_KEY".into(), "20481024".into());
         Engine::open(host)
     }
 

@@ -57,6 +57,26 @@ fn a_tool_of_a_server_runs_like_any_other() {
 }
 
 #[test]
+fn secrets_are_hidden_in_names_and_numbers_of_what_it_answers() {
+    let place = Place::with(&["secrets"]);
+    let servers = place.servers();
+    servers.visit("test").unwrap();
+    let mut engine = place.engine();
+    servers.adopt_into(&mut engine);
+    let tool = engine.tool("mcp_test_hello").unwrap();
+    let plan = engine.plan(&tool, vec![("name".into(), Given::Text("Ada".into()))], None).unwrap();
+    let approved = engine.approve(plan, Surface::Person, &Nobody).unwrap();
+    let report = engine.run(approved, &engine.control().unwrap(), &mut cycod_engine::Ignore);
+    let expect = json!({ "said": "****", "****": 1, "deep": ["****", { "****": "****" }] });
+    let answer = report.answer.expect("it answers");
+    assert_eq!(answer.structured.as_ref(), Some(&expect));
+    // The text says the same, and is still JSON.
+    let parsed = |text: &[u8]| serde_json::from_slice::<serde_json::Value>(text).expect("it is JSON");
+    assert_eq!(parsed(&report.output), expect);
+    assert_eq!(parsed(answer.blocks.expect("blocks")[0]["text"].as_str().expect("a text").as_bytes()), expect);
+}
+
+#[test]
 fn only_the_user_lowers_a_level() {
     let mut server = entry(&["plain"]);
     server["levels"] = json!({ "other": "read" });

@@ -113,6 +113,9 @@ def call(request):
                 send({"id": "no", "error": {"code": -1, "message": "no"}})
         if mode == "wrong":
             return result(request, text(said, structuredContent={"said": 7}))
+        if mode == "secrets":
+            value = {"said": "20481024", "hunter2": 1, "deep": [20481024, {"20481024": 20481024.0}]}
+            return result(request, text(json.dumps(value), structuredContent=value))
         if mode == "none":
             return result(request, text(said))
         return result(request, text(said, structuredContent={"said": said}))

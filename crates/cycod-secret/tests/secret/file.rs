@@ -44,9 +44,14 @@ fn files_are_private_and_hold_no_value() {
 fn values_that_cannot_be_masked_or_carried_are_refused() {
     let home = tempfile::tempdir().unwrap();
     let secrets = store(home.path(), &[]);
-    for value in ["", "abc", "ab\0cd", &"x".repeat(129 << 10)] {
-        let refused = secrets.set("A", &Zeroizing::new(value.to_owned()), NOTHING_ELSE);
+    let set = |value: &str| secrets.set("A", &Zeroizing::new(value.to_owned()), NOTHING_ELSE);
+    for value in ["ab\0cd", &"x".repeat(129 << 10)] {
+        let refused = set(value);
         assert!(matches!(refused, Err(SecretError::Value(_))), "{refused:?}");
+    }
+    for value in ["", "abc", "abc\n", "true", "false", "null", "True", "NULL", " false\n"] {
+        let refused = set(value);
+        assert!(matches!(refused, Err(SecretError::Unmaskable(_))), "{value:?}: {refused:?}");
     }
     assert!(!home.path().join("secrets.age").exists());
 }

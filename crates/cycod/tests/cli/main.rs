@@ -46,6 +46,7 @@ mod import_tasks;
 mod interactive;
 mod list;
 mod markdown;
+mod mask;
 mod mcp_client;
 mod mcp_config;
 mod models;

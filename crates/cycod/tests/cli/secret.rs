@@ -76,6 +76,23 @@ fn a_value_on_the_command_line_is_refused() {
 }
 
 #[test]
+fn a_value_that_could_not_be_masked_is_refused() {
+    expect![[r#"
+        exit: 1
+        --- stdout
+        --- stderr
+        error[secret-unmaskable]: the value says yes, no or nothing, and could not be masked without half of what is shown
+          try: give another value; what is no secret can be a variable or a parameter
+          more: cycod explain secret-unmaskable
+    "#]]
+    .assert_eq(&set(&Place::new(), "TRACKER_TOKEN", b"true\n", &[]).block());
+    for value in ["false", "null", "True", "abc"] {
+        let refused = set(&Place::new(), "TRACKER_TOKEN", value.as_bytes(), &[]).block();
+        assert!(refused.contains("error[secret-unmaskable]: "), "{refused}");
+    }
+}
+
+#[test]
 fn one_line_break_at_the_end_is_not_part_of_a_value() {
     let place = Place::with_tool("issues", USER);
     for (value, length) in [(&b"correct"[..], "7"), (b"correct\n", "7"), (b"correct\r\n", "7"), (b"correct\n\n", "8")] {

@@ -1,14 +1,19 @@
-use super::words::{Tracker, Unit, Words};
+use crate::words::{Tracker, Unit, Words};
 
-/// A line of at least this many digits may be one of several of the same number, broken by the program that wrote it. In
-/// shorter ones, what was read of a secret is in digits by chance, as long as it is short too.
-const LONG_LINE: usize = 20;
+/// No line of digits needs to be longer than this to be one of several of the same number, broken by the program that wrote it.
+const LONG_LINE: usize = 40;
 
 /// So much of a secret is not read by chance.
 const NO_CHANCE: usize = 4;
 
-/// More than this between two digits ends them.
-const LONGEST_GAP: usize = 64;
+/// More than this between two digits of a line ends them.
+const LONGEST_GAP: usize = 8;
+
+/// The same where a line ends between them: the next one may be indented.
+const LONGEST_INDENT: usize = 64;
+
+/// So far back something may stand on which it depends what is read: the digits of a long line, with the gaps between them.
+pub(super) const BEFORE: usize = LONG_LINE * (LONGEST_GAP + 3);
 
 /// How bytes are written as digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +38,74 @@ impl Base {
         }
     }
 
+    /// The characters that write a digit.
+    pub(super) fn written(self, digit: u8) -> impl Iterator<Item = u8> {
+        (0..=u8::MAX).filter(move |byte| self.digit(*byte) == Some(digit))
+    }
+
+    /// The first four digits of a text, one of which may be shared with what stands before; once for each place in a digit
+    /// where its first byte may begin.
+    pub(super) fn begin(self, text: [u8; 4]) -> Vec<[Vec<u8>; 4]> {
+        let bits = u32::from_be_bytes(text);
+        let (width, shared) = match self {
+            Self::Base64 => (6, &[0, 2, 4][..]),
+            Self::Hex => (4, &[0][..]),
+        };
+        let begin = |shared: &u32| {
+            [0, 1, 2, 3].map(|index: u32| {
+                let mask = (1_u32 << width) - 1;
+                // How many of its bits the digits until this one have.
+                let end = (index + 1) * width - shared;
+                let digit = (bits >> (32 - end)) & mask;
+                let any = if index == 0 { *shared } else { 0 };
+                let known = mask >> any;
+                let fits = |byte: &u8| self.digit(*byte).is_some_and(|other| u32::from(other) & known == digit & known);
+                (0..=u8::MAX).filter(fits).collect()
+            })
+        };
+        shared.iter().map(begin).collect()
+    }
+
+    /// How many digits of its line stand before a place, as far as that matters, and how many bytes before it the last is.
+    fn line_before(self, text: &[u8]) -> (usize, usize) {
+        let (mut line, mut gap, mut first_gap) = (0, 0, 0);
+        let mut rest = text;
+        while let [before @ .., byte] = rest
+            && line < LONG_LINE
+        {
+            rest = match byte {
+                byte if self.digit(*byte).is_some() => {
+                    first_gap = if line == 0 { gap } else { first_gap };
+                    (line, gap) = (line + 1, 0);
+                    before
+                }
+                b' ' | b'\t' | b':' | b',' | b'-' if self == Self::Hex && gap < LONGEST_GAP => {
+                    gap += 1;
+                    before
+                }
+                b'x' | b'X' if self == Self::Hex && gap == 0 && before.last() == Some(&b'0') => {
+                    &before[..before.len() - 1]
+                }
+                _ => break,
+            };
+        }
+        (line, first_gap)
+    }
+
     /// How many digits go by before a digit begins a byte again.
     fn period(self) -> usize {
         match self {
             Self::Base64 => 4,
             Self::Hex => 2,
+        }
+    }
+
+    /// A line of at least this many digits may have been broken by the program that wrote it. In shorter ones, what was read of
+    /// a secret is in digits by chance, as long as it is short too: paths look like Base64.
+    fn long_line(self) -> usize {
+        match self {
+            Self::Base64 => LONG_LINE,
+            Self::Hex => 20,
         }
     }
 
@@ -72,6 +140,26 @@ impl Digits {
         Self { base, trackers, last: None, is_open: false, count: 0, line: 0, gap: 0, is_broken: false }
     }
 
+    /// Begins behind a text of which nothing is the beginning of a secret.
+    pub(super) fn begin(&mut self, before: &[u8]) {
+        self.clear();
+        (self.line, self.gap) = self.base.line_before(before);
+        self.is_open = self.line > 0;
+    }
+
+    /// Whether it has read nothing of a secret, but for a digit.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.trackers.iter().all(Tracker::is_quiet)
+    }
+
+    /// Goes on from where another is.
+    pub(super) fn copy(&mut self, other: &Self) {
+        let Self { base, trackers, last, is_open, count, line, gap, is_broken } = self;
+        trackers.iter_mut().zip(&other.trackers).for_each(|(tracker, other)| tracker.copy(other));
+        (*base, *last, *is_open, *count) = (other.base, other.last, other.is_open, other.count);
+        (*line, *gap, *is_broken) = (other.line, other.gap, other.is_broken);
+    }
+
     /// Reads on; tells `found` where secrets stand.
     pub(super) fn read(&mut self, words: &Words, unit: Unit, found: &mut impl FnMut((usize, usize))) {
         match self.base.digit(unit.byte) {
@@ -82,7 +170,8 @@ impl Digits {
     }
 
     fn read_digit(&mut self, words: &Words, digit: u8, unit: Unit, found: &mut impl FnMut((usize, usize))) {
-        (self.is_open, self.gap, self.is_broken) = (true, 0, false);
+        let was_broken = std::mem::take(&mut self.is_broken);
+        (self.is_open, self.gap) = (true, 0);
         (self.line, self.count) = (self.line + 1, self.count + 1);
         let Some((last, start)) = self.last.replace((digit, unit.start)) else { return };
         for index in 0..self.base.period() {
@@ -94,6 +183,8 @@ impl Digits {
                 (Base::Base64, 2) => (last << 4 | digit >> 2, unit.start),
                 (Base::Base64, _) => (last << 6 | digit, unit.start),
             };
+            // Of a secret that begins with the last digit of a line, that one is shown: a line would be held back for it.
+            let start = if was_broken && self.trackers[index].is_quiet() { unit.start } else { start };
             if let Some(place) = self.trackers[index].read(words, Unit { byte, start, end: unit.end }) {
                 found(place);
             }
@@ -103,10 +194,15 @@ impl Digits {
     fn read_between(&mut self, byte: u8) {
         self.gap += 1;
         let goes_on = match (self.base, byte) {
-            _ if self.gap > LONGEST_GAP => false,
+            _ if self.gap > if self.is_broken { LONGEST_INDENT } else { LONGEST_GAP } => false,
             (_, b'\n' | b'\r') => self.is_broken || self.break_line(),
             (Base::Base64, b' ' | b'\t') => self.is_broken,
-            (Base::Hex, b' ' | b'\t' | b':' | b',' | b'-') => true,
+            (Base::Hex, b' ' | b'\t' | b':' | b',' | b'-') => {
+                if self.gap == 1 && !self.is_broken {
+                    self.end_byte();
+                }
+                true
+            }
             (Base::Hex, b'x' | b'X') if self.gap == 1 && matches!(self.last, Some((0, _))) => {
                 // This digit belongs to no byte.
                 (self.last, self.count, self.line) = (None, self.count - 1, self.line.saturating_sub(1));
@@ -119,9 +215,15 @@ impl Digits {
         }
     }
 
+    /// Ends what is read of a byte: its two digits stand together.
+    fn end_byte(&mut self) {
+        self.last = None;
+        self.trackers[self.count % self.base.period()].clear();
+    }
+
     /// Ends a line; returns whether its digits may go on in the next.
     fn break_line(&mut self) -> bool {
-        let is_long = self.line >= LONG_LINE;
+        let is_long = self.line >= self.base.long_line();
         if !is_long {
             self.trackers.iter_mut().filter(|tracker| tracker.depth() < NO_CHANCE).for_each(Tracker::clear);
         }
@@ -137,7 +239,8 @@ impl Digits {
 
     /// Where what may become a secret begins.
     pub(super) fn start(&self, words: &Words) -> Option<usize> {
-        let begun = self.last.filter(|(digit, _)| self.base.may_begin(*digit, words)).map(|(_, start)| start);
+        let begun = self.last.filter(|(digit, _)| !self.is_broken && self.base.may_begin(*digit, words));
+        let begun = begun.map(|(_, start)| start);
         self.trackers.iter().filter_map(Tracker::start).chain(begun).min()
     }
 

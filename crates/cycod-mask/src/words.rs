@@ -1,5 +1,8 @@
 use std::collections::VecDeque;
 
+/// No text that is looked for has fewer bytes.
+pub(super) const SHORTEST: usize = 4;
+
 /// The texts that are looked for, as one automaton (Aho and Corasick): how much of which text the last bytes are is one
 /// number, so that time does not depend on how many there are, nor on what they look like.
 pub(super) struct Words {
@@ -36,10 +39,6 @@ impl Words {
         });
         words.link();
         words
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.nodes.len() == 1
     }
 
     /// Whether one of the texts begins with these six or four bits.
@@ -138,8 +137,10 @@ impl Tracker {
 
     /// Forgets what it read.
     pub(super) fn clear(&mut self) {
-        self.state = ROOT;
-        self.starts.clear();
+        if self.state != ROOT {
+            self.state = ROOT;
+            self.starts.clear();
+        }
     }
 
     /// Of how many bytes the beginning of a secret is that was read last.
@@ -150,6 +151,20 @@ impl Tracker {
     /// Where that begins.
     pub(super) fn start(&self) -> Option<usize> {
         self.starts.front().copied()
+    }
+
+    /// Whether it has read nothing of a secret.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.state == ROOT
+    }
+
+    /// Goes on from where another is.
+    pub(super) fn copy(&mut self, other: &Self) {
+        self.clear();
+        if other.state != ROOT {
+            self.state = other.state;
+            self.starts.extend(&other.starts);
+        }
     }
 
     pub(super) fn stands_as(&self, other: &Self) -> bool {

@@ -1,6 +1,6 @@
 use std::{collections::HashMap, sync::LazyLock};
 
-use super::words::Unit;
+use crate::words::Unit;
 
 /// The named entities of HTML (WHATWG, "Named character references"): a name and its code points a line.
 static ENTITIES: LazyLock<HashMap<&'static str, String>> = LazyLock::new(|| {
@@ -239,11 +239,19 @@ pub(super) struct Undo {
     escapes: Escapes,
     /// What may be the beginning of a spelling.
     open: Vec<Unit>,
+    /// The bytes of that.
+    text: Vec<u8>,
 }
 
 impl Undo {
     pub(super) fn new(escapes: Escapes) -> Self {
-        Self { escapes, open: Vec::new() }
+        Self { escapes, open: Vec::new(), text: Vec::new() }
+    }
+
+    /// Forgets what it read.
+    pub(super) fn clear(&mut self) {
+        self.open.clear();
+        self.text.clear();
     }
 
     /// Reads on; tells `next` what was read.
@@ -252,11 +260,16 @@ impl Undo {
             return next(unit);
         }
         self.open.push(unit);
+        self.text.push(unit.byte);
         self.settle(false, next);
     }
 
     /// What is open at the end is what it is.
     pub(super) fn finish(&mut self, next: &mut impl FnMut(Unit)) {
+        if self.open.len() > 1 {
+            // Behind the end is nothing that a spelling could go on with.
+            self.text.push(b'\n');
+        }
         self.settle(true, next);
     }
 
@@ -264,13 +277,8 @@ impl Undo {
         let mut done = 0;
         while done < self.open.len() {
             let open = &self.open[done..];
-            let mut text: Vec<u8> = open.iter().map(|unit| unit.byte).collect();
-            if is_end && text.len() > 1 {
-                // Behind the end is nothing that a spelling could go on with.
-                text.extend_from_slice(b"\n");
-            }
-            let (used, bytes, count) = match self.escapes.read(&text) {
-                Read::More if is_end => (1, [text[0]; 8], 1),
+            let (used, bytes, count) = match self.escapes.read(&self.text[done..]) {
+                Read::More if is_end => (1, [open[0].byte; 8], 1),
                 Read::More => break,
                 Read::Bytes { used, bytes, count } => (used.min(open.len()), bytes, count),
             };
@@ -278,7 +286,12 @@ impl Undo {
             bytes[..count].iter().for_each(|byte| next(Unit { byte: *byte, start, end }));
             done += used;
         }
-        self.open.drain(..done);
+        if done == self.open.len() {
+            self.clear();
+        } else {
+            self.open.drain(..done);
+            self.text.drain(..done);
+        }
     }
 
     pub(super) fn start(&self) -> Option<usize> {

@@ -8,7 +8,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use cycod_plan::Masks;
+use cycod_mask::Masks;
 use proptest::{
     prelude::*,
     strategy::ValueTree,
