@@ -10,7 +10,7 @@ use crate::flow::value::{Atom, Text};
 use crate::flow::{Finding, Input, Reason, follow};
 use crate::hole::{Branch, Format, Hole, Segment, Trust};
 use crate::piece::{Kind, Mode, Shell};
-use crate::programs::{Nature, Programs, Statements};
+use crate::programs::{Grounds, Programs, Statements};
 use crate::rewrite::{Rewriter, says_how};
 use crate::script::{Command, Form, Part, Script, Tree, Word, build};
 use crate::track::{HOLE, Spot, parse, track};
@@ -61,8 +61,8 @@ pub struct Judgement {
     pub environment: Vec<Vec<Verdict>>,
     /// Of the input.
     pub input: Vec<Verdict>,
-    /// The statements about programs that were made for many tools and that any of it may rest on, by name.
-    pub stated: Vec<(String, Nature)>,
+    /// What stands outside of the tool that any of it may rest on.
+    pub grounds: Grounds,
 }
 
 /// Judges a command and what reaches it.
@@ -98,7 +98,7 @@ pub fn judge(question: &Question<'_>) -> Judgement {
     let command = verdicts.by_ref().take(counts[0]).collect();
     let input = verdicts.by_ref().take(counts[1]).collect();
     let environment = in_environment.iter().map(|&count| verdicts.by_ref().take(count).collect()).collect();
-    Judgement { command, environment, input, stated: statements.into_used() }
+    Judgement { command, environment, input, grounds: statements.into_grounds() }
 }
 
 pub(crate) fn count_holes(segments: &[Segment<'_>]) -> usize {
@@ -459,7 +459,7 @@ fn judge_shell(
                 let (mut rewrites, mut hints) = (0, 0);
                 for finding in &findings {
                     let Some(hole) = holes.get(finding.hole).filter(|_| finding.hole < told_of) else { continue };
-                    let mut verdict = told(finding, hole);
+                    let mut verdict = with_manifest(told(finding, hole), finding, statements);
                     if verdict.proof == Proof::Code
                         && verdict.code != Some(Code::BrokenProgramsFile)
                         && rewrites < MOST_REWRITES
@@ -598,7 +598,10 @@ fn judge_stages(
     match follow(None, &tree, &holes, statements, &[], input, None).0 {
         Ok(findings) => {
             let own = findings.iter().filter(|finding| finding.hole == index);
-            settle(own.map(|finding| told(finding, about)).reduce(Verdict::and), about)
+            settle(
+                own.map(|finding| with_manifest(told(finding, about), finding, statements)).reduce(Verdict::and),
+                about,
+            )
         }
         Err(why) => unclear(why, ""),
     }
@@ -648,6 +651,16 @@ fn told(finding: &Finding, hole: &Hole<'_>) -> Verdict {
         },
     };
     verdict.guards.extend(finding.guard.clone());
+    verdict
+}
+
+/// A verdict that says where the name of its program comes from, when that is a file of the project.
+fn with_manifest(mut verdict: Verdict, finding: &Finding, statements: &Statements<'_>) -> Verdict {
+    if let Some((program, manifest)) =
+        finding.reason.program().and_then(|program| Some((program, statements.manifest(program)?)))
+    {
+        verdict.reason.push_str(&format!(" (`{program}` is built by this project: `{manifest}`)"));
+    }
     verdict
 }
 

@@ -37,7 +37,9 @@ pub use cycod_code::Code;
 pub use hole::{Branch, Format, Hole, Segment, Trust};
 pub use judge::{Judgement, Question, Reader, judge};
 pub use piece::{Kind, Mode, Piece, Shell, Value, Words};
-pub use programs::{Nature, Programs, SharedPrograms, is_described};
+pub use programs::{
+    Built, Directory, Grounds, Nature, Programs, Project, ScriptPath, Scripts, SharedPrograms, is_described,
+};
 pub use refusal::{Placed, Refusal};
 pub use starts::{FilePart, Loader, ReadAs, Started, Starts, starts};
 pub use verdict::{Guard, Hint, Proof, Verdict};

@@ -27,7 +27,12 @@ impl Flow<'_> {
     }
 
     fn shell_builtin(&mut self, name: &str, rest: &[Field], words: &[Word], splits_otherwise: bool) -> Option<Input> {
+        self.note_move(name);
         match name {
+            name if self.reads_scripts(name) => {
+                self.sourced(rest);
+                None
+            }
             "command" | "builtin" | "exec" | "noglob" | "nocorrect" => {
                 self.without_prefix(name, rest, words, splits_otherwise)
             }

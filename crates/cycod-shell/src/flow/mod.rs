@@ -16,6 +16,7 @@ mod builtin;
 mod expand;
 mod files;
 mod graph;
+mod sourced;
 pub(crate) mod value;
 pub(crate) mod watch;
 
@@ -91,6 +92,29 @@ pub(crate) enum Reason {
     Changed { program: Arc<str> },
     /// Another reason for which nothing is proven.
     Unclear(Arc<str>),
+}
+
+impl Reason {
+    /// The program that gets the value.
+    pub(crate) fn program(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Argument { program, .. }
+            | Self::Input { program }
+            | Self::Code { program, .. }
+            | Self::UnknownProgram { program }
+            | Self::Mixed { program }
+            | Self::PartOfOption { program }
+            | Self::Subcommand { program }
+            | Self::Changed { program } => Some(program),
+            Self::Evaluated { by } | Self::Name { by } => Some(by),
+            Self::Shell(_)
+            | Self::Arithmetic
+            | Self::Environment { .. }
+            | Self::Chooses
+            | Self::Written
+            | Self::Unclear(_) => None,
+        }
+    }
 }
 
 /// What a command may read from its standard input.
@@ -243,6 +267,8 @@ pub(crate) struct Flow<'a> {
     /// The command prints what it reads, also where a command around it was given that.
     prints_input: bool,
     lost: Option<&'static str>,
+    /// Scripts of the project that this one reads.
+    sourced: sourced::Sourced,
     findings: Vec<Finding>,
     /// What is started, when that is looked for.
     watch: Option<watch::Watch>,
@@ -261,6 +287,26 @@ pub(crate) fn follow<'a>(
     input: &Input,
     watch: Option<watch::Watch>,
 ) -> (Result<Vec<Finding>, &'static str>, Option<watch::Watch>) {
+    let sourced = sourced::Sourced::default();
+    let (followed, sourced, watch) = walk(shell, tree, holes, statements, environment, input, (sourced, watch));
+    if sourced.has_any() && (followed.is_err() || sourced.is_doubtful()) {
+        let off = sourced::Sourced::off();
+        let (followed, _, watch) = walk(shell, tree, holes, statements, environment, input, (off, watch));
+        return (followed, watch);
+    }
+    (followed, watch)
+}
+
+/// Walks a script until nothing new is found.
+fn walk<'a>(
+    shell: Option<Shell>,
+    tree: &crate::script::Tree,
+    holes: &'a [Hole<'a>],
+    statements: &'a Statements<'a>,
+    environment: &[(&str, Text)],
+    input: &Input,
+    (sourced, watch): (sourced::Sourced, Option<watch::Watch>),
+) -> (Result<Vec<Finding>, &'static str>, sourced::Sourced, Option<watch::Watch>) {
     let length = tree.script.pipelines.iter().flatten().map(|command| command.span.end).max().unwrap_or(0);
     let mut flow = Flow {
         shell: shell.unwrap_or(Shell::Sh),
@@ -290,6 +336,7 @@ pub(crate) fn follow<'a>(
         is_filter: None,
         prints_input: false,
         lost: None,
+        sourced,
         findings: Vec::new(),
         watch,
     };
@@ -319,7 +366,7 @@ pub(crate) fn follow<'a>(
             Ok(std::mem::take(&mut flow.findings))
         }
     };
-    (followed, flow.watch)
+    (followed, flow.sourced, flow.watch)
 }
 
 impl Flow<'_> {
@@ -329,6 +376,7 @@ impl Flow<'_> {
         self.outputs = 0;
         self.findings.clear();
         self.called.clear();
+        self.sourced.begin_pass();
         self.arguments.truncate(1);
     }
 
@@ -469,8 +517,18 @@ impl Flow<'_> {
     }
 
     fn form(&mut self, form: &Form) -> Input {
+        if let Form::Simple { assignments, words } = form {
+            return self.simple(assignments, words);
+        }
+        self.sourced.nesting += 1;
+        let printed = self.compound(form);
+        self.sourced.nesting -= 1;
+        printed
+    }
+
+    fn compound(&mut self, form: &Form) -> Input {
         match form {
-            Form::Simple { assignments, words } => self.simple(assignments, words),
+            Form::Simple { .. } => Input::Clean,
             Form::Test(words) => {
                 self.test(words);
                 Input::Clean

@@ -8,6 +8,7 @@
 //! ([`Programs`]).
 
 mod entry;
+mod project;
 mod stated;
 mod table;
 mod walk;
@@ -16,9 +17,10 @@ use std::sync::LazyLock;
 
 pub(crate) use entry::{Entry, Input, Loads, Place, PlaceKind};
 use entry::{Number, Operand, Options, Syntax, Takes, Unlisted};
+pub use project::{Built, Directory, Project, ScriptPath, Scripts};
 use stated::Said;
 pub(crate) use stated::Statements;
-pub use stated::{Nature, Programs, SharedPrograms};
+pub use stated::{Grounds, Nature, Programs, SharedPrograms};
 pub(crate) use walk::{Seen, State};
 
 /// The tables live as long as the process.
@@ -30,12 +32,20 @@ pub(crate) fn find(name: &str, statements: &Statements<'_>) -> Vec<Known> {
     let known = in_table(base).or_else(|| in_table(package(name)?));
     // `@scope/name` is a package, and none of the project's files.
     let is_of_project = name.contains('/') && !name.starts_with('@');
-    match statements.about(&[name, base], || known.is_some() || is_of_project) {
+    // A program that a table knows is that one, whatever a project calls its own.
+    let is_built = known.is_none() && !name.contains('/') && statements.is_built(name);
+    match statements.about(&[name, base], || known.is_some() || is_of_project || is_built) {
         Said::Nature(nature) => vec![of_nature(nature)],
         Said::Withheld => vec![&*WITHHELD],
-        Said::Nothing => {
-            known.map_or_else(|| vec![if is_of_project { &*OF_PROJECT } else { &*UNKNOWN }], <[_]>::to_vec)
-        }
+        Said::Nothing => match known {
+            Some(known) => known.to_vec(),
+            None if is_of_project => vec![&*OF_PROJECT],
+            None if is_built => {
+                statements.note_built(name);
+                vec![&*BUILT]
+            }
+            None => vec![&*UNKNOWN],
+        },
     }
 }
 
@@ -164,6 +174,8 @@ static OPAQUE: LazyLock<Entry<'static>> = LazyLock::new(|| opaque("code"));
 static WITHHELD: LazyLock<Entry<'static>> = LazyLock::new(|| opaque(WITHHELD_LANGUAGE));
 // What it loads belongs to its file, which is named.
 static OF_PROJECT: LazyLock<Entry<'static>> = LazyLock::new(|| Entry { loads: Loads::Nothing, ..loose() });
+/// A program that the project builds. Where it was installed, and so what it loads, is not known.
+static BUILT: LazyLock<Entry<'static>> = LazyLock::new(loose);
 static UNKNOWN: LazyLock<Entry<'static>> = LazyLock::new(|| Entry { input: Input::Unknown, ..loose() });
 
 impl Entry<'static> {

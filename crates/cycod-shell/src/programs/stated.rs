@@ -1,6 +1,12 @@
 //! What people say about programs, and which of it a judgement rested on.
 
-use std::{cell::RefCell, collections::BTreeMap, sync::Arc};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use super::project::{Built, Project, ScriptPath};
 
 /// What somebody says a program does with its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,13 +37,14 @@ impl Nature {
     }
 }
 
-/// What the author of a tool says about programs, with what a file says about them for many tools.
+/// What the author of a tool says about programs, with what a file says about them for many tools, and what is known of the project.
 ///
-/// Both count before the tables, and the tool's author before the file.
+/// What is said counts before the tables, and the tool's author before the file. What the project has counts behind them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Programs {
     own: Vec<(String, Nature)>,
     shared: SharedPrograms,
+    project: Project,
 }
 
 /// What a file says about programs, for many tools.
@@ -69,6 +76,17 @@ impl Programs {
         Self { shared, ..self }
     }
 
+    /// The same, for a tool of this project.
+    #[must_use]
+    pub fn with_project(self, project: Project) -> Self {
+        Self { project, ..self }
+    }
+
+    /// What is known of the project.
+    pub fn project(&self) -> &Project {
+        &self.project
+    }
+
     /// What the file says.
     pub fn shared(&self) -> &SharedPrograms {
         &self.shared
@@ -91,21 +109,74 @@ pub(crate) enum Said {
     Withheld,
 }
 
-/// Answers what is said about programs, and remembers what it answered from the file.
+/// What answers about programs rested on that stands outside of the tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Grounds {
+    /// The statements that were made for many tools, by name.
+    pub stated: BTreeMap<String, Nature>,
+    /// The programs that the project builds, with the file that says so.
+    pub built: BTreeMap<String, String>,
+    /// The scripts of the project that were asked for, whether they are there or not.
+    pub scripts: BTreeSet<ScriptPath>,
+}
+
+impl Grounds {
+    /// Adds what other answers rested on.
+    pub fn extend(&mut self, other: Self) {
+        self.stated.extend(other.stated);
+        self.built.extend(other.built);
+        self.scripts.extend(other.scripts);
+    }
+}
+
+/// Answers what is said about programs, and remembers what it answered from outside of the tool.
 #[derive(Debug)]
 pub(crate) struct Statements<'a> {
     programs: &'a Programs,
-    used: RefCell<BTreeMap<String, Nature>>,
+    grounds: RefCell<Grounds>,
 }
 
 impl<'a> Statements<'a> {
     pub(crate) fn new(programs: &'a Programs) -> Self {
-        Self { programs, used: RefCell::default() }
+        Self { programs, grounds: RefCell::default() }
     }
 
-    /// The statements of the file that answers rested on, by name.
-    pub(crate) fn into_used(self) -> Vec<(String, Nature)> {
-        self.used.into_inner().into_iter().collect()
+    /// What the answers rested on.
+    pub(crate) fn into_grounds(self) -> Grounds {
+        self.grounds.into_inner()
+    }
+
+    /// Whether the project builds a program of this name.
+    pub(super) fn is_built(&self, name: &str) -> bool {
+        self.built(name).is_some()
+    }
+
+    fn built(&self, name: &str) -> Option<&'a Built> {
+        self.programs.project().built().iter().find(|built| built.name == name)
+    }
+
+    /// Notes that an answer rested on the project's building this program.
+    pub(super) fn note_built(&self, name: &str) {
+        if let Some(built) = self.built(name) {
+            self.grounds.borrow_mut().built.insert(built.name.clone(), built.manifest.clone());
+        }
+    }
+
+    /// The file that says that the project builds this program, when an answer rested on that.
+    pub(crate) fn manifest(&self, program: &str) -> Option<String> {
+        self.grounds.borrow().built.get(program).cloned()
+    }
+
+    /// The text of a script that a command reads: one of the project, or one that it names relative to where it works.
+    pub(crate) fn script(&self, path: &str, is_of_project: bool) -> Option<(ScriptPath, Arc<str>)> {
+        let project = self.programs.project();
+        if !project.has_scripts() {
+            return None;
+        }
+        let path = if is_of_project { ScriptPath::OfProject(path.to_owned()) } else { project.beside(path)? };
+        self.grounds.borrow_mut().scripts.insert(path.clone());
+        let text = project.script(&path)?;
+        Some((path, text))
     }
 
     /// What is said about a program that goes by any of these names, the first one first. `is_known` tells whether without a
@@ -121,7 +192,7 @@ impl<'a> Statements<'a> {
             SharedPrograms::Absent => Said::Nothing,
             SharedPrograms::Stated(statements) => match among(statements) {
                 Some((name, nature)) => {
-                    self.used.borrow_mut().insert(name, nature);
+                    self.grounds.borrow_mut().stated.insert(name, nature);
                     Said::Nature(nature)
                 }
                 None => Said::Nothing,
@@ -158,7 +229,7 @@ mod tests {
     fn check(programs: &Programs, names: &[&str], is_known: bool, expect: Said, used: &[&str]) {
         let statements = Statements::new(programs);
         assert_eq!(statements.about(names, || is_known), expect);
-        let of_file: Vec<String> = statements.into_used().into_iter().map(|(name, _)| name).collect();
+        let of_file: Vec<String> = statements.into_grounds().stated.into_keys().collect();
         assert_eq!(of_file, used);
     }
 
