@@ -5,7 +5,7 @@ use cycod_diagnostic::SourceFile;
 use serde_json::{Map, Value as Json, json};
 
 use crate::availability::Machine;
-use crate::{Availability, Entry, Reason, Scope, State, Style, Summary};
+use crate::{Availability, Entry, Places, Reason, Scope, State, Style, Summary};
 
 /// A tool that no file describes: another program offers it, or this one has it built in.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ impl Adopted {
             path: self.place().into(),
             scope: if self.is_built_in() { Scope::BuiltIn } else { Scope::Mcp },
             style: if self.is_built_in() { Style::BuiltIn } else { Style::Mcp },
-            programs: None,
+            places: Places::default(),
             summary,
             level: own_level,
             state: shadowed.map_or(State::Active, |by| State::Shadowed { by }),

@@ -5,14 +5,14 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use cycod_definition::{Host, Level, Tool, ToolName};
+use cycod_definition::{Beside, Host, Level, Tool, ToolName};
 use cycod_diagnostic::{Code, closest};
 
 use crate::{
     Adopted, Availability, Entry, Kind, Problem, Reason, Scope, ScopeFilter, Scopes, State, Summary, Switches,
     ToolDirectory, Writer,
     availability::Machine,
-    programs,
+    beside,
     read::{Outcome, Reading},
     shelf::{Cache, Shelf},
 };
@@ -71,9 +71,10 @@ impl Catalog {
     }
 
     fn open_with(scopes: Scopes, host: &Host, cache: Option<&Cache>) -> Self {
-        let mut programs = programs::Known::default();
+        let mut known = beside::Known::default();
         let mut open = |directory: &ToolDirectory| {
-            Shelf::open(directory.clone(), programs.at(directory.programs.as_deref()), cache)
+            let beside = if directory.path.exists() { known.at(&directory.places) } else { Beside::default() };
+            Shelf::open(directory.clone(), beside, cache)
         };
         let shelves = scopes.directories().iter().map(&mut open).collect();
         Self { scopes, shelves, adopted: BTreeMap::new(), built_in: None, machine: Machine::of(host), switches: None }
@@ -277,9 +278,9 @@ impl Catalog {
                     }
                     _ => (Summary::default(), Availability::Available),
                 };
-                let &ToolDirectory { scope, style, ref programs, .. } = one.directory;
+                let &ToolDirectory { scope, style, ref places, .. } = one.directory;
                 let rank = one.directory.rank();
-                let programs = programs.clone();
+                let places = places.clone();
                 let name = one.reading.name;
                 (
                     (!takes_name, rank),
@@ -288,7 +289,7 @@ impl Catalog {
                         path: one.path,
                         scope,
                         style,
-                        programs,
+                        places,
                         summary,
                         level,
                         state,

@@ -1,10 +1,10 @@
 use std::{path::PathBuf, sync::Arc};
 
-use cycod_definition::{Level, Tool};
+use cycod_definition::{Beside, Level, Tool};
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile};
 
 use crate::{
-    Adopted, Availability, Problem, Scope, Style, Summary, programs,
+    Adopted, Availability, Places, Problem, Scope, Style, Summary,
     read::{self, Outcome},
 };
 
@@ -19,8 +19,8 @@ pub struct Entry {
     pub scope: Scope,
     /// Whose layout it lies in; only files of our own are written.
     pub style: Style,
-    /// The file that speaks about programs for it, whether it is there or not.
-    pub programs: Option<PathBuf>,
+    /// Where to look for what lies beside it.
+    pub places: Places,
     /// What a list says about it; empty for one that is broken.
     pub summary: Summary,
     /// How dangerous it is, the tools it uses included; a broken one counts as the highest.
@@ -132,10 +132,9 @@ impl Entry {
         (checked.source, checked.diagnostics)
     }
 
-    /// Reads the file as it is now, and what is said about programs for it.
+    /// Reads the file as it is now, and what lies beside it.
     fn check(&self) -> read::Checked {
-        let programs = self.programs.as_deref().and_then(programs::read_programs);
-        let mut checked = read::check(&self.path, programs.as_ref());
+        let mut checked = read::check(&self.path, &self.places.read());
         self.add_problems_of_the_directory(&mut checked);
         checked
     }
@@ -153,7 +152,7 @@ impl Entry {
             State::Duplicate { with } => {
                 // The list is of the past; that the name is taken must be so now.
                 let holds_it = |path: &&PathBuf| {
-                    read::read(path, None).is_some_and(|(reading, _)| {
+                    read::read(path, &Beside::default()).is_some_and(|(reading, _)| {
                         !matches!(reading.outcome, Outcome::Prose) && reading.name.eq_ignore_ascii_case(&self.name)
                     })
                 };

@@ -13,8 +13,8 @@
 //! The directory is treated like its files: a settled directory whose own change time has not moved has the
 //! same names in it, so listing it can be left out; of its files each is asked for its times nevertheless.
 //!
-//! What a file of the place says about programs decides what its tools are, too. It is read each time, and an index that was made
-//! under another text of it is void.
+//! What a file of the place says about programs decides what its tools are, too, and so does what the project builds. Both are read
+//! each time, and an index that was made under other words is void. A tool that depends on scripts of the project is not kept.
 //!
 //! The argument needs honest change times, so it is made only for file systems that keep them (a list, below) and
 //! for files on the same device as their directory; a clock that has gone back behind the moment at which the

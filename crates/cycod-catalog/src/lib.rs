@@ -8,6 +8,7 @@
 
 mod adopted;
 mod availability;
+mod beside;
 mod catalog;
 #[cfg(unix)]
 mod codec;
@@ -16,6 +17,7 @@ mod entry;
 mod hash;
 #[cfg(unix)]
 mod index;
+mod manifests;
 mod problem;
 mod programs;
 mod read;
@@ -29,6 +31,7 @@ mod write;
 
 pub use adopted::Adopted;
 pub use availability::{Availability, Reason};
+pub use beside::{Home, Places};
 pub use catalog::Catalog;
 pub use entry::{Entry, LoadError, Opened, State};
 #[cfg(unix)]

@@ -1,13 +1,8 @@
 //! The files that speak about programs for all tools of a place.
 
-use std::{
-    collections::HashMap,
-    fs, io,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{fs, io, path::Path, sync::Arc};
 
-use cycod_definition::{ProgramsFile, SharedPrograms, digest};
+use cycod_definition::{ProgramsFile, SharedPrograms};
 use cycod_diagnostic::SourceFile;
 
 use crate::read;
@@ -29,27 +24,11 @@ pub fn read_programs(path: &Path) -> Option<Arc<ProgramsFile>> {
     }))
 }
 
-/// A number for what a file says: another one for another text.
-pub(crate) fn key(file: Option<&Arc<ProgramsFile>>) -> u64 {
-    let Some(file) = file else { return 0 };
-    let text = match file.says() {
+/// A text for what a file says: another one for another text; nothing when there is no file.
+pub(crate) fn key(file: Option<&Arc<ProgramsFile>>) -> Option<String> {
+    let file = file?;
+    Some(match file.says() {
         SharedPrograms::Broken { text: None } => format!("unreadable {}", file.problem().unwrap_or_default()),
         _ => format!("text {}", file.source.text),
-    };
-    u64::from_str_radix(&digest(&text)[..16], 16).map_or(1, |key| key.max(1))
-}
-
-/// Files that were read, each once.
-#[derive(Default)]
-pub(crate) struct Known(HashMap<PathBuf, Option<Arc<ProgramsFile>>>);
-
-impl Known {
-    /// The file at `path`, as it was when it was first asked for.
-    pub(crate) fn at(&mut self, path: Option<&Path>) -> Option<Arc<ProgramsFile>> {
-        let path = path?;
-        match self.0.get(path) {
-            Some(known) => known.clone(),
-            None => self.0.entry(path.to_owned()).or_insert(read_programs(path)).clone(),
-        }
-    }
+    })
 }

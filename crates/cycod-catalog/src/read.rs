@@ -4,10 +4,9 @@ use std::{
     fs::{self, File},
     io::{self, Read as _},
     path::Path,
-    sync::Arc,
 };
 
-use cycod_definition::{Body, Level, ProgramsFile, Tool, document, function_schema, level, load_beside};
+use cycod_definition::{Beside, Body, Level, Tool, document, function_schema, level, load_beside};
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
 use cycod_file::{Stamp, now};
 use cycod_tokens::estimate;
@@ -50,28 +49,32 @@ pub(crate) struct Checked {
     pub(crate) tool: Option<Tool>,
     /// Everything that is wrong.
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// Whether it would be another thing if scripts of the project were others.
+    pub(crate) rests_on_scripts: bool,
 }
 
 /// Reads the file and says everything about it.
-pub(crate) fn check(path: &Path, programs: Option<&Arc<ProgramsFile>>) -> Checked {
+pub(crate) fn check(path: &Path, beside: &Beside) -> Checked {
     let shown = path.display().to_string();
     match read_text(path) {
-        Ok(text) => check_text(SourceFile::new(shown, text), path, programs),
+        Ok(text) => check_text(SourceFile::new(shown, text), path, beside),
         Err(unreadable) => {
             let mut diagnostic = Diagnostic::error(unreadable.code, Span::default(), unreadable.message);
             diagnostic.labels.clear();
             let (source, name) = (SourceFile::new(shown, ""), stem(path).into_owned());
-            Checked { source, name, tool: None, diagnostics: vec![diagnostic] }
+            Checked { source, name, tool: None, diagnostics: vec![diagnostic], rests_on_scripts: false }
         }
     }
 }
 
 /// Lowers `source` as the text of the file at `path`.
-pub(crate) fn check_text(source: SourceFile, path: &Path, programs: Option<&Arc<ProgramsFile>>) -> Checked {
-    let loaded = load_beside(&source, path.file_stem().and_then(|stem| stem.to_str()), programs);
+pub(crate) fn check_text(source: SourceFile, path: &Path, beside: &Beside) -> Checked {
+    let loaded = load_beside(&source, path.file_stem().and_then(|stem| stem.to_str()), beside);
     let is_whole = !loaded.has_errors();
     let name = loaded.name.map_or_else(|| stem(path).into_owned(), |name| name.as_str().to_owned());
-    Checked { source, name, tool: loaded.tool.filter(|_| is_whole), diagnostics: loaded.diagnostics }
+    let rests_on_scripts =
+        loaded.tool.as_ref().or(loaded.refused.as_deref()).is_some_and(|tool| !tool.stated.scripts.is_empty());
+    Checked { source, name, tool: loaded.tool.filter(|_| is_whole), diagnostics: loaded.diagnostics, rests_on_scripts }
 }
 
 /// Where a text says the name of its tool.
@@ -89,8 +92,8 @@ pub(crate) struct Seen {
 
 /// Reads the file for a list; nothing when it has vanished since it was seen.
 ///
-/// The stamp is there when nothing touched the file meanwhile.
-pub(crate) fn read(path: &Path, programs: Option<&Arc<ProgramsFile>>) -> Option<(Reading, Option<Seen>)> {
+/// The stamp is there when nothing touched the file meanwhile, and when what it says is in no other file.
+pub(crate) fn read(path: &Path, beside: &Beside) -> Option<(Reading, Option<Seen>)> {
     let began = now();
     let file = match open(path) {
         Ok(file) => file,
@@ -101,7 +104,13 @@ pub(crate) fn read(path: &Path, programs: Option<&Arc<ProgramsFile>>) -> Option<
     };
     let before = Stamp::of(&file);
     let reading = match text_of(&file, LARGEST) {
-        Ok(text) => reading_of(text, path, programs),
+        Ok(text) => {
+            let (reading, rests_on_scripts) = reading_of(text, path, beside);
+            if rests_on_scripts {
+                return Some((reading, None));
+            }
+            reading
+        }
         Err(unreadable) => {
             let says_it_always = matches!(unreadable.code, Code::NotUtf8 | Code::FileTooLarge);
             let reading = unreadable.reading(path);
@@ -125,12 +134,13 @@ fn estimated_tokens(tool: &Tool) -> Option<u32> {
     u32::try_from(description + estimate(&function["parameters"].to_string())).ok()
 }
 
-fn reading_of(text: String, path: &Path, programs: Option<&Arc<ProgramsFile>>) -> Reading {
+/// What a text says, and whether scripts of the project have a part in that.
+fn reading_of(text: String, path: &Path, beside: &Beside) -> (Reading, bool) {
     let is_markdown = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
     if is_markdown && !starts_with_front_matter(&text) {
-        return Reading { name: stem(path).into_owned(), outcome: Outcome::Prose };
+        return (Reading { name: stem(path).into_owned(), outcome: Outcome::Prose }, false);
     }
-    let checked = check_text(SourceFile::new(path.display().to_string(), text), path, programs);
+    let checked = check_text(SourceFile::new(path.display().to_string(), text), path, beside);
     let outcome = match &checked.tool {
         Some(tool) => {
             // The tools it uses are looked at when the whole catalog is known.
@@ -144,7 +154,7 @@ fn reading_of(text: String, path: &Path, programs: Option<&Arc<ProgramsFile>>) -
                 .unwrap_or_else(|| Problem::new(Code::UnreadableFile, "the file holds no tool")),
         ),
     };
-    Reading { name: checked.name, outcome }
+    (Reading { name: checked.name, outcome }, checked.rests_on_scripts)
 }
 
 fn starts_with_front_matter(text: &str) -> bool {

@@ -6,9 +6,9 @@ use std::{
     sync::Arc,
 };
 
-use cycod_definition::{Host, Platform, ProgramsFile, ToolName};
+use cycod_definition::{Host, Platform, ToolName};
 
-use crate::{Scope, ScopeFilter, programs, shelf::Cache};
+use crate::{Home, Places, Scope, ScopeFilter, programs, shelf::Cache};
 
 /// Directories beside the usual ones or in their place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,8 +75,8 @@ pub struct ToolDirectory {
     pub scope: Scope,
     /// Whose layout it is.
     pub style: Style,
-    /// The file that speaks about programs for its tools, whether it is there or not: one of the same scope and project.
-    pub programs: Option<PathBuf>,
+    /// Where to look for what lies beside its tools.
+    pub places: Places,
     /// Whether it holds tools and nothing else: no rules, settings or servers lie beside it.
     pub is_added: bool,
 }
@@ -119,9 +119,13 @@ impl Scopes {
         let local = workspace.join(".cycod");
 
         let mut directories = Vec::new();
+        // What is known of the project, trust has to be able to watch: it looks in the directory that owns the local scope.
+        let home = Arc::new(Home { workspace: workspace.clone(), working_directory: host.working_directory.clone() });
         let mut push = |scope, style, path: PathBuf, house: &Path| {
-            let programs = Some(house.join(programs::NAME));
-            directories.push(ToolDirectory { path, scope, style, programs, is_added: false });
+            let is_of_project = scope == Scope::Local && house == local;
+            let home = is_of_project.then(|| Arc::clone(&home));
+            let places = Places { programs: Some(house.join(programs::NAME)), home };
+            directories.push(ToolDirectory { path, scope, style, places, is_added: false });
         };
         push(Scope::Local, Style::Cycod, local.join("tools"), &local);
         for (marker, style) in [(".cassidy", Style::Cassidy), (".mimir", Style::Mimir)] {
@@ -206,23 +210,17 @@ impl Scopes {
         }
     }
 
-    /// The file that speaks about programs for a tool in the file at `path`, whether it is there or not; nothing when no scope has
-    /// such a tool.
-    pub fn programs_path(&self, path: &Path) -> Option<&Path> {
+    /// Where to look for what lies beside a tool in the file at `path`; nothing when no scope has such a tool.
+    pub fn places(&self, path: &Path) -> Option<&Places> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty())?;
         let holds_it = |directory: &&ToolDirectory| same_place(&directory.path, parent);
-        self.directories.iter().find(holds_it)?.programs.as_deref()
-    }
-
-    /// What is said about programs for a tool in the file at `path`, as it is now; nothing when no file says anything.
-    pub fn programs_for(&self, path: &Path) -> Option<Arc<ProgramsFile>> {
-        programs::read_programs(self.programs_path(path)?)
+        self.directories.iter().find(holds_it).map(|directory| &directory.places)
     }
 
     /// The files that may speak about programs, each once with its scope, whether they are there or not.
     pub fn programs_files(&self) -> Vec<(Scope, &Path)> {
         let mut seen = BTreeSet::new();
-        let all = self.directories.iter().filter_map(|one| Some((one.scope, one.programs.as_deref()?)));
+        let all = self.directories.iter().filter_map(|one| Some((one.scope, one.places.programs.as_deref()?)));
         all.filter(|(_, path)| seen.insert(*path)).collect()
     }
 

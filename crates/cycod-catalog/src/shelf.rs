@@ -4,14 +4,11 @@ use std::{
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
 
-use cycod_definition::ProgramsFile;
+use cycod_definition::Beside;
 use cycod_file::SETTLING;
 
 use crate::{
@@ -45,8 +42,8 @@ pub(crate) struct Shelf {
     known: Option<Known>,
     /// Why the directory could not be listed; one that does not exist is merely empty.
     pub(crate) problem: Option<io::Error>,
-    /// The file that speaks about programs for its tools.
-    programs: Option<Arc<ProgramsFile>>,
+    /// What lies beside its tools.
+    beside: Beside,
 }
 
 /// A file with the name of a tool file.
@@ -68,32 +65,32 @@ struct Known {
 impl Shelf {
     /// Looks into the directory, with the help of the index in `cache` if there is one.
     ///
-    /// `programs` is the file that speaks about programs for its tools.
-    pub(crate) fn open(directory: ToolDirectory, programs: Option<Arc<ProgramsFile>>, cache: Option<&Cache>) -> Self {
+    /// `beside` is what lies beside its tools.
+    pub(crate) fn open(directory: ToolDirectory, beside: Beside, cache: Option<&Cache>) -> Self {
         #[cfg(unix)]
-        let shelf = indexed::open(directory, programs, cache);
+        let shelf = indexed::open(directory, beside, cache);
         #[cfg(not(unix))]
         let shelf = {
             let _ = cache;
-            Self::open_plainly(directory, programs)
+            Self::open_plainly(directory, beside)
         };
         shelf
     }
 
     /// Lists the directory and reads every file.
     #[cfg(not(unix))]
-    fn open_plainly(directory: ToolDirectory, programs: Option<Arc<ProgramsFile>>) -> Self {
+    fn open_plainly(directory: ToolDirectory, beside: Beside) -> Self {
         let (names, problem) = match list(&directory) {
             Ok(names) => (names, None),
             Err(error) if error.kind() == io::ErrorKind::NotFound => (Vec::new(), None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        let readings = read_all(&directory.path, &names, programs.as_ref());
+        let readings = read_all(&directory.path, &names, &beside);
         let fresh = names.into_iter().zip(readings).filter_map(|(file_name, read)| {
             let (reading, _) = read?;
             Some(Item { file_name, reading })
         });
-        Self { fresh: fresh.collect(), directory, problem, programs }
+        Self { fresh: fresh.collect(), directory, problem, beside }
     }
 
     /// Every file.
@@ -139,7 +136,7 @@ impl Shelf {
             None => {
                 // The index is damaged. The file itself is not, and the next run makes a new index.
                 _ = fs::remove_file(crate::index::Index::path(&known.cache, &self.directory.path));
-                read::read(&self.directory.path.join(&file_name), self.programs.as_ref())?.0
+                read::read(&self.directory.path.join(&file_name), &self.beside)?.0
             }
         };
         Some(Item { file_name, reading })
@@ -167,7 +164,7 @@ fn list(directory: &ToolDirectory) -> io::Result<Vec<OsString>> {
 type Read = Option<(Reading, Option<Seen>)>;
 
 /// Reads the files, on several threads when there are many; the answers are in the order of the names.
-fn read_all(directory: &Path, names: &[OsString], programs: Option<&Arc<ProgramsFile>>) -> Vec<Read> {
+fn read_all(directory: &Path, names: &[OsString], beside: &Beside) -> Vec<Read> {
     const CHUNK: usize = 16;
     let next = AtomicUsize::new(0);
     let work = || {
@@ -180,7 +177,7 @@ fn read_all(directory: &Path, names: &[OsString], programs: Option<&Arc<Programs
             };
             done.push((
                 start,
-                chunk.iter().map(|name| read::read(&directory.join(name), programs)).collect::<Vec<Read>>(),
+                chunk.iter().map(|name| read::read(&directory.join(name), beside)).collect::<Vec<Read>>(),
             ));
         }
     };
@@ -217,10 +214,9 @@ mod indexed {
             fd::{AsFd as _, OwnedFd},
             unix::ffi::OsStrExt as _,
         },
-        sync::Arc,
     };
 
-    use cycod_definition::ProgramsFile;
+    use cycod_definition::Beside;
     use cycod_file::{Stamp, keeps_change_times, now};
     use rustix::fs::{Dir, Mode, OFlags};
 
@@ -238,23 +234,23 @@ mod indexed {
         Fresh(OsString),
     }
 
-    pub(super) fn open(directory: ToolDirectory, programs: Option<Arc<ProgramsFile>>, cache: Option<&Cache>) -> Shelf {
-        match try_open(&directory, programs.as_ref(), cache) {
-            Ok((fresh, known)) => Shelf { directory, fresh, known, problem: None, programs },
+    pub(super) fn open(directory: ToolDirectory, beside: Beside, cache: Option<&Cache>) -> Shelf {
+        match try_open(&directory, &beside, cache) {
+            Ok((fresh, known)) => Shelf { directory, fresh, known, problem: None, beside },
             Err(error) => {
                 let problem = Some(error).filter(|error| error.kind() != io::ErrorKind::NotFound);
-                Shelf { directory, fresh: Vec::new(), known: None, problem, programs }
+                Shelf { directory, fresh: Vec::new(), known: None, problem, beside }
             }
         }
     }
 
     fn try_open(
         directory: &ToolDirectory,
-        programs: Option<&Arc<ProgramsFile>>,
+        beside: &Beside,
         cache: Option<&Cache>,
     ) -> io::Result<(Vec<Item>, Option<Known>)> {
         let began = now();
-        let key = crate::programs::key(programs);
+        let key = crate::beside::key(beside);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let handle: OwnedFd = rustix::fs::open(&directory.path, flags, Mode::empty())?;
         let cache = cache.filter(|_| keeps_change_times(handle.as_fd()));
@@ -280,7 +276,7 @@ mod indexed {
             .iter()
             .filter_map(|slot| if let Slot::Fresh(name) = slot { Some(name.clone()) } else { None })
             .collect();
-        let mut read = read_all(&directory.path, &names, programs);
+        let mut read = read_all(&directory.path, &names, beside);
         for (_, file) in read.iter_mut().flatten() {
             *file = file.filter(|seen| {
                 let is_here = stamp.is_some_and(|directory| directory.device == seen.stamp.device);

@@ -16,12 +16,12 @@ use std::{
     time::Duration,
 };
 
-use cycod_definition::{FileFormat, ToolName};
+use cycod_definition::{Beside, FileFormat, ToolName};
 use cycod_diagnostic::SourceFile;
 use cycod_file::{Access, Durability, Pending};
 
 use crate::{
-    Entry, Scope, Scopes, Style, programs,
+    Entry, Scope, Scopes, Style,
     read::{self, Outcome},
     shelf::Shelf,
 };
@@ -211,7 +211,7 @@ impl<'a> Writer<'a> {
         }
         fs::symlink_metadata(path).map_err(|_| gone())?;
         let _lock = lock(directory)?;
-        let (reading, _) = read::read(path, None).ok_or_else(gone)?;
+        let (reading, _) = read::read(path, &Beside::default()).ok_or_else(gone)?;
         match reading.outcome {
             Outcome::Foreign(_) => return Err(WriteError::NotPlain { path: path.clone() }),
             _ if !reading.name.eq_ignore_ascii_case(&entry.name) => {
@@ -242,8 +242,7 @@ impl<'a> Writer<'a> {
         let cache = self.scopes.cache();
         let mut holders = Vec::new();
         for directory in self.scopes.directories().iter().filter(|directory| directory.scope == scope) {
-            let programs = directory.programs.as_deref().and_then(programs::read_programs);
-            let shelf = Shelf::open(directory.clone(), programs, Some(&cache));
+            let shelf = Shelf::open(directory.clone(), directory.places.read(), Some(&cache));
             for item in shelf.with_key(key) {
                 let path = shelf.path(&item);
                 if !matches!(item.reading.outcome, Outcome::Foreign(_) | Outcome::Prose) && Some(path.as_path()) != but
@@ -266,7 +265,7 @@ fn ending(text: &str) -> &'static str {
 
 /// The name that a tool of this text has in the file at `path`.
 fn says(text: &str, path: &Path) -> String {
-    read::check_text(SourceFile::new(path.display().to_string(), text), path, None).name
+    read::check_text(SourceFile::new(path.display().to_string(), text), path, &Beside::default()).name
 }
 
 /// The metadata of a file that may be written.

@@ -3,11 +3,12 @@
 //! Everything else reads what is decided here: diagnostics, the level, what people are shown, and the guard of each run. The rule
 //! is "proven or refused"; how it is proven is in `cycod-shell`.
 
-use std::{borrow::Cow, cell::LazyCell, collections::BTreeMap};
+use std::{borrow::Cow, cell::LazyCell};
 
 use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
 use cycod_shell::{
-    Branch, Format, Hole, Kind, Mode, Nature, Programs, Proof, Question, Reader, Segment, Shell, Starts, Trust, Verdict,
+    Branch, Directory, Format, Grounds, Hole, Kind, Mode, Programs, Proof, Question, Reader, Segment, Shell, Starts,
+    Trust, Verdict,
 };
 use cycod_syntax::template::{
     self, Branch as Side, HoleValue, Names, Predefined, Reference, Segment as Part, StepAttribute, Template,
@@ -23,33 +24,35 @@ use crate::{
 ///
 /// A tool that is put together of others, as an alias is, has to be judged again.
 pub fn judge(tool: &mut Tool) {
-    let mut natures = Natures::new();
+    let mut grounds = Grounds::default();
     let texts = tool.command_texts();
     let mut verdicts: Vec<Verdicts> = texts
         .iter()
         .map(|(text, reached)| {
             if text.interpreter == Interpreter::PlatformDefault && has_statements(tool) {
-                natures.extend(verdicts_of(tool, text, reached, Some(Reader::Shell(Shell::Cmd))).1);
+                grounds.extend(verdicts_of(tool, text, reached, Some(Reader::Shell(Shell::Cmd))).1);
             }
-            let (verdicts, stated) = verdicts_of(tool, text, reached, None);
-            natures.extend(stated);
+            let (verdicts, of_text) = verdicts_of(tool, text, reached, None);
+            grounds.extend(of_text);
             verdicts
         })
         .collect();
     if hands_text_on(tool) {
         // Who reads it is known where the other tool is.
-        natures.extend(tool.stated.file.iter().flat_map(|file| file.statements().iter().cloned()));
+        grounds.stated.extend(tool.stated.file.iter().flat_map(|file| file.statements().iter().cloned()));
+        let built = tool.programs.project().built().iter();
+        grounds.built.extend(built.map(|built| (built.name.clone(), built.manifest.clone())));
     }
     verdicts.reverse();
     tool.each_command_text_mut(&mut |text| text.verdicts = verdicts.pop().unwrap_or_default());
-    tool.stated.natures = natures.into_iter().collect();
+    tool.stated.natures = grounds.stated.into_iter().collect();
+    tool.stated.built = grounds.built.into_iter().collect();
+    tool.stated.scripts = grounds.scripts.into_iter().collect();
 }
 
-/// What a file says about programs, by name.
-type Natures = BTreeMap<String, Nature>;
-
 fn has_statements(tool: &Tool) -> bool {
-    tool.stated.file.as_ref().is_some_and(|file| !file.statements().is_empty())
+    let of_file = tool.stated.file.as_ref().is_some_and(|file| !file.statements().is_empty());
+    of_file || !tool.programs.project().built().is_empty()
 }
 
 /// Whether a tool gives another one a text with a value in it, which may be a command.
@@ -123,7 +126,7 @@ pub fn argument_verdicts(tool: &Tool, template: &Template, reader: CodeReader) -
         options: Vec::new(),
         verdicts: Verdicts::default(),
     };
-    let nothing = Reached { environment: &[], input: None, is_elsewhere: false };
+    let nothing = Reached { environment: &[], input: None, is_elsewhere: false, directory: Directory::Other };
     verdicts_of(tool, &text, &nothing, None).0.command
 }
 
@@ -147,7 +150,7 @@ pub fn starts(tool: &Tool) -> Starts {
             options: Vec::new(),
             verdicts: Verdicts::default(),
         };
-        let reached = Reached { environment: &[], input: None, is_elsewhere: false };
+        let reached = Reached { environment: &[], input: None, is_elsewhere: false, directory: Directory::Other };
         with_question(tool, &nothing, &reached, None, |question, _| all.add(cycod_shell::starts(question)));
     }
     all
@@ -161,7 +164,7 @@ pub fn starts_of_argument(tool: &Tool, template: &Template, reader: CodeReader) 
         options: Vec::new(),
         verdicts: Verdicts::default(),
     };
-    let nothing = Reached { environment: &[], input: None, is_elsewhere: false };
+    let nothing = Reached { environment: &[], input: None, is_elsewhere: false, directory: Directory::Other };
     with_question(tool, &text, &nothing, None, |question, _| cycod_shell::starts(question))
 }
 
@@ -219,23 +222,31 @@ fn with_question<'a, T>(
     let asked = Asked { command, input, variables };
     let environment: Vec<(&str, Vec<Segment<'_>>)> =
         asked.variables.iter().map(|(name, places)| (*name, places.segments.clone())).collect();
+    let of_directory;
+    let programs = if reached.directory == Directory::Usual {
+        &tool.programs
+    } else {
+        let project = tool.programs.project().in_directory(reached.directory);
+        of_directory = tool.programs.clone().with_project(project);
+        &of_directory
+    };
     let question = Question {
         reader,
         command: &asked.command.segments,
         environment: &environment,
         input: &asked.input.segments,
-        programs: &tool.programs,
+        programs,
     };
     ask(&question, &asked)
 }
 
-/// What is proven about a command, and the statements of a file that it may rest on.
+/// What is proven about a command, and what it may rest on that stands elsewhere.
 fn verdicts_of(
     tool: &Tool,
     text: &CommandText,
     reached: &Reached<'_>,
     reader: Option<Reader<'_>>,
-) -> (Verdicts, Vec<(String, Nature)>) {
+) -> (Verdicts, Grounds) {
     with_question(tool, text, reached, reader, |question, Asked { command, input, variables }| {
         let judged = cycod_shell::judge(question);
         let mut verdicts = Verdicts {
@@ -262,7 +273,7 @@ fn verdicts_of(
                 }
             });
         }
-        (verdicts, judged.stated)
+        (verdicts, judged.grounds)
     })
 }
 

@@ -52,7 +52,8 @@ pub use codes::CODES;
 pub use command::{Command, CommandText, Interpreter, PlatformCommands, PlatformKey, ProgramTemplate, Verdicts};
 pub use confusable::{looks_like, mixes_scripts, name_shapes};
 pub use cycod_shell::{
-    FilePart, Guard, Loader, Nature, Programs, Proof, ReadAs, SharedPrograms, Started, Starts, Verdict,
+    Built, FilePart, Guard, Loader, Nature, Programs, Project, Proof, ReadAs, ScriptPath, Scripts, SharedPrograms,
+    Started, Starts, Verdict,
 };
 pub use cycod_syntax::decimal::Decimal;
 pub use digest::digest;
@@ -75,7 +76,7 @@ pub use parameter::{
     CodeReader, Format, NamedTransform, Parameter, ParameterType, Placing, Shape, Transform, Validation,
 };
 pub use platform::Platform;
-pub use programs_file::{ProgramsFile, Stated};
+pub use programs_file::{Beside, ProgramsFile, Stated};
 pub use security::{Access, Approval, Demand, Isolation, Permission, Privilege, Security};
 pub use settings::{
     Change, Cleanup, Container, Deprecation, Environment, FunctionCalling, Interactive, Metadata, Requires, Resources,

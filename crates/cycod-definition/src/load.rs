@@ -3,7 +3,7 @@ use std::sync::Arc;
 use cycod_diagnostic::{Diagnostic, Severity, SourceFile};
 
 use crate::{
-    ProgramsFile, Tool, ToolName, exact_json,
+    Beside, Tool, ToolName, exact_json,
     form::{self, Read},
     lower::{self, Whose},
 };
@@ -26,27 +26,27 @@ pub struct Loaded {
 /// `stem` is the file's name without its ending: the tool's name when the file gives none. All problems are
 /// reported in one go. No other file is looked at, so names of other tools are taken on trust.
 pub fn load(source: &SourceFile, stem: Option<&str>) -> Loaded {
-    load_as(source, stem, Whose::Authors, None)
+    load_as(source, stem, Whose::Authors, &Beside::default())
 }
 
-/// As [`load`], for a tool for which a file speaks about programs.
-pub fn load_beside(source: &SourceFile, stem: Option<&str>, programs: Option<&Arc<ProgramsFile>>) -> Loaded {
-    load_as(source, stem, Whose::Authors, programs)
+/// As [`load`], for a tool that has something beside it.
+pub fn load_beside(source: &SourceFile, stem: Option<&str>, beside: &Beside) -> Loaded {
+    load_as(source, stem, Whose::Authors, beside)
 }
 
 /// Reads the definition of a tool that this program carries out itself: like any other, but it does not say what it executes.
 ///
 /// For our own texts alone. What a user wrote is read by [`load`].
 pub fn load_built_in(source: &SourceFile) -> Loaded {
-    load_as(source, None, Whose::Ours, None)
+    load_as(source, None, Whose::Ours, &Beside::default())
 }
 
-fn load_as(source: &SourceFile, stem: Option<&str>, whose: Whose, programs: Option<&Arc<ProgramsFile>>) -> Loaded {
+fn load_as(source: &SourceFile, stem: Option<&str>, whose: Whose, beside: &Beside) -> Loaded {
     let Read { root, diagnostics } = form::read(source);
     let Some(root) = root else {
         return Loaded { tool: None, refused: None, name: stem.and_then(ToolName::new), diagnostics };
     };
-    let mut loaded = lower::lower(source, &root, stem, whose, programs, diagnostics);
+    let mut loaded = lower::lower(source, &root, stem, whose, beside, diagnostics);
     if let Some(tool) = &mut loaded.tool {
         tool.origin.document = Arc::new(exact_json(&root));
     }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span, most_important, visible};
-use cycod_shell::{Nature, SharedPrograms, is_described};
+use cycod_shell::{Nature, Project, ScriptPath, SharedPrograms, is_described};
 use cycod_syntax::yaml::{self, Entry, NodeKind, Resolved};
 
 use crate::{
@@ -22,6 +22,15 @@ pub struct ProgramsFile {
     says: SharedPrograms,
 }
 
+/// What lies beside the file of a tool and is known while that is read.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// The file that speaks about programs for it; nothing when there is none.
+    pub programs: Option<Arc<ProgramsFile>>,
+    /// What its project builds, and the scripts there.
+    pub project: Project,
+}
+
 /// What a tool rests on that stands in another file than its own.
 #[derive(Clone, Debug, Default)]
 pub struct Stated {
@@ -29,6 +38,10 @@ pub struct Stated {
     pub file: Option<Arc<ProgramsFile>>,
     /// What the verdicts about its values may rest on, by the name of the program.
     pub natures: Vec<(String, Nature)>,
+    /// The programs that count as the project's own for them, each with the manifest that names it, by its path in the project.
+    pub built: Vec<(String, String)>,
+    /// The scripts of the project that they depend on, whether these are there or not.
+    pub scripts: Vec<ScriptPath>,
 }
 
 impl ProgramsFile {

@@ -1,7 +1,7 @@
 use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use cycod_shell::Programs;
-use cycod_syntax::template::{Reference, Template};
+use cycod_shell::{Directory, Programs};
+use cycod_syntax::template::{Reference, Segment, Template};
 use serde_json::Value as Json;
 
 use crate::{
@@ -185,6 +185,18 @@ pub(crate) struct Reached<'a> {
     pub(crate) input: Option<&'a Template>,
     /// It is meant for certain platforms only.
     pub(crate) is_elsewhere: bool,
+    /// Where it works.
+    pub(crate) directory: Directory,
+}
+
+/// Where commands work whose author says this about it.
+fn directory(template: Option<&Template>) -> Directory {
+    let Some(template) = template else { return Directory::Usual };
+    match template.segments.as_slice() {
+        [Segment::Text(text)] if text == "." => Directory::Usual,
+        [Segment::Hole(hole)] if hole.to_string() == "{WORKSPACE}" => Directory::OfProject,
+        _ => Directory::Other,
+    }
 }
 
 impl Tool {
@@ -317,7 +329,8 @@ impl Tool {
 
     /// Every command text with what reaches it beside the tool's own variables.
     pub(crate) fn command_texts(&self) -> Vec<(&CommandText, Reached<'_>)> {
-        let nothing = Reached { environment: &[], input: None, is_elsewhere: false };
+        let directory = directory(self.file_paths.working_directory.as_ref());
+        let nothing = Reached { environment: &[], input: None, is_elsewhere: false, directory };
         let own = Reached { input: self.input.as_ref(), ..nothing };
         let mut commands: Vec<(&Command, Reached<'_>)> = Vec::new();
         match &self.body {
@@ -325,7 +338,8 @@ impl Tool {
             Body::Steps(steps) => {
                 for (index, step) in steps.iter().enumerate() {
                     let input = step.input.as_ref().or(if index == 0 { own.input } else { None });
-                    let reached = Reached { environment: &step.environment.variables, input, ..nothing };
+                    let directory = step.working_directory.as_ref().map_or(directory, |own| self::directory(Some(own)));
+                    let reached = Reached { environment: &step.environment.variables, input, directory, ..nothing };
                     let action = match &step.action {
                         StepAction::Command(command) => Some(command),
                         StepAction::Use(_) => None,

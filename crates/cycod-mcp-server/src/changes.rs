@@ -140,11 +140,10 @@ fn directories(options: &Options) -> Vec<PathBuf> {
     let of_tools = scopes
         .directories()
         .iter()
-        .flat_map(|directory| [Some(&directory.path), directory.programs.as_ref()])
-        .flatten();
+        .flat_map(|directory| std::iter::once(directory.path.clone()).chain(directory.places.all()));
     let settings = Settings::load(&scopes, &options.host);
     let of_settings = settings.places().map(Path::to_owned);
-    of_tools.chain(&options.watched).cloned().chain(of_settings).collect()
+    of_tools.chain(options.watched.iter().cloned()).chain(of_settings).collect()
 }
 
 /// The directory, or the nearest one above it that exists: where it would appear.

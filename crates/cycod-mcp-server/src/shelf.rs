@@ -256,9 +256,13 @@ impl Stock {
             return Some(loaded.tool);
         }
         let entry = self.engine.entry(name, ScopeFilter::Any).ok().filter(|entry| self.would_offer(entry))?;
-        let files = std::iter::once(&entry.path).chain(&entry.programs);
+        let files = std::iter::once(&entry.path).chain(&entry.places.programs);
         let files = files.map(|path| (path.clone(), stamp(path))).collect();
         let tool = Arc::new(entry.load().ok()?.tool);
+        if !tool.stated.built.is_empty() || !tool.stated.scripts.is_empty() {
+            // More files than these decide what it is.
+            return Some(tool);
+        }
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if loaded.len() >= KEPT {
             loaded.clear();

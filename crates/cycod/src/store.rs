@@ -19,7 +19,8 @@ pub(crate) fn target(context: &Context, scope: Scope) -> PathBuf {
 
 /// Loads a text as that of the file `target`.
 pub(crate) fn load_at(context: &Context, source: &SourceFile, stem: Option<&str>, target: &Path) -> Loaded {
-    load_beside(source, stem, context.engine.catalog().scopes().programs_for(target).as_ref())
+    let places = context.engine.catalog().scopes().places(target).cloned();
+    load_beside(source, stem, &places.unwrap_or_default().read())
 }
 
 /// Loads a text that is to be in the file `target`, and shows everything that is wrong with it.

@@ -9,16 +9,16 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use cycod_definition::Beside;
 use cycod_file::SETTLING;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::{Cache, Shelf};
 use crate::{
-    Scope, Style, ToolDirectory,
+    Places, Scope, Style, ToolDirectory,
     index::Index,
     read::{Outcome, Reading},
-    read_programs,
 };
 
 /// Longer than the tick of any kernel: what tests wait for instead of two seconds.
@@ -69,11 +69,17 @@ impl Place {
     }
 
     fn directory(&self) -> ToolDirectory {
-        ToolDirectory { path: self.tools(), scope: Scope::Local, style: Style::Cycod, programs: None, is_added: false }
+        ToolDirectory {
+            path: self.tools(),
+            scope: Scope::Local,
+            style: Style::Cycod,
+            places: Places::default(),
+            is_added: false,
+        }
     }
 
     fn open(&self) -> Shelf {
-        Shelf::open(self.directory(), None, Some(&self.cache))
+        Shelf::open(self.directory(), Beside::default(), Some(&self.cache))
     }
 
     fn index(&self) -> PathBuf {
@@ -83,7 +89,7 @@ impl Place {
     /// Compares what the index makes of the directory with what is in it, as a list and name by name.
     #[track_caller]
     fn check(&self) {
-        let fresh = all(&Shelf::open(self.directory(), None, None));
+        let fresh = all(&Shelf::open(self.directory(), Beside::default(), None));
         let shelf = self.open();
         assert_eq!(all(&shelf), fresh, "the list");
         for (file_name, reading) in &fresh {
@@ -122,7 +128,7 @@ fn check_change(change: impl Fn(&Place)) {
     let place = Place::settled();
     let before = all(&place.open());
     change(&place);
-    assert_ne!(all(&Shelf::open(place.directory(), None, None)), before, "the change is one");
+    assert_ne!(all(&Shelf::open(place.directory(), Beside::default(), None)), before, "the change is one");
     place.check();
     thread::sleep(TICK * 2);
     place.check();
@@ -458,7 +464,9 @@ fn what_is_said_about_programs_counts_at_once() {
     let tool = "description: d\nbash: fossa {X}\nparameters: {X: {type: string, description: d, required: true}}\n";
     (0..8).for_each(|number| place.write(&format!("t{number}.yaml"), tool));
     let file = place.root.path().join("programs.yaml");
-    let open = || Shelf::open(place.directory(), read_programs(&file), Some(&place.cache));
+    let open = || {
+        Shelf::open(place.directory(), Places { programs: Some(file.clone()), home: None }.read(), Some(&place.cache))
+    };
     let check = |is_usable: bool, what: &str| {
         for _ in 0..3 {
             let readings = all(&open());

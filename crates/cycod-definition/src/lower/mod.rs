@@ -21,7 +21,6 @@ mod view;
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeSet,
-    sync::Arc,
 };
 
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span, most_important, visible};
@@ -35,7 +34,7 @@ pub use literal::static_value;
 pub(crate) use sink::{Sink, replace};
 pub(crate) use view::{Text, View};
 
-use crate::{Loaded, Parameter, ProgramsFile, table::TOOL};
+use crate::{Beside, Loaded, Parameter, table::TOOL};
 
 /// Lowers a document, in the keys of a tool; `found` is what reading it reported.
 pub(crate) fn lower(
@@ -43,7 +42,7 @@ pub(crate) fn lower(
     root: &Node,
     stem: Option<&str>,
     origin: Whose,
-    programs: Option<&Arc<ProgramsFile>>,
+    beside: &Beside,
     found: Vec<Diagnostic>,
 ) -> Loaded {
     let sink = Sink::new(source);
@@ -65,7 +64,7 @@ pub(crate) fn lower(
         names: Names::default(),
         alias: false,
         built_in: origin == Whose::Ours,
-        shared: programs.cloned(),
+        beside: beside.clone(),
         flow: false,
         used: RefCell::default(),
         uses_temp: Cell::new(false),
@@ -114,8 +113,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) alias: bool,
     /// Whether the tool is carried out by this program, so that it executes nothing.
     pub(crate) built_in: bool,
-    /// The file that speaks about programs for it.
-    pub(crate) shared: Option<Arc<ProgramsFile>>,
+    /// What lies beside it.
+    pub(crate) beside: Beside,
     /// Whether the whole file is in braces, as JSON is.
     pub(crate) flow: bool,
     /// The parameters that something refers to.

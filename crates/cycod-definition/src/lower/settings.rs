@@ -367,7 +367,8 @@ impl Lowering<'_> {
         for (name, nature) in crate::programs_file::statements(view.map("programs"), &self.sink) {
             programs.insert(name, nature);
         }
-        programs.with_shared(self.shared.as_ref().map(|file| file.says().clone()).unwrap_or_default())
+        let shared = self.beside.programs.as_ref().map(|file| file.says().clone()).unwrap_or_default();
+        programs.with_shared(shared).with_project(self.beside.project.clone())
     }
 
     pub(crate) fn changelog(&self, view: &View<'_>) -> Vec<Change> {

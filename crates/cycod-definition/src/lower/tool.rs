@@ -104,7 +104,7 @@ impl Lowering<'_> {
             resources: self.resources(view),
             requires: self.requires(view),
             programs: self.programs(view),
-            stated: Stated { file: self.shared.clone(), natures: Vec::new() },
+            stated: Stated { file: self.beside.programs.clone(), ..Stated::default() },
             deprecated: self.tool_deprecation(view),
             changelog: self.changelog(view),
             declared_risk: declared_risk(view),

@@ -28,7 +28,8 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Looks at a tool, those it reaches, and the programs of the workspace that they name.
+    /// Looks at a tool, those it reaches, and the programs of the workspace that they name. A manifest that says which programs are
+    /// the project's own is one of these files for the tools that rest on it.
     pub(super) fn of(tool: &Tool, used: &BTreeMap<String, Option<Arc<Tool>>>, places: Places<'_>) -> Self {
         let mut tools = Map::new();
         tools.insert(tool.name.key(), Json::clone(&tool.origin.document));
@@ -37,11 +38,12 @@ impl Fingerprint {
         }
         let mut all = started(tool, used);
         used.values().flatten().for_each(|tool| all.add(started(tool, used)));
-        let programs = Programs::of(tools.values(), all, places);
+        let reached = || std::iter::once(tool).chain(used.values().flatten().map(|used| &**used));
+        let manifests = reached().flat_map(|tool| &tool.stated.built).map(|(_, manifest)| manifest.as_str()).collect();
+        let programs = Programs::of(tools.values(), all, &manifests, places);
         let files: Map<String, Json> = programs.files.into_iter().map(|(path, state)| (path, state.into())).collect();
         let mut content = json!({ "tool": tool.name.key(), "tools": tools, "programs": files });
-        let natures: Map<String, Json> = std::iter::once(tool)
-            .chain(used.values().flatten().map(|used| &**used))
+        let natures: Map<String, Json> = reached()
             .filter(|tool| !tool.stated.natures.is_empty())
             .map(|tool| {
                 let natures = tool.stated.natures.iter().map(|(name, nature)| (name.clone(), nature.name().into()));

@@ -83,8 +83,13 @@ struct Word {
 }
 
 impl Programs {
-    /// Finds the programs that documents name, and those that their commands start.
-    pub(super) fn of<'a>(documents: impl Iterator<Item = &'a Json>, starts: Starts, places: Places<'_>) -> Self {
+    /// Finds the programs that documents name, those that their commands start, and the manifests that they rest on.
+    pub(super) fn of<'a>(
+        documents: impl Iterator<Item = &'a Json>,
+        starts: Starts,
+        manifests: &BTreeSet<&str>,
+        places: Places<'_>,
+    ) -> Self {
         let mut programs = Self::default();
         let Ok(workspace) = fs::canonicalize(places.workspace) else { return programs };
         let mut words = Words::default();
@@ -99,6 +104,10 @@ impl Programs {
             let mut words = Words::default();
             words.add(&text);
             programs.add_beside(&mut search, &words, &directory);
+        }
+        for manifest in manifests {
+            let file = search.workspace.join(manifest);
+            drop(programs.pin(&mut search, manifest, &file, ReadAs::Code));
         }
         Pinning::new(&mut programs, &mut search, places.home).follow(starts);
         programs

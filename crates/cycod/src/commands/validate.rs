@@ -8,7 +8,7 @@ use std::{
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     Engine, Standing,
-    catalog::{Availability, Entry, LoadError, Scope, ScopeFilter, read_programs},
+    catalog::{Availability, Entry, LoadError, Places, Scope, ScopeFilter, read_programs},
     check_code,
     definition::{Loaded, Tool, load_beside},
     diagnostic::{
@@ -68,7 +68,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         of_tools.iter().map(|name| Subject::named(engine, name, filter)).collect::<Result<_, _>>()?
     };
     // What decides about a tool is checked with it; first, because its tools may be better for it.
-    houses.extend(subjects.iter().filter_map(|subject| subject.programs(engine)));
+    houses.extend(subjects.iter().filter_map(|subject| subject.places(engine).programs));
     let houses = once_each(houses);
     for mistaken in houses.iter().flat_map(|path| MISTAKEN.map(|name| path.with_file_name(name))) {
         if mistaken.exists() {
@@ -209,18 +209,18 @@ impl Subject {
         }
     }
 
-    /// The file that speaks about programs for it, whether it is there or not.
-    fn programs(&self, engine: &Engine) -> Option<PathBuf> {
+    /// Where to look for what lies beside it.
+    fn places(&self, engine: &Engine) -> Places {
         match self {
-            Self::Entry(entry) => entry.programs.clone(),
-            Self::File(path) => engine.catalog().scopes().programs_path(path).map(Path::to_owned),
+            Self::Entry(entry) => entry.places.clone(),
+            Self::File(path) => engine.catalog().scopes().places(path).cloned().unwrap_or_default(),
         }
     }
 
     /// Reads a text as its file's.
     fn load(&self, engine: &Engine, source: &SourceFile) -> Loaded {
         let stem = self.path().file_stem().and_then(|stem| stem.to_str());
-        load_beside(source, stem, self.programs(engine).as_deref().and_then(read_programs).as_ref())
+        load_beside(source, stem, &self.places(engine).read())
     }
 }
 
