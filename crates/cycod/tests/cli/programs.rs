@@ -593,3 +593,198 @@ fn a_server_that_runs_has_no_stale_verdict() {
     fs::remove_file(place.project().join(".cycod/programs.yaml")).expect("it is there");
     assert_eq!(call(&mut client)["content"][0]["text"], "b\n");
 }
+
+#[test]
+fn a_program_that_the_project_builds_is_its_own() {
+    let place = Place::with_tool("audit", AUDIT);
+    place.write("package.json", r#"{"name": "x", "bin": {"fossa": "cli.js"}}"#);
+    expect![[r#"
+        exit: 0
+        --- stdout
+        hint[could-be-option]: a value of `PROJECT` that begins with `-` is refused: `fossa` would read it as an option
+         --> .cycod/tools/audit.yaml:2:21
+          |
+        2 | bash: fossa analyze {PROJECT}
+          |                     ^^^^^^^^^
+          |
+          = help: `fossa` has no end of options; a path can begin with `./` (`path: true`)
+
+        audit: 1 hint
+        --- stderr
+    "#]].assert_eq(&place.run(&["tool", "validate", "audit"]).block());
+    expect![[r#"
+        exit: 0
+        --- stdout
+        audit (level read, timeout 60000 ms, in [PLACE]/project)
+          PROJECT: data: `fossa` takes it as an argument (`fossa` is built by this project: `package.json`); not beginning with `-`, which `fossa` would read as an option
+
+          audit
+            $ fossa analyze x
+        --- stderr
+    "#]].assert_eq(&dry(&place, "audit").block());
+    let refused = place.run(&["tool", "run", "audit", "PROJECT=-x", "--dry-run"]);
+    assert!(refused.stdout().contains("would read it as an option"), "{}", refused.block());
+    // What a table knows stays what it is, and what is said counts first.
+    place.write("package.json", r#"{"bin": {"fossa": "cli.js", "psql": "cli.js", "bash": "cli.js"}}"#);
+    for program in ["psql -c", "bash -c"] {
+        place.tool("known", &calling(program));
+        assert_eq!(place.run(&["tool", "validate", "known"]).code(), 1, "{program}");
+    }
+    place.write(".cycod/programs.yaml", "fossa: code\n");
+    assert_ne!(dry(&place, "audit").code(), 0);
+    place.write(".cycod/programs.yaml", "other: text\nbroken\n");
+    assert_eq!(dry(&place, "audit").code(), 0, "{}", dry(&place, "audit").block());
+    fs::remove_file(place.project().join(".cycod/programs.yaml")).expect("it is there");
+    for wrong in ["{\"bin\": {\"fossa\"", "{}", "[]", "{\"bin\": {\"fossas\": \"x\"}}"] {
+        place.write("package.json", wrong);
+        let ran = place.run(&["tool", "validate", "audit"]);
+        assert!(ran.code() == 1 && ran.stdout().contains("error[unknown-program]"), "{wrong}: {}", ran.block());
+        assert!(!ran.block().contains("package.json"), "{wrong}: {}", ran.block());
+    }
+}
+
+#[test]
+fn a_change_of_a_manifest_counts_at_once_though_tools_are_remembered() {
+    let place = Place::new();
+    for number in 0..6 {
+        place.tool(&format!("audit{number}"), &AUDIT.replace("fossa", &format!("fossa{number}")));
+    }
+    let usable = || {
+        let list = place.run(&["tool", "list", "--format", "json"]).stdout();
+        let list: Vec<Value> = serde_json::from_str(&list).expect("JSON");
+        let names = list.iter().filter(|entry| entry["state"] == "active" && entry["scope"] == "local");
+        names.map(|entry| entry["name"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(usable(), [""; 0]);
+    // From now on, the index knows the tools.
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    assert_eq!(usable(), [""; 0]);
+    assert_eq!(usable(), [""; 0]);
+    place.write("Cargo.toml", "[package]\nname = \"fossa1\"\n[[bin]]\nname = \"fossa2\"\n");
+    assert_eq!(usable(), ["audit2"]);
+    place.write("src/main.rs", "");
+    assert_eq!(usable(), ["audit1", "audit2"]);
+    fs::remove_file(place.project().join("Cargo.toml")).expect("it is there");
+    assert_eq!(usable(), [""; 0]);
+}
+
+#[test]
+fn a_project_speaks_for_its_own_tools_alone() {
+    let place = Place::new();
+    place.write("../home/.cycod/tools/of-user.yaml", &format!("name: of-user\n{AUDIT}"));
+    place.write("../global/tools/of-machine.yaml", &format!("name: of-machine\n{AUDIT}"));
+    place.tool("of-project", AUDIT);
+    place.write("package.json", r#"{"bin": {"fossa": "cli.js"}}"#);
+    for (name, is_usable) in [("of-project", true), ("of-user", false), ("of-machine", false)] {
+        assert_eq!(dry(&place, name).code() == 0, is_usable, "{name}: {}", dry(&place, name).block());
+    }
+    place.write(".cycod/tools/short.yaml", "type: alias\nbase-tool: of-user\n");
+    assert_ne!(dry(&place, "short").code(), 0);
+    // Nor do manifests beside the user's own tools say anything.
+    place.write("../home/package.json", r#"{"bin": {"fossa": "cli.js"}}"#);
+    place.write("../home/.cycod/package.json", r#"{"bin": {"fossa": "cli.js"}}"#);
+    assert_ne!(dry(&place, "of-user").code(), 0);
+}
+
+/// Whether a tool that was trusted is asked about again.
+#[track_caller]
+fn asks_again(place: &Place, name: &str) -> bool {
+    let ran = place.run(&["tool", "run", name, "PROJECT=x"]);
+    assert!(ran.code() != 3 || ran.stderr().contains("error[tool-changed]"), "{}", ran.block());
+    ran.code() == 3
+}
+
+#[test]
+fn a_manifest_that_a_tool_rests_on_is_trusted_with_it() {
+    let place = Place::cloned();
+    place.tool("audit", AUDIT);
+    place.tool("plain", &calling("basename"));
+    place.write("go.mod", "module example.com/fossa\n");
+    place.write("main.go", "package main\n");
+    let shown = place.run(&["tool", "trust", "audit", "--yes"]).block();
+    assert!(shown.contains("programs of this project that it starts or names: go.mod"), "{shown}");
+    assert!(shown.contains("(`fossa` is built by this project: `go.mod`)"), "{shown}");
+    assert!(shown.contains("what `fossa` starts or loads"), "{shown}");
+    assert_eq!(place.run(&["tool", "trust", "plain", "--yes"]).code(), 0);
+    assert!(!asks_again(&place, "audit") && !asks_again(&place, "plain"));
+    place.write("go.mod", "module example.com/other/fossa\n");
+    assert!(asks_again(&place, "audit"), "the manifest is another one");
+    assert!(!asks_again(&place, "plain"), "it does not rest on it");
+    assert_eq!(place.run(&["tool", "trust", "audit", "--yes"]).code(), 0);
+    assert!(!asks_again(&place, "audit"));
+    // The same name by another manifest.
+    fs::remove_file(place.project().join("go.mod")).expect("it is there");
+    place.write("package.json", r#"{"bin": {"fossa": "evil.js"}}"#);
+    assert!(asks_again(&place, "audit"));
+}
+
+#[test]
+fn functions_of_a_script_that_is_read_are_the_commands_own() {
+    let place = Place::new();
+    let tool = |more: &str| {
+        AUDIT.replace("bash: fossa analyze {PROJECT}\n", &format!("bash: |\n  . ./ci/lib.sh\n  show {{PROJECT}}\n{more}"))
+    };
+    place.tool("audit", &tool(""));
+    place.tool("inside", &tool("working-directory: \"{WORKSPACE}\"\n"));
+    place.tool("elsewhere", &tool("working-directory: /tmp\n"));
+    assert_eq!(place.run(&["tool", "validate"]).code(), 1);
+    place.write("ci/lib.sh", "show() { echo \"got $1\"; }\n");
+    let run = |name: &str| place.run(&["tool", "run", name, "PROJECT=a; b"]);
+    assert_eq!(run("audit").stdout(), "got a; b\n", "{}", run("audit").block());
+    assert_eq!(run("inside").stdout(), "got a; b\n", "{}", run("inside").block());
+    let refused = place.run(&["tool", "validate", "elsewhere"]);
+    assert!(refused.stdout().contains("error[unknown-program]"), "{}", refused.block());
+    // What it defines counts as it is now, also where the index knows the file of the tool.
+    for number in 0..6 {
+        place.tool(&format!("more{number}"), &calling("basename"));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    let is_broken = || {
+        let list = place.run(&["tool", "list", "--format", "json"]).stdout();
+        let list: Vec<Value> = serde_json::from_str(&list).expect("JSON");
+        list.iter().any(|entry| entry["name"] == "audit" && entry["state"] == "broken")
+    };
+    assert!(!is_broken() && !is_broken());
+    place.write("ci/lib.sh", "show() { eval \"$1\"; }\n");
+    assert!(is_broken());
+    let refused = place.run(&["tool", "validate", "audit"]);
+    assert!(refused.stdout().contains("error[evaluated-again]"), "{}", refused.block());
+    assert_ne!(run("audit").code(), 0);
+    #[cfg(unix)]
+    {
+        place.write("../outside.sh", "show() { echo \"$1\"; }\n");
+        fs::remove_file(place.project().join("ci/lib.sh")).expect("it is there");
+        std::os::unix::fs::symlink("../../outside.sh", place.project().join("ci/lib.sh")).expect("a link");
+        let refused = place.run(&["tool", "validate", "audit"]);
+        assert!(refused.stdout().contains("error[unknown-program]"), "{}", refused.block());
+    }
+}
+
+#[test]
+fn a_script_that_is_read_is_trusted_with_the_tool() {
+    let place = Place::cloned();
+    place.tool("audit", &AUDIT.replace("fossa analyze", ". ./lib.sh; show"));
+    place.write("lib.sh", "show() { echo \"$1\"; }\n");
+    assert_eq!(place.run(&["tool", "trust", "audit", "--yes"]).code(), 0);
+    assert!(!asks_again(&place, "audit"));
+    place.write("lib.sh", "show() { echo \"> $1\"; }\n");
+    assert!(asks_again(&place, "audit"));
+}
+
+#[test]
+fn a_server_that_runs_follows_manifests_and_scripts() {
+    let place = Place::with_tool("last", &calling("fossa"));
+    place.tool("read", &AUDIT.replace("fossa analyze", ". ./lib.sh; show"));
+    place.write("lib.sh", "show() { echo \"$1\"; }\n");
+    place.write("package.json", r#"{"bin": {"fossa": "cli.js"}}"#);
+    let mut client = Client::legacy(&place, &["--auto-approve", "*"], json!({}));
+    let call = |client: &mut Client, name: &str| client.call(name, json!({"PROJECT": "a/b"})).to_string();
+    assert!(call(&mut client, "last").contains("127"), "{}", call(&mut client, "last"));
+    assert!(call(&mut client, "read").contains("a/b"));
+    place.write("lib.sh", "show() { eval \"$1\"; }\n");
+    place.write("package.json", "{}");
+    let refused = [call(&mut client, "last"), call(&mut client, "read")];
+    assert!(!refused[0].contains("127") && !refused[1].contains("a/b\\n"), "{refused:#?}");
+    place.write("lib.sh", "show() { echo \"$1\"; }\n");
+    assert!(call(&mut client, "read").contains("a/b"));
+}
