@@ -19,6 +19,9 @@ const MOST_TEXTS: usize = 32;
 /// How many pieces a text may have before it is only known whose values are in it.
 const MOST_ATOMS: usize = 12;
 
+/// Variables of bash that are numbers whatever its environment says, as long as the script leaves them alone.
+const NUMBERS: [&str; 8] = ["BASHPID", "EPOCHSECONDS", "EUID", "LINENO", "PPID", "RANDOM", "SECONDS", "UID"];
+
 /// A piece of a word that may fall apart.
 #[derive(Debug, Clone, PartialEq)]
 enum Piece {
@@ -163,7 +166,7 @@ impl Flow<'_> {
             }
             Part::Arithmetic(parts) => {
                 self.arithmetic(parts);
-                vec![vec![Piece::Mark, Piece::Atom(Atom::Unknown(Tag::Somewhere))]]
+                vec![vec![Piece::Mark, Piece::Atom(Atom::Unknown(Tag::Number("(())".into())))]]
             }
         }
     }
@@ -223,6 +226,7 @@ impl Flow<'_> {
                     }
                     pieces.push(Piece::Atom(atom));
                 }
+                Atom::Unknown(Tag::Number(_)) if !self.splits_otherwise => pieces.push(Piece::Atom(atom)),
                 // A directory is one word where the author meant one.
                 Atom::Unknown(Tag::Variable(_)) if self.watches() => pieces.push(Piece::Atom(atom)),
                 Atom::Output(_) | Atom::Unknown(_) if splits => pieces.push(Piece::Several(atom)),
@@ -255,7 +259,10 @@ impl Flow<'_> {
             "*" => Some('*'),
             _ => None,
         });
-        if name.starts_with('#') && name.len() > 1 || matches!(name, "#" | "?" | "$" | "!" | "-") {
+        if name.starts_with('#') && name.len() > 1 || matches!(name, "#" | "?" | "$") {
+            return vec![vec![Piece::Mark, Piece::Atom(Atom::Unknown(Tag::Number(name.into())))]];
+        }
+        if matches!(name, "!" | "-") {
             return vec![vec![Piece::Mark, Piece::Atom(Atom::Unknown(Tag::Somewhere))]];
         }
         if let Some(indirect) = name.strip_prefix('!') {
@@ -352,7 +359,9 @@ impl Flow<'_> {
         // Where things are searched for grows out of itself; each part of it is seen where it is assigned.
         let variable = self.variables.get(name).filter(|_| !(self.watches() && name.ends_with("PATH")));
         let Some(variable) = variable else {
-            return vec![vec![Atom::Unknown(Tag::Variable(name.into()))]];
+            let is_number = self.shell == Shell::Bash && NUMBERS.contains(&name) && !self.watches();
+            let tag = if is_number { Tag::Number } else { Tag::Variable };
+            return vec![vec![Atom::Unknown(tag(name.into()))]];
         };
         let mut texts = variable.texts.clone();
         // The name of an array alone is its first element.

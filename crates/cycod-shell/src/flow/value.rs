@@ -31,13 +31,15 @@ pub(crate) enum Cut {
     Word,
 }
 
-/// Where an unknown text comes from.
+/// Where an unknown text comes from, or what it is like.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Tag {
     /// A variable of the environment.
     Variable(Arc<str>),
     /// The output of the command substitution of this number.
     Output(usize),
+    /// A number that the shell makes, by what it is of: it is there, and one word wherever it stands.
+    Number(Arc<str>),
     /// Somewhere; it equals nothing, not even itself.
     Somewhere,
 }

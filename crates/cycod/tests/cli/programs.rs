@@ -611,7 +611,8 @@ fn a_program_that_the_project_builds_is_its_own() {
 
         audit: 1 hint
         --- stderr
-    "#]].assert_eq(&place.run(&["tool", "validate", "audit"]).block());
+    "#]]
+    .assert_eq(&place.run(&["tool", "validate", "audit"]).block());
     expect![[r#"
         exit: 0
         --- stdout
@@ -722,7 +723,10 @@ fn a_manifest_that_a_tool_rests_on_is_trusted_with_it() {
 fn functions_of_a_script_that_is_read_are_the_commands_own() {
     let place = Place::new();
     let tool = |more: &str| {
-        AUDIT.replace("bash: fossa analyze {PROJECT}\n", &format!("bash: |\n  . ./ci/lib.sh\n  show {{PROJECT}}\n{more}"))
+        AUDIT.replace(
+            "bash: fossa analyze {PROJECT}\n",
+            &format!("bash: |\n  . ./ci/lib.sh\n  show {{PROJECT}}\n{more}"),
+        )
     };
     place.tool("audit", &tool(""));
     place.tool("inside", &tool("working-directory: \"{WORKSPACE}\"\n"));
