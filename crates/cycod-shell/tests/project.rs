@@ -47,7 +47,7 @@ fn told(command: &str, programs: &Programs) -> String {
 }
 
 #[track_caller]
-fn check(command: &str, programs: &Programs, expect: Expect) {
+fn check(command: &str, programs: &Programs, expect: &Expect) {
     expect.assert_eq(&told(command, programs));
 }
 
@@ -57,21 +57,21 @@ fn a_program_that_the_project_builds_is_the_projects_own() {
     check(
         "n3dr {X}",
         &Programs::default(),
-        expect![[r#"
+        &expect![[r#"
         unproven: nothing is known of `n3dr`, so nothing says what it does with `X`; not beginning with `-`, which `n3dr` would read as an option
     "#]],
     );
     check(
         "n3dr {X}",
         &programs,
-        expect![[r#"
+        &expect![[r#"
         data: `n3dr` takes it as an argument (`n3dr` is built by this project: `go.mod`); not beginning with `-`, which `n3dr` would read as an option
     "#]],
     );
     check(
         "echo {X} | n3dr --name={Y} -- {Z}",
         &programs,
-        expect![[r#"
+        &expect![[r#"
         data: `echo` takes it as text
         data: `n3dr` takes it as an argument (`n3dr` is built by this project: `go.mod`)
         data: `n3dr` takes it as an argument (`n3dr` is built by this project: `go.mod`)
@@ -81,7 +81,7 @@ fn a_program_that_the_project_builds_is_the_projects_own() {
     check(
         "n3dr -c {X}; n3dr \"a b {Y}\"; n3dr -{Z}",
         &programs,
-        expect![[r#"
+        &expect![[r#"
         code: `X` stands in code that `n3dr` parses: no quoting keeps it data there (`n3dr` is built by this project: `go.mod`)
         unproven: `Y` stands among other words in an argument of `n3dr`, which may read them as code (`n3dr` is built by this project: `go.mod`)
         data: `n3dr` takes it as an argument (`n3dr` is built by this project: `go.mod`)
@@ -90,7 +90,7 @@ fn a_program_that_the_project_builds_is_the_projects_own() {
     check(
         "timeout 5 n3dr {X}; n3dr2 {Y}; sudo n3dr.sh {Z}",
         &programs,
-        expect![[r#"
+        &expect![[r#"
         data: `n3dr` takes it as an argument (`n3dr` is built by this project: `go.mod`); not beginning with `-`, which `n3dr` would read as an option
         unproven: nothing is known of `n3dr2`, so nothing says what it does with `Y`; not beginning with `-`, which `n3dr2` would read as an option
         unproven: nothing is known of `n3dr.sh`, so nothing says what it does with `Z`; not beginning with `-`, which `n3dr.sh` would read as an option
@@ -139,7 +139,7 @@ fn what_is_known_of_a_program_counts_before_a_manifest() {
     check(
         "n3dr {X}",
         &programs,
-        expect![[r#"
+        &expect![[r#"
         code: `X` stands in code that `n3dr` parses: no quoting keeps it data there
     "#]],
     );
@@ -147,7 +147,7 @@ fn what_is_known_of_a_program_counts_before_a_manifest() {
     check(
         "n3dr {X}",
         &building(&["n3dr"], &[]).with_shared(shared),
-        expect![[r#"
+        &expect![[r#"
         data: `n3dr` takes it as a plain word; not beginning with `-`, which `n3dr` would read as an option; letters, digits and `_./:@%+,-` only
     "#]],
     );
@@ -155,7 +155,7 @@ fn what_is_known_of_a_program_counts_before_a_manifest() {
     check(
         "n3dr {X}",
         &building(&["n3dr"], &[]).with_shared(broken),
-        expect![[r#"
+        &expect![[r#"
         code: what `n3dr` does with `X` may stand in a file that cannot be understood
     "#]],
     );
@@ -163,7 +163,7 @@ fn what_is_known_of_a_program_counts_before_a_manifest() {
     check(
         "n3dr {X}; fossa {Y}",
         &building(&["n3dr"], &[]).with_shared(about_others),
-        expect![[r#"
+        &expect![[r#"
         data: `n3dr` takes it as an argument (`n3dr` is built by this project: `go.mod`); not beginning with `-`, which `n3dr` would read as an option
         code: what `fossa` does with `Y` may stand in a file that cannot be understood
     "#]],
@@ -213,7 +213,7 @@ fn functions_of_a_script_that_is_read_are_followed() {
     check(
         ". ./lib.sh; deploy {X}; run echo {Y}; say {Z}",
         &programs,
-        expect![[r#"
+        &expect![[r#"
         data: `git push` takes it as an url; not beginning with `-`, which `git push` would read as an option; not beginning with `ext::`, which means something to `git push`; not beginning with `fd::`, which means something to `git push`
         data: `echo` takes it as text
         data: the shell takes it as a here-document
@@ -222,35 +222,35 @@ fn functions_of_a_script_that_is_read_are_followed() {
     check(
         "set -e\nsource ./lib.sh\nbad {X}",
         &programs,
-        expect![[r#"
+        &expect![[r#"
         code: `eval` evaluates text that holds the value of `X`
     "#]],
     );
     check(
         "run {X}; . ./lib.sh",
         &programs,
-        expect![[r#"
+        &expect![[r#"
         code: the value of `X` would be the program that runs
     "#]],
     );
     check(
         ". ./outer.sh; deploy {X}",
         &programs,
-        expect![[r#"
+        &expect![[r#"
         data: `git push` takes it as an url; not beginning with `-`, which `git push` would read as an option; not beginning with `ext::`, which means something to `git push`; not beginning with `fd::`, which means something to `git push`
     "#]],
     );
     check(
         ". ./self.sh; loop {X}",
         &programs,
-        expect![[r#"
+        &expect![[r#"
         data: `echo` takes it as text
     "#]],
     );
     check(
         ". {WORKSPACE}/ci/lib.sh; cd /; deploy {X}",
         &programs,
-        expect![[r#"
+        &expect![[r#"
         data: the machine says which file or program it names, and nobody who calls
         data: `echo` takes it as text
     "#]],
@@ -258,28 +258,28 @@ fn functions_of_a_script_that_is_read_are_followed() {
     check(
         "if [ -f ./lib.sh ]; then . ./lib.sh; fi; deploy {X}",
         &programs,
-        expect![[r#"
+        &expect![[r#"
         data: `git push` takes it as an url; not beginning with `-`, which `git push` would read as an option; not beginning with `ext::`, which means something to `git push`; not beginning with `fd::`, which means something to `git push`
     "#]],
     );
     check(
         ". ./lib.sh; cd /tmp; deploy {X}",
         &programs,
-        expect![[r#"
+        &expect![[r#"
         data: `git push` takes it as an url; not beginning with `-`, which `git push` would read as an option; not beginning with `ext::`, which means something to `git push`; not beginning with `fd::`, which means something to `git push`
     "#]],
     );
     check(
         ". ./args.sh {X}; eval \"$copied\"",
         &programs,
-        expect![[r#"
+        &expect![[r#"
         code: `eval` evaluates text that holds the value of `X`
     "#]],
     );
     check(
         "X={X}; . ./evals.sh",
         &programs,
-        expect![[r#"
+        &expect![[r#"
         code: `eval` evaluates text that holds the value of `X`
     "#]],
     );
