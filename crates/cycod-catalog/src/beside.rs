@@ -9,7 +9,7 @@ use std::{
 
 use cycod_definition::{Beside, ProgramsFile, Project, ScriptPath, Scripts, digest};
 
-use crate::{manifests, programs, read};
+use crate::{manifests, programs, read, shelf::Cache};
 
 /// The largest script that is read for its functions.
 const LARGEST_SCRIPT: u64 = 256 << 10;
@@ -35,7 +35,7 @@ pub struct Places {
 impl Places {
     /// What is there now.
     pub fn read(&self) -> Beside {
-        self.read_with(self.programs.as_deref().and_then(programs::read_programs))
+        self.read_with(self.programs.as_deref().and_then(programs::read_programs), None)
     }
 
     /// The files there, whether they are there or not: of the project, the manifests in its own directory.
@@ -45,10 +45,10 @@ impl Places {
         self.programs.iter().cloned().chain(manifests)
     }
 
-    fn read_with(&self, programs: Option<Arc<ProgramsFile>>) -> Beside {
+    fn read_with(&self, programs: Option<Arc<ProgramsFile>>, cache: Option<&Cache>) -> Beside {
         let project = self.home.as_ref().map(|home| {
             let scripts: Arc<dyn Scripts> = Arc::new(Library(Arc::clone(home)));
-            Project::new(manifests::built(&home.workspace), Some(scripts))
+            Project::new(manifests::built(&home.workspace, cache), Some(scripts))
         });
         Beside { programs, project: project.unwrap_or_default() }
     }
@@ -69,12 +69,12 @@ pub(crate) struct Known(HashMap<PathBuf, Option<Arc<ProgramsFile>>>);
 
 impl Known {
     /// What is at these places, as it was when it was first asked for.
-    pub(crate) fn at(&mut self, places: &Places) -> Beside {
+    pub(crate) fn at(&mut self, places: &Places, cache: Option<&Cache>) -> Beside {
         let mut programs = |path: &Path| match self.0.get(path) {
             Some(known) => known.clone(),
             None => self.0.entry(path.to_owned()).or_insert(programs::read_programs(path)).clone(),
         };
-        places.read_with(places.programs.as_deref().and_then(&mut programs))
+        places.read_with(places.programs.as_deref().and_then(&mut programs), cache)
     }
 }
 

@@ -73,7 +73,7 @@ impl Catalog {
     fn open_with(scopes: Scopes, host: &Host, cache: Option<&Cache>) -> Self {
         let mut known = beside::Known::default();
         let mut open = |directory: &ToolDirectory| {
-            let beside = if directory.path.exists() { known.at(&directory.places) } else { Beside::default() };
+            let beside = if directory.path.exists() { known.at(&directory.places, cache) } else { Beside::default() };
             Shelf::open(directory.clone(), beside, cache)
         };
         let shelves = scopes.directories().iter().map(&mut open).collect();

@@ -358,7 +358,7 @@ pub(crate) fn key_hash(name: &str) -> u64 {
 }
 
 /// Names the program that wrote an index: another one may read files differently.
-fn fingerprint() -> u64 {
+pub(crate) fn fingerprint() -> u64 {
     static FINGERPRINT: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
     *FINGERPRINT.get_or_init(|| {
         let mut identity = env!("CARGO_PKG_VERSION").as_bytes().to_vec();

@@ -1,7 +1,8 @@
 //! The programs that a project builds, as its own manifests name them.
 //!
 //! A manifest is read within the project only, up to a size, and what is wrong with one is for its own tools to say: then it names
-//! nothing. What was read is remembered for as long as the change times of all that was looked at stay as they were.
+//! nothing. What was read is remembered, also beside the indexes, for as long as the change times of all that was looked at stay as
+//! they were.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +16,7 @@ use cycod_file::Seen;
 use serde_json::Value as Json;
 use toml_edit::{Document, Item, TableLike};
 
-use crate::read;
+use crate::{read, shelf::Cache};
 
 /// What manifests are called.
 pub(crate) const NAMES: [&str; 5] = ["go.mod", "Cargo.toml", "package.json", "pyproject.toml", "setup.cfg"];
@@ -39,8 +40,9 @@ struct Known {
     built: Arc<[Built]>,
 }
 
-/// The programs that the project in `root` builds, by name.
-pub(crate) fn built(root: &Path) -> Arc<[Built]> {
+/// The programs that the project in `root` builds, by name. `cache` remembers them for other processes.
+#[cfg_attr(not(unix), expect(unused_variables, reason = "change times are not kept there"))]
+pub(crate) fn built(root: &Path, cache: Option<&Cache>) -> Arc<[Built]> {
     static REMEMBERED: Mutex<Vec<Known>> = Mutex::new(Vec::new());
     let remembered = || REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = remembered().iter().find(|known| known.root == root)
@@ -48,6 +50,14 @@ pub(crate) fn built(root: &Path) -> Arc<[Built]> {
     {
         return Arc::clone(&known.built);
     }
+    #[cfg(unix)]
+    let known = cache.and_then(|cache| kept::load(cache, root)).unwrap_or_else(|| {
+        let known = Known::read(root);
+        // Only time is lost when it cannot be written.
+        _ = cache.and_then(|cache| kept::save(cache, &known));
+        known
+    });
+    #[cfg(not(unix))]
     let known = Known::read(root);
     let built = Arc::clone(&known.built);
     let mut all = remembered();
@@ -285,6 +295,89 @@ fn table(item: Option<&Item>) -> Option<&dyn TableLike> {
     item.and_then(Item::as_table_like)
 }
 
+/// What a process leaves for the next one.
+#[cfg(unix)]
+mod kept {
+    use std::{
+        fs::{DirBuilder, File},
+        os::{
+            fd::AsFd as _,
+            unix::{ffi::OsStrExt as _, fs::DirBuilderExt as _},
+        },
+        path::{Path, PathBuf},
+    };
+
+    use cycod_definition::Built;
+    use cycod_file::{Access, Durability, Seen, Stamp, keeps_change_times, now};
+    use serde_json::{Value as Json, json};
+
+    use super::Known;
+    use crate::{hash::hash, index::fingerprint, read, shelf::Cache};
+
+    /// More than the longest that is written.
+    const LARGEST: u64 = 1 << 20;
+
+    fn path(cache: &Cache, root: &Path) -> PathBuf {
+        cache.directory.join(format!("{:016x}.manifests.index", hash(root.as_os_str().as_bytes())))
+    }
+
+    /// The device of a project whose file system keeps change times.
+    fn device(root: &Path) -> Option<u64> {
+        let directory = File::open(root).ok()?;
+        keeps_change_times(directory.as_fd()).then(|| Stamp::of(&directory))?.map(|stamp| stamp.device)
+    }
+
+    pub(super) fn load(cache: &Cache, root: &Path) -> Option<Known> {
+        let text = read::read_at_most(&path(cache, root), LARGEST).ok()?;
+        let kept: Json = serde_json::from_str(&text).ok()?;
+        let is_ours = kept["program"] == json!(fingerprint()) && kept["root"] == json!(root.to_str()?);
+        if !is_ours || kept["written"].as_i64()? > now() {
+            return None;
+        }
+        device(root)?;
+        let seen = kept["seen"].as_array()?.iter().map(|seen| {
+            let stamp = match seen.get(1)? {
+                Json::Null => None,
+                stamp => Some(Stamp {
+                    device: stamp.get(0)?.as_u64()?,
+                    inode: stamp.get(1)?.as_u64()?,
+                    size: stamp.get(2)?.as_u64()?,
+                    modified: stamp.get(3)?.as_i64()?,
+                    changed: stamp.get(4)?.as_i64()?,
+                }),
+            };
+            Some(Seen::restored(seen.get(0)?.as_str()?.into(), stamp))
+        });
+        let seen: Vec<Seen> = seen.collect::<Option<_>>()?;
+        let built = kept["built"].as_array()?.iter().map(|built| {
+            let text = |at: usize| Some(built.get(at)?.as_str()?.to_owned());
+            Some(Built { name: text(0)?, manifest: text(1)? })
+        });
+        let built = built.collect::<Option<Vec<_>>>()?;
+        seen.iter().all(Seen::is_current).then(|| Known { root: root.to_owned(), seen, built: built.into() })
+    }
+
+    pub(super) fn save(cache: &Cache, known: &Known) -> Option<()> {
+        // A project without manifests is looked at as fast as what would be remembered.
+        known.seen.iter().any(Seen::is_there).then_some(())?;
+        let device = device(&known.root)?;
+        let seen = known.seen.iter().map(|seen| {
+            let stamp = seen.settled()?;
+            let is_here = stamp.is_none_or(|stamp| stamp.device == device);
+            let words =
+                stamp.map(|stamp| json!([stamp.device, stamp.inode, stamp.size, stamp.modified, stamp.changed]));
+            is_here.then_some(json!([seen.path().to_str()?, words]))
+        });
+        let seen: Vec<Json> = seen.collect::<Option<_>>()?;
+        let built: Vec<Json> = known.built.iter().map(|built| json!([built.name, built.manifest])).collect();
+        let root = known.root.to_str()?;
+        let kept = json!({"program": fingerprint(), "root": root, "written": now(), "seen": seen, "built": built});
+        DirBuilder::new().recursive(true).mode(0o700).create(&cache.directory).ok()?;
+        let path = path(cache, &known.root);
+        cycod_file::replace(&path, kept.to_string().as_bytes(), Access::Usual, Durability::Process).ok()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::{fs, path::Path};
@@ -292,6 +385,8 @@ mod tests {
     use tempfile::TempDir;
 
     use super::built;
+    #[cfg(unix)]
+    use crate::shelf::Cache;
 
     fn project(files: &[(&str, &str)]) -> TempDir {
         let root = tempfile::tempdir().expect("a temporary directory");
@@ -306,7 +401,7 @@ mod tests {
     }
 
     fn named(root: &TempDir) -> String {
-        let all = built(root.path());
+        let all = built(root.path(), None);
         all.iter().map(|built| format!("{} by {}", built.name, built.manifest)).collect::<Vec<_>>().join(", ")
     }
 
@@ -379,7 +474,7 @@ mod tests {
         let large = format!(r#"{{"bin": {{"one": "x"}}, "_": "{}"}}"#, "x".repeat(300 << 10));
         check(&[("package.json", &large)], "");
         let missing = tempfile::tempdir().expect("a temporary directory").path().join("none");
-        assert!(built(&missing).is_empty());
+        assert!(built(&missing, None).is_empty());
     }
 
     #[cfg(unix)]
@@ -408,5 +503,33 @@ mod tests {
         assert_eq!(named(&root), "three by go.mod");
         write(root.path(), "cmd/four/main.go", "package main");
         assert_eq!(named(&root), "four by go.mod, three by go.mod");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_one_process_read_the_next_one_knows_until_something_changes() {
+        use super::{Known, kept};
+        let root = project(&[("package.json", r#"{"bin": {"one": "x"}}"#)]);
+        let cache = Cache::new(root.path().join("cache"));
+        let read = || Known::read(root.path());
+        assert_eq!(kept::save(&cache, &read()), None, "it was changed just now");
+        std::thread::sleep(cycod_file::SETTLING + std::time::Duration::from_millis(100));
+        let known = read();
+        assert_eq!(kept::save(&cache, &known), Some(()));
+        let loaded = kept::load(&cache, root.path()).expect("nothing has changed");
+        assert_eq!(loaded.built, known.built);
+        // What was not there counts as well.
+        write(root.path(), "setup.cfg", "");
+        assert!(kept::load(&cache, root.path()).is_none());
+        fs::remove_file(root.path().join("setup.cfg")).expect("it is there");
+        assert!(kept::load(&cache, root.path()).is_some());
+        write(root.path(), "package.json", r#"{"bin": {"two": "x"}}"#);
+        assert!(kept::load(&cache, root.path()).is_none());
+        let file =
+            fs::read_dir(root.path().join("cache")).expect("it is there").flatten().next().expect("a file").path();
+        for damage in ["", "{}", "[", "{\"program\": 1}"] {
+            fs::write(&file, damage).expect("it can be written");
+            assert!(kept::load(&cache, root.path()).is_none());
+        }
     }
 }

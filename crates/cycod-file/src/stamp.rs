@@ -100,6 +100,16 @@ impl Seen {
         Self { path, stamp, is_settled }
     }
 
+    /// What was there, for a memory that outlasts the process; nothing when a later change might not show.
+    pub fn settled(&self) -> Option<Option<Stamp>> {
+        self.is_settled.then_some(self.stamp)
+    }
+
+    /// What was there when [`Seen::settled`] said so.
+    pub fn restored(path: PathBuf, stamp: Option<Stamp>) -> Self {
+        Self { path, stamp, is_settled: true }
+    }
+
     /// Where that was.
     pub fn path(&self) -> &Path {
         &self.path

@@ -65,9 +65,14 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         None => context.printer.data(text.as_bytes()),
     }
     // Elsewhere nothing says it.
-    if let Some(stated) = entry.load().ok().and_then(|opened| stated(&opened.tool, context.engine.host())) {
+    let Ok(opened) = entry.load() else { return Ok(0) };
+    if let Some(stated) = stated(&opened.tool, context.engine.host()) {
         context.printer.warn(&format!("`{}` rests on what is {stated}", entry.name));
         context.printer.say("  where that file is not, add it to the tool as `programs`");
+    }
+    for (program, manifest) in &opened.tool.stated.built {
+        context.printer.warn(&format!("`{}` rests on `{program}` being built by this project: {manifest}", entry.name));
+        context.printer.say(&format!("  elsewhere, say what it does: `programs: {{{program}: text}}`"));
     }
     Ok(0)
 }

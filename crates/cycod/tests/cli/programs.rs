@@ -625,6 +625,8 @@ fn a_program_that_the_project_builds_is_its_own() {
     "#]].assert_eq(&dry(&place, "audit").block());
     let refused = place.run(&["tool", "run", "audit", "PROJECT=-x", "--dry-run"]);
     assert!(refused.stdout().contains("would read it as an option"), "{}", refused.block());
+    let exported = place.run(&["tool", "export", "audit"]).stderr();
+    assert!(exported.contains("`audit` rests on `fossa` being built by this project: package.json"), "{exported}");
     // What a table knows stays what it is, and what is said counts first.
     place.write("package.json", r#"{"bin": {"fossa": "cli.js", "psql": "cli.js", "bash": "cli.js"}}"#);
     for program in ["psql -c", "bash -c"] {
