@@ -61,8 +61,8 @@ impl Places {
             let end = parsed + runs.get(index + 1).map_or(len, |(next, _)| *next).saturating_sub(at);
             moved.push((at, self.file(parsed)));
             let first = self.pieces.partition_point(|piece| piece.parsed <= parsed).saturating_sub(1);
-            for (piece, next) in self.pieces.iter().zip(self.pieces.iter().skip(1).map(Some).chain([None])).skip(first)
-            {
+            for (number, piece) in self.pieces.iter().enumerate().skip(first) {
+                let next = self.pieces.get(number + 1);
                 if piece.parsed >= end {
                     break;
                 }
