@@ -70,6 +70,7 @@ impl Executor<'_> {
     pub fn run(&self, approved: Approved<Plan>, sink: &mut dyn Sink) -> ToolAnswer {
         let definition = Arc::clone(&approved.subject().call.tool);
         let control = Control {
+            durable: false,
             stop: self.stop.clone(),
             is_attended: false,
             keep: None,

@@ -175,8 +175,10 @@ fn over_http_a_code_has_the_status_of_its_meaning() {
         404 unknown-tool
         404 unknown-workflow
         409 cancelled
+        409 not-resumable
         409 repeated-call
         409 run-without-control
+        409 step-lost
         429 budget-spent
         429 model-budget
         429 model-rate-limit

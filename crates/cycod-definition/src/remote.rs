@@ -34,6 +34,8 @@ impl Tool {
             timeout: None,
             platforms: Default::default(),
             tags: Vec::new(),
+            durable: false,
+            on_lost: None,
             ignore_errors: false,
             input: None,
             interactive: None,

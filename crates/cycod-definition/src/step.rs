@@ -25,6 +25,8 @@ pub struct Step {
     pub condition: Option<(Expr, String)>,
     /// Whether the workflow goes on when it fails; absent means the tool's `ignore-errors`.
     pub continue_on_error: Option<bool>,
+    /// What follows in a durable run when a crash interrupted it; absent means the tool's.
+    pub on_lost: Option<OnLost>,
     /// How often and how fast to try again.
     pub retry: Option<Retry>,
     /// Run in the step's shell when all tries failed; its result replaces the step's.
@@ -103,6 +105,17 @@ pub struct Retry {
     pub delay: Duration,
     /// How the pause grows.
     pub backoff: Backoff,
+}
+
+/// What follows when a crash interrupted a step of a durable run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnLost {
+    /// It starts again.
+    Retry,
+    /// It has failed.
+    Fail,
+    /// A person decides.
+    Ask,
 }
 
 /// How the pause between attempts grows.

@@ -6,8 +6,8 @@ use serde_json::Value as Json;
 
 use crate::{
     Ask, Change, Cleanup, Command, CommandText, Deprecation, Environment, FilePaths, FunctionCalling, Handler, Hints,
-    Interactive, JsonSchema, Level, Literal, Metadata, Offer, Parameter, Platform, Produces, Requires, Resources,
-    Secret, Security, Stated, Step, StepAction, TaskSupport, TestCase, ToolUse,
+    Interactive, JsonSchema, Level, Literal, Metadata, Offer, OnLost, Parameter, Platform, Produces, Requires,
+    Resources, Secret, Security, Stated, Step, StepAction, TaskSupport, TestCase, ToolUse,
 };
 
 /// The name of a tool: `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`, compared without regard to case.
@@ -102,6 +102,10 @@ pub struct Tool {
     pub platforms: BTreeSet<Platform>,
     /// Its top-level tags: the only ones with a security meaning.
     pub tags: Vec<String>,
+    /// Whether a run that a crash interrupted can go on where it was.
+    pub durable: bool,
+    /// What follows when that interrupted a step, unless the step says so.
+    pub on_lost: Option<OnLost>,
     /// The default of `continue-on-error` for every step, and whether a failing single command counts as success.
     pub ignore_errors: bool,
     /// What the first step reads from standard input.

@@ -20,7 +20,7 @@ use std::{
 };
 
 use cycod_call::{Given, json};
-use cycod_definition::{Host, Privilege, Value};
+use cycod_definition::{Host, Privilege, Tool, Value};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::Plan;
 use cycod_policy::{Approved, Decision, Surface, Verdict};
@@ -131,11 +131,6 @@ impl Engine {
     /// Everything that the other process needs to know.
     fn order(&self, approved: &Approved<Plan>, caller: &Caller) -> Json {
         let plan = approved.subject();
-        let written = |values: &[(String, Value)]| {
-            let mut text = String::new();
-            json::write_object(values.iter().map(|(name, value)| (name.as_str(), value)), &mut text);
-            text
-        };
         let through = plan.through.as_ref().expect("only what is called through a built-in tool is detached");
         let call = &through.call;
         let outer: Vec<_> =
@@ -147,11 +142,30 @@ impl Engine {
             given.push((name.clone(), value));
             answers.extend(is_answer.then_some(name));
         }
+        self.order_of(approved, caller, &call.tool, &outer, &given, &answers)
+    }
+
+    /// What another process needs to know to plan the same call.
+    pub(crate) fn order_of(
+        &self,
+        approved: &Approved<Plan>,
+        caller: &Caller,
+        tool: &Tool,
+        arguments: &[(String, Value)],
+        given: &[(String, Value)],
+        answers: &[&String],
+    ) -> Json {
+        let plan = approved.subject();
+        let written = |values: &[(String, Value)]| {
+            let mut text = String::new();
+            json::write_object(values.iter().map(|(name, value)| (name.as_str(), value)), &mut text);
+            text
+        };
         let moment = plan.host().now.duration_since(UNIX_EPOCH).unwrap_or_default();
         json!({
-            "tool": call.tool.name.as_str(),
-            "arguments": written(&outer),
-            "given": written(&given),
+            "tool": tool.name.as_str(),
+            "arguments": written(arguments),
+            "given": written(given),
             "answers": answers,
             "run": plan.run_id,
             "moment": [moment.as_secs(), moment.subsec_nanos()],
@@ -206,7 +220,8 @@ pub fn carry_on(
     let engine = open(here);
     let mut tell = |said: &Json| writeln!(output, "{said}").and_then(|()| output.flush());
     let caller = Some(order.caller.clone());
-    let control = Control { stop, is_attended: false, keep: None, observer: None, caller, session: None };
+    let control =
+        Control { stop, is_attended: false, keep: None, observer: None, caller, durable: false, session: None };
     let refused = |refusal: &Refusal| json!({ "refused": refusal_json(refusal) });
     let (approved, listening) = match begin(&engine, &order, &control) {
         Ok(begun) => begun,
@@ -304,7 +319,7 @@ impl Sink for Beginner<'_> {
 }
 
 /// Who asks for a run, as far as the rules need to know.
-fn asker(caller: &Caller) -> Asker {
+pub(crate) fn asker(caller: &Caller) -> Asker {
     let surface = Surface::NAMES.iter().find(|(name, _)| *name == caller.surface).map(|(_, surface)| *surface);
     Asker { principal: caller.principal.clone(), ..Asker::from(surface.unwrap_or(Surface::Person)) }
 }
@@ -318,20 +333,20 @@ fn plain(given: &Given) -> (Value, bool) {
 }
 
 /// What another process wants to run.
-struct Order {
-    tool: String,
-    arguments: Vec<(String, Value)>,
-    given: Vec<(String, Value)>,
-    answers: Vec<String>,
-    beginning: Beginning,
-    timeout: Duration,
-    call: String,
-    rule: String,
-    caller: Caller,
+pub(crate) struct Order {
+    pub(crate) tool: String,
+    pub(crate) arguments: Vec<(String, Value)>,
+    pub(crate) given: Vec<(String, Value)>,
+    pub(crate) answers: Vec<String>,
+    pub(crate) beginning: Beginning,
+    pub(crate) timeout: Duration,
+    pub(crate) call: String,
+    pub(crate) rule: String,
+    pub(crate) caller: Caller,
 }
 
 impl Order {
-    fn read(text: &str) -> Option<Self> {
+    pub(crate) fn read(text: &str) -> Option<Self> {
         let order: Json = serde_json::from_str(text).ok()?;
         let text = |name: &str| order[name].as_str().map(str::to_owned);
         let object = |name: &str| match json::parse(order[name].as_str()?).ok()? {

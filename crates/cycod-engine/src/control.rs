@@ -17,6 +17,8 @@ pub struct Control {
     pub observer: Option<Arc<dyn Observer>>,
     /// Who asks for the run, for the history; without one, the person at this machine.
     pub caller: Option<Caller>,
+    /// Whether the run can go on after a crash, also where the tool does not say so.
+    pub durable: bool,
     /// The session of whoever asks: functions share their interpreters, and what those hold, within one.
     pub session: Option<String>,
 }

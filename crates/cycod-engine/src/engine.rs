@@ -17,7 +17,11 @@ use cycod_run::{BuiltIns, Driver, Event, Models, Remotes, RunReport, Sink, Worke
 use cycod_store::{Digest, History, RunId};
 
 use crate::{
-    AnswerTo, Asker, Control, EngineError, Recording, background::Ourselves, journal::Journaled, policy::RulesHere,
+    AnswerTo, Asker, Control, EngineError, Recording,
+    background::Ourselves,
+    durable::{Resumed, not_kept},
+    journal::Journaled,
+    policy::RulesHere,
     registry::SettingsHere,
 };
 
@@ -298,7 +302,15 @@ impl Engine {
     /// # Errors
     /// When the system has no descriptors left.
     pub fn control(&self) -> io::Result<Control> {
-        Ok(Control { stop: Stop::new()?, is_attended: false, keep: None, observer: None, caller: None, session: None })
+        Ok(Control {
+            stop: Stop::new()?,
+            is_attended: false,
+            keep: None,
+            observer: None,
+            caller: None,
+            durable: false,
+            session: None,
+        })
     }
 
     /// Runs an approved plan to its end.
@@ -331,15 +343,41 @@ impl Engine {
         control: &Control,
         sink: &mut dyn Sink,
     ) -> (RunReport, Option<Recording>) {
+        self.run_or_resume(approved, control, sink, None)
+    }
+
+    /// The same, for a run that goes on where it was interrupted.
+    pub(crate) fn run_or_resume(
+        &self,
+        approved: Approved<Plan>,
+        control: &Control,
+        sink: &mut dyn Sink,
+        resumed: Option<Resumed<'_>>,
+    ) -> (RunReport, Option<Recording>) {
         let (through, workflow) = (approved.subject().through.clone(), Arc::clone(&approved.subject().call.tool));
         let run_id = approved.subject().run_id.clone();
-        let (mut recording, warning) = match self.record(&approved, &self.caller(control)) {
-            Ok(recorded) => recorded,
+        let is_resumed = resumed.is_some();
+        // What it takes to go on is there before the history says that the run begins.
+        let kept = resumed.map_or_else(|| self.kept(&approved, control, sink), |resumed| Ok(Some(resumed)));
+        let mut kept = match kept {
+            Ok(kept) => kept,
             Err(refusal) => return (RunReport::refused(refusal), None),
+        };
+        let recorded = match self.record(&approved, &self.caller(control), is_resumed) {
+            Ok((None, _)) if kept.is_some() => Err(not_kept(&run_id)),
+            recorded => recorded,
+        };
+        let (mut recording, warning) = match recorded {
+            Ok(recorded) => recorded,
+            Err(refusal) => {
+                kept.into_iter().for_each(|kept| kept.give_up(is_resumed));
+                return (RunReport::refused(refusal), None);
+            }
         };
         if let Some(warning) = &warning {
             sink.event(&Event::Warning(warning.clone()));
         }
+        let durable = kept.as_mut().map(Resumed::durable);
         let driver = Driver {
             scripts: &self.scripts,
             secrets: &*self.secrets,
@@ -355,9 +393,12 @@ impl Engine {
             pool: self.pool.as_deref(),
         };
         let mut report = match recording.as_ref().and_then(|recording| recording.journal.clone()) {
-            Some(journal) => run(approved, &driver, &mut Journaled { sink, journal }),
-            None => run(approved, &driver, sink),
+            Some(journal) => run(approved, &driver, &mut Journaled { sink, journal }, durable),
+            None => run(approved, &driver, sink, durable),
         };
+        if let (Some(recording), Some(kept)) = (&mut recording, kept) {
+            recording.state = Some(kept.into_state());
+        }
         report.warnings.extend(warning);
         if let Some(through) = through {
             let refusal = self.answered_for(&through, &workflow, &run_id, &mut report);

@@ -12,8 +12,8 @@ use cycod_plan::Plan;
 use cycod_policy::{Answer, Approved, Decision, Verdict};
 use cycod_run::{RunReport, StepReport};
 use cycod_store::{
-    Digest, Durability, Event, History, Kept, Kind, Maker, OutputId, Outputs, Retention, RunId, RunJournal, State,
-    StoreError, canonical,
+    Digest, Durability, Event, History, Kept, Kind, Maker, OutputId, Outputs, Retention, RunId, RunJournal, RunState,
+    State, StoreError, canonical,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -64,6 +64,8 @@ pub struct Recording {
     masks: Masks,
     /// What happens in it, as it happens.
     pub(crate) journal: Option<RunJournal>,
+    /// What it could be continued from, until it has ended.
+    pub(crate) state: Option<RunState>,
     is_ended: bool,
     /// Whether the report is that of a tool in whose place a workflow ran.
     pub(crate) is_answered_for: bool,
@@ -111,6 +113,7 @@ impl Engine {
         &self,
         approved: &Approved<Plan>,
         caller: &Caller,
+        is_resumed: bool,
     ) -> Result<(Option<Recording>, Option<String>), Refusal> {
         let plan = approved.subject();
         let Some(history) = &self.history else { return Ok((None, None)) };
@@ -121,14 +124,17 @@ impl Engine {
         }
         let is_elevated = plan.privilege == Privilege::Elevated;
         let durability = if is_elevated { Durability::Power } else { Durability::Process };
-        match write_call(history, plan, caller, "", &masks, &body, durability) {
+        let kind = if is_resumed { Kind::Resume } else { Kind::Call };
+        match write_call(history, plan, caller, (kind, ""), &masks, &body, durability) {
             Ok(()) => {
                 let (run, outputs) = (plan.run_id.clone(), self.outputs_directory());
                 let history = Arc::clone(history);
                 let longest = Retention::default().max_age;
                 let retention = Retention { max_age: longest, ..retention(&self.settings()) };
                 let maker = Maker::new(caller.owner(), plan.tool().name.as_str());
-                let journal = RunJournal::begin(&history.journals(), &run, journal::head(plan, caller, &masks));
+                let begin = || RunJournal::begin(&history.journals(), &run, journal::head(plan, caller, &masks));
+                let journal =
+                    if is_resumed { RunJournal::go_on(&history.journals(), &run).ok() } else { Some(begin()) };
                 Ok((
                     Some(Recording {
                         history,
@@ -137,7 +143,8 @@ impl Engine {
                         maker,
                         run,
                         masks,
-                        journal: Some(journal),
+                        journal,
+                        state: None,
                         is_ended: false,
                         is_answered_for: false,
                         refusal: None,
@@ -169,7 +176,8 @@ impl Engine {
         let masks = self.masks(plan);
         let mut body = self.call_json(plan, decision, caller, &masks);
         body["refusal"] = masks.json(refusal_json(&refusal));
-        if let Err(error) = write_call(history, plan, caller, "refused", &masks, &body, Durability::Process) {
+        let kind = (Kind::Call, "refused");
+        if let Err(error) = write_call(history, plan, caller, kind, &masks, &body, Durability::Process) {
             refusal.why.push_str(&format!("; and this is not in the history: {}", told(&error)));
         }
         refusal
@@ -242,13 +250,13 @@ fn write_call(
     history: &History,
     plan: &Plan,
     caller: &Caller,
-    status: &str,
+    (kind, status): (Kind, &str),
     masks: &Masks,
     body: &Json,
     durability: Durability,
 ) -> Result<(), StoreError> {
     let tool = masks.apply(&plan.call.run.tool_name);
-    let event = Event { kind: Kind::Call, run: &plan.run_id, tool: &tool, surface: caller.surface, status, body };
+    let event = Event { kind, run: &plan.run_id, tool: &tool, surface: caller.surface, status, body };
     history.write(&event, durability).map(drop)
 }
 
@@ -285,7 +293,12 @@ impl Recording {
             let is_nothing = |value: &Json| [json!(null), json!(false), json!({}), json!([])].contains(value);
             fields.retain(|_, value| !is_nothing(value));
         }
-        if let Err(error) = self.write(status.name(), &body) {
+        let written = self.write(status.name(), &body);
+        if let (Ok(()), Some(state)) = (&written, self.state.take()) {
+            // Without its end in the history, the run is still one that was interrupted.
+            _ = state.remove();
+        }
+        if let Err(error) = written {
             report.warnings.push(format!("the end of this run is not in the history: {}", told(&error)));
         }
     }
@@ -307,6 +320,11 @@ impl Recording {
         } else {
             (report.output, report.error) = (output.1, error.1);
         }
+    }
+
+    /// Leaves the run as it is: it can still be continued.
+    pub(crate) fn leave(mut self) {
+        self.is_ended = true;
     }
 
     fn write(&self, status: &str, body: &Json) -> Result<(), StoreError> {
@@ -461,7 +479,7 @@ fn shown(masks: &Masks, text: &str) -> String {
 }
 
 /// An error with what led to it.
-fn told(error: &StoreError) -> String {
+pub(crate) fn told(error: &StoreError) -> String {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
     format!("{error}{cause}")
 }

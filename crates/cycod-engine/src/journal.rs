@@ -10,6 +10,7 @@
 //! | `fallback` | yes | |
 //! | `end` | yes | `status`, `exit`, `us`: how long its last attempt took |
 //! | `warning` | | `text` |
+//! | `resumed` | | `at`: when an interrupted run went on, in milliseconds since 1970 |
 //! | `done` | | `status`, `exit`, `sha256` of all lines before |
 //!
 //! `t` is the time of an event in microseconds since the run began. Times never go back.

@@ -33,6 +33,7 @@ mod background;
 mod beginning;
 mod code;
 mod control;
+mod durable;
 mod engine;
 mod error;
 mod history;
@@ -76,8 +77,10 @@ pub use cycod_policy::{
 };
 pub use cycod_process::{Stop, Stream, Urgency};
 pub use cycod_run::{
-    BuiltInCall, BuiltIns, Event, Execute, Executed, Files, How, Ignore, ModelAnswer, ModelAsk, ModelBudget, Models,
-    Outcome, Platform, Ran, RunReport, Sink, Status, StepPath, StepReport, Together, Touch, Workers, WorkflowCall,
+    BuiltInCall, BuiltIns, Event, Execute, Executed, Files, How, Ignore, LostAnswer, ModelAnswer, ModelAsk,
+    ModelBudget, Models, Outcome, Platform, Ran, RunReport, Sink, Status, StepPath, StepReport, Together, Touch,
+    Workers, WorkflowCall,
 };
 pub use cycod_settings::config as settings;
 pub use cycod_tokens as tokens;
+pub use durable::Resumption;

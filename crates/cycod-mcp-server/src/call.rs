@@ -426,6 +426,7 @@ impl Call {
 
     fn execute(&self, approved: Approved<Plan>, run: &Run, board: Option<&Board>) -> Ended {
         let control = Control {
+            durable: false,
             stop: run.stop().clone(),
             is_attended: false,
             keep: None,

@@ -9,8 +9,8 @@ use cycod_call::{
 };
 use cycod_definition::{
     Approval, Body, Cleanup, CodeReader, Command, CommandText, Demand, Environment, Handler, Host, Interpreter,
-    Isolation, Level, Literal, Offered, Output, Parameter, Platform, Privilege, RemoteTool, Retry, Step, StepAction,
-    Tool, ToolUse, Value, Verdicts, argument_verdicts, verdicts_in_cmd,
+    Isolation, Level, Literal, Offered, OnLost, Output, Parameter, Platform, Privilege, RemoteTool, Retry, Step,
+    StepAction, Tool, ToolUse, Value, Verdicts, argument_verdicts, verdicts_in_cmd,
 };
 use cycod_diagnostic::{Code, Refusal};
 use cycod_mask::Masks;
@@ -152,6 +152,8 @@ pub struct PlannedStep {
     pub condition: Option<(Expr, String)>,
     /// Whether the run goes on when it fails.
     pub continue_on_error: bool,
+    /// What follows in a durable run when a crash interrupted it, where its author says so.
+    pub on_lost: Option<OnLost>,
     /// How often and how fast to try again.
     pub retry: Option<Retry>,
     /// Run when all tries failed.
@@ -407,6 +409,7 @@ impl PlannedStep {
             after: Vec::new(),
             condition: None,
             continue_on_error: tool.ignore_errors,
+            on_lost: tool.on_lost,
             retry: None,
             fallback: None,
             output: Output::default(),
@@ -506,6 +509,7 @@ fn planned_step(tool: &Tool, step: &Step, is_first: bool, platform: Platform) ->
         after: step.after.clone(),
         condition: step.condition.clone(),
         continue_on_error: step.continue_on_error.unwrap_or(tool.ignore_errors),
+        on_lost: step.on_lost.or(tool.on_lost),
         retry: step.retry,
         fallback,
         output: step.output.clone(),

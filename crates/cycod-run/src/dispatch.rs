@@ -19,7 +19,8 @@ use cycod_policy::Approved;
 use cycod_process::{Observer, Pool, Session, Stop};
 
 use crate::{
-    BuiltIns, Event, Models, Remotes, RunReport, Sink,
+    BuiltIns, Durable, Event, Models, Remotes, RunReport, Sink,
+    durable::Entry,
     results::Results,
     scope::{Cleaned, Scope, Tool},
     worker::{self, Attempted, UnderWay, warn},
@@ -61,9 +62,16 @@ pub struct Driver<'a> {
 
 /// Runs an approved plan to its end.
 ///
+/// A durable run writes down what it takes to continue it after a crash; one that was written before goes on where it was.
+///
 /// Nothing that it starts outlives it: processes that steps leave behind are ended before this returns.
 #[expect(clippy::needless_pass_by_value, reason = "an approval is used up by the run it allows")]
-pub fn run(approved: Approved<Plan>, driver: &Driver<'_>, sink: &mut dyn Sink) -> RunReport {
+pub fn run(
+    approved: Approved<Plan>,
+    driver: &Driver<'_>,
+    sink: &mut dyn Sink,
+    durable: Option<Durable<'_>>,
+) -> RunReport {
     let plan = match approved.subject().with_secrets(driver.secrets) {
         Ok(plan) => plan,
         Err(refusal) => return RunReport::refused(refusal),
@@ -80,7 +88,7 @@ pub fn run(approved: Approved<Plan>, driver: &Driver<'_>, sink: &mut dyn Sink) -
     let emit = |event: Event<'_>| sink.borrow_mut().event(&event);
     warn(&plan.warnings, &emit);
     let warnings = plan.warnings.clone();
-    let mut report = Dispatcher::new(&emit).run(Tool::outermost(plan, driver, &session, began));
+    let mut report = Dispatcher::new(&emit, durable).run(Tool::outermost(plan, driver, &session, began));
     report.warnings.splice(0..0, warnings);
     let left = session.finish();
     let mut of_processes = Vec::new();
@@ -167,7 +175,12 @@ struct Channel {
 }
 
 /// Carries out the commands of a flow, and tells it what came of them.
-struct Dispatcher<'a, 'e> {
+struct Dispatcher<'a, 'e, 'd> {
+    durable: Option<Durable<'d>>,
+    /// Whether what is done was done before a crash, and is only told again.
+    is_past: bool,
+    /// Attempts of the past that began, and are not known to have ended.
+    begun: BTreeSet<Task>,
     flow: Flow,
     scopes: Vec<Scope<'a>>,
     commands: VecDeque<Command>,
@@ -184,9 +197,12 @@ struct Dispatcher<'a, 'e> {
     emit: &'e dyn Fn(Event<'_>),
 }
 
-impl<'a, 'e> Dispatcher<'a, 'e> {
-    fn new(emit: &'e dyn Fn(Event<'_>)) -> Self {
+impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
+    fn new(emit: &'e dyn Fn(Event<'_>), durable: Option<Durable<'d>>) -> Self {
         Self {
+            durable,
+            is_past: false,
+            begun: BTreeSet::new(),
             flow: Flow::new(),
             scopes: Vec::new(),
             commands: VecDeque::new(),
@@ -206,14 +222,19 @@ impl<'a, 'e> Dispatcher<'a, 'e> {
         if let Err(refusal) = tool.prepare() {
             return RunReport::refused(refusal);
         }
-        self.tell_time_of(&tool);
+        if tool.driver.stop.is_raised() {
+            // A run that was cancelled before it began starts nothing.
+            self.is_cancelled = true;
+            self.on(flow::Event::Cancelled);
+        }
         self.open(None, tool);
+        if let Err(refusal) = self.go_on() {
+            return RunReport::refused(refusal);
+        }
         thread::scope(|threads| {
             loop {
                 self.tell_time();
-                while let Some(command) = self.commands.pop_front() {
-                    self.carry_out(&command);
-                }
+                self.carry_out_all();
                 // A single thing needs no thread and no queue.
                 if self.threads == 0 && self.pauses.is_empty() && self.jobs.len() == 1 {
                     let done = self.jobs.remove(0).carry_out(self.emit);
@@ -233,6 +254,150 @@ impl<'a, 'e> Dispatcher<'a, 'e> {
         self.report.unwrap_or_else(|| RunReport::refused(why()))
     }
 
+    /// Brings a durable run to where it was when it was interrupted.
+    fn go_on(&mut self) -> Result<(), Refusal> {
+        let past = self.durable.as_mut().map(|durable| std::mem::take(&mut durable.past)).unwrap_or_default();
+        self.is_past = true;
+        for bytes in past {
+            self.carry_out_all();
+            let entry = Entry::read(&bytes);
+            entry.and_then(|entry| self.happened(entry)).ok_or_else(|| {
+                Refusal::new(Code::NotResumable, "what was written of the run does not fit its plan")
+                    .attempt("run the tool again from its beginning")
+            })?;
+        }
+        self.carry_out_all();
+        self.is_past = false;
+        self.lose()
+    }
+
+    fn carry_out_all(&mut self) {
+        while let Some(command) = self.commands.pop_front() {
+            self.carry_out(&command);
+        }
+    }
+
+    /// Tells the flow what happened before the crash; nothing if it cannot have.
+    fn happened(&mut self, entry: Entry) -> Option<()> {
+        match entry {
+            Entry::Started(task) => drop(self.begun.insert(task)),
+            Entry::Ended(task, outcome, report) => {
+                self.job(task)?;
+                self.begun.remove(&task);
+                self.handle(Done::Attempted(task, Box::new(UnderWay::of(*report)), Attempted::Ended(outcome)));
+            }
+            Entry::Called(task) => {
+                let job = self.job(task)?;
+                self.begun.remove(&task);
+                match job.carry_out(&|_| {}) {
+                    done @ Done::Attempted(_, _, Attempted::Calls(_)) => self.handle(done),
+                    _ => return None,
+                }
+            }
+            Entry::Due(step) => {
+                self.pauses.retain(|(_, pausing)| *pausing != step);
+                self.on(flow::Event::Due(step));
+            }
+            Entry::OutOfTime(scope) => {
+                self.in_time.remove(&scope);
+                self.on(flow::Event::OutOfTime(scope));
+            }
+            Entry::Cancelled => {
+                self.is_cancelled = true;
+                self.on(flow::Event::Cancelled);
+            }
+            Entry::CleanedUp(scope, warnings) => {
+                let is_meant = |job: &Job<'_>| matches!(job.what, What::CleanUp(id) if id == scope);
+                let place = self.jobs.iter().position(is_meant)?;
+                self.jobs.remove(place);
+                self.handle(Done::CleanedUp(scope, Cleaned { warnings, ..Cleaned::default() }));
+            }
+            Entry::Lost(task) => {
+                let job = self.job(task)?;
+                self.begun.remove(&task);
+                self.put_back(job);
+                self.on(flow::Event::Lost(task));
+            }
+            Entry::Answered(task, answer) => self.on(flow::Event::Answered { task, answer }),
+        }
+        Some(())
+    }
+
+    /// Takes the job of an attempt off those to be done.
+    fn job(&mut self, task: Task) -> Option<Job<'a>> {
+        let is_meant = |job: &Job<'_>| matches!(job.what, What::Attempt(of, _) if of == task);
+        let place = self.jobs.iter().position(is_meant)?;
+        Some(self.jobs.remove(place))
+    }
+
+    /// Lets go of an attempt that is not carried out.
+    fn put_back(&mut self, job: Job<'_>) {
+        if let What::Attempt(task, under_way) = job.what {
+            self.scopes[task.step.scope.0].under_way[task.step.index] = Some(under_way);
+        }
+    }
+
+    /// Tells the flow which attempts the crash interrupted. Nothing is told before everybody has answered who is asked.
+    fn lose(&mut self) -> Result<(), Refusal> {
+        let lost: Vec<Task> = std::mem::take(&mut self.begun).into_iter().collect();
+        let asked = self.flow.outstanding().into_iter();
+        let asked = asked.filter_map(|command| if let Command::Ask(task) = command { Some(task) } else { None });
+        let asks = |task: &Task| self.scopes[task.step.scope.0].tool.on_lost(task.step.index) == flow::OnLost::Ask;
+        let asked: Vec<Task> = asked.chain(lost.iter().copied().filter(asks)).collect();
+        let mut answers = Vec::new();
+        for task in asked {
+            let tool = &self.scopes[task.step.scope.0].tool;
+            let path = tool.path(&tool.plan.steps[task.step.index]);
+            let answer = self.durable.as_ref().and_then(|durable| (durable.lost)(&path)).ok_or_else(|| {
+                let why = format!("`{path}` was running when the run was interrupted, and may have been done");
+                Refusal::new(Code::StepLost, why)
+                    .place(path.as_str())
+                    .attempt("say what follows: `--lost again`, `--lost done` or `--lost stop`")
+            })?;
+            answers.push((task, answer));
+        }
+        for task in lost {
+            self.write(&Entry::Lost(task), true)?;
+            if let Some(job) = self.job(task) {
+                self.put_back(job);
+            }
+            self.on(flow::Event::Lost(task));
+        }
+        for (task, answer) in answers {
+            self.write(&Entry::Answered(task, answer), true)?;
+            self.on(flow::Event::Answered { task, answer });
+        }
+        Ok(())
+    }
+
+    /// Writes down what happens, where the run is durable.
+    fn write(&mut self, entry: &Entry, must_last: bool) -> Result<(), Refusal> {
+        match &mut self.durable {
+            Some(durable) if !self.is_past => durable.ledger.add(&entry.to_bytes(), must_last),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes down what the step that comes next makes certain: if that cannot be written either, the run ends.
+    fn note(&mut self, entry: &Entry) {
+        _ = self.write(entry, false);
+    }
+
+    /// Ends a step that must not be carried out, because nobody would know of it after a crash.
+    fn not_written(&mut self, job: Job<'_>, refusal: Refusal) {
+        if let What::Attempt(task, mut under_way) = job.what {
+            let outcome = under_way.report.record(worker::Attempt::refused(refusal), &job.tool.plan);
+            self.scopes[task.step.scope.0].under_way[task.step.index] = Some(under_way);
+            self.on(flow::Event::Ended { task, outcome });
+        }
+    }
+
+    fn tell(&self, event: Event<'_>) {
+        if !self.is_past {
+            (self.emit)(event);
+        }
+    }
+
     fn on(&mut self, event: flow::Event) {
         self.commands.extend(self.flow.on(event));
     }
@@ -244,25 +409,19 @@ impl<'a, 'e> Dispatcher<'a, 'e> {
         self.on(flow::Event::Opened { by, steps: shapes });
     }
 
-    /// A run that was cancelled before it began starts nothing.
-    fn tell_time_of(&mut self, tool: &Tool<'_>) {
-        if tool.driver.stop.is_raised() {
-            self.is_cancelled = true;
-            self.on(flow::Event::Cancelled);
-        }
-    }
-
     /// Tells the flow what time has brought: that the run was cancelled, that limits are over, that pauses are.
     fn tell_time(&mut self) {
         if !self.is_cancelled && self.scopes[0].tool.driver.stop.is_raised() {
             self.is_cancelled = true;
             self.pauses.clear();
+            self.note(&Entry::Cancelled);
             self.on(flow::Event::Cancelled);
         }
         let now = Instant::now();
         let is_over = |id: &ScopeId| now >= self.scopes[id.0].tool.deadline;
         for id in self.in_time.iter().copied().filter(is_over).collect::<Vec<_>>() {
             self.in_time.remove(&id);
+            self.note(&Entry::OutOfTime(id));
             self.on(flow::Event::OutOfTime(id));
         }
         while let Some((due, step)) = self.pauses.first()
@@ -270,6 +429,7 @@ impl<'a, 'e> Dispatcher<'a, 'e> {
         {
             let step = *step;
             self.pauses.pop_first();
+            self.note(&Entry::Due(step));
             self.on(flow::Event::Due(step));
         }
     }
@@ -285,7 +445,12 @@ impl<'a, 'e> Dispatcher<'a, 'e> {
                 let tool = Arc::clone(&scope.tool);
                 let new = || Box::new(UnderWay::new(&tool.plan.steps[task.step.index], tool.began));
                 let under_way = scope.under_way[task.step.index].take().unwrap_or_else(new);
-                self.jobs.push(Job { results: scope.results.clone(), tool, what: What::Attempt(task, under_way) });
+                let must_last = tool.on_lost(task.step.index) != flow::OnLost::Retry;
+                let job = Job { results: scope.results.clone(), tool, what: What::Attempt(task, under_way) };
+                match self.write(&Entry::Started(task), must_last) {
+                    Ok(()) => self.jobs.push(job),
+                    Err(refusal) => self.not_written(job, refusal),
+                }
             }
             Command::Pause { after } => {
                 let scope = &self.scopes[after.step.scope.0];
@@ -293,7 +458,7 @@ impl<'a, 'e> Dispatcher<'a, 'e> {
                 if let (Some(retry), Attempt::Number(number)) = (step.retry, after.attempt) {
                     let pause = retry.pause(number);
                     let exit_code = scope.under_way[after.step.index].as_ref().map_or(1, |way| way.report.exit_code);
-                    (self.emit)(Event::Retrying { step: scope.tool.path(step), exit_code, pause });
+                    self.tell(Event::Retrying { step: scope.tool.path(step), exit_code, pause });
                     self.pauses.insert((Instant::now() + pause, after.step));
                 }
             }
@@ -301,12 +466,8 @@ impl<'a, 'e> Dispatcher<'a, 'e> {
                 let scope = &mut self.scopes[step.scope.0];
                 let path = scope.tool.path(&scope.tool.plan.steps[step.index]);
                 let report = scope.settle(step.index, settled);
-                (self.emit)(Event::StepEnded {
-                    step: path,
-                    status: report.status,
-                    exit_code: report.exit_code,
-                    duration: report.duration,
-                });
+                let (status, exit_code, duration) = (report.status, report.exit_code, report.duration);
+                self.tell(Event::StepEnded { step: path, status, exit_code, duration });
             }
             Command::CleanUp(id) => {
                 let scope = &self.scopes[id.0];
@@ -314,7 +475,8 @@ impl<'a, 'e> Dispatcher<'a, 'e> {
                 self.jobs.push(Job { tool, results, what: What::CleanUp(id) });
             }
             Command::Close { scope, verdict } => self.close(scope, verdict),
-            // Threads are not lost.
+            // A question of the past is answered once all of it is known.
+            Command::Ask(_) if self.durable.is_some() => {}
             Command::Ask(task) => self.on(flow::Event::Answered { task, answer: flow::Answer::Stop }),
         }
     }
@@ -372,7 +534,7 @@ impl<'a, 'e> Dispatcher<'a, 'e> {
             (None, None) => None,
         };
         match message {
-            Some(Message::Event(event)) => (self.emit)(event),
+            Some(Message::Event(event)) => self.tell(event),
             Some(Message::Done(done)) => {
                 self.threads -= 1;
                 self.done(*done);
@@ -385,6 +547,35 @@ impl<'a, 'e> Dispatcher<'a, 'e> {
     fn done(&mut self, done: Done) {
         // What the time has brought came before.
         self.tell_time();
+        let done = self.written(done);
+        self.handle(done);
+    }
+
+    /// Writes down what came of a job before anything follows from it.
+    fn written(&mut self, done: Done) -> Done {
+        if self.durable.is_none() {
+            return done;
+        }
+        let written = match &done {
+            Done::Attempted(task, under_way, Attempted::Ended(outcome)) => {
+                self.write(&Entry::Ended(*task, *outcome, Box::new(under_way.report.clone())), true)
+            }
+            Done::Attempted(task, _, Attempted::Calls(_)) => self.write(&Entry::Called(*task), false),
+            // The cleanup of the outermost tool is the end of the run.
+            Done::CleanedUp(ScopeId(0), _) => Ok(()),
+            Done::CleanedUp(scope, cleaned) => self.write(&Entry::CleanedUp(*scope, cleaned.warnings.clone()), true),
+        };
+        match (written, done) {
+            (Err(refusal), Done::Attempted(task, mut under_way, _)) => {
+                let plan = &self.scopes[task.step.scope.0].tool.plan;
+                let outcome = under_way.report.record(worker::Attempt::refused(refusal), plan);
+                Done::Attempted(task, under_way, Attempted::Ended(outcome))
+            }
+            (_, done) => done,
+        }
+    }
+
+    fn handle(&mut self, done: Done) {
         match done {
             Done::Attempted(task, under_way, attempted) => {
                 let scope = &mut self.scopes[task.step.scope.0];
@@ -409,7 +600,9 @@ impl<'a, 'e> Dispatcher<'a, 'e> {
                 }
             }
             Done::CleanedUp(id, cleaned) => {
-                warn(&cleaned.warnings, self.emit);
+                if !self.is_past {
+                    warn(&cleaned.warnings, self.emit);
+                }
                 self.scopes[id.0].cleaned = cleaned;
                 self.on(flow::Event::CleanedUp(id));
             }

@@ -21,6 +21,7 @@ mod confine;
 mod container;
 mod denied;
 mod dispatch;
+mod durable;
 mod event;
 mod files;
 mod gate;
@@ -45,8 +46,10 @@ mod workers;
 
 pub use builtin::{BuiltInCall, BuiltIns, How, Ran, RanEnd, Together, Touch, WorkflowCall};
 pub use container::{NoContainers, container_engine, container_service};
+pub use cycod_flow::Answer as LostAnswer;
 pub use cycod_mask::StreamMask;
 pub use dispatch::{Driver, run};
+pub use durable::{Durable, Ledger};
 pub use event::{Event, Ignore, Sink, StepPath};
 pub use files::{Files, UnreadFile};
 pub use glob::{GlobError, Hidden};

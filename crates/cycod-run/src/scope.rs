@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_definition::{Cleanup, Produces};
+use cycod_definition::{Cleanup, Level, OnLost, Produces};
 use cycod_diagnostic::{Code, Exit, Refusal};
 use cycod_flow::{self as flow, StepShape, Verdict};
 use cycod_plan::{Plan, PlannedStep};
@@ -74,15 +74,25 @@ impl<'a> Tool<'a> {
 
     /// What a flow has to know of its steps.
     pub(crate) fn shapes(&self) -> Vec<StepShape> {
-        let shape = |step: &PlannedStep| StepShape {
+        let shape = |(index, step): (usize, &PlannedStep)| StepShape {
             after: step.after.clone(),
             is_conditional: step.condition.is_some(),
             continue_on_error: step.continue_on_error,
             retries: step.retry.map_or(0, |retry| retry.attempts),
             has_fallback: step.fallback.is_some(),
-            on_lost: flow::OnLost::Fail,
+            on_lost: self.on_lost(index),
         };
-        self.plan.steps.iter().map(shape).collect()
+        self.plan.steps.iter().enumerate().map(shape).collect()
+    }
+
+    /// What follows when a crash interrupts a step: what only reads may be done twice.
+    pub(crate) fn on_lost(&self, step: usize) -> flow::OnLost {
+        match self.plan.steps[step].on_lost {
+            Some(OnLost::Retry) => flow::OnLost::Retry,
+            Some(OnLost::Fail) => flow::OnLost::Fail,
+            None if self.plan.level == Level::Read => flow::OnLost::Retry,
+            Some(OnLost::Ask) | None => flow::OnLost::Ask,
+        }
     }
 
     /// Makes what the steps expect to be there.
@@ -195,6 +205,15 @@ impl<'a> Scope<'a> {
                 let mut report = under_way.report;
                 if let flow::Settled::CutShort(before) = settled {
                     self.tool.worker(step, Results::default()).cut_short(&mut report, before);
+                }
+                match settled {
+                    flow::Settled::Done => report.status = Status::Ok,
+                    flow::Settled::Lost => {
+                        let why = format!("`{name}` was running when the run was interrupted");
+                        report.exit_code = 1;
+                        report.refusal = Some(Refusal::new(Code::StepLost, why).place(name));
+                    }
+                    _ => {}
                 }
                 if report.start_time.is_some() {
                     report.end_time = Some(std::time::SystemTime::now());

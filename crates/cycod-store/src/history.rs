@@ -77,6 +77,8 @@ const LOOK_EVERY: u64 = 256;
 pub enum Kind {
     /// A call: its run begins, or it was refused.
     Call,
+    /// An interrupted run goes on.
+    Resume,
     /// The end of a run.
     End,
     /// Rows that were dropped because they were too many or too old.
@@ -90,6 +92,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Call => "call",
+            Self::Resume => "resume",
             Self::End => "end",
             Self::Pruned => "pruned",
             Self::Gap => "gap",
@@ -157,7 +160,7 @@ impl History {
     pub fn write(&self, event: &Event<'_>, durability: Durability) -> Result<Head, StoreError> {
         let mut opened = self.open()?;
         let opened = opened.as_mut().expect("`open` fills it");
-        let is_begin = event.kind == Kind::Call && event.status.is_empty();
+        let is_begin = event.kind == Kind::Call && event.status.is_empty() || event.kind == Kind::Resume;
         if is_begin && opened.live.is_none() {
             opened.live = Some(Live::new(&self.live_directory())?);
         }

@@ -62,6 +62,8 @@ struct Writing {
     directory: PathBuf,
     run: String,
     began: Instant,
+    /// How long the run went on before that, in other processes.
+    offset: Duration,
     /// Lines that are not in the file yet.
     lines: Vec<u8>,
     /// Output that is not in its file yet.
@@ -114,6 +116,7 @@ impl RunJournal {
             directory: directory.to_owned(),
             run: run.to_owned(),
             began: now,
+            offset: Duration::ZERO,
             lines: Vec::new(),
             output: Vec::new(),
             written: 0,
@@ -134,11 +137,50 @@ impl RunJournal {
         journal
     }
 
+    /// Goes on with the journal of a run that was interrupted.
+    ///
+    /// # Errors
+    /// When it cannot be read or holds something else.
+    pub fn go_on(directory: &Path, run: &str) -> Result<Self, StoreError> {
+        let journal = Self::begin(directory, run, json!({}));
+        let mut writing = journal.lock();
+        let path = writing.events_path();
+        let mut events = match private::open(private::options().append(true), &path) {
+            // It was interrupted before anything was written.
+            Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                drop(writing);
+                return Ok(journal);
+            }
+            file => file?,
+        };
+        let mut text = Vec::new();
+        events.read_to_end(&mut text).map_err(StoreError::io("read", &path))?;
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        events.set_len(whole as u64).map_err(StoreError::io("shorten", &path))?;
+        let last = text[..whole].trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        let last: Json = serde_json::from_slice(last).unwrap_or_default();
+        writing.offset = Duration::from_micros(last["t"].as_u64().unwrap_or_default());
+        writing.lines.clear();
+        writing.hash = Sha256::new_with_prefix(&text[..whole]);
+        let output = match private::open(private::options().append(true), &path.with_extension("out")) {
+            Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => None,
+            file => Some(file?),
+        };
+        if let Some(output) = &output {
+            writing.written = output.metadata().map_err(StoreError::io("look at", &path))?.len();
+        }
+        writing.files = Some(Files { events, output });
+        drop(writing);
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        journal.add("resumed", None, json!({"at": u64::try_from(now.as_millis()).unwrap_or(u64::MAX)}));
+        Ok(journal)
+    }
+
     /// Adds an event of a step or of the whole run; its time is added.
     pub fn add(&self, kind: &str, step: Option<&str>, fields: Json) {
         let mut writing = self.lock();
         writing.end_merging();
-        let at = writing.began.elapsed();
+        let at = writing.elapsed();
         writing.event(at, kind, step, fields);
         self.write_soon(&mut writing);
     }
@@ -146,7 +188,7 @@ impl RunJournal {
     /// Adds what a step wrote. Pieces that follow each other closely become one event.
     pub fn output(&self, step: &str, stream: u8, bytes: &[u8]) {
         let mut writing = self.lock();
-        let at = writing.began.elapsed();
+        let at = writing.elapsed();
         let room = MOST_OUTPUT.saturating_sub(writing.written + writing.output.len() as u64);
         let taken = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
         writing.dropped += (bytes.len() - taken) as u64;
@@ -193,7 +235,7 @@ impl RunJournal {
         if writing.dropped > 0 {
             fields["dropped"] = writing.dropped.into();
         }
-        let at = writing.began.elapsed();
+        let at = writing.elapsed();
         writing.event(at, "done", None, fields);
         if is_needed || writing.files.is_some() {
             writing.write_or_note();
@@ -220,6 +262,10 @@ impl RunJournal {
 }
 
 impl Writing {
+    fn elapsed(&self) -> Duration {
+        self.offset + self.began.elapsed()
+    }
+
     fn events_path(&self) -> PathBuf {
         self.directory.join(format!("{}.jsonl", self.run))
     }
@@ -423,7 +469,12 @@ pub(crate) fn sweep(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let (Ok(name), Ok(metadata)) = (entry.file_name().into_string(), entry.metadata()) else { continue };
         let age = metadata.modified().ok().and_then(|at| at.elapsed().ok()).unwrap_or_default();
-        let kind = if name.ends_with(".jsonl") { &mut events } else { &mut output };
+        let kind = match Path::new(&name).extension().and_then(|ending| ending.to_str()) {
+            Some("jsonl") => &mut events,
+            Some("out") => &mut output,
+            // What an interrupted run can be continued from stays until it is.
+            _ => continue,
+        };
         kind.push((name, age, metadata.len()));
     }
     for (mut files, oldest, most, most_bytes) in

@@ -275,6 +275,7 @@ pub(crate) const RUNS_COMMANDS: &[Entry] = &[
     entry!("tail", runs::tail, true),
     entry!("wait", runs::wait, true),
     entry!("cancel", runs::cancel, true),
+    entry!("resume", runs::resume, true),
     entry!("rerun", runs::rerun, true),
     entry!("export", runs::export, true),
     entry!("verify", runs::verify, true),
@@ -295,6 +296,7 @@ pub(crate) const APPROVAL_COMMANDS: &[Entry] = &[
 /// The commands beside the groups.
 pub(crate) const OTHER_COMMANDS: &[Entry] = &[
     entry!("chat", chat, true),
+    entry!("resume", runs::resume, true),
     entry!("doctor", doctor, true),
     entry!("explain", explain, false),
     entry!("help", help, false),

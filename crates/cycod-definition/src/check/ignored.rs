@@ -75,7 +75,9 @@ pub(crate) fn in_alias(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
         let diagnostic = loss.diagnostic(Code::IgnoredByAlias, entry, message(key));
         lowering.sink.report(diagnostic.label(format!("`{base}` decides this")).help(help));
     };
-    const KEYS: [&str; 17] = [
+    const KEYS: [&str; 19] = [
+        "durable",
+        "on-lost",
         "input-schema",
         "returns",
         "produces",

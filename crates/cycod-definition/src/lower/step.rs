@@ -10,8 +10,8 @@ use super::{
     settings::delay,
 };
 use crate::{
-    Backoff, Command, Environment, Output, OutputMode, Retry, Step, StepAction, StreamTarget, check::graph::cycles,
-    table::ENVIRONMENT,
+    Backoff, Command, Environment, OnLost, Output, OutputMode, Retry, Step, StepAction, StreamTarget,
+    check::graph::cycles, table::ENVIRONMENT,
 };
 
 /// A step, and where its dependencies were written.
@@ -112,6 +112,7 @@ impl Lowering<'_> {
             parallel,
             condition,
             continue_on_error: view.flag("continue-on-error"),
+            on_lost: on_lost(view),
             retry,
             fallback,
             output,
@@ -329,5 +330,14 @@ impl Lowering<'_> {
                 diagnostic
             });
         }
+    }
+}
+
+/// What follows when a crash interrupted a step, where a tool or a step says so.
+pub(super) fn on_lost(view: &View<'_>) -> Option<OnLost> {
+    match view.choice("on-lost")? {
+        "retry" => Some(OnLost::Retry),
+        "fail" => Some(OnLost::Fail),
+        _ => Some(OnLost::Ask),
     }
 }

@@ -9,6 +9,7 @@ use super::{
     literal::Expected,
     parameter::is_parameter_name,
     replace,
+    step::on_lost,
 };
 use crate::{Body, Command, Level, Origin, Platform, PlatformKey, Runtime, Stated, Tool, ToolName};
 
@@ -98,6 +99,8 @@ impl Lowering<'_> {
             timeout,
             platforms: self.platforms(view, "platforms"),
             tags: self.tags(view),
+            durable: view.flag("durable").unwrap_or(false),
+            on_lost: on_lost(view),
             ignore_errors: view.flag("ignore-errors").unwrap_or(false),
             input: view.text("input").map(|text| self.template(text, Scope::Call)),
             interactive: self.interactive(view),

@@ -50,6 +50,9 @@ const NATURES: &[&str] = &["text", "plain", "command", "code"];
 /// What a programs file says of each program.
 pub(crate) const PROGRAMS: Takes = Choice(NATURES);
 
+/// What may follow the loss of a step.
+const ON_LOST: &[&str] = &["retry", "fail", "ask"];
+
 /// A whole file.
 pub(crate) static TOOL: Section = Section {
     noun: "a tool",
@@ -84,6 +87,8 @@ pub(crate) static TOOL: Section = Section {
         key("hints", Object(&HINTS), "What hosts are told about its effects, beside what the tags say."),
         key("asks", Map("QUESTION", &Object(&ASK)), "What is asked of others before it runs. The answers are parameters that no caller gives.").restricts(),
         key("reports", Bool, "Whether its processes find in `CYCOD_REPORT` a file to write progress and log messages to, one JSON object a line.").or("false"),
+        key("durable", Bool, "Whether a run that a crash interrupted can go on where it was: `cycod runs resume`.").or("false"),
+        key("on-lost", Choice(ON_LOST), "The default of `on-lost` for every step.").or("`retry` for level read, else `ask`"),
         key("task", Choice(&["never", "offered", "required"]), "Whether hosts that know tasks may, or must, run it as one.").or("never"),
         key("programs", Map("PROGRAM", &Choice(NATURES)), "What programs do with their arguments that cycod does not know: `text` (text and files), `plain` (plain words, such as names of tasks), `command` (a command that they run), `code`. A programs file says it for many tools; what stands here wins.").chapter("Parameter Security"),
         key("type", Choice(&["alias"]), "`alias` makes the tool another name of `base-tool`.").chapter("Tool Aliasing"),
@@ -187,6 +192,7 @@ static STEP: Section = Section {
         key("wait-for", Texts, "The steps that must have ended before. Steps it refers to are added.").chapter("Parallel Execution"),
         key("continue-on-error", Bool, "Whether the workflow goes on when it fails.").or("the tool's `ignore-errors`").chapter("Error Handling"),
         key("error-handling", Object(&ERROR_HANDLING), "What is tried when it fails.").chapter("Error Handling"),
+        key("on-lost", Choice(ON_LOST), "What follows in a durable run when a crash interrupted the step: `retry` starts it again, `fail` fails it, `ask` asks a person.").or("the tool's `on-lost`"),
         key("output", Object(&OUTPUT), "What happens to its output.").chapter("Output Management"),
         key("timeout", Milliseconds(1), "The limit of one attempt.").chapter("Set Appropriate Timeouts"),
         key("working-directory", Template, "Where it runs.").or("the tool's"),

@@ -42,11 +42,11 @@ fn check(value: &impl std::fmt::Debug, expect: Expect) {
 fn nothing_is_wrong_with_the_file_that_has_every_key() {
     let (_, lines) = report(EVERYTHING, Some("everything"));
     expect![[r#"
-        10:16-10:21 warning[secret-in-argument]: `URL` is secret, and stands among the arguments of `curl`
+        12:16-12:21 warning[secret-in-argument]: `URL` is secret, and stands among the arguments of `curl`
           help: let `curl` read it from its environment or its standard input
-        28:18-28:32 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `make` would read it as an option
+        31:18-31:32 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `make` would read it as an option
           fix: write `-- {fetch.output}`; then any value passes
-        128:60-128:74 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `rm` would read it as an option
+        131:60-131:74 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `rm` would read it as an option
           fix: write `-- {fetch.output}`; then any value passes
     "#]]
     .assert_eq(&lines);
@@ -147,6 +147,7 @@ fn steps() {
             parallel: false,
             condition: None,
             continue_on_error: Some(true),
+            on_lost: Some(Retry),
             retry: Some(Retry { attempts: 3, delay: 50ms, backoff: Linear}),
             fallback: Some(One(CommandText { interpreter: Bash, template: Template { segments: [Text("echo "), Hole(Hole { raw: false, value: Reference { of: Parameter("DEPTH"), transforms: [], format: None}})]}, options: ["e"], verdicts: Verdicts { command: [Verdict { proof: Free, guards: [], code: None, reason: "its values are numbers, booleans or texts of the author", help: "", rewrite: None, hint: None}], environment: [("LIST", [Verdict { proof: Data, guards: [], code: None, reason: "it is the value of a variable", help: "", rewrite: None, hint: None}, Verdict { proof: Data, guards: [], code: None, reason: "it is the value of a variable", help: "", rewrite: None, hint: None}, Verdict { proof: Data, guards: [], code: None, reason: "it is the value of a variable", help: "", rewrite: None, hint: None}, Verdict { proof: Data, guards: [], code: None, reason: "it is the value of a variable", help: "", rewrite: None, hint: None}, Verdict { proof: Data, guards: [], code: None, reason: "it is the value of a variable", help: "", rewrite: None, hint: None}]), ("A", [])], input: [Verdict { proof: Data, guards: [], code: None, reason: "`echo` reads it as text", help: "", rewrite: None, hint: None}]}})),
             output: Output { mode: Stream, buffer_limit: 1572864, truncation: false, stream_callback: File(Template { segments: [Hole(Hole { raw: false, value: Reference { of: Predefined(Temp), transforms: [], format: None}}), Text("/log")]}), masked_values: [Template { segments: [Hole(Hole { raw: false, value: Reference { of: Parameter("KEY"), transforms: [], format: None}})]}]},

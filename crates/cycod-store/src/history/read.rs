@@ -108,7 +108,9 @@ pub struct Row {
 }
 
 const RUNS: &str = "
-    SELECT c.run, c.seq, c.at, c.tool, c.surface, c.status, c.process, c.body, e.status, e.at, e.body
+    SELECT c.run, c.seq, c.at, c.tool, c.surface, c.status,
+        ifnull((SELECT r.process FROM events r WHERE r.run = c.run AND r.kind = 'resume' ORDER BY r.seq DESC LIMIT 1), c.process),
+        c.body, e.status, e.at, e.body
     FROM events c LEFT JOIN events e ON e.run = c.run AND e.kind = 'end'
     WHERE c.kind = 'call'
 ";

@@ -14,6 +14,7 @@ mod large;
 mod outputs;
 mod pins;
 mod run_journal;
+mod run_state;
 mod search;
 mod slice;
 mod tickets;

@@ -52,6 +52,12 @@ pub(crate) fn command() -> Command {
                 .value_parser(value_parser!(u64))
                 .help("The limit of the whole run, in place of the tool's own"),
         )
+        .arg(
+            Arg::new("durable")
+                .long("durable")
+                .action(ArgAction::SetTrue)
+                .help("Let the run go on after a crash: `cycod runs resume`"),
+        )
         .args(rules::options());
     with_scope(command)
 }
@@ -92,7 +98,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let done = opened.and_then(|opened| {
         let tool = Arc::new(opened.tool);
         if !matches.get_flag("dry-run") && !matches.get_flag("show-command") {
-            return execute(context, &tool, arguments, timeout, json);
+            let how = How { timeout, json, durable: matches.get_flag("durable") };
+            return execute(context, &tool, arguments, how);
         }
         let arguments = context.engine.by_person(&tool, arguments)?;
         let plan = context.engine.plan_unasked(&tool, arguments, timeout).map_err(|error| not_planned(name, error))?;
@@ -108,7 +115,7 @@ pub(crate) fn call(
     arguments: Vec<(String, Given)>,
     json: bool,
 ) -> Result<u8, CommandError> {
-    let done = execute(context, tool, arguments, None, json);
+    let done = execute(context, tool, arguments, How { timeout: None, json, durable: false });
     told(context, done, Some(tool), json)
 }
 
@@ -140,19 +147,25 @@ pub(super) fn approved(context: &mut Context, plan: Plan) -> Result<Approved<Pla
     Ok(context.engine.approve(plan, Surface::Person, &approver)?)
 }
 
+/// What a person says of a run beside its arguments.
+struct How {
+    timeout: Option<Duration>,
+    json: bool,
+    durable: bool,
+}
+
 fn execute(
     context: &mut Context,
     tool: &Arc<Tool>,
     arguments: Vec<(String, Given)>,
-    timeout: Option<Duration>,
-    json: bool,
+    How { timeout, json, durable }: How,
 ) -> Result<u8, CommandError> {
     let subjects = context.engine.subjects(tool)?;
     settle(context, subjects, ByHand::Tool)?;
     let arguments = context.engine.by_person(tool, arguments)?;
     let answers = answers(context, tool, &arguments)?;
     let failed = |error: std::io::Error| unprepared(&error);
-    let control = Control { is_attended: context.is_attended(), ..context.engine.control().map_err(failed)? };
+    let control = Control { is_attended: context.is_attended(), durable, ..context.engine.control().map_err(failed)? };
     let interrupts = host_interrupts(&control.stop).map_err(failed)?;
     let engine = &context.engine;
     let beginning = engine.begin();
@@ -281,7 +294,7 @@ fn show(context: &mut Context, plan: &Plan, whole: bool, json: bool) -> Result<u
 }
 
 /// The exit code of a run: the tool's own, 124 after a timeout, 128 and the signal that stopped us.
-fn exit_code(report: &RunReport, signal: Option<i32>) -> u8 {
+pub(super) fn exit_code(report: &RunReport, signal: Option<i32>) -> u8 {
     match signal {
         Some(signal) if report.cancelled => u8::try_from(128 + signal).unwrap_or(exit::FAILURE),
         _ if report.timed_out => exit::TIMED_OUT,

@@ -40,12 +40,13 @@ impl Display {
         Self { look, passed_on: HashSet::new() }
     }
 
-    /// The display of a run that is read from its journal.
-    pub(crate) fn of_journal(steps: usize) -> Self {
+    /// The display of a run of so many steps whose plan is not at hand; nothing is shown without a number.
+    pub(crate) fn of_steps(steps: Option<usize>) -> Self {
         let look = match (steps, Lines::can_be_drawn()) {
-            (0 | 1, _) => Look::Direct,
-            (_, true) => Look::Live(None),
-            (_, false) => Look::Plain(Plain::default()),
+            (None, _) => Look::Silent,
+            (Some(0 | 1), _) => Look::Direct,
+            (Some(_), true) => Look::Live(None),
+            (Some(_), false) => Look::Plain(Plain::default()),
         };
         Self { look, passed_on: HashSet::new() }
     }

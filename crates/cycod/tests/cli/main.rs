@@ -30,6 +30,7 @@ mod confine;
 mod confined;
 mod create;
 mod doctor;
+mod durable;
 mod edit;
 mod examples;
 mod explain;

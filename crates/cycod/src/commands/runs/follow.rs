@@ -47,7 +47,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                 continue;
             }
             let steps = line["steps"].as_array().map_or(2, Vec::len);
-            let display = display.get_or_insert_with(|| Display::of_journal(steps));
+            let display = display.get_or_insert_with(|| Display::of_steps(Some(steps)));
             if let Some(event) = journal::event(&mut reader, line).map_err(|error| failed(&error))? {
                 display.sink(&mut context.printer).event(&event);
             }

@@ -7,6 +7,7 @@ pub(crate) mod head;
 pub(crate) mod list;
 pub(crate) mod prune;
 pub(crate) mod rerun;
+pub(crate) mod resume;
 pub(crate) mod show;
 pub(crate) mod tail;
 pub(crate) mod verify;

@@ -1,4 +1,4 @@
-use std::{cell::LazyCell, sync::Arc};
+use std::{cell::LazyCell, path::Path, sync::Arc};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
@@ -55,15 +55,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let kept = kept.map(|(name, value)| (name.clone(), Given::Value(value.clone().into())));
     let arguments: Vec<(String, Given)> = kept.collect::<Vec<_>>().into_iter().chain(given).collect();
     // A path among the arguments means what it meant.
-    if let Some(directory) = run.call["from"].as_str()
-        && context.engine.host().working_directory.to_str() != Some(directory)
-    {
-        if !std::path::Path::new(directory).is_dir() {
-            return Err(CommandError::failure(format!("the run was started in `{directory}`, which is gone")));
-        }
-        let host = Host { working_directory: directory.into(), ..Host::clone(context.engine.host()) };
-        let words = vec![run.tool.clone()];
-        context.engine = LazyCell::new(Box::new(move || servers::open(host, &words)));
+    if let Some(directory) = run.call["from"].as_str() {
+        open_in(context, Path::new(directory), &run.tool)?;
     }
     let tool = Arc::new(context.engine.open_tool(&run.tool, ScopeFilter::Any)?.tool);
     if run.call["fingerprint"]
@@ -73,6 +66,20 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         context.printer.warn(&format!("`{}` is not what it was when it ran", run.tool));
     }
     call(context, &tool, arguments, is_json(matches))
+}
+
+/// Opens the tools of the directory in which a run was started.
+pub(super) fn open_in(context: &mut Context, directory: &Path, tool: &str) -> Result<(), CommandError> {
+    if context.engine.host().working_directory != directory {
+        if !directory.is_dir() {
+            let directory = directory.display();
+            return Err(CommandError::failure(format!("the run was started in `{directory}`, which is gone")));
+        }
+        let host = Host { working_directory: directory.to_owned(), ..Host::clone(context.engine.host()) };
+        let words = vec![tool.to_owned()];
+        context.engine = LazyCell::new(Box::new(move || servers::open(host, &words)));
+    }
+    Ok(())
 }
 
 /// A command line that runs it again.

@@ -1,0 +1,139 @@
+use std::sync::Arc;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_engine::{
+    Control, LostAnswer, Resumption, RunReport, StepPath, catalog::ScopeFilter, definition::Body, diagnostic::shown,
+    result_json_of,
+};
+use cycod_process::host_interrupts;
+use cycod_store::{Run, RunState, State};
+
+use super::{failed, format_argument, history, is_json, named, outcome, rerun::open_in};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    commands::{
+        run::exit_code,
+        trust::{ByHand, settle},
+    },
+    printer::{Line, Tty},
+    run::Display,
+};
+
+/// `cycod runs resume`.
+pub(crate) fn command() -> Command {
+    let id = Arg::new("id").value_name("ID").allow_hyphen_values(true).help("A run: its name, `last`, -1, -2, …");
+    let all = Arg::new("all").long("all").action(ArgAction::SetTrue).conflicts_with("id");
+    Command::new("resume")
+        .about("Go on with a durable run that was interrupted")
+        .arg(id.required_unless_present("all"))
+        .arg(all.help("Go on with every durable run that was interrupted, one after another"))
+        .arg(
+            Arg::new("lost")
+                .long("lost")
+                .value_name("WHAT")
+                .value_parser(["again", "done", "stop"])
+                .help("What follows for a step that was running: it starts again, it was done, or it has failed"),
+        )
+        .arg(
+            Arg::new("with-current")
+                .long("with-current")
+                .action(ArgAction::SetTrue)
+                .help("Go on also when the tool is not what it was when the run began"),
+        )
+        .arg(format_argument())
+}
+
+/// Goes on with one run, or with all that were interrupted.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let history = history(context);
+    if let Some(id) = matches.get_one::<String>("id") {
+        return resume(context, matches, &named(&history, id)?);
+    }
+    let mut worst = 0;
+    for id in RunState::list(&history.journals()).map_err(|error| failed(&error))? {
+        let run = match history.find(&id).map_err(|error| failed(&error))?.pop() {
+            Some(run) if run.state == State::Interrupted => run,
+            Some(run) if run.state == State::Running => continue,
+            // What a run left that ended, or never began, in the moment of a crash.
+            _ => {
+                if let Ok(Some((state, _))) = RunState::open(&history.journals(), &id) {
+                    _ = state.remove();
+                }
+                continue;
+            }
+        };
+        context.printer.say(&format!("{}: {}", run.tool, run.id));
+        let done = resume(context, matches, &run).unwrap_or_else(|error| {
+            context.printer.warn(&error.message);
+            error.exit
+        });
+        worst = worst.max(done);
+    }
+    Ok(worst)
+}
+
+fn resume(context: &mut Context, matches: &ArgMatches, run: &Run) -> Result<u8, CommandError> {
+    match run.state {
+        State::Interrupted => {}
+        State::Running => {
+            return Err(
+                CommandError::failure(format!("`{}` goes on", run.id)).hint(format!("cycod runs follow {}", run.id))
+            );
+        }
+        _ => {
+            return Err(CommandError::failure(format!("`{}` has ended: {}", run.id, outcome(run)))
+                .hint(format!("cycod runs rerun {}", run.id)));
+        }
+    }
+    let resumption = Resumption::open(&history(context).journals(), &run.id)?;
+    open_in(context, resumption.directory(), resumption.tool())?;
+    let tool = Arc::new(context.engine.open_tool(resumption.tool(), ScopeFilter::Any)?.tool);
+    let subjects = context.engine.subjects(&tool)?;
+    settle(context, subjects, ByHand::Tool)?;
+    let cannot = |error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
+    let control = Control { is_attended: context.is_attended(), ..context.engine.control().map_err(cannot)? };
+    let interrupts = host_interrupts(&control.stop).map_err(cannot)?;
+    let said = matches.get_one::<String>("lost").map(|word| answer(word));
+    let is_attended = context.is_attended();
+    let lost = |step: &StepPath| said.or_else(|| if is_attended { ask(step) } else { None });
+    let steps = if let Body::Steps(steps) = &tool.body { steps.len() } else { 1 };
+    let mut display = Display::of_steps(Some(steps).filter(|_| !is_json(matches)));
+    let Context { engine, printer, .. } = context;
+    let report =
+        engine.resume(resumption, &lost, matches.get_flag("with-current"), &control, &mut display.sink(printer));
+    let report: RunReport = report.map_err(CommandError::from)?;
+    let signal = interrupts.signal();
+    drop(interrupts);
+    if is_json(matches) {
+        printer.json(&result_json_of(&tool, &report).to_string());
+    } else {
+        display.finish(printer, &report);
+    }
+    Ok(exit_code(&report, signal))
+}
+
+fn answer(word: &str) -> LostAnswer {
+    match word {
+        "again" => LostAnswer::Again,
+        "done" => LostAnswer::Done,
+        _ => LostAnswer::Stop,
+    }
+}
+
+/// Asks the person at the terminal what follows for a step that was running when the run was interrupted.
+fn ask(step: &StepPath) -> Option<LostAnswer> {
+    let tty = Tty::open()?;
+    tty.say(shown!["`", step.as_str(), "` was running when the run was interrupted, and may have been done.\n"]);
+    loop {
+        match tty.ask("Start it [a]gain, was it [d]one, or [s]top? ", &mut || false) {
+            Line::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
+                "a" | "again" => return Some(LostAnswer::Again),
+                "d" | "done" => return Some(LostAnswer::Done),
+                "s" | "stop" => return Some(LostAnswer::Stop),
+                _ => {}
+            },
+            _ => return None,
+        }
+    }
+}

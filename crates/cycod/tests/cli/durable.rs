@@ -1,0 +1,253 @@
+//! Runs that go on after a crash.
+
+use std::{
+    fs,
+    process::{Child, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use crate::support::{Place, until};
+
+const SHIP: &str = "\
+description: Ship in steps
+durable: true
+parameters: {PIN: {type: string, description: A secret, sensitive: true, default: none}}
+steps:
+  - {name: one, bash: \"echo one >> log; echo {PIN}\"}
+  - {name: two, bash: \"echo two >> log; [ -e go ] || sleep 60; echo {one.output}-2\"}
+  - {name: three, bash: \"echo three >> log; printf 'got %s\\\\n' {two.output}\"}
+";
+
+fn log(place: &Place) -> String {
+    fs::read_to_string(place.project().join("log")).unwrap_or_default()
+}
+
+/// Starts a tool and kills everything once `is_so`.
+fn interrupted(place: &Place, arguments: &[&str], what: &str, is_so: impl FnMut() -> bool) {
+    let mut running = place.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    until(what, is_so);
+    kill(&mut running);
+}
+
+fn kill(running: &mut Child) {
+    running.kill().expect("it is killed");
+    running.wait().expect("it is gone");
+}
+
+fn ship() -> Place {
+    let place = Place::with_tool("ship", SHIP);
+    interrupted(&place, &["tool", "run", "ship", "PIN=swordfish-9"], "the second step runs", || {
+        log(&place).ends_with("two\n")
+    });
+    assert!(place.run(&["runs", "list"]).stdout().contains("interrupted"));
+    place.write("go", "");
+    place
+}
+
+fn states(place: &Place) -> usize {
+    let entries = fs::read_dir(place.home().join(".cycod/journals")).expect("journals").flatten();
+    entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(".state")).count()
+}
+
+#[test]
+fn a_run_goes_on_where_it_was_interrupted() {
+    let place = ship();
+    // Nobody says whether the second step was done, so nothing is done.
+    let refused = place.run(&["runs", "resume", "last"]);
+    assert_eq!(refused.code(), 1);
+    assert!(
+        refused.stderr().contains("error[step-lost]") && refused.stderr().contains("`two`"),
+        "{}",
+        refused.stderr()
+    );
+    let resumed = place.run(&["runs", "resume", "last", "--lost", "again"]);
+    assert_eq!((resumed.stdout().as_str(), resumed.code()), ("got ****-2\n", 0), "{}", resumed.stderr());
+    assert_eq!(log(&place), "one\ntwo\ntwo\nthree\n");
+
+    // It is one run, with one journal, and there is nothing left to go on with.
+    let show: Value = serde_json::from_str(&place.run(&["runs", "show", "last", "--format", "json"]).stdout()).unwrap();
+    let steps: Vec<_> =
+        show["timeline"].as_array().unwrap().iter().map(|step| [&step["step"], &step["status"]]).collect();
+    assert_eq!(steps, [["one", "ok"], ["two", "ok"], ["three", "ok"]]);
+    assert_eq!((&show["status"], show["journal"]["sha256"].is_string()), (&"ok".into(), true));
+    assert_eq!(place.run(&["runs", "list", "--format", "json"]).stdout().matches("\"ship\"").count(), 1);
+    assert_eq!(states(&place), 0);
+    assert!(place.run(&["runs", "resume", "last"]).stderr().contains("has ended: ok"));
+    assert_eq!(place.run(&["runs", "verify"]).code(), 0);
+}
+
+#[test]
+fn what_was_done_is_not_done_again() {
+    let place = ship();
+    let resumed = place.run(&["runs", "resume", "last", "--lost", "done"]);
+    assert_eq!((resumed.stdout().as_str(), resumed.code()), ("got \n", 0), "a step that was done said nothing");
+    assert_eq!(log(&place), "one\ntwo\nthree\n");
+}
+
+#[test]
+fn what_is_given_up_has_failed() {
+    let place = ship();
+    let resumed = place.run(&["resume", "last", "--lost", "stop"]);
+    assert_eq!(resumed.code(), 1);
+    assert!(resumed.stderr().contains("step-lost"), "{}", resumed.stderr());
+    assert_eq!((log(&place).as_str(), states(&place)), ("one\ntwo\n", 0));
+}
+
+#[test]
+fn nothing_secret_is_left_in_files() {
+    let place = ship();
+    for entry in fs::read_dir(place.home().join(".cycod/journals")).expect("journals").flatten() {
+        let bytes = fs::read(entry.path()).expect("it can be read");
+        assert!(!bytes.windows(9).any(|part| part == b"swordfish"), "{:?}", entry.path());
+    }
+}
+
+#[test]
+fn a_tool_that_changed_is_not_gone_on_with() {
+    let place = ship();
+    place.tool("ship", &SHIP.replace("echo three", "echo 3"));
+    let refused = place.run(&["runs", "resume", "last", "--lost", "again"]);
+    assert!(refused.stderr().contains("error[tool-changed]"), "{}", refused.stderr());
+    assert_eq!(log(&place), "one\ntwo\n");
+    let resumed = place.run(&["runs", "resume", "last", "--lost", "again", "--with-current"]);
+    assert_eq!((resumed.code(), log(&place).as_str()), (0, "one\ntwo\ntwo\n3\n"), "{}", resumed.stderr());
+}
+
+#[test]
+fn rules_of_today_hold_for_a_run_of_yesterday() {
+    let place = ship();
+    let added = place.run(&["policy", "add", "deny", "ship", "--user", "--yes"]);
+    assert_eq!(added.code(), 0, "{}", added.stderr());
+    let refused = place.run(&["runs", "resume", "last", "--lost", "again"]);
+    assert!(refused.stderr().contains("denied-by-policy"), "{}", refused.stderr());
+    assert_eq!((log(&place).as_str(), states(&place)), ("one\ntwo\n", 1));
+}
+
+#[test]
+fn one_process_at_a_time_goes_on_with_a_run() {
+    let place = ship();
+    fs::remove_file(place.project().join("go")).unwrap();
+    let mut one = place.command(&["runs", "resume", "last", "--lost", "again"]).stderr(Stdio::null()).spawn().unwrap();
+    until("it goes on", || log(&place) == "one\ntwo\ntwo\n");
+    let other = place.run(&["runs", "resume", "last", "--lost", "again"]);
+    assert!(other.stderr().contains("goes on"), "{}", other.stderr());
+    kill(&mut one);
+    place.write("go", "");
+    assert_eq!(place.run(&["runs", "resume", "last", "--lost", "again"]).code(), 0);
+    assert_eq!(log(&place), "one\ntwo\ntwo\ntwo\nthree\n");
+}
+
+#[test]
+fn steps_beside_each_other_and_called_tools_go_on() {
+    let place = Place::with_tool(
+        "outer",
+        "description: d\non-lost: retry\nsteps:\n  - {name: left, bash: echo left >> log, parallel: true}\n  - {name: inner, use-tool: inner, with: {WHO: me}, parallel: true}\n  - {name: last, bash: \"echo {inner.output} >> log\", wait-for: [left, inner]}\n",
+    );
+    place.tool(
+        "inner",
+        "description: d\non-lost: retry\nparameters: {WHO: {type: string, description: w}}\nsteps:\n  - {name: a, bash: \"echo a >> log; echo {WHO}\"}\n  - {name: b, bash: \"[ -e go ] || sleep 60; echo b >> log; echo {a.output}!\"}\n",
+    );
+    let both = || log(&place).contains("left\n") && log(&place).contains("a\n");
+    interrupted(&place, &["tool", "run", "outer", "--durable"], "the inner step waits", both);
+    std::thread::sleep(Duration::from_millis(100));
+    place.write("go", "");
+    let resumed = place.run(&["resume", "--all"]);
+    assert_eq!(resumed.code(), 0, "{}", resumed.stderr());
+    let mut lines: Vec<String> = log(&place).lines().map(str::to_owned).collect();
+    lines.sort_unstable();
+    // The step beside it may have been interrupted before its end was written.
+    lines.dedup();
+    assert_eq!(lines, ["a", "b", "left", "me!"]);
+}
+
+#[test]
+fn a_durable_run_without_a_crash_leaves_nothing() {
+    let place = Place::with_tool("ship", SHIP);
+    place.write("go", "");
+    assert_eq!(place.run(&["tool", "run", "ship", "PIN=a"]).stdout(), "got a-2\n");
+    assert_eq!(states(&place), 0);
+    assert_eq!(place.run(&["resume", "--all"]).block(), "exit: 0\n--- stdout\n--- stderr\n");
+}
+
+#[test]
+fn a_run_that_is_not_durable_cannot_go_on() {
+    let place = Place::with_tool(
+        "t",
+        "description: d\nsteps:\n  - {name: a, bash: echo a >> log}\n  - {name: b, bash: sleep 60}\n",
+    );
+    interrupted(&place, &["tool", "run", "t"], "the first step ended", || log(&place) == "a\n");
+    let refused = place.run(&["runs", "resume", "last"]);
+    assert!(refused.stderr().contains("error[not-resumable]"), "{}", refused.stderr());
+}
+
+/// Kills at random moments, until so many kills have hit: what ended is never done again, and the end is as it would have been.
+#[test]
+fn kills_at_any_moment_lose_nothing_and_repeat_nothing() {
+    const KILLS: usize = 100;
+    let steps: String = (1..=20)
+        .map(|number| format!("  - {{name: s{number}, bash: \"echo {number} >> log; echo {number}\"}}\n"))
+        .collect();
+    let tool = format!("description: d\ndurable: true\non-lost: retry\nsteps:\n{steps}");
+    let mut random = 88_172_645_463_325_252_u64;
+    let mut kills = 0;
+    while kills < KILLS {
+        let place = Place::with_tool("steps", &tool);
+        let mut arguments = vec!["tool", "run", "steps"];
+        let mut hits = 0;
+        loop {
+            let began = Instant::now();
+            let mut running =
+                place.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+            // Xorshift, from 5 to 125 ms.
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            let until = Duration::from_millis(5 + random % 120);
+            let ended = loop {
+                if let Some(status) = running.try_wait().expect("it can be asked") {
+                    break Some(status);
+                }
+                if began.elapsed() >= until {
+                    break None;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            };
+            if let Some(status) = ended {
+                let mut said = String::new();
+                std::io::Read::read_to_string(&mut running.stdout.take().expect("a pipe"), &mut said)
+                    .expect("it can be read");
+                if !place.run(&["runs", "list"]).stdout().contains("steps") {
+                    // It was killed before it began.
+                    arguments = vec!["tool", "run", "steps"];
+                    continue;
+                }
+                let mut why = String::new();
+                std::io::Read::read_to_string(&mut running.stderr.take().expect("a pipe"), &mut why)
+                    .expect("it can be read");
+                assert!(status.success(), "{status}: {why}");
+                assert_eq!(said, "20\n");
+                break;
+            }
+            kill(&mut running);
+            hits += 1;
+            let list = place.run(&["runs", "list"]).stdout();
+            arguments = if list.contains("interrupted") {
+                vec!["runs", "resume", "last"]
+            } else if list.contains(" ok ") {
+                break;
+            } else {
+                vec!["tool", "run", "steps"]
+            };
+        }
+        kills += hits;
+        let numbers: Vec<u32> = log(&place).lines().map(|line| line.parse().expect("a number")).collect();
+        assert!(numbers.is_sorted(), "a step that had ended ran again: {numbers:?}");
+        let mut each = numbers.clone();
+        each.dedup();
+        assert_eq!(each, (1..=20).collect::<Vec<_>>());
+        assert!(numbers.len() - each.len() <= hits, "{hits} kills: {numbers:?}");
+        assert_eq!(place.run(&["runs", "verify"]).code(), 0);
+    }
+}
