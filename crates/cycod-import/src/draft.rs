@@ -9,7 +9,7 @@ use cycod_syntax::{
 use regex::Regex;
 
 use crate::{
-    names,
+    names::{self, Taken},
     pasted::{INERT, INERT_NO_OPTION, INERT_WORDS, Place, Reading, reading},
     proposal::Loss,
     source::escaped,
@@ -56,6 +56,8 @@ pub(crate) struct Draft {
     /// Why it is made only for who names it.
     pub(crate) withheld: Option<String>,
     pub(crate) losses: Vec<Loss>,
+    /// The names of its parameters.
+    pub(crate) names: Taken,
 }
 
 /// What a tool executes.
@@ -154,8 +156,7 @@ impl Draft {
 
     /// Adds a parameter and returns its name in the tool.
     pub(crate) fn take(&mut self, name: &str, mut parameter: Parameter) -> String {
-        let taken: Vec<String> = self.parameters.iter().map(|parameter| parameter.name.clone()).collect();
-        parameter.name = names::parameter(name, &taken);
+        parameter.name = names::parameter(name, &mut self.names);
         let name = parameter.name.clone();
         self.parameters.push(parameter);
         name

@@ -15,6 +15,7 @@ use self::{
     read::{Attribute, Input, Justfile, Recipe},
 };
 use crate::{
+    Loss,
     draft::{Accepts, Body, Draft, Found, Parameter},
     pasted::{Place, Reading, WHY_INERT, place, reading_of_variable},
     source::{Source, duplicate},
@@ -27,9 +28,10 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     let all: HashMap<&str, &Recipe> = recipes.iter().map(|(recipe, _)| (recipe.name.as_str(), *recipe)).collect();
     let mut found = Found { losses: file.losses.clone(), ..Found::default() };
     for (recipe, platforms) in &recipes {
-        let mut draft = Importer { source, file: &file, all: &all, recipe }.draft();
-        draft.platforms.clone_from(platforms);
-        found.drafts.push(draft);
+        match (Importer { source, file: &file, all: &all, recipe }).draft() {
+            Ok(draft) => found.drafts.push(Draft { platforms: platforms.clone(), ..draft }),
+            Err(loss) => found.losses.push(loss),
+        }
     }
     let mut names: HashMap<&str, cycod_diagnostic::Span> =
         recipes.iter().map(|(recipe, _)| (recipe.name.as_str(), recipe.span)).collect();
@@ -41,7 +43,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
         let Some(base) = all.get(alias.of.as_str()) else {
             let what = format!("alias `{}`", alias.name);
             let why = format!("`{}` is not a recipe of this file", alias.of);
-            found.losses.push(crate::Loss { line, what, why });
+            found.losses.push(Loss { line, what, why });
             continue;
         };
         let is_private = alias.is_private || alias.name.starts_with('_');
@@ -98,7 +100,7 @@ struct Importer<'a> {
 }
 
 impl Importer<'_> {
-    fn draft(&self) -> Draft {
+    fn draft(&self) -> Result<Draft, Loss> {
         let recipe = self.recipe;
         let line = self.source.line(recipe.span.start as usize);
         let mut draft = Draft::of_runner(&recipe.name, line, "just", self.source.below(""));
@@ -111,7 +113,7 @@ impl Importer<'_> {
         } else if !matches!(name.to_ascii_lowercase().as_str(), "justfile" | ".justfile") {
             draft.say(["--justfile", name]);
         }
-        let questions = self.questions();
+        let questions = self.questions(line)?;
         if !questions.is_empty() {
             draft.say(["--yes"]);
             draft.confirm = Some(questions.join(" "));
@@ -128,11 +130,11 @@ impl Importer<'_> {
             }
         }
         self.parameters(&mut draft);
-        draft
+        Ok(draft)
     }
 
     /// What just would ask before this recipe and those that run together with it.
-    fn questions(&self) -> Vec<String> {
+    fn questions(&self, line: usize) -> Result<Vec<String>, Loss> {
         let mut questions = Vec::new();
         let mut seen: HashSet<&str> = HashSet::new();
         let mut open = vec![self.recipe];
@@ -140,13 +142,14 @@ impl Importer<'_> {
             if !seen.insert(&recipe.name) {
                 continue;
             }
+            self.source.visit(recipe.dependencies.len(), "recipe", &self.recipe.name, line)?;
             if let Some(confirm) = recipe.attribute("confirm") {
                 let question = confirm.texts.first().cloned();
                 questions.push(question.unwrap_or_else(|| format!("Run recipe `{}`?", recipe.name)));
             }
             open.extend(recipe.dependencies.iter().rev().filter_map(|(name, _)| self.all.get(name.as_str())));
         }
-        questions
+        Ok(questions)
     }
 
     fn description(&self) -> String {
@@ -349,6 +352,9 @@ impl Importer<'_> {
         let plain = |line: &str| without_interpolations(line.trim_start().trim_start_matches('@'));
         let lines: Vec<String> = self.recipe.body.iter().map(|(_, line)| plain(line)).collect();
         let text = lines.join("\n");
+        if !self.source.effort.spend(text.len()) {
+            return Reading::Unproven;
+        }
         let mut reading = Reading::Data;
         if self.recipe.body.iter().any(|(_, line)| line.contains("quote(")) {
             reading = Reading::DataButOptions;
@@ -379,6 +385,10 @@ impl Importer<'_> {
         // The lines of a program are one text, but for the first, which names the interpreter.
         let lines = self.recipe.body.iter().skip(usize::from(first.starts_with("#!")));
         let lines: Vec<&str> = lines.map(|(_, line)| line.as_str()).collect();
+        let length: usize = lines.iter().map(|line| line.len()).sum();
+        if !self.source.effort.spend(length / 4 + self.recipe.parameters.len()) {
+            return vec![Place::UNCLEAR];
+        }
         let mut places = Vec::new();
         let is_list = self.recipe.parameters.iter().any(|input| input.name == name && input.many.is_some());
         let mut has_quoted = false;
@@ -408,7 +418,8 @@ impl Importer<'_> {
                     // What follows on other lines belongs to the command where the line goes on, or is a program's.
                     let more = lines[index + 1..].iter().take(if is_program || is_continued { 20 } else { 0 });
                     let after: String = std::iter::once(after).chain(more.copied()).collect::<Vec<_>>().join("\n");
-                    let found = if is_posix { place(&before, &after, is_list) } else { Place::UNCLEAR };
+                    let is_known = is_posix && self.source.effort.spend(before.len() + after.len());
+                    let found = if is_known { place(&before, &after, is_list) } else { Place::UNCLEAR };
                     match (tokens.len(), found) {
                         (1, found) => places.push(found),
                         // Quoted by just itself, which is right outside of quotes alone.

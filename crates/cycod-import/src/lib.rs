@@ -11,6 +11,7 @@
 
 mod argc;
 mod draft;
+mod effort;
 mod front_matter;
 mod just;
 mod kind;
@@ -51,5 +52,12 @@ pub fn import(kind: Kind, source: &Source<'_>) -> Result<Imported, Vec<Diagnosti
         Kind::Nanocoder => nanocoder::read(source),
         Kind::Skill => skill::read(source),
     }?;
-    Ok(proposal::propose(kind, source, found))
+    let mut imported = proposal::propose(kind, source, found);
+    if source.effort.is_spent() {
+        let what = format!("what the {}s do with their values", kind.noun());
+        let why = "the file is too intricate to work all of it out, so values are held to plain ones: take it apart"
+            .to_owned();
+        imported.losses.push(Loss { line: 1, what, why });
+    }
+    Ok(imported)
 }

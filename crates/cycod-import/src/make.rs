@@ -70,6 +70,14 @@ struct Settable<'a> {
     is_required: bool,
 }
 
+/// Names that stand anywhere in a makefile.
+struct Words<'a> {
+    /// Those that loops of make give to what they go over.
+    loops: HashSet<&'a str>,
+    /// Those of variables that it refers to.
+    written: HashSet<&'a str>,
+}
+
 /// Names by which make knows its own makefile.
 const STANDARD: [&str; 3] = ["makefile", "Makefile", "GNUmakefile"];
 
@@ -87,6 +95,8 @@ struct Makefile<'a> {
     /// Where each target is among them.
     places: HashMap<String, usize>,
     variables: Vec<Variable>,
+    /// Where each variable is among them.
+    set: HashMap<String, usize>,
     /// Variables whose absence the makefile reports as an error, outside of all targets.
     demanded: HashSet<String>,
     /// Variables that conditions outside of all targets ask for, with the line.
@@ -103,6 +113,7 @@ impl<'a> Makefile<'a> {
             targets: Vec::new(),
             places: HashMap::new(),
             variables: Vec::new(),
+            set: HashMap::new(),
             demanded: HashSet::new(),
             conditions: Vec::new(),
             phony: HashSet::new(),
@@ -139,7 +150,10 @@ impl<'a> Makefile<'a> {
                 continue;
             }
             if let Some(recipe) = text.strip_prefix('\t').filter(|_| is_rule) {
-                for index in &current {
+                for (place, index) in current.iter().enumerate() {
+                    if place > 0 && !self.source.effort.spend(recipe.len()) {
+                        break;
+                    }
                     self.targets[*index].recipe.push(recipe.to_owned());
                 }
                 above.clear();
@@ -214,16 +228,25 @@ impl<'a> Makefile<'a> {
         true
     }
 
+    /// The variable of this name, where the makefile sets it.
+    fn known(&self, name: &str) -> Option<&Variable> {
+        self.set.get(name).map(|index| &self.variables[*index])
+    }
+
     /// Notes that a variable is set.
     fn set(&mut self, name: &str, line: usize, sign: &str, value: &str, help: Option<&str>, is_intricate: bool) {
         let help = help.map(str::to_owned);
-        match self.variables.iter_mut().find(|variable| variable.name == name) {
+        match self.set.get(name).map(|index| &mut self.variables[*index]) {
             Some(known) => {
-                known.value = format!("{} {value}", known.value).trim().to_owned();
+                if !known.value.is_empty() && !value.is_empty() {
+                    known.value.push(' ');
+                }
+                known.value.push_str(value);
                 known.is_intricate = true;
                 known.help = known.help.take().or(help);
             }
             None => {
+                self.set.insert(name.to_owned(), self.variables.len());
                 let (name, value, sign) = (name.to_owned(), value.to_owned(), sign.to_owned());
                 self.variables.push(Variable { name, line, value, help, sign, is_intricate });
             }
@@ -254,6 +277,10 @@ impl<'a> Makefile<'a> {
         }
         let mut indices = Vec::new();
         for name in names {
+            // Each of several targets needs all of them.
+            if !indices.is_empty() && !self.source.effort.spend(behind.len()) {
+                break;
+            }
             if name.starts_with('.') && !name.contains('/') {
                 continue;
             }
@@ -284,14 +311,16 @@ impl<'a> Makefile<'a> {
     fn expanded(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for _ in 0..8 {
-            let Some((at, end, name)) = reference_spans(&text).into_iter().find_map(|(at, end, name)| {
-                let known = self.variables.iter().any(|variable| variable.name == name);
-                known.then(|| (at, end, name.to_owned()))
-            }) else {
+            let Some((at, end, value)) = reference_spans(&text)
+                .into_iter()
+                .find_map(|(at, end, name)| self.known(name).map(|known| (at, end, &known.value)))
+            else {
                 break;
             };
-            let value = self.variables.iter().find(|variable| variable.name == name);
-            text.replace_range(at..end, value.map_or("", |variable| variable.value.as_str()));
+            if !self.source.effort.spend(text.len() + value.len()) {
+                break;
+            }
+            text.replace_range(at..end, value);
         }
         text
     }
@@ -299,22 +328,29 @@ impl<'a> Makefile<'a> {
     fn found(&self) -> Found {
         let mut found = Found { losses: self.losses.clone(), ..Found::default() };
         let mut unsettable: Vec<&Variable> = Vec::new();
+        let mut is_unsettable: HashSet<&str> = HashSet::new();
         let mut asked: HashSet<&str> = HashSet::new();
+        let conditions: HashSet<&str> = self.conditions.iter().map(|(name, _)| name.as_str()).collect();
+        let words = Words { loops: self.loops(), written: self.written() };
         for target in &self.targets {
-            let draft = self.draft(target);
+            let (draft, used) = match self.draft(target, &words) {
+                Ok(made) => made,
+                Err(loss) => {
+                    found.losses.push(loss);
+                    continue;
+                }
+            };
             if draft.withheld.is_none() {
-                let used = self.used_by(target);
-                asked.extend(used.iter().map(String::as_str).filter_map(|name| self.condition(name)));
-                let fixed = self.variables.iter().filter(|variable| {
+                asked.extend(used.iter().filter_map(|name| conditions.get(name.as_str())));
+                let fixed = self.variables_of(&used).filter(|variable| {
                     // What make works out is its own affair.
-                    used.contains(&variable.name)
-                        && is_for_callers(&variable.name)
+                    is_for_callers(&variable.name)
                         && !variable.is_for_callers()
                         && !variable.value.contains('$')
                         && matches!(variable.sign.as_str(), "" | ":" | "::")
                 });
                 for variable in fixed {
-                    if !unsettable.iter().any(|known| known.name == variable.name) {
+                    if is_unsettable.insert(&variable.name) {
                         unsettable.push(variable);
                     }
                 }
@@ -329,7 +365,7 @@ impl<'a> Makefile<'a> {
             found.losses.push(Loss { line: first.line, what: format!("other values of {}", names.join(", ")), why });
         }
         for (name, line) in &self.conditions {
-            let is_set = self.variables.iter().any(|variable| variable.name == *name && variable.is_for_callers());
+            let is_set = self.known(name).is_some_and(Variable::is_for_callers);
             if !is_set && is_for_callers(name) && !asked.contains(name.as_str()) {
                 asked.insert(name);
                 let why = "a condition around targets asks for it; set it in the environment".to_owned();
@@ -339,8 +375,11 @@ impl<'a> Makefile<'a> {
         found
     }
 
-    fn condition(&self, name: &str) -> Option<&str> {
-        self.conditions.iter().find(|(known, _)| known == name).map(|(known, _)| known.as_str())
+    /// The variables with these names, in the order of the makefile.
+    fn variables_of(&self, names: &HashSet<String>) -> impl Iterator<Item = &Variable> {
+        let mut indices: Vec<usize> = names.iter().filter_map(|name| self.set.get(name).copied()).collect();
+        indices.sort_unstable();
+        indices.into_iter().map(|index| &self.variables[index])
     }
 
     /// Whether a target is called for what it does, and not for a file that it makes.
@@ -348,8 +387,9 @@ impl<'a> Makefile<'a> {
         if self.phony.contains(&target.name) || target.help.is_some() {
             return true;
         }
+        let is_known = self.source.effort.spend(target.prerequisites.len());
         let is_there = self.source.beside.contains(&target.name);
-        if is_there || target.name.contains(['/', '.', '~']) || depth > 20 {
+        if !is_known || is_there || target.name.contains(['/', '.', '~']) || depth > 20 {
             return false;
         }
         if target.recipe.is_empty() {
@@ -362,7 +402,7 @@ impl<'a> Makefile<'a> {
         !target.recipe.iter().any(|line| makes(line, &target.name))
     }
 
-    fn draft(&self, target: &Target) -> Draft {
+    fn draft(&self, target: &Target, words: &Words<'_>) -> Result<(Draft, HashSet<String>), Loss> {
         let mut draft = Draft::of_runner(&target.name, target.line, "make", self.source.below(""));
         draft.say(["--no-print-directory"]);
         if !STANDARD.contains(&self.source.file_name()) {
@@ -381,17 +421,26 @@ impl<'a> Makefile<'a> {
             draft.say(["--"]);
         }
         draft.say([target.name.as_str()]);
-        self.parameters(target, &mut draft);
-        draft
+        let needed = self.with_needed(target)?;
+        let used = self.used_by(&needed);
+        self.parameters(target, &needed, &used, words, &mut draft);
+        Ok((draft, used))
     }
 
-    fn parameters(&self, target: &Target, draft: &mut Draft) {
-        let texts = self.texts_of(target);
+    fn parameters(
+        &self,
+        target: &Target,
+        needed: &[&Target],
+        used: &HashSet<String>,
+        words: &Words<'_>,
+        draft: &mut Draft,
+    ) {
+        let texts: Vec<&str> = needed.iter().flat_map(|target| target.recipe.iter().map(String::as_str)).collect();
         if texts.iter().any(|text| text.contains("MAKECMDGOALS")) {
             let why = "make takes them for targets: one that is the name of a target would make it as well";
             draft.lose(target.line, "the words behind the target", why);
         }
-        for settable in self.settable(target) {
+        for settable in self.settable(needed, used, words) {
             let line = target.line;
             if self.reading(&texts, settable.name).is_some_and(|reading| reading >= Reading::Names) {
                 let why = "its value would name or be what runs";
@@ -420,6 +469,10 @@ impl<'a> Makefile<'a> {
     }
 
     fn readings(&self, text: &str, name: &str) -> Vec<Reading> {
+        // Of what is not looked at, the worst is to be expected.
+        if !self.source.effort.spend(text.len() / 4 + 4) {
+            return vec![Reading::Code];
+        }
         let text = self.unfolded(text, name, 0);
         let holes: Vec<(usize, usize)> = reference_spans(&text)
             .into_iter()
@@ -451,6 +504,9 @@ impl<'a> Makefile<'a> {
         holes
             .into_iter()
             .map(|(at, end)| {
+                if !self.source.effort.spend(text.len()) {
+                    return Reading::Code;
+                }
                 if is_in_function(at) {
                     return Reading::Unproven;
                 }
@@ -465,7 +521,7 @@ impl<'a> Makefile<'a> {
         let mut unfolded = String::new();
         let mut last = 0;
         for (at, end, name) in reference_spans(text) {
-            let known = self.variables.iter().find(|variable| variable.name == name && name != but);
+            let known = self.known(name).filter(|_| name != but);
             let Some(known) = known.filter(|_| at >= last && depth < 6 && unfolded.len() < 10_000) else { continue };
             unfolded.push_str(&text[last..at]);
             unfolded.push_str(&self.unfolded(&known.value, but, depth + 1));
@@ -476,38 +532,36 @@ impl<'a> Makefile<'a> {
     }
 
     /// A target with all that it needs.
-    fn with_needed<'t>(&'t self, target: &'t Target) -> Vec<&'t Target> {
+    fn with_needed<'t>(&'t self, target: &'t Target) -> Result<Vec<&'t Target>, Loss> {
+        let (name, line) = (target.name.as_str(), target.line);
         let mut seen: HashSet<&str> = HashSet::new();
         let mut found = Vec::new();
         let mut open = vec![target];
         while let Some(target) = open.pop() {
-            // Nobody makes a thousand things at once; who does is not slowed down.
-            if seen.len() > 1000 || !seen.insert(&target.name) {
+            if !seen.insert(&target.name) {
                 continue;
             }
+            let length: usize = target.recipe.iter().map(String::len).sum();
+            self.source.visit(length + target.prerequisites.len(), "target", name, line)?;
             found.push(target);
             let needed = target.prerequisites.iter().filter_map(|name| self.places.get(name));
             open.extend(needed.map(|index| &self.targets[*index]));
         }
-        found
+        Ok(found)
     }
 
-    /// The lines of the recipes that making a target may run.
-    fn texts_of<'t>(&'t self, target: &'t Target) -> Vec<&'t str> {
-        self.with_needed(target).into_iter().flat_map(|target| target.recipe.iter().map(String::as_str)).collect()
-    }
-
-    /// The variables that a target makes use of, by itself, by others or by what it needs.
-    fn used_by(&self, target: &Target) -> HashSet<String> {
+    /// The variables that targets make use of, by themselves or by others.
+    fn used_by(&self, needed: &[&Target]) -> HashSet<String> {
         let mut used: HashSet<String> = HashSet::new();
-        for target in self.with_needed(target) {
+        for target in needed {
             used.extend(target.asks.iter().chain(&target.demands).cloned());
             let texts = target.recipe.iter().chain(&target.prerequisites);
             used.extend(texts.flat_map(|text| references(text)).map(str::to_owned));
         }
         let mut open: Vec<String> = used.iter().cloned().collect();
         while let Some(name) = open.pop() {
-            for variable in self.variables.iter().filter(|variable| variable.name == name) {
+            if let Some(variable) = self.known(&name) {
+                self.source.effort.spend(variable.value.len());
                 let new = references(&variable.value).filter(|name| used.insert((*name).to_owned()));
                 open.extend(new.map(str::to_owned).collect::<Vec<_>>());
             }
@@ -516,14 +570,12 @@ impl<'a> Makefile<'a> {
     }
 
     /// What a caller can set for a target, in the order of the makefile; behind it what the makefile never sets.
-    fn settable(&self, target: &Target) -> Vec<Settable<'_>> {
-        let used = self.used_by(target);
-        let demanded: HashSet<String> =
-            self.with_needed(target).into_iter().flat_map(|target| target.demands.iter().cloned()).collect();
-        let is_required =
-            |name: &str, value: &str| value.is_empty() && (demanded.contains(name) || self.demanded.contains(name));
-        let own =
-            self.variables.iter().filter(|variable| used.contains(&variable.name) && is_for_callers(&variable.name));
+    fn settable<'t>(&'t self, needed: &[&'t Target], used: &HashSet<String>, words: &Words<'t>) -> Vec<Settable<'t>> {
+        let demanded: HashSet<&String> = needed.iter().flat_map(|target| &target.demands).collect();
+        let is_required = |name: &str, value: &str| {
+            value.is_empty() && (demanded.contains(&name.to_owned()) || self.demanded.contains(name))
+        };
+        let own = self.variables_of(used).filter(|variable| is_for_callers(&variable.name));
         let own = own.filter(|variable| variable.is_for_callers());
         let mut settable: Vec<Settable<'_>> = own
             .map(|variable| Settable {
@@ -533,26 +585,19 @@ impl<'a> Makefile<'a> {
                 is_required: is_required(&variable.name, &variable.value),
             })
             .collect();
-        let is_set = |name: &str| self.variables.iter().any(|variable| variable.name == name);
         // In the order in which they are used.
         let mut seen: HashSet<&str> = HashSet::new();
         let mut free: Vec<&str> = Vec::new();
-        let loops = self.loops();
-        let by_target = self.with_needed(target);
-        let texts = by_target.iter().flat_map(|target| target.demands.iter().chain(&target.asks).map(String::as_str));
+        let texts = needed.iter().flat_map(|target| target.demands.iter().chain(&target.asks).map(String::as_str));
         let texts: Vec<&str> = texts
             .chain(self.demanded.iter().map(String::as_str))
-            .chain(self.texts_of(target).into_iter().flat_map(references))
-            .chain(
-                self.variables
-                    .iter()
-                    .filter(|known| used.contains(&known.name))
-                    .flat_map(|known| references(&known.value)),
-            )
+            .chain(needed.iter().flat_map(|target| &target.recipe).flat_map(|text| references(text)))
+            .chain(self.variables_of(used).flat_map(|known| references(&known.value)))
             .collect();
         for name in texts {
-            let Some(name) = self.owned(name) else { continue };
-            if !is_set(name) && is_for_callers(name) && !loops.contains(name) && seen.insert(name) {
+            let Some(name) = words.written.get(name).copied() else { continue };
+            if !self.set.contains_key(name) && is_for_callers(name) && !words.loops.contains(name) && seen.insert(name)
+            {
                 free.push(name);
             }
         }
@@ -565,14 +610,13 @@ impl<'a> Makefile<'a> {
         settable
     }
 
-    /// The same name where the makefile itself writes it, so that it outlives what was worked out for a target.
-    fn owned<'t>(&'t self, name: &str) -> Option<&'t str> {
+    /// The names of variables that the makefile refers to anywhere.
+    fn written(&self) -> HashSet<&str> {
         let texts = self.targets.iter().flat_map(|target| target.recipe.iter().map(String::as_str));
         let texts = texts.chain(self.variables.iter().map(|variable| variable.value.as_str()));
         let asked =
             self.targets.iter().flat_map(|target| target.demands.iter().chain(&target.asks)).map(String::as_str);
-        let demanded = self.demanded.iter().map(String::as_str);
-        texts.flat_map(references).chain(asked).chain(demanded).find(|known| *known == name)
+        texts.flat_map(references).chain(asked).chain(self.demanded.iter().map(String::as_str)).collect()
     }
 
     /// Names that loops of make give to what they go over.

@@ -1,5 +1,7 @@
 //! Tasks of `mise`: tables of its configuration, or scripts with `#MISE` and `#USAGE` comments.
 
+use std::collections::{HashMap, HashSet};
+
 use cycod_diagnostic::Diagnostic;
 
 use crate::{
@@ -18,10 +20,17 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     }
     let root = tree::toml(source)?;
     let mut found = Found::default();
-    for (name, task) in root.get("tasks").map(Node::entries).unwrap_or_default() {
+    let entries = root.get("tasks").map(Node::entries).unwrap_or_default();
+    let tasks: HashMap<&str, &Node> = entries.iter().map(|(name, task)| (name.as_str(), task)).collect();
+    for (name, task) in entries {
         let mut draft = begin(source, name, task.line, task);
-        let questions = questions(root.get("tasks").map(Node::entries).unwrap_or_default(), task);
-        ask(&mut draft, &questions);
+        match questions(source, &tasks, name, task) {
+            Ok(questions) => ask(&mut draft, &questions),
+            Err(loss) => {
+                found.losses.push(loss);
+                continue;
+            }
+        }
         draft.say([name.as_str()]);
         let texts = ["run", "file"].into_iter().filter_map(|key| task.get(key)).flat_map(Node::texts);
         let run: Vec<String> = texts.chain(task.texts()).collect();
@@ -37,7 +46,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
         for (_, node) in task.entries().iter().filter(|(key, _)| !matches!(&**key, "usage" | "run" | "description")) {
             tree::texts(node, &mut texts);
         }
-        inputs(&mut draft, task.get("usage").and_then(Node::text), task, &texts.join("\n"));
+        inputs(source, &mut draft, task.get("usage").and_then(Node::text), task, &texts.join("\n"));
         found.drafts.push(draft);
     }
     if let Some(includes) = root.at(&["task_config", "includes"]) {
@@ -83,13 +92,13 @@ fn ask(draft: &mut Draft, questions: &[String]) {
 }
 
 /// What mise asks before a task and those that it needs or runs.
-fn questions(tasks: &[(String, Node)], task: &Node) -> Vec<String> {
-    let (mut found, mut open, mut seen) = (Vec::new(), vec![task], Vec::new());
+fn questions(source: &Source<'_>, tasks: &HashMap<&str, &Node>, name: &str, task: &Node) -> Result<Vec<String>, Loss> {
+    let (mut found, mut open, mut seen) = (Vec::new(), vec![task], HashSet::new());
+    let line = task.line;
     while let Some(task) = open.pop() {
-        if seen.contains(&task.line) {
+        if !seen.insert(std::ptr::from_ref(task)) {
             continue;
         }
-        seen.push(task.line);
         let confirm = task.text_of("confirm").or_else(|| task.at(&["confirm", "message"])?.scalar());
         found.extend(confirm);
         let mut names: Vec<String> = Vec::new();
@@ -104,13 +113,14 @@ fn questions(tasks: &[(String, Node)], task: &Node) -> Vec<String> {
             names.extend(item.get("tasks").map(Node::texts).unwrap_or_default());
         }
         let named = names.iter().filter_map(|name| name.split_whitespace().next());
-        open.extend(named.filter_map(|name| tasks.iter().find(|(known, _)| known == name)).map(|(_, task)| task));
+        source.visit(names.len(), "task", name, line)?;
+        open.extend(named.filter_map(|name| tasks.get(name)));
     }
-    found
+    Ok(found)
 }
 
 /// Adds what a task takes.
-fn inputs(draft: &mut Draft, usage: Option<&str>, task: &Node, run: &str) {
+fn inputs(source: &Source<'_>, draft: &mut Draft, usage: Option<&str>, task: &Node, run: &str) {
     let line = task.get("usage").map_or(task.line, |usage| usage.line);
     let read = usage.map(usage::read);
     match read {
@@ -119,7 +129,7 @@ fn inputs(draft: &mut Draft, usage: Option<&str>, task: &Node, run: &str) {
                 draft.lose(line + at, what, "it is not carried over from the description of the task's arguments");
             }
             for input in usage.inputs {
-                add(draft, &input, line + input.line, run);
+                add(source, draft, &input, line + input.line, run);
             }
         }
         Some(None) => {
@@ -133,7 +143,7 @@ fn inputs(draft: &mut Draft, usage: Option<&str>, task: &Node, run: &str) {
             }
             from_templates.sort_by_key(|input| !input.is_flag);
             for input in from_templates {
-                add(draft, &input, line, run);
+                add(source, draft, &input, line, run);
             }
         }
     }
@@ -150,7 +160,7 @@ fn further(draft: &mut Draft) {
     draft.lose(draft.line, "other further arguments", why);
 }
 
-fn add(draft: &mut Draft, input: &Input, line: usize, run: &str) {
+fn add(source: &Source<'_>, draft: &mut Draft, input: &Input, line: usize, run: &str) {
     let option = input.options.iter().find(|option| option.starts_with("--")).or(input.options.first());
     let is_switch = input.is_flag && !input.has_value;
     let mut parameter = Parameter {
@@ -184,10 +194,13 @@ fn add(draft: &mut Draft, input: &Input, line: usize, run: &str) {
         parameter.default = None;
     }
     let snake = input.name.replace('-', "_");
-    let is_pasted = run.split("{{").skip(1).filter_map(|part| part.split("}}").next()).any(|expression| {
-        let quoted = [format!("\"{}\"", input.name), format!("'{}'", input.name)];
-        expression.contains(&format!("usage.{snake}")) || quoted.iter().any(|name| expression.contains(name))
-    });
+    // What is not looked at may paste it.
+    let is_known = source.effort.spend(run.len());
+    let is_pasted = !is_known
+        || run.split("{{").skip(1).filter_map(|part| part.split("}}").next()).any(|expression| {
+            let quoted = [format!("\"{}\"", input.name), format!("'{}'", input.name)];
+            expression.contains(&format!("usage.{snake}")) || quoted.iter().any(|name| expression.contains(name))
+        });
     if is_pasted && !is_switch {
         parameter.hold_inert(false);
         if parameter.pattern.is_some() {
@@ -230,13 +243,14 @@ fn add(draft: &mut Draft, input: &Input, line: usize, run: &str) {
 /// What a command takes by the functions `arg`, `option` and `flag` in its templates.
 fn templates(run: &str) -> Vec<Input> {
     let mut found: Vec<Input> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
     for expression in run.split("{{").skip(1).filter_map(|part| part.split("}}").next()) {
         let trimmed = expression.trim();
         for function in ["arg", "option", "flag"] {
             let Some(inside) = trimmed.strip_prefix(function).map(str::trim_start) else { continue };
             let Some(inside) = inside.strip_prefix('(') else { continue };
             let Some(name) = argument(inside, "name") else { continue };
-            if found.iter().any(|known| known.name == name) {
+            if !seen.insert(name.clone()) {
                 continue;
             }
             let default = argument(inside, "default");
@@ -309,7 +323,9 @@ fn script(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     let name = below.map_or(source.file_name(), |(_, name)| name).replace('/', ":");
     let name = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map_or(name.as_str(), |(stem, _)| stem);
     let mut draft = begin(source, name, 1, &task);
-    ask(&mut draft, &questions(&[], &task));
+    if let Ok(questions) = questions(source, &HashMap::new(), name, &task) {
+        ask(&mut draft, &questions);
+    }
     draft.directory = None;
     draft.template(source.below(source.file_name()));
     if draft.description.is_empty() {
@@ -318,7 +334,7 @@ fn script(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     let at = first_usage.map_or(1, |index| index + 1);
     let with_usage = Node { line: at, ..task };
     if first_usage.is_some() {
-        inputs(&mut draft, Some(&usage), &with_usage, source.text);
+        inputs(source, &mut draft, Some(&usage), &with_usage, source.text);
     } else {
         // The words reach the script as they are.
         draft.pass_more("Further arguments of the script, each one word");

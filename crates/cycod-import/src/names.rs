@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use cycod_syntax::template::Predefined;
 
 /// Names that were given, compared as the catalog compares them.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Taken {
     names: HashSet<String>,
     /// The last number that was put behind a name.
@@ -13,6 +13,11 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
+    /// Whether a name was given, or is never free.
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.names.contains(&name.to_lowercase())
+    }
+
     /// Names that are never free.
     pub(crate) fn of(names: &[String]) -> Self {
         Self { names: names.iter().map(|name| name.to_lowercase()).collect(), numbers: HashMap::new() }
@@ -20,13 +25,19 @@ impl Taken {
 
     /// Returns the name, or with a number behind it the first that is free.
     pub(crate) fn free(&mut self, name: &str) -> String {
+        self.numbered(name, |number| {
+            let ending = format!("-{number}");
+            format!("{}{ending}", &name[..name.len().min(MAX_TOOL - ending.len())])
+        })
+    }
+
+    /// Returns the name, or the first of its numbered forms that is free.
+    fn numbered(&mut self, name: &str, form: impl Fn(usize) -> String) -> String {
         let mut candidate = name.to_owned();
         let number = self.numbers.entry(name.to_lowercase()).or_insert(1);
         while !self.names.insert(candidate.to_lowercase()) {
             *number += 1;
-            let ending = format!("-{number}");
-            let kept = &name[..name.len().min(MAX_TOOL - ending.len())];
-            candidate = format!("{kept}{ending}");
+            candidate = form(*number);
         }
         candidate
     }
@@ -52,7 +63,7 @@ pub(crate) fn tool(name: &str) -> String {
 }
 
 /// Returns a parameter's name in the way that placeholders are written, `None` behind all that are taken.
-pub(crate) fn parameter(name: &str, taken: &[String]) -> String {
+pub(crate) fn parameter(name: &str, taken: &mut Taken) -> String {
     let letters = |character: char| if character.is_ascii_alphanumeric() { character } else { '_' };
     let mut plain: String = name.chars().map(letters).collect();
     plain = plain.trim_matches('_').to_owned();
@@ -64,14 +75,7 @@ pub(crate) fn parameter(name: &str, taken: &[String]) -> String {
     let is_ours = upper == "RAW" || Predefined::NAMES.iter().any(|(known, _)| *known == upper);
     // In small letters nothing is predefined.
     let base = if is_ours { plain.to_ascii_lowercase() } else { upper };
-    let is_taken = |name: &str| taken.iter().any(|known| known.eq_ignore_ascii_case(name));
-    let mut candidate = base.clone();
-    let mut number = 2;
-    while is_taken(&candidate) {
-        candidate = format!("{base}_{number}");
-        number += 1;
-    }
-    candidate
+    taken.numbered(&base, |number| format!("{base}_{number}"))
 }
 
 #[cfg(test)]
@@ -104,7 +108,6 @@ mod tests {
 
     #[test]
     fn parameters_get_names_that_shadow_nothing() {
-        let taken = ["TARGET".to_owned()];
         for (name, expect) in [
             ("target", "TARGET_2"),
             ("dry-run", "DRY_RUN"),
@@ -114,7 +117,7 @@ mod tests {
             ("--", "ARG"),
             ("日本", "ARG"),
         ] {
-            assert_eq!(parameter(name, &taken), expect, "{name}");
+            assert_eq!(parameter(name, &mut Taken::of(&["TARGET".to_owned()])), expect, "{name}");
         }
     }
 }

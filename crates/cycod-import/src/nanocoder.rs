@@ -3,6 +3,8 @@
 //! Their templates are not another program's to fill in, so they become ours: `{{ name }}` a placeholder, a section a
 //! choice or a format. A section that is more than that cannot be said in a tool file.
 
+use std::collections::HashMap;
+
 use cycod_diagnostic::Diagnostic;
 use cycod_syntax::decimal::fits_machines;
 
@@ -109,9 +111,9 @@ fn tool(source: &Source<'_>, document: &Document<'_>) -> Result<Draft, Loss> {
         None => project(source, ""),
         Some(cwd) => directory(source, &cwd),
     });
+    let parameters: Vec<String> = draft.parameters.iter().map(|parameter| parameter.name.clone()).collect();
     for (name, value) in head.get("env").map(Node::entries).unwrap_or_default() {
         let text = value.scalar().unwrap_or_default();
-        let parameters: Vec<String> = draft.parameters.iter().map(|parameter| parameter.name.clone()).collect();
         draft.environment.push((name.clone(), escaped(&text, &parameters)));
     }
     Ok(draft)
@@ -245,7 +247,8 @@ fn template(document: &Document<'_>, names: &[String], draft: &mut Draft, is_she
     let ours: Vec<String> = draft.parameters.iter().map(|parameter| parameter.name.clone()).collect();
     let line =
         |rest: &str| document.body_line + body[..body.len() - rest.len()].bytes().filter(|byte| *byte == b'\n').count();
-    let known = |name: &str| names.iter().position(|known| known == name).map(|index| ours[index].clone());
+    let places: HashMap<&str, &String> = names.iter().map(String::as_str).zip(&ours).rev().collect();
+    let known = |name: &str| places.get(name).map(|name| (*name).clone());
     let mut text = String::new();
     let mut rest = body;
     while let Some(open) = rest.find("{{") {

@@ -3,7 +3,7 @@
 //! Package managers put further arguments into the text of a shell. Those of today quote them well, older ones in `"…"`, so
 //! the characters that act there are not accepted.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cycod_diagnostic::Diagnostic;
 
@@ -51,6 +51,8 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     let manager = manager(source, &root);
     let mut found = Found::default();
     let scripts = root.get("scripts").map(Node::entries).unwrap_or_default();
+    let names: HashSet<&str> = scripts.iter().map(|(name, _)| name.as_str()).collect();
+    let described = Described::of_package(&root);
     for (name, script) in scripts {
         // A key that holds a remark.
         if name.starts_with("//") {
@@ -78,8 +80,8 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
             }
         }
         draft.pass("args", more);
-        draft.description = described(&root, name).unwrap_or_else(|| format!("Run `{}`", command.trim()));
-        draft.withheld = withheld(name, scripts);
+        draft.description = described.of(name).unwrap_or_else(|| format!("Run `{}`", command.trim()));
+        draft.withheld = withheld(name, &names);
         found.drafts.push(draft);
     }
     if let Some(scripts) = root.get("scripts").filter(|_| !found.drafts.is_empty()) {
@@ -115,22 +117,34 @@ fn manager(source: &Source<'_>, root: &Node) -> Manager {
     }
 }
 
-/// What a package says of a script, in the places that people use for it.
-fn described(root: &Node, name: &str) -> Option<String> {
-    [&["scripts-info"][..], &["ntl", "descriptions"], &["scriptsInfo"]]
-        .into_iter()
-        .find_map(|keys| root.at(keys).and_then(|texts| texts.text_of(name)))
-        .or_else(|| {
-            let scripts = root.get("scripts")?;
-            scripts.text_of(&format!("//{name}")).or_else(|| scripts.text_of(&format!("// {name}")))
-        })
+/// What a package says of its scripts, in the places that people use for it, the first before the others.
+struct Described<'a> {
+    places: Vec<HashMap<&'a str, &'a Node>>,
+    scripts: HashMap<&'a str, &'a Node>,
 }
 
-fn withheld(name: &str, scripts: &[(String, Node)]) -> Option<String> {
+impl<'a> Described<'a> {
+    fn of_package(root: &'a Node) -> Self {
+        let table = |node: Option<&'a Node>| {
+            let entries = node.map(Node::entries).unwrap_or_default();
+            entries.iter().rev().map(|(name, node)| (name.as_str(), node)).collect()
+        };
+        let places = [&["scripts-info"][..], &["ntl", "descriptions"], &["scriptsInfo"]];
+        Self { places: places.map(|keys| table(root.at(keys))).into(), scripts: table(root.get("scripts")) }
+    }
+
+    fn of(&self, name: &str) -> Option<String> {
+        let remark = |begin: &str| self.scripts.get(format!("{begin}{name}").as_str());
+        let said = self.places.iter().map(|place| place.get(name)).chain([remark("//"), remark("// ")]);
+        said.flatten().find_map(|node| node.scalar().filter(|text| !text.trim().is_empty()))
+    }
+}
+
+fn withheld(name: &str, scripts: &HashSet<&str>) -> Option<String> {
     if OWN.contains(&name) {
         return Some("the package manager runs it by itself".to_owned());
     }
-    let is_script = |wanted: &str| scripts.iter().any(|(known, _)| known == wanted);
+    let is_script = |wanted: &str| scripts.contains(wanted);
     let around = |prefix: &str| name.strip_prefix(prefix).filter(|of| is_script(of)).map(str::to_owned);
     let before = around("pre").map(|of| format!("it runs before `{of}`, together with it"));
     before.or_else(|| around("post").map(|of| format!("it runs behind `{of}`, together with it")))

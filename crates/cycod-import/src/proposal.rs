@@ -1,5 +1,7 @@
 //! What comes out: a tool for each task, and what it lacks.
 
+use std::collections::HashMap;
+
 use cycod_diagnostic::visible;
 
 use crate::{
@@ -59,7 +61,8 @@ pub(crate) fn propose(kind: Kind, source: &Source<'_>, mut found: Found) -> Impo
         !draft.has_nul()
     });
     let mut taken = Taken::of(source.taken);
-    let is_others = |name: &str| source.taken.iter().any(|taken| taken.eq_ignore_ascii_case(name));
+    let others = Taken::of(source.taken);
+    let is_others = |name: &str| others.contains(name);
     let mut proposals: Vec<Proposal> = Vec::new();
     let mut named: Vec<(String, String)> = Vec::new();
     for draft in &found.drafts {
@@ -71,7 +74,11 @@ pub(crate) fn propose(kind: Kind, source: &Source<'_>, mut found: Found) -> Impo
         };
         named.push((draft.task.clone(), taken.free(&name)));
     }
-    for (mut draft, (_, name)) in found.drafts.into_iter().zip(named.clone()) {
+    let mut places: HashMap<String, String> = HashMap::new();
+    for (task, name) in &named {
+        places.entry(task.clone()).or_insert_with(|| name.clone());
+    }
+    for (mut draft, (_, name)) in found.drafts.into_iter().zip(named) {
         let wanted = format!("{}{}", source.prefix, draft.wanted.as_deref().unwrap_or(&draft.task));
         if name != wanted {
             let why = if is_others(&names::tool(&wanted)) {
@@ -101,7 +108,7 @@ pub(crate) fn propose(kind: Kind, source: &Source<'_>, mut found: Found) -> Impo
                 format!("{} `{}` of {}", capital(kind.noun()), visible(&draft.task), visible(source.path));
         }
         let base = match &draft.body {
-            Body::Alias(task) => named.iter().find(|(known, _)| known == task).map(|(_, name)| name.as_str()),
+            Body::Alias(task) => places.get(task).map(String::as_str),
             _ => None,
         };
         let remark = format!("Imported from {}, line {}.", one_line(source.path), draft.line);

@@ -1,11 +1,13 @@
 //! Tasks of a Python project: poe, pdm, hatch and taskipy, and the programs it installs.
 
+use std::collections::HashSet;
+
 use cycod_diagnostic::Diagnostic;
 
 use crate::{
     Loss,
     draft::{Accepts, Draft, Found, Parameter, author, switch},
-    pasted::{Reading, WHY_INERT, WHY_INERT_WORDS, place, reading, reading_of_variable},
+    pasted::{Place, Reading, WHY_INERT, WHY_INERT_WORDS, place, reading, reading_of_variable},
     source::Source,
     tree::{self, Node, Value},
 };
@@ -39,8 +41,9 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
         found.losses.push(Loss { line: 1, what: format!("the tasks of `{OF_HATCH}`"), why });
     }
     let tasks = entries(&["tool", "taskipy", "tasks"]);
+    let names: HashSet<&str> = tasks.iter().map(|(name, _)| name.as_str()).collect();
     for (name, task) in tasks {
-        found.drafts.push(taskipy(source, name, task, tasks));
+        found.drafts.push(taskipy(source, name, task, &names));
     }
     for keys in [&["project", "scripts"][..], &["tool", "poetry", "scripts"]] {
         for (name, entry) in entries(keys) {
@@ -94,7 +97,9 @@ fn poe(source: &Source<'_>, name: &str, task: &Node) -> Draft {
         draft.withheld = Some(PRIVATE.to_owned());
     }
     let inputs = poe_inputs(task);
+    let is_known = |text: &str| source.effort.spend(text.len());
     let reading_of = |name: &str| match (command, &shown) {
+        (Some(("shell" | "cmd", _)), Some(text)) if !is_known(text) => Reading::Unproven,
         (Some(("shell", _)), Some(text)) => reading_of_variable(name, text),
         (Some(("cmd", _)), Some(text)) => reading_of_word(name, text).max(reading_of_variable(name, text)),
         // Python gets its arguments as they are; what other tasks do with them is theirs.
@@ -225,17 +230,22 @@ fn pdm(source: &Source<'_>, name: &str, task: &Node) -> Draft {
         // `pdm run` runs programs as well. What is known about a program of the script's name does not count for the script.
         let is_held_wrong = || reading(&format!("pdm run {name} "), "", true) > Reading::DataButOptions;
         draft.own_program = Some(name.to_owned()).filter(|name| cycod_shell::is_described(name) && is_held_wrong());
-        further(&mut draft, &command);
+        further(source, &mut draft, &command);
     }
     draft
 }
 
 /// Further arguments, which stand where a command says `{args}`, else at its end.
-fn further(draft: &mut Draft, commands: &[String]) {
+fn further(source: &Source<'_>, draft: &mut Draft, commands: &[String]) {
     let mut more = Parameter { accepts: Accepts::Words, ..Parameter::described(FURTHER) };
     let pasted = commands.iter().flat_map(|command| {
         let after = |at: usize| command[at..].split_once('}').map_or("", |(_, after)| after);
-        command.match_indices("{args").map(|(at, _)| place(&command[..at], after(at), true)).collect::<Vec<_>>()
+        command
+            .match_indices("{args")
+            .map(|(at, _)| {
+                if source.effort.spend(command.len()) { place(&command[..at], after(at), true) } else { Place::UNCLEAR }
+            })
+            .collect::<Vec<_>>()
     });
     if pasted.into_iter().any(|place| !place.is_unquoted()) {
         more.hold_inert(true);
@@ -273,18 +283,18 @@ fn hatch(source: &Source<'_>, environment: &str, name: &str, script: &Node) -> D
     }
     // What no command asks for, hatch drops.
     if commands.iter().any(|command| command.contains("{args")) {
-        further(&mut draft, &commands);
+        further(source, &mut draft, &commands);
     }
     draft
 }
 
-fn taskipy(source: &Source<'_>, name: &str, task: &Node, tasks: &[(String, Node)]) -> Draft {
+fn taskipy(source: &Source<'_>, name: &str, task: &Node, tasks: &HashSet<&str>) -> Draft {
     let mut draft = Draft::of_runner(name, task.line, "task", source.below(""));
     draft.tags = vec!["taskipy".to_owned()];
     draft.say([name]);
     let command = task.text_of("cmd").or_else(|| task.scalar()).unwrap_or_default();
     draft.description = task.text_of("help").unwrap_or_else(|| format!("Run `{}`", command.trim()));
-    let is_task = |wanted: &str| tasks.iter().any(|(known, _)| known == wanted);
+    let is_task = |wanted: &str| tasks.contains(wanted);
     if let Some(of) = name.strip_prefix("pre_").filter(|of| is_task(of)) {
         draft.withheld = Some(format!("it runs before `{of}`, together with it"));
     } else if let Some(of) = name.strip_prefix("post_").filter(|of| is_task(of)) {

@@ -4,6 +4,8 @@ use cycod_syntax::{
     yaml::MAX_BYTES,
 };
 
+use crate::{effort::Effort, proposal::Loss};
+
 /// The text of a file that holds tasks, with what is known about its place.
 #[derive(Clone, Debug)]
 pub struct Source<'a> {
@@ -15,6 +17,7 @@ pub struct Source<'a> {
     pub(crate) taken: &'a [String],
     /// Where each line begins.
     starts: Vec<usize>,
+    pub(crate) effort: Effort,
 }
 
 impl<'a> Source<'a> {
@@ -22,7 +25,7 @@ impl<'a> Source<'a> {
     pub fn new(path: &'a str, text: &'a str, directory: Directory<'a>) -> Self {
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let starts = std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect();
-        Self { path, text, directory, beside: &[], prefix: "", taken: &[], starts }
+        Self { path, text, directory, beside: &[], prefix: "", taken: &[], starts, effort: Effort::of(text.len()) }
     }
 
     /// Says which files lie beside it, those of subdirectories as `directory/name`; some kinds make use of them.
@@ -52,6 +55,9 @@ impl<'a> Source<'a> {
     }
 }
 
+/// What it costs to look up a task that another one needs, in bytes.
+const VISIT: usize = 16;
+
 /// A directory as a tool names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Directory<'a> {
@@ -75,6 +81,16 @@ impl Source<'_> {
     /// Returns the file as diagnostics point into it.
     pub fn file(&self) -> SourceFile {
         SourceFile::new(self.path, self.text)
+    }
+
+    /// Goes on to another task that a task needs.
+    ///
+    /// # Errors
+    /// Why no tool is made of it, where that is more than the file is worth.
+    pub(crate) fn visit(&self, bytes: usize, noun: &str, task: &str, line: usize) -> Result<(), Loss> {
+        let why = "so many others come with it that what they ask and take is not worked out, so no tool was made";
+        let lost = || Loss { line, what: format!("{noun} `{task}`"), why: why.to_owned() };
+        self.effort.spend(bytes + VISIT).then_some(()).ok_or_else(lost)
     }
 
     /// Refuses what no program would take for a file of tasks.
@@ -124,5 +140,8 @@ pub(crate) fn duplicate(noun: &str, name: &str, first: Span, second: Span) -> Di
 
 /// A text in which no brace means anything, as it stands in a template.
 pub(crate) fn escaped(text: &str, parameters: &[String]) -> String {
+    if !text.contains(['{', '}']) {
+        return text.to_owned();
+    }
     Template::text(text).source(&Names { parameters: parameters.to_vec(), ..Names::default() })
 }

@@ -3,7 +3,7 @@
 //! `{{.NAME}}` pastes a variable into the text of a shell, and a value given on the command line is itself read as a
 //! template. `.CLI_ARGS` is quoted by `task`, which makes words of it outside of quotes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use cycod_diagnostic::Diagnostic;
 
@@ -52,10 +52,13 @@ const NO_TEMPLATE: &str = r"^(\{?[^{])*\{?$";
 /// The same without those that begin as an option does.
 const NO_TEMPLATE_OR_OPTION: &str = r"^((\{[^{]|[^-{])(\{?[^{])*)?\{?$";
 
+/// What it costs to read a task or a variable again, besides its text, in bytes.
+const WALK: usize = 64;
+
 /// Reads the tasks of a Taskfile.
 pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     let root = tree::yaml(source)?;
-    let file = Taskfile { source, root: &root };
+    let file = Taskfile::of(source, &root);
     let mut found = Found::default();
     for (name, included) in root.get("includes").map(Node::entries).unwrap_or_default() {
         let what = format!("the tasks of `{name}`");
@@ -69,7 +72,10 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
         } else if name.contains('*') {
             found.losses.push(withheld("its name is a pattern: make a tool for one of its names by hand"));
         } else {
-            found.drafts.push(file.draft(name, task));
+            match file.draft(name, task) {
+                Ok(draft) => found.drafts.push(draft),
+                Err(loss) => found.losses.push(loss),
+            }
         }
     }
     Ok(found)
@@ -78,6 +84,14 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
 struct Taskfile<'a> {
     source: &'a Source<'a>,
     root: &'a Node,
+    /// Tasks by their names and aliases.
+    places: HashMap<String, &'a Node>,
+    /// What the variables that a caller may set take when none does.
+    defaults: HashMap<String, String>,
+    /// The values of the variables of the file.
+    values: HashMap<&'a str, &'a Node>,
+    /// What no caller sets.
+    fixed: HashSet<&'a str>,
 }
 
 /// How a task uses a variable.
@@ -92,41 +106,85 @@ struct Use {
     default: Option<String>,
 }
 
-impl Taskfile<'_> {
-    fn tasks(&self) -> &[(String, Node)] {
+impl Use {
+    /// Adds another use of the same variable.
+    fn meet(&mut self, other: Self) {
+        self.is_pasted |= other.is_pasted;
+        self.reads_options |= other.reads_options;
+        self.default = self.default.take().or(other.default);
+    }
+}
+
+impl<'a> Taskfile<'a> {
+    fn of(source: &'a Source<'a>, root: &'a Node) -> Self {
+        let mut file = Self {
+            source,
+            root,
+            places: HashMap::new(),
+            defaults: HashMap::new(),
+            values: HashMap::new(),
+            fixed: HashSet::new(),
+        };
+        for (name, task) in file.tasks() {
+            let aliases = task.get("aliases").map(Node::texts).unwrap_or_default();
+            for name in std::iter::once(name.clone()).chain(aliases) {
+                file.places.entry(name).or_insert(task);
+            }
+        }
+        for (name, value) in root.get("vars").map(Node::entries).unwrap_or_default() {
+            file.values.entry(name).or_insert(value);
+            let found = value.scalar().map(|text| references(&text)).unwrap_or_default();
+            if found.iter().any(|found| found.name == *name) {
+                for Reference { name, default, .. } in found {
+                    if let Some(default) = default {
+                        file.defaults.entry(name).or_insert(default);
+                    }
+                }
+            } else {
+                file.fixed.insert(name);
+            }
+        }
+        let environment = root.get("env").map(Node::entries).unwrap_or_default();
+        file.fixed.extend(environment.iter().map(|(name, _)| name.as_str()));
+        file
+    }
+
+    fn tasks(&self) -> &'a [(String, Node)] {
         self.root.get("tasks").map(Node::entries).unwrap_or_default()
     }
 
     /// A task by its name or one of its aliases.
-    fn task(&self, name: &str) -> Option<&Node> {
-        let name = name.trim_start_matches(':');
-        let is_it = |(known, task): &&(String, Node)| {
-            known == name
-                || task.get("aliases").is_some_and(|aliases| aliases.texts().iter().any(|alias| alias == name))
-        };
-        self.tasks().iter().find(is_it).map(|(_, task)| task)
+    fn task(&self, name: &str) -> Option<&'a Node> {
+        self.places.get(name.trim_start_matches(':')).copied()
     }
 
     /// A task with those that it calls and needs, each once.
-    fn with_called<'t>(&'t self, task: &'t Node) -> Vec<&'t Node> {
+    fn with_called(&self, name: &str, task: &'a Node) -> Result<Vec<&'a Node>, Loss> {
         let (mut found, mut open): (Vec<&Node>, Vec<&Node>) = (Vec::new(), vec![task]);
+        let mut seen = HashSet::new();
+        let line = task.line;
         while let Some(task) = open.pop() {
-            if found.iter().any(|known| known.line == task.line) {
+            if !seen.insert(std::ptr::from_ref(task)) {
                 continue;
             }
+            // All of its text is read for what it takes.
+            let mut texts = Vec::new();
+            strings(task, true, &mut texts);
+            let length: usize = texts.iter().map(|text| text.said.len()).sum();
+            self.source.visit(length + WALK, "task", name, line)?;
             found.push(task);
             open.extend(calls(task).iter().rev().filter_map(|name| self.task(name)));
         }
-        found
+        Ok(found)
     }
 
-    fn draft(&self, name: &str, task: &Node) -> Draft {
+    fn draft(&self, name: &str, task: &'a Node) -> Result<Draft, Loss> {
         let mut draft = Draft::of_runner(name, task.line, "task", self.source.below(""));
         let file = self.source.file_name().to_ascii_lowercase();
         if !matches!(file.as_str(), "taskfile.yml" | "taskfile.yaml" | "taskfile.dist.yml" | "taskfile.dist.yaml") {
             draft.say(["--taskfile", self.source.file_name()]);
         }
-        let called = self.with_called(task);
+        let called = self.with_called(name, task)?;
         let questions: Vec<String> =
             called.iter().filter_map(|task| task.get("prompt")).flat_map(Node::texts).collect();
         if !questions.is_empty() {
@@ -156,8 +214,8 @@ impl Taskfile<'_> {
             let line = task.get("watch").map_or(task.line, |node| node.line);
             draft.lose(line, "`watch`", "the tool ends at its timeout");
         }
-        self.variables(task, &mut draft);
-        if let Some(where_pasted) = self.further(task) {
+        self.variables(task, &called, &mut draft);
+        if let Some(where_pasted) = self.further(&called) {
             draft.say(["--"]);
             let more = Parameter::described("Further arguments of the task, each one word");
             // Task quotes each of them for outside of quotes, but reads templates in them before.
@@ -173,7 +231,7 @@ impl Taskfile<'_> {
             }
             draft.pass("args", more);
         }
-        draft
+        Ok(draft)
     }
 
     fn commands(&self, task: &Node) -> String {
@@ -196,20 +254,17 @@ impl Taskfile<'_> {
         format!("Run `{}`", commands.join("; "))
     }
 
-    fn variables(&self, task: &Node, draft: &mut Draft) {
+    fn variables(&self, task: &Node, called: &[&Node], draft: &mut Draft) {
         let mut uses: BTreeMap<String, Use> = BTreeMap::new();
         self.uses_of(task, &mut uses);
         // A variable of the command line is set in every task; what a caller sets for another task comes before it.
-        let called = self.with_called(task);
+        let handed: HashSet<&str> = called.iter().flat_map(|caller| handed_over(caller)).collect();
         for below in called.iter().skip(1) {
             let mut needed = BTreeMap::new();
             self.uses_of(below, &mut needed);
             for (name, used) in needed {
-                if !called.iter().any(|caller| hands_over(caller, &name)) {
-                    let known = uses.entry(name).or_insert(Use { line: used.line, ..Use::default() });
-                    known.is_pasted |= used.is_pasted;
-                    known.reads_options |= used.reads_options;
-                    known.default = known.default.take().or(used.default);
+                if !handed.contains(name.as_str()) {
+                    uses.entry(name).or_insert(Use { line: used.line, ..Use::default() }).meet(used);
                 }
             }
         }
@@ -262,72 +317,63 @@ impl Taskfile<'_> {
 
     /// Collects the variables that a task takes from its caller.
     fn uses_of(&self, task: &Node, uses: &mut BTreeMap<String, Use>) {
-        let mut fixed: BTreeSet<&str> = BTreeSet::new();
-        let mut global: Vec<&Node> = Vec::new();
+        let mut fixed: HashSet<&str> = HashSet::new();
         for (name, value) in task.get("vars").map(Node::entries).unwrap_or_default() {
             // `NAME: '{{.NAME | default …}}'` is the way to take it from the caller.
             if !value.scalar().is_some_and(|text| references(&text).iter().any(|found| found.name == *name)) {
                 fixed.insert(name);
             }
         }
-        for (name, value) in self.root.get("vars").map(Node::entries).unwrap_or_default() {
-            if value.scalar().is_some_and(|text| references(&text).iter().any(|found| found.name == *name)) {
-                global.push(value);
-            } else {
-                fixed.insert(name);
-            }
-        }
-        fixed.extend(self.root.get("env").map(Node::entries).unwrap_or_default().iter().map(|(name, _)| name.as_str()));
         let mut texts = Vec::new();
         strings(task, true, &mut texts);
         let mut wanted: BTreeMap<String, Use> = BTreeMap::new();
         for text in &texts {
-            collect(text, &mut wanted);
+            collect(self.source, text, &mut wanted);
         }
         // What a variable of the file is made of comes in with it.
-        let globals = self.root.get("vars").map(Node::entries).unwrap_or_default();
-        let mut seen: BTreeSet<String> = BTreeSet::new();
-        loop {
-            let next = globals.iter().find(|(name, _)| wanted.contains_key(name) && !seen.contains(name));
-            let Some((name, value)) = next else { break };
-            seen.insert(name.clone());
+        let mut open: Vec<String> = wanted.keys().cloned().collect();
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        while let Some(name) = open.pop() {
+            let Some((_, value)) = self.values.get_key_value(name.as_str()).filter(|(name, _)| seen.insert(*name))
+            else {
+                continue;
+            };
             let mut texts = Vec::new();
             strings(value, false, &mut texts);
+            let mut below: BTreeMap<String, Use> = BTreeMap::new();
             for text in &texts {
-                collect(text, &mut wanted);
+                self.source.effort.spend(text.said.len() + WALK);
+                collect(self.source, text, &mut below);
+            }
+            open.extend(below.keys().cloned());
+            for (name, used) in below {
+                wanted.entry(name).or_insert(Use { line: used.line, ..Use::default() }).meet(used);
             }
         }
         // The defaults of what is taken globally.
-        for node in global {
-            let text = node.scalar().unwrap_or_default();
-            for found in references(&text) {
-                if let Some(used) = wanted.get_mut(&found.name) {
-                    used.default = used.default.take().or(found.default);
-                }
-            }
+        for (name, used) in &mut wanted {
+            used.default = used.default.take().or_else(|| self.defaults.get(name).cloned());
         }
         let loops: BTreeSet<String> = named_items(task).into_iter().collect();
         for (name, used) in wanted {
-            if fixed.contains(name.as_str()) || GIVEN.contains(&name.as_str()) || loops.contains(&name) {
+            let is_fixed = fixed.contains(name.as_str()) || self.fixed.contains(name.as_str());
+            if is_fixed || GIVEN.contains(&name.as_str()) || loops.contains(&name) {
                 continue;
             }
-            let known = uses.entry(name).or_insert(Use { line: used.line, ..Use::default() });
-            known.is_pasted |= used.is_pasted;
-            known.reads_options |= used.reads_options;
-            known.default = known.default.take().or(used.default);
+            uses.entry(name).or_insert(Use { line: used.line, ..Use::default() }).meet(used);
         }
     }
 
     /// Where a task, or one that it calls, pastes further arguments.
-    fn further(&self, task: &Node) -> Option<Place> {
+    fn further(&self, called: &[&Node]) -> Option<Place> {
         let mut place_found: Option<Place> = None;
-        for task in self.with_called(task) {
+        for task in called {
             let mut texts = Vec::new();
             strings(task, true, &mut texts);
             for text in &texts {
                 for (at, _) in text.said.match_indices(".CLI_ARGS") {
                     let open = text.said[..at].rfind("{{").unwrap_or(at);
-                    let found = text.place(open, true);
+                    let found = text.place(self.source, open, true);
                     place_found = Some(place_found.map_or(found, |known| known.and(found)));
                 }
             }
@@ -353,10 +399,11 @@ fn calls(task: &Node) -> Vec<String> {
     found
 }
 
-/// Whether a task sets a variable for one that it calls.
-fn hands_over(task: &Node, name: &str) -> bool {
+/// The variables that a task sets for those that it calls.
+fn handed_over(task: &Node) -> impl Iterator<Item = &str> {
     let items = ["deps", "cmds"].into_iter().filter_map(|key| task.get(key)).flat_map(Node::items);
-    items.chain(task.get("cmd")).any(|item| item.at(&["vars", name]).is_some())
+    let tables = items.chain(task.get("cmd")).filter_map(|item| item.get("vars"));
+    tables.flat_map(Node::entries).map(|(name, _)| name.as_str())
 }
 
 /// Names that loops give to what they go over.
@@ -378,11 +425,12 @@ struct Text {
 
 impl Text {
     /// The place of the template that begins at a byte.
-    fn place(&self, open: usize, is_list: bool) -> Place {
+    fn place(&self, source: &Source<'_>, open: usize, is_list: bool) -> Place {
         let (before, behind) = self.said.split_at(open);
         let after = behind.split_once("}}").map_or("", |(_, after)| after);
         // What another template leaves there is not known either.
-        if !self.is_command || before.contains("{{") { Place::UNCLEAR } else { place(before, after, is_list) }
+        let is_known = self.is_command && !before.contains("{{") && source.effort.spend(self.said.len());
+        if is_known { place(before, after, is_list) } else { Place::UNCLEAR }
     }
 }
 
@@ -406,11 +454,11 @@ struct Reference {
     at: usize,
 }
 
-fn collect(text: &Text, into: &mut BTreeMap<String, Use>) {
+fn collect(source: &Source<'_>, text: &Text, into: &mut BTreeMap<String, Use>) {
     for found in references(&text.said) {
         let used = into.entry(found.name).or_insert(Use { line: text.line, ..Use::default() });
         // A function quotes for outside of quotes alone.
-        let place = text.place(found.at, false);
+        let place = text.place(source, found.at, false);
         used.is_pasted |= !(found.is_quoted && place.is_unquoted());
         used.reads_options |= place.reads_options();
         used.default = used.default.take().or(found.default);
@@ -444,7 +492,7 @@ fn references(text: &str) -> Vec<Reference> {
 
 /// The variables (`.NAME`, first part) and the literal texts of an expression.
 fn words(expression: &str) -> (Vec<String>, Vec<String>) {
-    let (mut names, mut literals) = (Vec::new(), Vec::new());
+    let (mut names, mut literals, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
     let mut characters = expression.char_indices().peekable();
     let mut before = ' ';
     while let Some((at, character)) = characters.next() {
@@ -463,7 +511,7 @@ fn words(expression: &str) -> (Vec<String>, Vec<String>) {
             '.' if matches!(before, ' ' | '(' | '|' | '\t' | '\n') => {
                 let name = &expression[at + 1..];
                 let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(name.len());
-                if end > 0 && !names.iter().any(|known| known == &name[..end]) {
+                if end > 0 && seen.insert(&name[..end]) {
                     names.push(name[..end].to_owned());
                 }
             }
