@@ -44,6 +44,9 @@ enum InputKind {
     Flag,
 }
 
+/// What it costs to give a command an option of the whole script, in bytes.
+const SHARED: usize = 128;
+
 /// Reads the commands of a script.
 pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     source.check()?;
@@ -101,7 +104,11 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
         }
         let is_main = name == "main";
         let common: &[(usize, Input)] = if inherits || is_main { &shared } else { &[] };
-        found.drafts.push(draft(source, name, number, &tags, common, &about));
+        // Each command takes all of them.
+        match source.visit(common.len() * SHARED, "command", name, number) {
+            Ok(()) => found.drafts.push(draft(source, name, number, &tags, common, &about)),
+            Err(loss) => found.losses.push(loss),
+        }
     }
     if !problems.is_empty() {
         return Err(problems);

@@ -12,7 +12,7 @@ use cycod_diagnostic::Diagnostic;
 
 use self::{
     lex::{Token, TokenKind},
-    read::{Attribute, Input, Justfile, Recipe},
+    read::{Input, Justfile, Recipe},
 };
 use crate::{
     Loss,
@@ -91,6 +91,9 @@ fn without_variants(file: &Justfile) -> Result<Vec<(&Recipe, Vec<&'static str>)>
     }
     if problems.is_empty() { Ok(kept) } else { Err(problems) }
 }
+
+/// What `[arg(…)]` says of a parameter.
+type Options = Vec<(String, Option<String>)>;
 
 struct Importer<'a> {
     source: &'a Source<'a>,
@@ -173,11 +176,13 @@ impl Importer<'_> {
 
     fn parameters(&self, draft: &mut Draft) {
         let inputs = &self.recipe.parameters;
-        let is_option = |input: &Input| self.options(input).iter().any(|(key, _)| key == "long" || key == "short");
+        let options = self.options();
+        let options_of = |input: &Input| options.get(input.name.as_str()).map_or(&[][..], Vec::as_slice);
+        let is_option = |input: &Input| options_of(input).iter().any(|(key, _)| key == "long" || key == "short");
         let has_options = inputs.iter().any(is_option);
         for input in inputs.iter().filter(|input| is_option(input)) {
-            let parameter = self.parameter(draft, input, false);
-            let options = self.options(input);
+            let options = options_of(input);
+            let parameter = self.parameter(draft, input, options, false);
             let option = |key: &str| options.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone());
             let short = option("short").flatten().map(|short| format!("-{short}"));
             let long = option("long").map(|long| format!("--{}", long.unwrap_or_else(|| input.name.clone())));
@@ -204,25 +209,31 @@ impl Importer<'_> {
         }
         let positional: Vec<&Input> = inputs.iter().filter(|input| !is_option(input)).collect();
         for (index, input) in positional.iter().enumerate() {
-            let parameter = self.parameter(draft, input, index + 1 < positional.len());
+            let parameter = self.parameter(draft, input, options_of(input), index + 1 < positional.len());
             draft.pass(&input.name, parameter);
         }
     }
 
-    /// What `[arg(…)]` says of a parameter.
-    fn options(&self, input: &Input) -> Vec<(String, Option<String>)> {
-        let is_of_it = |attribute: &&Attribute| {
+    /// What `[arg(…)]` says of each parameter.
+    fn options(&self) -> HashMap<&str, Options> {
+        let mut options: HashMap<&str, Options> = HashMap::new();
+        for attribute in self.recipe.attributes.iter().filter(|attribute| attribute.name == "arg") {
             let first = attribute.texts.first().map(String::as_str);
-            let first = first.or_else(|| attribute.named.first().map(|(name, _)| name.as_str()));
-            attribute.name == "arg" && first == Some(input.name.as_str())
-        };
-        let attributes = self.recipe.attributes.iter().filter(is_of_it);
-        attributes.flat_map(|attribute| attribute.named.iter().cloned()).collect()
+            if let Some(name) = first.or_else(|| attribute.named.first().map(|(name, _)| name.as_str())) {
+                options.entry(name).or_default().extend(attribute.named.iter().cloned());
+            }
+        }
+        options
     }
 
-    fn parameter(&self, draft: &mut Draft, input: &Input, is_followed: bool) -> Parameter {
+    fn parameter(
+        &self,
+        draft: &mut Draft,
+        input: &Input,
+        options: &[(String, Option<String>)],
+        is_followed: bool,
+    ) -> Parameter {
         let line = self.source.line(input.at);
-        let options = self.options(input);
         let said = |key: &str| options.iter().find(|(known, _)| known == key).and_then(|(_, value)| value.clone());
         let mut parameter = Parameter {
             accepts: if input.many.is_some() { Accepts::Words } else { Accepts::Text },
@@ -301,7 +312,7 @@ impl Importer<'_> {
             return None;
         }
         // Nobody writes recipes that call each other this deep.
-        if seen.len() > 200 {
+        if seen.len() > 200 || !self.source.effort.spend(self.recipe.parameters.len()) {
             return Some(Place::UNCLEAR);
         }
         let mut place: Option<Place> = None;
@@ -386,7 +397,7 @@ impl Importer<'_> {
         let lines = self.recipe.body.iter().skip(usize::from(first.starts_with("#!")));
         let lines: Vec<&str> = lines.map(|(_, line)| line.as_str()).collect();
         let length: usize = lines.iter().map(|line| line.len()).sum();
-        if !self.source.effort.spend(length / 4 + self.recipe.parameters.len()) {
+        if !self.source.effort.spend(length / 4) {
             return vec![Place::UNCLEAR];
         }
         let mut places = Vec::new();

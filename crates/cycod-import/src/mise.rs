@@ -288,6 +288,8 @@ fn script(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     let mut settings = String::new();
     let mut usage = String::new();
     let (mut first_setting, mut first_usage) = (None, None);
+    // How many lines each of the two has.
+    let (mut lines_of_settings, mut lines_of_usage) = (0, 0);
     for (index, line) in source.text.lines().enumerate() {
         let line = line.trim_start();
         let Some(comment) = line.strip_prefix('#').or_else(|| line.strip_prefix("//")) else { continue };
@@ -298,12 +300,14 @@ fn script(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
         // Each line keeps its number, so that what is wrong is found where it stands.
         if let Some(said) = said("MISE") {
             let first = *first_setting.get_or_insert(index);
-            settings.push_str(&"\n".repeat((index - first).saturating_sub(settings.matches('\n').count())));
+            settings.push_str(&"\n".repeat(index - first - lines_of_settings));
+            lines_of_settings = index - first + 1;
             settings.push_str(&said);
             settings.push('\n');
         } else if let Some(said) = said("USAGE") {
             let first = *first_usage.get_or_insert(index);
-            usage.push_str(&"\n".repeat((index - first).saturating_sub(usage.matches('\n').count())));
+            usage.push_str(&"\n".repeat(index - first - lines_of_usage));
+            lines_of_usage = index - first + 1;
             usage.push_str(&said);
             usage.push('\n');
         }
