@@ -1,4 +1,5 @@
 use std::{
+    borrow::Cow,
     collections::{HashMap, hash_map::Entry},
     sync::Arc,
 };
@@ -16,6 +17,9 @@ use crate::{
 
 /// The most characters of a server's name for a tool.
 const LONGEST_NAME: usize = 256;
+
+/// The most bytes of a server's instructions that each of its tools is pinned with as they are.
+const LONGEST_INSTRUCTIONS: usize = 4 * 1024;
 
 /// A tool that a server offers, made ours.
 #[derive(Clone, Debug)]
@@ -40,6 +44,7 @@ pub(crate) fn offered(server: &Server, instructions: Option<&str>, listing: &Lis
     let origin = origin(server);
     let mut found: Vec<Offered> = Vec::with_capacity(listing.tools.len());
     let mut names = HashMap::new();
+    let instructions = instructions.map(pinned);
     for wire in &listing.tools {
         let remote = wire["name"].as_str().unwrap_or_default();
         if server.entry.tools.as_ref().is_some_and(|wanted| wanted.iter().all(|name| name != remote)) {
@@ -55,13 +60,24 @@ pub(crate) fn offered(server: &Server, instructions: Option<&str>, listing: &Lis
                 }
             }
         }
-        let definition = definition(wire, instructions, &origin);
+        let definition = definition(wire, instructions.as_deref(), &origin);
         if let Ok(adopted) = &mut tool {
             adopted.origin.document = Arc::new(definition.clone());
         }
         found.push(Offered { remote: remote.to_owned(), definition, tool });
     }
     found
+}
+
+/// What each tool is pinned with of its server's instructions: of long ones the beginning and a digest, because a server may
+/// offer thousands of tools.
+fn pinned(instructions: &str) -> Cow<'_, str> {
+    if instructions.len() <= LONGEST_INSTRUCTIONS {
+        return instructions.into();
+    }
+    let beginning = &instructions[..instructions.floor_char_boundary(LONGEST_INSTRUCTIONS)];
+    let digest = Digest::of(instructions.as_bytes());
+    format!("{beginning}… [{} bytes with the SHA-256 {digest}]", instructions.len()).into()
 }
 
 /// What is pinned of a tool: all that a person or a model is told about it, and who offers it.
@@ -154,5 +170,20 @@ fn hides(schema: &Json) -> bool {
         Json::Array(items) => items.iter().any(hides),
         Json::String(text) => hidden(text),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_instructions_are_pinned_by_their_digest() {
+        let text = "é".repeat(LONGEST_INSTRUCTIONS);
+        assert_eq!(pinned(&text[..LONGEST_INSTRUCTIONS]), text[..LONGEST_INSTRUCTIONS]);
+        let whole = pinned(&text);
+        assert!(whole.len() < LONGEST_INSTRUCTIONS + 200, "{}", whole.len());
+        // Also a change behind what is kept is one.
+        assert_ne!(whole, pinned(&format!("{}e!", &text[..text.len() - 2])));
     }
 }
