@@ -17,6 +17,9 @@ use crate::{
     shelf::{Cache, Shelf},
 };
 
+/// How many other files of one name are told of each: with many of them, nobody reads all pairs.
+const MOST_OTHERS: usize = 10;
+
 /// Which tools exist here: a snapshot of all directories.
 #[derive(Debug)]
 pub struct Catalog {
@@ -233,11 +236,14 @@ impl Catalog {
     /// Decides between the files that hold one name: those that take it first, in the order in which they win.
     fn resolve(&self, key: &str, group: Vec<Candidate<'_>>, known: Vec<Known>) -> Vec<Entry> {
         let winning = group.iter().filter(|one| one.takes_name()).map(|one| one.directory.rank()).min();
+        let mut by_rank: BTreeMap<_, Vec<&Path>> = BTreeMap::new();
+        for one in group.iter().filter(|one| one.takes_name()) {
+            by_rank.entry(one.directory.rank()).or_default().push(&one.path);
+        }
+        by_rank.values_mut().for_each(|paths| paths.sort_unstable());
         let others_in = |rank, but: &Path| -> Vec<PathBuf> {
-            let there = group.iter().filter(|one| one.takes_name() && one.directory.rank() == rank);
-            let mut paths: Vec<PathBuf> = there.filter(|one| one.path != but).map(|one| one.path.clone()).collect();
-            paths.sort_unstable();
-            paths
+            let there = by_rank.get(&rank).into_iter().flatten().filter(|path| **path != but);
+            there.take(MOST_OTHERS).map(|path| path.to_path_buf()).collect()
         };
         let state = |one: &Candidate<'_>| {
             let rank = one.directory.rank();

@@ -45,7 +45,7 @@ pub enum State {
     },
     /// Other files of the same scope hold the same name: none of them can be used.
     Duplicate {
-        /// The other files.
+        /// The other files, of many of them the first.
         with: Vec<PathBuf>,
     },
     /// The file is not a tool that can be used. Its name stays taken.

@@ -33,9 +33,6 @@ fn cased(number: usize) -> String {
     (0..12).map(|bit| if number >> bit & 1 == 0 { 'a' } else { 'A' }).collect()
 }
 
-/// Directories from the root to where somebody stands.
-const DEPTHS: &[(&str, Grown)] = &[("directories above", |n| "d/".repeat(n.min(800)))];
-
 #[test]
 fn tools_are_listed_in_the_time_that_their_number_allows() {
     for dimension in FILES {
@@ -58,13 +55,4 @@ fn tools_are_listed_in_the_time_that_their_number_allows() {
             }
         });
     }
-}
-
-#[test]
-fn scopes_are_found_in_the_time_that_the_depth_allows() {
-    growth::check(DEPTHS, |path| {
-        let mut place = Place::new();
-        place.stand_in(&format!("home/project/{path}"));
-        place.open().entries();
-    });
 }
