@@ -1,6 +1,6 @@
 //! Commands of a shell script that `argc` serves: functions with tags in the comments above them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use cycod_diagnostic::{Diagnostic, Span};
 
@@ -120,11 +120,14 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
         }
     }
     // A command that only holds others does nothing by itself.
-    let above = |name: &str| name.match_indices("::").map(|(at, _)| name[..at].to_owned()).collect::<Vec<_>>();
-    let names: Vec<String> = found.drafts.iter().map(|draft| draft.task.clone()).collect();
-    let parents: HashSet<String> = names.iter().flat_map(|name| above(name)).collect();
+    let mut names: Vec<String> = found.drafts.iter().map(|draft| draft.task.clone()).collect();
+    names.sort_unstable();
+    let holds_others = |task: &str| {
+        let inner = format!("{task}::");
+        names.get(names.partition_point(|name| *name < inner)).is_some_and(|name| name.starts_with(&inner))
+    };
     for draft in &mut found.drafts {
-        if parents.contains(&draft.task) {
+        if holds_others(&draft.task) {
             draft.withheld = Some("it holds other commands".to_owned());
         } else if draft.task == "main" && names.len() > 1 {
             draft.withheld = Some("it is what runs without a command".to_owned());
