@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_diagnostic::{Code, Refusal, closest};
+use cycod_diagnostic::{Code, Refusal, caught, closest};
 use cycod_engine::{
     Answer, Approved, Approver, Block, Plan, Request as Question, ToolAnswer,
     approvals::LOCAL,
@@ -499,7 +499,7 @@ impl<'a> Turn<'a> {
             let began = Instant::now();
             let changes = approved.subject().level > Level::Read;
             let mut follower = Follower { call: &calls[at], sink: &mut *self.sink };
-            let answer = executor.run(approved, &mut follower);
+            let answer = caught(|| executor.run(approved, &mut follower)).unwrap_or_else(ToolAnswer::refused);
             return vec![(at, self.result(&calls[at], &answer, Some(began.elapsed()), changes))];
         }
         let (sender, receiver) = mpsc::sync_channel(WAITING_EVENTS);
@@ -510,7 +510,7 @@ impl<'a> Turn<'a> {
                 scope.spawn(move || {
                     let began = Instant::now();
                     let mut passing = Passing { at, sender: &sender };
-                    let answer = executor.run(approved, &mut passing);
+                    let answer = caught(|| executor.run(approved, &mut passing)).unwrap_or_else(ToolAnswer::refused);
                     drop(sender.send((at, Happened::Ended(answer, began.elapsed()))));
                 });
             }

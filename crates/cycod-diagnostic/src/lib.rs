@@ -23,7 +23,7 @@ pub use cycod_code::{Code, Exit, UnknownCode};
 pub use diagnostic::{Diagnostic, Edit, Fix, Label, Severity};
 pub use fixes::apply_fixes;
 pub use json::to_json;
-pub use refusal::Refusal;
+pub use refusal::{Refusal, caught};
 pub use render::{Lines, Report, Style, render_text};
 pub use shown::{Passing, Shown};
 pub use source::{Position, SourceFile, Span};

@@ -53,3 +53,16 @@ impl std::fmt::Display for Refusal {
 }
 
 impl std::error::Error for Refusal {}
+
+/// Does some work. A panic in it is a mistake of this program: it ends that work, with `internal-error`, and nothing else.
+///
+/// # Errors
+/// The refusal that says what the panic said.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Refusal> {
+    // Whatever the work had hold of is either its own or guards itself against being left half done.
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        let text = text.unwrap_or("it did not say which");
+        Refusal::new(Code::InternalError, format!("this program made a mistake: {text}"))
+    })
+}

@@ -10,7 +10,7 @@ use cycod_engine::{
     Answer, AnswerTo, Approved, Approver, Asker, Beginning, Control, Given, Plan, Surface, Verdict,
     approvals::{Queue, edited},
     definition::{Tool, Whom},
-    diagnostic::{Code, Refusal},
+    diagnostic::{Code, Refusal, caught},
     outputs::{Ended, refused},
 };
 use cycod_store::{Claims, StoreError, approvals::RequestId};
@@ -168,9 +168,7 @@ async fn rounds(mut call: Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal)
             Ok(Step::Ended(ended)) => return Outcome::Ended(ended),
             Ok(Step::Refused(refusal)) => return Outcome::Refused(refusal),
             Ok(Step::Asks(pending, approving)) => (pending, approving),
-            Err(error) => {
-                return Outcome::Refused(Refusal::new(Code::NotStarted, format!("the call broke off: {error}")));
-            }
+            Err(refusal) => return Outcome::Refused(refusal),
         };
         let client = caller.client();
         let (askable, others): (Vec<_>, Vec<_>) = pending.into_iter().partition(|one| one.is_askable(&client));
@@ -270,8 +268,7 @@ async fn ask_others(call: &mut Call, pending: Pending, run: &Arc<Run>, caller: &
         };
         Queue { approvals, wait, stop: for_run.stop(), waits: &waits }.answer(&asked)
     });
-    let broken = |error| Refusal::new(Code::NotStarted, format!("the call broke off: {error}"));
-    match answer.await.map_err(broken)? {
+    match answer.await? {
         Answer::Edit(text) => {
             call.arguments = edited(&call.arguments, &request, &text)?;
             call.approving = None;
@@ -286,7 +283,7 @@ async fn ask_others(call: &mut Call, pending: Pending, run: &Arc<Run>, caller: &
 }
 
 /// Goes as far as the answers reach.
-async fn attempt(call: &Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal) -> Result<Step, tokio::task::JoinError> {
+async fn attempt(call: &Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal) -> Result<Step, Refusal> {
     let (work, for_run) = (call.clone(), Arc::clone(run));
     at_work(call, caller, move |board| work.step(&for_run, board, goal).unwrap_or_else(Step::Refused)).await
 }
@@ -296,11 +293,12 @@ async fn at_work<T: Send + 'static>(
     call: &Call,
     caller: &Caller<'_>,
     work: impl FnOnce(Option<&Board>) -> T + Send + 'static,
-) -> Result<T, tokio::task::JoinError> {
+) -> Result<T, Refusal> {
     let board = Board::for_caller(caller);
     let follower = board.clone();
     let work = call.shared.running.in_turn(move || {
-        let done = work(follower.as_ref());
+        let done = caught(|| work(follower.as_ref()));
+        // Whoever tells what is said waits for that.
         if let Some(board) = &follower {
             board.end();
         }
@@ -311,7 +309,8 @@ async fn at_work<T: Send + 'static>(
             board.tell(caller).await;
         }
     };
-    tokio::join!(work, telling).0
+    let broken = |error| Refusal::new(Code::InternalError, format!("the call broke off: {error}"));
+    tokio::join!(work, telling).0.map_err(broken)?
 }
 
 impl Call {

@@ -15,11 +15,11 @@ use crate::{
 pub(crate) fn spawn(call: Call, is_task: bool) -> Result<Arc<Handle>, Refusal> {
     let handles = &call.shared.handles;
     let handle = handles.open(&call.beginning.run_id, call.tool.name.as_str(), &call.principal)?;
-    let followed = Arc::clone(&handle);
+    let followed = Unended(Arc::clone(&handle));
     let cap = call.shared.options.reply_tokens;
     let tool = Arc::clone(&call.tool);
     tokio::spawn(async move {
-        let caller = if is_task { Caller::Task(&followed) } else { Caller::Run(&followed) };
+        let caller = if is_task { Caller::Task(&followed.0) } else { Caller::Run(&followed.0) };
         let state = match drive(call, &caller, Goal::End).await {
             Outcome::Ended(ended) => match ended.report.refusal.as_ref().and_then(broken) {
                 Some(error) => State::Failed(error),
@@ -32,9 +32,19 @@ pub(crate) fn spawn(call: Call, is_task: bool) -> Result<Arc<Handle>, Refusal> {
             Outcome::Protocol(error) => State::Failed(error),
             Outcome::Ready(_) | Outcome::InputRequired(_) => State::Completed(CallToolResult::default()),
         };
-        followed.set(state);
+        followed.0.set(state);
     });
     Ok(handle)
+}
+
+/// A task that has failed unless it ended in another way: it may break off where nobody looks after it.
+struct Unended(Arc<Handle>);
+
+impl Drop for Unended {
+    fn drop(&mut self) {
+        self.0
+            .set(State::Failed(ErrorData::internal_error("this program made a mistake, and the run broke off", None)));
+    }
 }
 
 /// The error of the protocol that a refusal is to the caller of a task, where it is one.

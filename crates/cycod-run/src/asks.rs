@@ -9,7 +9,7 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use cycod_diagnostic::{Code, Refusal};
+use cycod_diagnostic::{Code, Refusal, caught};
 use cycod_file::{Folder, Kind, open_plain};
 use cycod_script::protocol::{Ask, ReplyError};
 use serde_json::{Map, Value, json};
@@ -54,6 +54,15 @@ impl Answerer for Asks<'_> {
     }
 
     fn answer(&self, ask: &Ask) -> Result<Value, ReplyError> {
+        // Code that asks waits for its answer.
+        caught(|| self.answer_to(ask)).unwrap_or_else(|refusal| {
+            Err(ReplyError { message: refusal.why, code: Some(refusal.code.name().to_owned()) })
+        })
+    }
+}
+
+impl Asks<'_> {
+    fn answer_to(&self, ask: &Ask) -> Result<Value, ReplyError> {
         let given = Given { what: &ask.what, with: &ask.with };
         match ask.what.as_str() {
             "fs.readFile" => self.read_file(&given),
@@ -76,9 +85,7 @@ impl Answerer for Asks<'_> {
             what => Err(error("unknown-ask", format!("there is no `{what}`"))),
         }
     }
-}
 
-impl Asks<'_> {
     fn read_file(&self, given: &Given<'_>) -> Result<Value, ReplyError> {
         let name = given.text(0, "path")?;
         let path = self.platform.may_read(Path::new(name)).map_err(refused)?;

@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeSet, VecDeque},
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
         mpsc::{Receiver, SyncSender, sync_channel},
@@ -12,7 +11,7 @@ use std::{
 };
 
 use cycod_call::Scripts;
-use cycod_diagnostic::{Code, Refusal};
+use cycod_diagnostic::{Code, Refusal, caught};
 use cycod_flow::{self as flow, Attempt, Command, Flow, ScopeId, StepId, Task};
 use cycod_plan::{Plan, Secrets};
 use cycod_policy::Approved;
@@ -140,32 +139,22 @@ impl Job<'_> {
         match what {
             What::Attempt(task, mut under_way) => {
                 let worker = tool.worker(task.step.index, results);
-                let attempt = AssertUnwindSafe(|| worker.attempt_once(task.attempt, &mut under_way, emit));
-                let attempted = catch_unwind(attempt).unwrap_or_else(|panic| {
-                    let refusal = panicked(&*panic).place(worker.path.as_str());
-                    let attempt = worker::Attempt::refused(refusal);
+                let attempted = caught(|| worker.attempt_once(task.attempt, &mut under_way, emit));
+                let attempted = attempted.unwrap_or_else(|refusal| {
+                    let attempt = worker::Attempt::refused(refusal.place(worker.path.as_str()));
                     Attempted::Ended(under_way.report.record(attempt, &tool.plan))
                 });
                 Done::Attempted(task, under_way, attempted)
             }
             What::CleanUp(scope) => {
-                let cleaned = catch_unwind(AssertUnwindSafe(|| tool.clean(&results))).unwrap_or_else(|panic| {
-                    let why = format!("the cleanup was not finished: {}", panicked(&*panic).why);
+                let cleaned = caught(|| tool.clean(&results)).unwrap_or_else(|refusal| {
+                    let why = format!("the cleanup was not finished: {}", refusal.why);
                     Cleaned { warnings: vec![why], ..Cleaned::default() }
                 });
                 Done::CleanedUp(scope, cleaned)
             }
         }
     }
-}
-
-/// What is said of a panic, which is a mistake of ours.
-fn panicked(panic: &(dyn std::any::Any + Send)) -> Refusal {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    Refusal::new(
-        Code::InternalError,
-        format!("this program made a mistake: {}", text.unwrap_or("it did not say which")),
-    )
 }
 
 /// Where threads send what they say.

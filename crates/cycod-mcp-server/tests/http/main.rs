@@ -6,3 +6,4 @@ mod ending;
 mod limits;
 mod oauth;
 mod owners;
+mod panics;
