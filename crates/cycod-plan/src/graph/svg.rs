@@ -16,28 +16,29 @@ const LINE: f64 = 17.0;
 /// Columns of text after which a line in a box is cut.
 const MOST: usize = 40;
 
+/// Every class and every rule has a prefix: the picture may stand in a page, whose looks it must not change nor take on.
 const STYLE: &str = "\
-text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace}\
-.title{font-size:15px;font-weight:600;fill:#64748b}\
-.box{fill:#f8fafc;stroke:#94a3b8;stroke-width:1.2}\
-.tool .box{fill:#eef2ff;stroke:#818cf8}\
-.inner{fill:none;stroke:#818cf8;stroke-width:1}\
-.name{font-size:13px;font-weight:600;fill:#0f172a}\
-.does{font-size:11px;fill:#475569}\
-.when{font-size:11px;fill:#b45309}\
-.more{font-size:11px;fill:#0f766e}\
-.edge{fill:none;stroke:#94a3b8;stroke-width:1.5}\
-.head{fill:#94a3b8}\
-.uses .edge{stroke:#3b82f6}\
-.uses .head{fill:#3b82f6}\
-.pill{fill:#eff6ff;stroke:#bfdbfe;stroke-width:1}\
-.label{font-size:10.5px;fill:#1d4ed8}\
+.cg-graph text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace}\
+.cg-title{font-size:15px;font-weight:600;fill:#64748b}\
+.cg-box{fill:#f8fafc;stroke:#94a3b8;stroke-width:1.2}\
+.cg-tool .cg-box{fill:#eef2ff;stroke:#818cf8}\
+.cg-inner{fill:none;stroke:#818cf8;stroke-width:1}\
+.cg-name{font-size:13px;font-weight:600;fill:#0f172a}\
+.cg-does{font-size:11px;fill:#475569}\
+.cg-when{font-size:11px;fill:#b45309}\
+.cg-more{font-size:11px;fill:#0f766e}\
+.cg-edge{fill:none;stroke:#94a3b8;stroke-width:1.5}\
+.cg-head{fill:#94a3b8}\
+.cg-uses .cg-edge{stroke:#3b82f6}\
+.cg-uses .cg-head{fill:#3b82f6}\
+.cg-pill{fill:#eff6ff;stroke:#bfdbfe;stroke-width:1}\
+.cg-label{font-size:10.5px;fill:#1d4ed8}\
 @media (prefers-color-scheme:dark){\
-.title{fill:#94a3b8}\
-.box{fill:#1e293b;stroke:#64748b}\
-.tool .box{fill:#272c54;stroke:#818cf8}\
-.name{fill:#f1f5f9}.does{fill:#cbd5e1}.when{fill:#fbbf24}.more{fill:#5eead4}\
-.edge{stroke:#64748b}.head{fill:#64748b}.pill{fill:#172554;stroke:#1e40af}.label{fill:#93c5fd}.uses .edge{stroke:#60a5fa}.uses .head{fill:#60a5fa}}";
+.cg-title{fill:#94a3b8}\
+.cg-box{fill:#1e293b;stroke:#64748b}\
+.cg-tool .cg-box{fill:#272c54;stroke:#818cf8}\
+.cg-name{fill:#f1f5f9}.cg-does{fill:#cbd5e1}.cg-when{fill:#fbbf24}.cg-more{fill:#5eead4}\
+.cg-edge{stroke:#64748b}.cg-head{fill:#64748b}.cg-pill{fill:#172554;stroke:#1e40af}.cg-label{fill:#93c5fd}.cg-uses .cg-edge{stroke:#60a5fa}.cg-uses .cg-head{fill:#60a5fa}}";
 
 /// A line in a box: its class and its text.
 type Line = (&'static str, String);
@@ -68,10 +69,10 @@ pub(super) fn draw(graph: &Graph) -> String {
     let name = escaped(&graph.name);
     _ = writeln!(
         out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"The steps of {name}\">"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"cg-graph\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"The steps of {name}\">"
     );
     _ = writeln!(out, "<style>{STYLE}</style>");
-    _ = writeln!(out, "<text class=\"title\" x=\"{MARGIN}\" y=\"{}\">{name}</text>", MARGIN + 12.0);
+    _ = writeln!(out, "<text class=\"cg-title\" x=\"{MARGIN}\" y=\"{}\">{name}</text>", MARGIN + 12.0);
     let mut nodes = vec![(0, 0.0); graph.nodes.len()];
     let mut lanes = vec![Vec::new(); graph.edges.len()];
     for (row, cell) in rows.iter().enumerate().flat_map(|(row, cells)| cells.iter().map(move |cell| (row, cell))) {
@@ -101,17 +102,17 @@ pub(super) fn draw(graph: &Graph) -> String {
 
 fn draw_node(node: &Node, lines: &[Line], left: f64, top: f64, width: f64, height: f64, out: &mut String) {
     let is_tool = matches!(node.kind, NodeKind::Tool(_));
-    _ = writeln!(out, "<g class=\"{}\">", if is_tool { "tool" } else { "step" });
+    _ = writeln!(out, "<g class=\"{}\">", if is_tool { "cg-tool" } else { "cg-step" });
     // A step that may be skipped has a broken outline.
     let dash = if node.condition.is_some() { " stroke-dasharray=\"5 3\"" } else { "" };
     _ = writeln!(
         out,
-        "<rect class=\"box\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"9\"{dash}/>"
+        "<rect class=\"cg-box\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"9\"{dash}/>"
     );
     if is_tool {
         _ = writeln!(
             out,
-            "<path class=\"inner\" d=\"M{0:.1} {1:.1}V{2:.1}M{3:.1} {1:.1}V{2:.1}\"/>",
+            "<path class=\"cg-inner\" d=\"M{0:.1} {1:.1}V{2:.1}M{3:.1} {1:.1}V{2:.1}\"/>",
             left + 6.0,
             top,
             top + height,
@@ -120,7 +121,7 @@ fn draw_node(node: &Node, lines: &[Line], left: f64, top: f64, width: f64, heigh
     }
     for (index, (class, text)) in lines.iter().enumerate() {
         let y = top + PAD + 8.0 + LINE * index as f64;
-        _ = writeln!(out, "<text class=\"{class}\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>", left + PAD, escaped(text));
+        _ = writeln!(out, "<text class=\"cg-{class}\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>", left + PAD, escaped(text));
     }
     out.push_str("</g>\n");
 }
@@ -194,15 +195,15 @@ impl Places<'_> {
             Reason::WaitFor | Reason::Order => None,
         };
         let tip = self.tops[last];
-        _ = writeln!(out, "<g class=\"{}\">", if label.is_some() { "uses" } else { "after" });
+        _ = writeln!(out, "<g class=\"{}\">", if label.is_some() { "cg-uses" } else { "cg-after" });
         _ = writeln!(
             out,
             "<title>{} after {}</title>",
             escaped(&self.graph.nodes[edge.to].name),
             escaped(&self.graph.nodes[edge.from].name)
         );
-        _ = writeln!(out, "<path class=\"edge\" d=\"{path}\"/>");
-        _ = writeln!(out, "<path class=\"head\" d=\"M{to:.1} {tip:.1}l-4 -{ARROW}h8z\"/>");
+        _ = writeln!(out, "<path class=\"cg-edge\" d=\"{path}\"/>");
+        _ = writeln!(out, "<path class=\"cg-head\" d=\"M{to:.1} {tip:.1}l-4 -{ARROW}h8z\"/>");
         if let (Some(label), Some(&((x0, y0), (x1, y1)))) = (label, segments.first()) {
             // In the middle of the curve, a little higher and lower in turn where several leave one box.
             let leaving: Vec<usize> =
@@ -222,13 +223,13 @@ impl Places<'_> {
             let (x, y, wide) = (x0 + (x1 - x0) * s, y0 + (y1 - y0) * t, columns(&label) * 6.4 + 12.0);
             _ = writeln!(
                 labels,
-                "<rect class=\"pill\" x=\"{:.1}\" y=\"{:.1}\" width=\"{wide:.1}\" height=\"15\" rx=\"7.5\"/>",
+                "<rect class=\"cg-pill\" x=\"{:.1}\" y=\"{:.1}\" width=\"{wide:.1}\" height=\"15\" rx=\"7.5\"/>",
                 x - wide / 2.0,
                 y - 7.5
             );
             _ = writeln!(
                 labels,
-                "<text class=\"label\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                "<text class=\"cg-label\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
                 y + 3.6,
                 escaped(&label)
             );

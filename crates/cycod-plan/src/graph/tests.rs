@@ -231,7 +231,7 @@ fn the_picture_is_well_formed_whatever_names_hold() {
     let svg = graph("  - {name: a, run: 'echo \"<script>alert(1)</script>\" && echo \\u001b & {P}', run-condition: '{P} != \"<&>\"'}\n  - {name: b, use-tool: other, with: {P: '{a.output}'}}\n").svg();
     assert!(!svg.contains("<script"), "{svg}");
     assert!(
-        svg.contains("&lt;script&gt;") && svg.contains("class=\"label\"") && svg.contains("stroke-dasharray"),
+        svg.contains("&lt;script&gt;") && svg.contains("class=\"cg-label\"") && svg.contains("stroke-dasharray"),
         "{svg}"
     );
     // Tags nest, and no `&` stands alone.

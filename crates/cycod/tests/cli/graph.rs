@@ -67,8 +67,14 @@ fn as_mermaid_and_as_a_picture() {
     .assert_eq(&ran.block());
     let svg = place.read("t.svg");
     assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"), "{svg}");
-    assert_eq!(svg.matches("<rect class=\"box\"").count(), 4, "{svg}");
-    assert_eq!(svg.matches("class=\"head\"").count(), 4, "{svg}");
+    assert_eq!(svg.matches("<rect class=\"cg-box\"").count(), 4, "{svg}");
+    assert_eq!(svg.matches("class=\"cg-head\"").count(), 4, "{svg}");
+    // It may stand in a page: no class and no rule of it is one of the page's.
+    assert!(svg.split("class=\"").skip(1).all(|rest| rest.starts_with("cg-")), "{svg}");
+    let style = svg.split_once("<style>").and_then(|(_, rest)| rest.split_once("</style>")).expect("a style").0;
+    let style = style.replace("@media (prefers-color-scheme:dark){", "");
+    let mut selectors = style.split('}').map(|rule| rule.split('{').next().unwrap_or_default());
+    assert!(selectors.all(|selector| selector.is_empty() || selector.starts_with(".cg-")), "{style}");
 }
 
 #[test]
