@@ -393,7 +393,10 @@ impl Engine {
             pool: self.pool.as_deref(),
         };
         let mut report = match recording.as_ref().and_then(|recording| recording.journal.clone()) {
-            Some(journal) => run(approved, &driver, &mut Journaled { sink, journal }, durable),
+            Some(journal) => {
+                let is_durable = durable.is_some();
+                run(approved, &driver, &mut Journaled { sink, journal, is_durable }, durable)
+            }
             None => run(approved, &driver, sink, durable),
         };
         if let (Some(recording), Some(kept)) = (&mut recording, kept) {

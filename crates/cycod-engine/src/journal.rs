@@ -20,7 +20,7 @@ use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 use cycod_mask::Masks;
 use cycod_plan::Plan;
 use cycod_process::Stream;
-use cycod_run::{Event, RunReport, Sink, Status, StepPath};
+use cycod_run::{Event, RunReport, Sink, Status, StepPath, StepReport};
 use cycod_store::{RunJournal, RunReader, StoreError};
 use serde_json::{Value as Json, json};
 
@@ -34,11 +34,17 @@ const LITTLE: usize = 8 * 1024;
 pub(crate) struct Journaled<'a> {
     pub(crate) sink: &'a mut dyn Sink,
     pub(crate) journal: RunJournal,
+    /// Whether the end of a step must outlast a power failure, as what the run is continued from does.
+    pub(crate) is_durable: bool,
 }
 
 impl Sink for Journaled<'_> {
     fn event(&mut self, event: &Event<'_>) {
         write(&self.journal, event);
+        if self.is_durable && matches!(event, Event::StepEnded { .. }) {
+            // What could not be written is said at the end.
+            _ = self.journal.sync();
+        }
         self.sink.event(event);
     }
 }
@@ -85,12 +91,31 @@ pub(crate) fn finish(journal: RunJournal, status: &str, report: &mut RunReport) 
     let is_short = report.steps.len() < 2
         && report.duration < SHORT
         && report.steps.iter().all(|step| step.steps.is_empty() && step.output.len() + step.error.len() < LITTLE);
+    add_missing(&journal, "", &report.steps);
     let finished = journal.finish(json!({"status": status, "exit": report.exit_code}), !is_short);
     if let Some(why) = finished.failure {
         report.warnings.push(format!("the journal of this run is not complete: {why}"));
         return None;
     }
     finished.is_written.then(|| json!({"sha256": finished.digest.to_string()}))
+}
+
+/// Adds the steps of a run that went on whose end nobody lived to write.
+fn add_missing(journal: &RunJournal, above: &str, steps: &[StepReport]) {
+    for step in steps.iter().filter(|step| step.has_run()) {
+        let path = format!("{above}{}", step.name);
+        let Some((has_begun, has_ended)) = journal.knows(&path) else { return };
+        add_missing(journal, &format!("{path}/"), &step.steps);
+        if !has_begun {
+            let command = step.commands.first().map(String::as_str).unwrap_or_default();
+            journal.add("start", Some(&path), json!({"try": step.attempts, "command": command}));
+        }
+        if !has_ended {
+            let us = u64::try_from(step.duration.as_micros()).unwrap_or(u64::MAX);
+            let fields = json!({"status": step.status.name(), "exit": step.exit_code, "us": us});
+            journal.add("end", Some(&path), fields);
+        }
+    }
 }
 
 /// When one step of a run ran.

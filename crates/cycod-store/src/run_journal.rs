@@ -12,6 +12,7 @@
 //! Nothing secret may be told to a journal: it is written as it is told.
 
 use std::{
+    collections::HashSet,
     fs::{self, File},
     io::{ErrorKind, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
@@ -80,6 +81,8 @@ struct Writing {
     last_write: Instant,
     is_awaited: bool,
     failure: Option<String>,
+    /// Of a run that goes on, the steps of which it says that they began, and that they ended.
+    known: Option<(HashSet<String>, HashSet<String>)>,
 }
 
 #[derive(Debug)]
@@ -127,6 +130,7 @@ impl RunJournal {
             last_write: now,
             is_awaited: false,
             failure: None,
+            known: None,
         };
         let journal = Self { shared: Arc::new(Mutex::new(writing)) };
         let mut line = json!({"v": VERSION, "run": run});
@@ -157,6 +161,18 @@ impl RunJournal {
         events.read_to_end(&mut text).map_err(StoreError::io("read", &path))?;
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         events.set_len(whole as u64).map_err(StoreError::io("shorten", &path))?;
+        let lines =
+            text[..whole].split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Json>(line).ok());
+        let (mut begun, mut ended) = (HashSet::new(), HashSet::new());
+        for line in lines {
+            let step = line["step"].as_str().unwrap_or_default().to_owned();
+            match line["e"].as_str() {
+                Some("start") => drop(begun.insert(step)),
+                Some("end") => drop(ended.insert(step)),
+                _ => {}
+            }
+        }
+        writing.known = Some((begun, ended));
         let last = text[..whole].trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
         let last: Json = serde_json::from_slice(last).unwrap_or_default();
         writing.offset = Duration::from_micros(last["t"].as_u64().unwrap_or_default());
@@ -182,7 +198,20 @@ impl RunJournal {
         writing.end_merging();
         let at = writing.elapsed();
         writing.event(at, kind, step, fields);
+        if let (Some((begun, ended)), Some(step)) = (&mut writing.known, step) {
+            match kind {
+                "start" => drop(begun.insert(step.to_owned())),
+                "end" => drop(ended.insert(step.to_owned())),
+                _ => {}
+            }
+        }
         self.write_soon(&mut writing);
+    }
+
+    /// Of a run that goes on, whether the journal says that a step began, and that it ended: the process that ran it may have
+    /// died just before it wrote that.
+    pub fn knows(&self, step: &str) -> Option<(bool, bool)> {
+        self.lock().known.as_ref().map(|(begun, ended)| (begun.contains(step), ended.contains(step)))
     }
 
     /// Adds what a step wrote. Pieces that follow each other closely become one event.
