@@ -23,27 +23,19 @@ const ARROWS: [(&str, &[&str]); 35] = [
     ("cycod-schema", &[]),
     ("cycod-tokens", &["cycod-schema"]),
     ("cycod-definition", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-schema"]),
-    ("cycod-catalog", &["cycod-file", "cycod-diagnostic", "cycod-syntax", "cycod-definition", "cycod-tokens"]),
+    ("cycod-catalog", &["cycod-file", "cycod-diagnostic", "cycod-definition", "cycod-tokens"]),
     ("cycod-call", &["cycod-mask", "cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition"]),
     ("cycod-policy", &["cycod-diagnostic", "cycod-shell", "cycod-schema", "cycod-definition"]),
     (
         "cycod-plan",
-        &[
-            "cycod-mask",
-            "cycod-diagnostic",
-            "cycod-syntax",
-            "cycod-shell",
-            "cycod-definition",
-            "cycod-call",
-            "cycod-policy",
-        ],
+        &["cycod-mask", "cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition", "cycod-call"],
     ),
     (
         "cycod-settings",
         &["cycod-file", "cycod-diagnostic", "cycod-syntax", "cycod-definition", "cycod-catalog", "cycod-policy"],
     ),
     ("cycod-import", &["cycod-diagnostic", "cycod-shell", "cycod-syntax"]),
-    ("cycod-store", &["cycod-file", "cycod-diagnostic"]),
+    ("cycod-store", &["cycod-file", "cycod-diagnostic", "cycod-schema"]),
     ("cycod-process", &[]),
     ("cycod-proxy", &[]),
     ("cycod-script", &["cycod-definition"]),
@@ -107,18 +99,7 @@ const ARROWS: [(&str, &[&str]); 35] = [
     ("scripted-provider", &[]),
     ("cycod-model", &["cycod-mask", "cycod-schema"]),
     ("cycod-analysis", &[]),
-    (
-        "cycod-agent",
-        &[
-            "cycod-mask",
-            "cycod-diagnostic",
-            "cycod-engine",
-            "cycod-model",
-            "cycod-process",
-            "cycod-schema",
-            "cycod-store",
-        ],
-    ),
+    ("cycod-agent", &["cycod-mask", "cycod-diagnostic", "cycod-engine", "cycod-model", "cycod-schema", "cycod-store"]),
     (
         "cycod-cli-tools",
         &[
@@ -131,6 +112,7 @@ const ARROWS: [(&str, &[&str]); 35] = [
             "cycod-run",
             "cycod-secret",
             "cycod-settings",
+            "cycod-shell",
             "cycod-store",
             "cycod-engine",
             "cycod-mcp-client",
@@ -138,10 +120,7 @@ const ARROWS: [(&str, &[&str]); 35] = [
             "cycod-analysis",
         ],
     ),
-    (
-        "cycod-mcp-server",
-        &["cycod-http", "cycod-diagnostic", "cycod-engine", "cycod-process", "cycod-schema", "cycod-store"],
-    ),
+    ("cycod-mcp-server", &["cycod-http", "cycod-engine", "cycod-process", "cycod-store"]),
     (
         "cycod",
         &[
@@ -168,7 +147,8 @@ const ARROWS: [(&str, &[&str]); 35] = [
 ];
 
 /// What a crate that is to stay pure may not reach.
-const PURE: [&str; 10] = [
+const PURE: [&str; 11] = [
+    "cycod-flow",
     "cycod-mask",
     "cycod-code",
     "cycod-diagnostic",
@@ -214,7 +194,17 @@ fn arrows(root: &Path) -> Vec<String> {
             problems.push(format!("crate `{name}` is not in the table of arrows (xtask/src/tidy.rs)"));
             continue;
         };
-        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+        problems.extend(unused(package));
+        let dependencies = || package["dependencies"].as_array().into_iter().flatten();
+        let uses =
+            |used: &str| dependencies().any(|dependency| dependency["name"] == used && dependency["kind"].is_null());
+        problems.extend(
+            may_use
+                .iter()
+                .filter(|used| !uses(used))
+                .map(|used| format!("the table of arrows lets `{name}` use `{used}`, which it does not")),
+        );
+        for dependency in dependencies() {
             let (used, kind) = (dependency["name"].as_str().unwrap_or_default(), &dependency["kind"]);
             if used.starts_with("cycod") && kind.is_null() && !may_use.contains(&used) {
                 problems.push(format!("`{name}` uses `{used}`: no arrow points there"));
@@ -237,6 +227,32 @@ fn arrows(root: &Path) -> Vec<String> {
         );
     }
     problems
+}
+
+/// The dependencies of a package that neither its code nor its features name.
+fn unused(package: &Value) -> Vec<String> {
+    let manifest = Path::new(package["manifest_path"].as_str().unwrap_or_default());
+    let code: String = manifest
+        .parent()
+        .map(rust_files)
+        .into_iter()
+        .flatten()
+        .filter_map(|file| std::fs::read_to_string(file).ok())
+        .collect();
+    let words: BTreeSet<&str> = code.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let features = package["features"].to_string();
+    let dependencies = package["dependencies"].as_array().into_iter().flatten();
+    let name = |dependency: &Value| {
+        let name = dependency["rename"].as_str().or_else(|| dependency["name"].as_str()).unwrap_or_default();
+        let is_used = words.contains(name.replace('-', "_").as_str())
+            || features.contains(&format!("\"{name}/"))
+            || features.contains(&format!("dep:{name}\""));
+        (!is_used).then(|| name.to_owned())
+    };
+    dependencies
+        .filter_map(name)
+        .map(|name| format!("`{}` does not use its dependency `{name}`", package["name"].as_str().unwrap_or_default()))
+        .collect()
 }
 
 fn purity(root: &Path, sources: &[PathBuf]) -> Vec<String> {

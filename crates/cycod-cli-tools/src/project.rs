@@ -17,6 +17,7 @@ use std::{
 
 use cycod_diagnostic::closest;
 use cycod_file::{Folder, temporary_name};
+use cycod_shell::quoted_if_needed;
 use serde_json::json;
 
 use crate::{
@@ -141,14 +142,9 @@ fn fill(project: &Folder, files: &[(String, String)]) -> io::Result<()> {
     Ok(())
 }
 
-/// A path as one word of a shell.
+/// A path as one word of a shell, which no program takes for an option.
 fn quoted(path: &str) -> String {
-    let is_plain =
-        |char: char| char.is_alphanumeric() || matches!(char, '/' | '.' | '_' | '-' | '+' | ',' | ':' | '@' | '%');
-    if !path.is_empty() && !path.starts_with('-') && path.chars().all(is_plain) {
-        return path.to_owned();
-    }
-    let quoted = format!("'{}'", path.replace('\'', r"'\''"));
+    let quoted = quoted_if_needed(path);
     if path.starts_with('-') { format!("-- {quoted}") } else { quoted }
 }
 

@@ -102,7 +102,7 @@ impl ValuePath {
     /// The path that a JSON Pointer takes through a value, as far as it goes.
     pub fn of_pointer(pointer: &str, value: &Value) -> Self {
         let (mut parts, mut value) = (Vec::new(), value);
-        for part in pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")) {
+        for part in pointer.split('/').skip(1).map(cycod_schema::unescaped_token) {
             value = match value {
                 Value::List(items) => {
                     let Some((index, item)) = part.parse().ok().and_then(|at: usize| Some((at, items.get(at)?))) else {

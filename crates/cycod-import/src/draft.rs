@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use cycod_shell::{quoted, quoted_if_needed};
 use cycod_syntax::{
     decimal::{Decimal, fits_machines},
     emit::{Emit, to_yaml},
@@ -500,12 +501,12 @@ impl Parameter {
 
 /// A word of the source's own, as it stands in a `format`.
 pub(crate) fn author(word: &str) -> String {
-    escaped(&quoted(word), &["value".to_owned()])
+    escaped(&quoted_if_needed(word), &["value".to_owned()])
 }
 
 /// The `format` of a switch that is a word when it is on, or when it is off.
 pub(crate) fn switch(word: &str, when: bool) -> String {
-    let word = quoted(word).replace('\\', "\\\\").replace('\'', "\\'");
+    let word = quoted_if_needed(word).replace('\\', "\\\\").replace('\'', "\\'");
     if when { format!("{{value ? '{word}' : ''}}") } else { format!("{{value ? '' : '{word}'}}") }
 }
 
@@ -538,23 +539,11 @@ fn flow<T: AsRef<str>>(texts: &[T]) -> Emit {
 /// A template for `run`.
 fn command_line(words: &[Word], parameters: &[String]) -> String {
     let word = |word: &Word| match word {
-        Word::Text(text) => escaped(&quoted(text), parameters),
+        Word::Text(text) => escaped(&quoted_if_needed(text), parameters),
         Word::Value(name) => format!("{{{name}}}"),
-        Word::Template(template) if template.contains([' ', '\'', '"', '\\', '\n', '\t']) => {
-            format!("'{}'", template.replace('\'', "'\\''"))
-        }
+        Word::Template(template) if template.contains([' ', '\'', '"', '\\', '\n', '\t']) => quoted(template),
         Word::Template(template) => template.clone(),
-        Word::Assigned(variable, name) => format!("{}={{{name}}}", escaped(&quoted(variable), parameters)),
+        Word::Assigned(variable, name) => format!("{}={{{name}}}", escaped(&quoted_if_needed(variable), parameters)),
     };
     words.iter().map(word).collect::<Vec<_>>().join(" ")
-}
-
-/// A word as it stands on a command line.
-fn quoted(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:@%+=,-".contains(&byte);
-    if !word.is_empty() && word.bytes().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }

@@ -4,6 +4,7 @@ use crate::{
     undo::{Escapes, undone},
     words::SHORTEST,
 };
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
 /// What is shorter is not looked for where it is only a part of a secret, or what one becomes: it would be met by chance.
 const SHORTEST_PART: usize = 8;
@@ -40,7 +41,7 @@ pub(super) fn looked_for(secret: &str) -> Vec<Vec<u8>> {
         let meant = undone(text, Escapes::COMMON);
         let others = [
             quoted.as_bytes()[1..quoted.len() - 1].to_vec(),
-            text.iter().copied().map(percent).collect::<String>().into_bytes(),
+            percent_encode(text, UNRESERVED).to_string().into_bytes(),
             undone(text, Escapes::QUOTES),
             undone(&meant, Escapes::QUOTES),
             undone(&meant, Escapes::COMMON),
@@ -91,10 +92,5 @@ fn grouped(digits: &str, mark: char) -> String {
     text
 }
 
-/// A byte as it stands in an address.
-fn percent(byte: u8) -> String {
-    match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    }
-}
+/// What is escaped in an address (RFC 3986).
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');

@@ -9,7 +9,7 @@ use cycod_call::{OwnedPiece, OwnedWords, ResolveError, Steps, delivered, speaks_
 use cycod_definition::{CommandText, Interpreter, Platform, Verdicts};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_mask::Masks;
-use cycod_shell::{Shell, Verdict, admit, place, place_argv, place_inline};
+use cycod_shell::{Shell, Verdict, admit, place, place_argv, place_inline, quoted_if_needed};
 use cycod_syntax::template::Template;
 
 use crate::{
@@ -203,7 +203,7 @@ impl Plan {
             }
             Interpreter::Argv => {
                 let words = place_argv(&pieces).map_err(refused)?;
-                let shown = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+                let shown = words.iter().map(|word| quoted_if_needed(word)).collect::<Vec<_>>().join(" ");
                 Ok(Program::inline(words, shown))
             }
             Interpreter::Program(program) => {
@@ -244,7 +244,7 @@ impl Plan {
 
     /// A script with its values, as a person could paste it into bash; secrets are masked before anything is quoted.
     fn pasteable_script(&self, words: &[String], text: &str, masks: &Masks) -> String {
-        let quoted = |text: &str| quoted(&masks.apply(text));
+        let quoted = |text: &str| quoted_if_needed(&masks.apply(text));
         let mut end = "CYCOD_SCRIPT".to_owned();
         while text.lines().any(|line| line == end) {
             end.push('_');
@@ -259,7 +259,9 @@ impl Plan {
             match word.as_str() {
                 "{0}" => line.push(script.clone()),
                 "{1}" => line.extend(values.iter().map(|(_, value)| quoted(value))),
-                word => line.push(if word.contains("{0}") { word.replace("{0}", &script) } else { quoted(word) }),
+                word => {
+                    line.push(if word.contains("{0}") { word.replace("{0}", &script) } else { quoted_if_needed(word) });
+                }
             }
         }
         if !words.iter().any(|word| word.contains("{0}")) {
@@ -359,7 +361,7 @@ impl Plan {
             Interpreter::Sh | Interpreter::PlatformDefault => Shell::Sh,
             Interpreter::Argv => {
                 let words = place_argv(&pieces).map_err(|refusal| refused(step, refusal))?;
-                return Ok(words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
+                return Ok(words.iter().map(|word| quoted_if_needed(word)).collect::<Vec<_>>().join(" "));
             }
             Interpreter::Program(_) => return place_inline(&pieces).map_err(|refusal| refused(step, refusal)),
         };
@@ -515,16 +517,6 @@ fn expand_variables<'v>(text: &str, variable: impl Fn(&str) -> Option<&'v OsStr>
         rest = &rest[start + length + 1..];
     }
     out.extend_from_slice(&delivered(rest));
-}
-
-/// Quotes a word of an argument vector for show.
-fn quoted(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:@%+,=-".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ pub use dialect::Dialect;
 pub use export::{Export, Exporter, Fidelity, Function, Loss};
 pub use message::{ArgumentsProblem, CallAnswer, Message, MessageProblem, Provider, ToolCall};
 pub use pattern::Pattern;
+pub use pointer::{escaped_token, unescaped_token};
 pub use schema::{Schema, SchemaProblem, Violation};
 pub use undo::Undo;
 pub use unknown::{RULES, unknown_words};

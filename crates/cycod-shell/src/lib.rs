@@ -25,6 +25,7 @@ mod piece;
 mod posix;
 mod powershell;
 mod programs;
+mod quoted;
 mod refusal;
 mod rewrite;
 mod script;
@@ -40,6 +41,7 @@ pub use piece::{Kind, Mode, Piece, Shell, Value, Words};
 pub use programs::{
     Built, Directory, Grounds, Nature, Programs, Project, ScriptPath, Scripts, SharedPrograms, is_described,
 };
+pub use quoted::{quoted, quoted_if_needed};
 pub use refusal::{Placed, Refusal};
 pub use starts::{FilePart, Loader, ReadAs, Started, Starts, starts};
 pub use verdict::{Guard, Hint, Proof, Verdict};

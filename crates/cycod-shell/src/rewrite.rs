@@ -312,7 +312,7 @@ impl<'a> Rewriter<'a> {
                     },
                     false,
                 )?;
-                let code = quoted(&code);
+                let code = crate::quoted(&code);
                 Some(match program {
                     "eval" => format!("set -- {arguments}; {before}{code}{behind}"),
                     _ if terminator.is_some() => {
@@ -332,7 +332,7 @@ impl<'a> Rewriter<'a> {
                     .iter()
                     .map(|(hole, name)| format!("--arg {} \"{}\" ", name.to_ascii_lowercase(), self.placeholder(*hole)))
                     .collect();
-                Some(format!("{before}{flags}{}{behind}", quoted(&code)))
+                Some(format!("{before}{flags}{}{behind}", crate::quoted(&code)))
             }
             Language::Sql if program == "psql" => {
                 let text = decoded.text.replace("'\0'", "\0");
@@ -349,7 +349,7 @@ impl<'a> Rewriter<'a> {
                 let code =
                     splice_strings(&decoded.text, language, |at| format!("sys.argv[{}]", 1 + offset + name_of(at)))?;
                 let code = if code.starts_with("import sys;") { code } else { format!("import sys; {code}") };
-                Some(format!("{before}{}{behind} {arguments}", quoted(&code)))
+                Some(format!("{before}{}{behind} {arguments}", crate::quoted(&code)))
             }
             Language::Node | Language::Php if is_last => {
                 let reference = |at: usize| match language {
@@ -357,7 +357,7 @@ impl<'a> Rewriter<'a> {
                     _ => format!("$argv[{}]", 1 + name_of(at)),
                 };
                 let code = splice_strings(&decoded.text, language, reference)?;
-                Some(format!("{before}{} -- {arguments}{behind}", quoted(&code)))
+                Some(format!("{before}{} -- {arguments}{behind}", crate::quoted(&code)))
             }
             Language::Node
             | Language::Perl
@@ -368,7 +368,7 @@ impl<'a> Rewriter<'a> {
             | Language::R => {
                 let code =
                     splice_strings(&decoded.text, language, |at| from_environment(language, &names[name_of(at)].1))?;
-                Some(format!("{environment}{before}{}{behind}", quoted(&code)))
+                Some(format!("{environment}{before}{}{behind}", crate::quoted(&code)))
             }
             Language::Sql => None,
         }
@@ -670,11 +670,6 @@ fn splice_strings(text: &str, language: Language, write: impl Fn(usize) -> Strin
 /// Whether awk code so far leaves a `/pattern` open. A division counts as one, and then there is no rewrite.
 fn is_in_pattern(code: &[u8]) -> bool {
     code.iter().filter(|byte| **byte == b'/').count() % 2 == 1
-}
-
-/// Code as one shell word.
-fn quoted(code: &str) -> String {
-    format!("'{}'", code.replace('\'', "'\\''"))
 }
 
 fn double_quoted(code: &str) -> String {

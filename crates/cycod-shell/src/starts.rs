@@ -150,7 +150,7 @@ fn of_variant(question: &Question<'_>, variant: &Variant<'_>, all: &mut Starts) 
         Reader::Interpreter(words) => {
             let program = words.first().map_or("an interpreter", |word| word.rsplit('/').next().unwrap_or(word));
             all.unknown(format!("what code for `{program}` starts or loads"));
-            let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            let words: Vec<String> = words.iter().map(|word| crate::quoted(word)).collect();
             holes.clear();
             (None, argv::tree(&words.join(" "), &[]))
         }
@@ -161,8 +161,4 @@ fn of_variant(question: &Question<'_>, variant: &Variant<'_>, all: &mut Starts) 
     let reads = if input.is_empty() { Input::Clean } else { Input::Texts(vec![input]) };
     let statements = Statements::new(question.programs);
     all.add(watch::watch(shell, &tree, &holes, &statements, &environment, &reads));
-}
-
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
 }

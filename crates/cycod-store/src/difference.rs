@@ -44,7 +44,7 @@ fn compare(changes: &mut Vec<Change>, pointer: &mut String, old: Option<&Value>,
             let added =
                 new.iter().filter(|(key, _)| !old.contains_key(*key)).map(|(key, value)| (key, None, Some(value)));
             for (key, old, new) in old.iter().map(|(key, value)| (key, Some(value), new.get(key))).chain(added) {
-                below(changes, pointer, &key.replace('~', "~0").replace('/', "~1"), old, new);
+                below(changes, pointer, &cycod_schema::escaped_token(key), old, new);
             }
             return;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use cycod_schema::Function;
+use cycod_schema::{Function, escaped_token, unescaped_token};
 use serde_json::Value as Json;
 
 /// A text that becomes shorter.
@@ -99,7 +99,7 @@ fn schema(node: &Json, pointer: &str, name: Option<&str>, said: &mut HashSet<Str
     let mut drop = |keyword: &str, kind: CutKind, value: &Json| {
         let text = value.to_string();
         let steps = vec![step(kind, &text, None, keyword.len() + 4)];
-        into.push(Ladder { pointer: format!("{pointer}/{}", escaped(keyword)), steps });
+        into.push(Ladder { pointer: format!("{pointer}/{}", escaped_token(keyword)), steps });
     };
     for (keyword, value) in keywords {
         match keyword.as_str() {
@@ -118,11 +118,11 @@ fn schema(node: &Json, pointer: &str, name: Option<&str>, said: &mut HashSet<Str
         into.extend((!steps.is_empty()).then_some(Ladder { pointer, steps }));
     }
     for (keyword, value) in keywords {
-        let below = format!("{pointer}/{}", escaped(keyword));
+        let below = format!("{pointer}/{}", escaped_token(keyword));
         match (keyword.as_str(), value) {
             ("properties" | "$defs" | "definitions" | "patternProperties", Json::Object(named)) => {
                 for (name, node) in named {
-                    schema(node, &format!("{below}/{}", escaped(name)), Some(name), said, into);
+                    schema(node, &format!("{below}/{}", escaped_token(name)), Some(name), said, into);
                 }
             }
             ("items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains", Json::Object(_)) => {
@@ -250,10 +250,6 @@ fn plain(sentence: &str) -> String {
     sentence.trim_end_matches(['.', '!', '?']).split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-fn escaped(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
-}
-
 /// Puts a step into a tool.
 pub(crate) fn apply(function: &mut Function, pointer: &str, to: Option<&Json>) -> Option<Cut> {
     if pointer == "/description" {
@@ -262,7 +258,7 @@ pub(crate) fn apply(function: &mut Function, pointer: &str, to: Option<&Json>) -
         return Some(Cut { pointer: pointer.to_owned(), kind: CutKind::Tool, from, to: Some(to) });
     }
     let (parent, key) = pointer.strip_prefix("/parameters")?.rsplit_once('/')?;
-    let key = key.replace("~1", "/").replace("~0", "~");
+    let key = unescaped_token(key);
     let keywords = function.parameters.pointer_mut(parent)?.as_object_mut()?;
     let shown = |json: &Json| json.as_str().map_or_else(|| json.to_string(), str::to_owned);
     let from = match to {

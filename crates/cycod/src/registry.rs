@@ -9,7 +9,7 @@ use cycod_engine::{
     settings::{Settings, USUAL_PRICE},
     tokens::{Fit, Measure, turnings},
 };
-use cycod_schema::Function;
+use cycod_schema::{Function, unescaped_token};
 use serde_json::{Value, json};
 
 use crate::{
@@ -441,7 +441,7 @@ fn place(pointer: &str) -> String {
     let mut parts = parts.iter().peekable();
     while let Some(part) = parts.next() {
         match *part {
-            "properties" => named.extend(parts.next().map(|name| name.replace("~1", "/").replace("~0", "~"))),
+            "properties" => named.extend(parts.next().copied().map(unescaped_token)),
             "parameters" if parts.peek().is_some() => {}
             part => named.push(part.to_owned()),
         }

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value as Json, json};
 
 use super::Shown;
@@ -90,13 +91,8 @@ fn result(finding: &Finding, index: usize, shown: &Shown<'_>) -> Json {
 
 /// A path as a relative reference: what has a meaning in a URI is escaped.
 fn uri(path: &str) -> String {
-    let mut uri = String::with_capacity(path.len());
-    for byte in path.strip_prefix("./").unwrap_or(path).bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            uri.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    uri
+    utf8_percent_encode(path.strip_prefix("./").unwrap_or(path), PATH).to_string()
 }
+
+/// What is escaped in the path of a URI (RFC 3986).
+const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');

@@ -7,6 +7,7 @@ use std::{
 
 use cycod_definition::Host;
 use cycod_engine::{Engine, catalog::Scope};
+use cycod_shell::quoted_if_needed;
 
 use super::Check;
 use crate::{machine, place::shown};
@@ -112,7 +113,5 @@ fn room(path: &Path, host: &Host) -> Check {
 
 /// A path as a shell takes it.
 pub(crate) fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+@:,~".contains(&byte);
-    if text.bytes().all(is_plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    quoted_if_needed(&path.to_string_lossy())
 }

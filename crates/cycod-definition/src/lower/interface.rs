@@ -126,7 +126,9 @@ impl Lowering<'_> {
             .filter_map(|parameter| Some((parameter.name.clone(), default_of(parameter)?.to_json())))
             .collect();
         for violation in schema.violations(&Json::Object(defaults)).into_iter().flatten() {
-            let Some(name) = violation.instance_pointer.split('/').nth(1).map(unescaped) else { continue };
+            let Some(name) = violation.instance_pointer.split('/').nth(1).map(cycod_schema::unescaped_token) else {
+                continue;
+            };
             let default =
                 entry.value.get("properties").and_then(|node| node.get(&name)).and_then(|node| node.get("default"));
             if let Some(default) = default {
@@ -442,7 +444,7 @@ fn node_at<'n>(node: &'n Node, pointer: &str) -> &'n Node {
     pointer
         .split('/')
         .skip(1)
-        .map(unescaped)
+        .map(cycod_schema::unescaped_token)
         .try_fold(node, |node, part| {
             let inner = match &node.kind {
                 NodeKind::Sequence(items) => part.parse().ok().and_then(|index: usize| items.get(index)),
@@ -451,9 +453,4 @@ fn node_at<'n>(node: &'n Node, pointer: &str) -> &'n Node {
             inner.ok_or(node)
         })
         .unwrap_or_else(|innermost| innermost)
-}
-
-/// A part of a JSON Pointer as it stands in the document.
-fn unescaped(part: &str) -> String {
-    part.replace("~1", "/").replace("~0", "~")
 }

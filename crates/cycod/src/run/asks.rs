@@ -7,6 +7,7 @@ use cycod_engine::{
     definition::{Parameter, Tool, Value, Whom},
     diagnostic::{Code, Refusal, Shown, shown, visible},
 };
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde_json::{Map, Value as Json, json};
 
 use crate::{
@@ -169,16 +170,11 @@ pub(crate) fn line(name: &str, field: &Json) -> String {
 
 /// The address of a directory.
 fn file_address(path: &Path) -> String {
-    let mut address = "file://".to_owned();
-    for &byte in path.as_os_str().as_encoded_bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
-            address.push(byte.into());
-        } else {
-            address.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    address
+    format!("file://{}", percent_encode(path.as_os_str().as_encoded_bytes(), PATH))
 }
+
+/// What is escaped in the path of a URI (RFC 3986).
+const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 #[cfg(test)]
 mod tests {
