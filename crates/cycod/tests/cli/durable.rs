@@ -207,11 +207,14 @@ fn kills_at_any_moment_lose_nothing_and_repeat_nothing() {
             random ^= random >> 7;
             random ^= random << 17;
             let until = Duration::from_millis(5 + random % 120);
+            // A step that is lost three times has failed: before every other kill the run gets on by two steps.
+            let (before, is_spared) = (log(&place).lines().count(), hits % 2 == 1);
             let ended = loop {
                 if let Some(status) = running.try_wait().expect("it can be asked") {
                     break Some(status);
                 }
-                if began.elapsed() >= until {
+                let has_got_on = !is_spared || log(&place).lines().count() >= before + 2;
+                if began.elapsed() >= until && has_got_on {
                     break None;
                 }
                 std::thread::sleep(Duration::from_millis(1));
