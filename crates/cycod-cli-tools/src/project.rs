@@ -176,7 +176,7 @@ mod tests {
         check("a b", "'a b'");
         check("it's", r"'it'\''s'");
         check("$(id)", "'$(id)'");
-        check("-x", "-- '-x'");
+        check("-x", "-- -x");
         check("~", "'~'");
     }
 }

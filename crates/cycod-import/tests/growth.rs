@@ -27,10 +27,6 @@ const JUST: &[(&str, Grown)] = &[
     }),
     ("a default", |n| format!("r a='{}':\n    ls\n", "a".repeat(n))),
     ("a default that is worked out", |n| format!("r a=('a'{}):\n    ls\n", " + 'a'".repeat(n))),
-    ("described parameters", |n| {
-        let said = count(n, |i| format!("[arg('p{i}', long, help='h')]\n"));
-        format!("{said}r {}:\n    ls\n", count(n, |i| format!("p{i} ")))
-    }),
     ("attributes", |n| format!("{}r:\n    ls\n", "[no-exit-message]\n".repeat(n))),
     ("groups", |n| format!("{}r:\n    ls\n", count(n, |i| format!("[group('g{i}')]\n")))),
     ("dependencies", |n| {
