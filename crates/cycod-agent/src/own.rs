@@ -43,8 +43,7 @@ impl Own {
             Self::Search => Function {
                 name: self.name().to_owned(),
                 description:
-                    "Find tools by what they do. You have more tools than you were told of; those that are found can \
-                              be called from then on"
+                    "Find tools by what they do. You have more tools than are listed; you can call those that are found from then on"
                         .to_owned(),
                 parameters: json!({
                     "type": "object",

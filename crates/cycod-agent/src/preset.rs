@@ -1,4 +1,4 @@
-use cycod_engine::{catalog::Entry, definition::Level};
+use cycod_engine::{AnyOf, Selection, definition::Level};
 
 /// A choice of tools for a kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,17 +43,22 @@ impl Preset {
         Self::NAMES.into_iter().find(|(_, preset)| *preset == self).map_or("", |(name, _)| name)
     }
 
-    /// Whether a tool belongs to it.
-    pub(crate) fn admits(self, entry: &Entry) -> bool {
+    /// The tools that belong to it: those that one of these admits.
+    pub(crate) fn selections(self) -> Vec<Selection> {
+        let built_in = Selection { built_in: true, ..Selection::default() };
         let (groups, names): (&[(&str, Level)], &[&str]) = match self {
-            Self::All => return true,
-            Self::ReadOnly => return entry.level == Level::Read,
+            Self::All => return vec![built_in],
+            Self::ReadOnly => return vec![Selection { level: Some(Level::Read), ..built_in }],
             Self::CodeAnalysis => (&CODE_ANALYSIS, &["cli_analyze_code"]),
             Self::DataAnalysis => (&DATA_ANALYSIS, &["execute_code"]),
             Self::CodeGeneration => (&CODE_GENERATION, &["cli_analyze_code", "cli_run_quick"]),
         };
-        let group = entry.summary.group.as_deref().unwrap_or_default();
-        groups.iter().any(|(name, most)| group.eq_ignore_ascii_case(name) && entry.level <= *most)
-            || names.iter().any(|name| entry.name.eq_ignore_ascii_case(name))
+        let of_group = |(name, most): &(&str, Level)| Selection {
+            groups: AnyOf::parse(name),
+            level: Some(*most),
+            ..built_in.clone()
+        };
+        let named = names.iter().map(|name| (*name).to_owned()).collect();
+        groups.iter().map(of_group).chain([Selection { names: Some(named), ..Selection::default() }]).collect()
     }
 }

@@ -10,7 +10,7 @@ use crate::{Limits, Tools, tools::Told};
 /// Of tools that have to be searched for, only their number is told.
 pub(crate) fn prompt(directory: &Path, limits: &Limits, tools: &Tools, told: &[Told], is_searched: bool) -> String {
     let mut text = format!(
-        "You carry out a task for a person, on their machine, with tools.\n\
+        "You carry out a task for a user, on their machine, with tools.\n\
          \n\
          The working directory is {}. Relative paths are meant from there.\n",
         directory.display()

@@ -36,7 +36,7 @@ impl Repetition {
             return Again::Circle;
         }
         known.was_told = true;
-        let why = format!("the same call has brought the same result {MOST} times, and was not made again");
+        let why = format!("the same call has returned the same result {MOST} times, and was not made again");
         Again::Told(
             Refusal::new(Code::RepeatedCall, why).place(&call.name).attempt(
                 "use the result that you have, call something else, or answer; the same call again ends the work",

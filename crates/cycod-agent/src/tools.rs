@@ -1,9 +1,8 @@
 use std::sync::Arc;
 
-use cycod_diagnostic::{Code, Refusal, closest};
+use cycod_diagnostic::Refusal;
 use cycod_engine::{
-    Engine, Registered, Standing,
-    catalog::{Availability, State},
+    AnyOf, Engine, Registered, Selection, Standing,
     definition::{Level, Tool, function_schema},
     tokens::{Measure, estimate},
 };
@@ -71,44 +70,22 @@ impl Tools {
             tool.switch.is_on() && tool.standing.as_ref().is_some_and(|standing| *standing == Standing::Untrusted)
         };
         let untrusted = registry.tools.iter().filter(is_kept_back).map(|tool| tool.entry.name.clone()).collect();
-        let mut refused = Vec::new();
         let chosen: Vec<&Registered> = match choice {
-            Choice::All => registry.offered().collect(),
-            Choice::Preset(preset) => registry.offered().filter(|tool| preset.admits(&tool.entry)).collect(),
+            Choice::Preset(preset) => {
+                let selections = preset.selections();
+                let is_meant = |tool: &&Registered| selections.iter().any(|meant| meant.admits(&tool.entry));
+                registry.offered().filter(is_meant).collect()
+            }
+            Choice::All => registry.choose(engine, &Selection { built_in: true, ..Selection::default() })?,
             Choice::Group(group) => {
-                let of = |tool: &&Registered| {
-                    tool.entry.summary.group.as_deref().is_some_and(|of| of.eq_ignore_ascii_case(group))
-                };
-                let tools: Vec<&Registered> = registry.offered().filter(of).collect();
-                if tools.is_empty() {
-                    let groups = registry.offered().filter_map(|tool| tool.entry.summary.group.as_deref());
-                    let refusal =
-                        Refusal::new(Code::UnknownTool, format!("no tool here is of the group `{group}`")).place(group);
-                    refused.push(match closest(group, groups) {
-                        Some(near) => refusal.attempt(format!("did you mean `{near}`?")),
-                        None => refusal.attempt("cycod tool groups"),
-                    });
-                }
-                tools
+                let groups = AnyOf(vec![group.clone()]);
+                registry.choose(engine, &Selection { groups, built_in: true, ..Selection::default() })?
             }
             Choice::Names(names) => {
-                let named = names.iter().filter_map(|name| match registry.find(engine, name) {
-                    Ok(tool) if tool.is_offered() => Some(tool),
-                    Ok(tool) => {
-                        refused.push(not_offered(tool));
-                        None
-                    }
-                    Err(error) => {
-                        refused.push(error.into_refusal());
-                        None
-                    }
-                });
-                let mut named: Vec<&Registered> = named.collect();
-                let mut seen = std::collections::HashSet::new();
-                named.retain(|tool| seen.insert(tool.entry.name.to_ascii_lowercase()));
-                named
+                registry.choose(engine, &Selection { names: Some(names.clone()), ..Selection::default() })?
             }
         };
+        let mut refused = Vec::new();
         let mut offered = Vec::new();
         for registered in chosen {
             match registered.entry.load() {
@@ -154,7 +131,7 @@ impl Tools {
                 }
                 None => {
                     let why = export.losses.iter().map(|loss| loss.what.as_str()).collect::<Vec<_>>().join("; ");
-                    left_out.push(format!("the model is not told of `{}`: {why}", offered.tool.name));
+                    left_out.push(format!("the model cannot see `{}`: {why}", offered.tool.name));
                 }
             }
         }
@@ -171,31 +148,4 @@ pub(crate) fn schema_of(tool: &Json) -> Json {
     let function = tool.get("function").unwrap_or(tool);
     let schema = ["parameters", "input_schema", "inputSchema"].iter().find_map(|key| function.get(key));
     schema.cloned().unwrap_or_else(|| json!({"type": "object", "properties": {}}))
-}
-
-/// Why a tool that is there cannot be used by a model.
-fn not_offered(tool: &Registered) -> Refusal {
-    let name = &tool.entry.name;
-    if let Some(cause) = tool.switch.causes.first() {
-        let why = format!("`{name}` is turned off by {}", cause.place());
-        return Refusal::new(Code::ToolDisabled, why).place(name).attempt(format!("cycod tools enable {name}"));
-    }
-    if let Some(standing) = tool.standing.as_ref().filter(|standing| **standing != Standing::Trusted) {
-        let code = if *standing == Standing::Untrusted { Code::UntrustedTool } else { Code::ToolChanged };
-        return Refusal::new(code, format!("`{name}` is {}", standing.name()))
-            .place(name)
-            .attempt(format!("cycod tool trust {name}"));
-    }
-    let refusal = match &tool.entry.state {
-        State::Broken { problem } => Refusal::new(Code::BrokenTool, format!("`{name}` is broken: {problem}")),
-        State::Duplicate { .. } => Refusal::new(Code::BrokenTool, format!("`{name}` is there twice")),
-        _ => match tool.entry.availability.if_on() {
-            Availability::Unavailable(reasons) => {
-                let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-                Refusal::new(Code::BrokenTool, format!("`{name}` {}", reasons.join("; ")))
-            }
-            Availability::Available => Refusal::new(Code::BrokenTool, format!("`{name}` cannot be called")),
-        },
-    };
-    refusal.place(name).attempt(format!("cycod tool validate {name}"))
 }

@@ -141,7 +141,7 @@ fn unanswered(message: &Message) -> Option<Message> {
     let result = |call: &cycod_model::Call| ToolResult {
         id: call.id.clone(),
         name: call.name.clone(),
-        text: "the work was broken off during this call; nobody knows whether it was carried out".to_owned(),
+        text: "the work was broken off during this call; it is not known whether it was carried out".to_owned(),
         is_error: true,
     };
     let results: Vec<ToolResult> = reply.calls.iter().map(result).collect();

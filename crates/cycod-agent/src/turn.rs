@@ -467,7 +467,7 @@ impl<'a> Turn<'a> {
     /// Refuses a call for which there is no room any more, or that leads nowhere.
     fn may_call(&mut self, call: &Call) -> Result<(), Refusal> {
         if self.with.stop.is_raised() {
-            return Err(Refusal::new(Code::Cancelled, "the person stopped the work before this call"));
+            return Err(Refusal::new(Code::Cancelled, "the user stopped the work before this call"));
         }
         let limits = self.with.limits;
         let time = limits.time.filter(|most| self.began.elapsed() >= *most).map(Limit::Time);
@@ -550,7 +550,7 @@ impl<'a> Turn<'a> {
             Ok(excerpt) => excerpt.text,
             Err(error) => {
                 let end = text.floor_char_boundary(cap.saturating_mul(4));
-                format!("{}\n[… the rest is lost, because it could not be kept: {error}]", &text[..end])
+                format!("{}\n[… the rest is lost, because it could not be stored: {error}]", &text[..end])
             }
         }
     }

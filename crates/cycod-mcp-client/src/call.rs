@@ -3,6 +3,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use cycod_diagnostic::{Code, Refusal};
+use cycod_thread::detach_task;
 use rmcp::{
     Peer, RoleClient, ServiceError,
     model::{
@@ -46,7 +47,7 @@ pub(crate) async fn call(
                 let requests = result.input_requests.unwrap_or_default();
                 if requests.is_empty() {
                     if result.request_state.is_none() {
-                        return Err(failure::broken(server, "it wants input and does not say which"));
+                        return Err(failure::broken(server, "it wants input without specifying which"));
                     }
                     // Nothing but patience is asked for.
                     tokio::time::sleep(pause).await;
@@ -87,7 +88,7 @@ struct Pending(Option<RequestHandle<RoleClient>>);
 impl Drop for Pending {
     fn drop(&mut self) {
         if let Some(handle) = self.0.take() {
-            tokio::spawn(handle.cancel(Some("the result is no longer wanted".to_owned())));
+            detach_task(handle.cancel(Some("the result is no longer wanted".to_owned())));
         }
     }
 }
@@ -163,7 +164,7 @@ struct Started(Option<(Peer<RoleClient>, String)>);
 impl Drop for Started {
     fn drop(&mut self) {
         if let Some((peer, id)) = self.0.take() {
-            tokio::spawn(async move { peer.cancel_task(CancelTaskParams::new(id)).await });
+            detach_task(async move { peer.cancel_task(CancelTaskParams::new(id)).await });
         }
     }
 }

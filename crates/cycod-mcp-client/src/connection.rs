@@ -9,6 +9,7 @@ use cycod_definition::Host;
 use cycod_diagnostic::Refusal;
 use cycod_process::{Conversation, Limits, Program, Streams, find_program};
 use cycod_settings::{Server, Transport};
+use cycod_thread::detach_task;
 use rmcp::{
     ClientLifecycleMode, ClientServiceExt, Peer, RoleClient, ServiceError,
     model::{ProtocolVersion, ServerPeerInfo, SubscriptionFilter},
@@ -232,7 +233,7 @@ fn listen(peer: Peer<RoleClient>, watch: &Arc<Watch>) {
         return;
     }
     let watch = Arc::downgrade(watch);
-    tokio::spawn(async move {
+    detach_task(async move {
         let filter = SubscriptionFilter::builder().tools_list_changed().build();
         let Ok(mut subscription) = peer.listen(filter).await else { return };
         drop(peer);

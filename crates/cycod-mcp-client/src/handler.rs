@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cycod_thread::blocking;
 use rmcp::{
     ClientHandler, RoleClient,
     model::{
@@ -44,7 +45,7 @@ impl Handler {
         };
         let form = serde_json::to_value(requested_schema).map_err(|error| internal(&error))?;
         let (person, server) = (Arc::clone(&self.person), Arc::clone(&self.server));
-        let asking = tokio::task::spawn_blocking(move || {
+        let asking = blocking(move || {
             // The person is still asked when nobody waits for the answer any more.
             let _place = place;
             ask(&*person, &server, &message, form)

@@ -1,6 +1,7 @@
 use std::{io, sync::Arc, time::Duration};
 
 use cycod_process::{Conversation, Streams};
+use cycod_thread::{blocking, detach_task};
 use rmcp::{
     RoleClient,
     model::{ErrorCode, ErrorData, NumberOrString, ServerJsonRpcMessage, ServerNotification},
@@ -46,7 +47,7 @@ impl Lines {
         let stdout = pipe::Receiver::from_owned_fd(streams.stdout.into())?;
         let mut stderr = pipe::Receiver::from_owned_fd(streams.stderr.into())?;
         let listener = Arc::clone(watch);
-        tokio::spawn(async move {
+        detach_task(async move {
             let mut bytes = vec![0; 8 * 1024];
             while let Ok(count @ 1..) = stderr.read(&mut bytes).await {
                 listener.stderr(&bytes[..count]);
@@ -194,7 +195,7 @@ impl Transport<RoleClient> for Lines {
             write.take();
         }
         if let Some(program) = self.program.take() {
-            drop(tokio::task::spawn_blocking(move || program.end(GRACE)).await);
+            drop(blocking(move || program.end(GRACE)).await);
         }
         Ok(())
     }

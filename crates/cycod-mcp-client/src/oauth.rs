@@ -11,6 +11,7 @@ use std::{
 use async_trait::async_trait;
 use cycod_diagnostic::{Code, Refusal};
 use cycod_file::{Access, Durability};
+use cycod_thread::blocking;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialRefreshGuard,
     CredentialStore, OAuthClientConfig, StoredCredentials, WWWAuthenticateParams,
@@ -128,7 +129,7 @@ impl Logins {
         }
         let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| failed(server, &error))?;
         let address = session.get_authorization_url().to_owned();
-        let told = tokio::task::spawn_blocking(move || browse(&address));
+        let told = blocking(move || browse(&address));
         let came_back = tokio::time::timeout(PATIENCE, async {
             tokio::select! {
                 Ok(Some(address)) = told => Ok(address),
@@ -137,7 +138,9 @@ impl Logins {
         });
         let address = match came_back.await {
             Ok(address) => address.map_err(|error| failed(server, &error))?,
-            Err(_) => return Err(failed_because(server, format!("nobody came back within {} s", PATIENCE.as_secs()))),
+            Err(_) => {
+                return Err(failed_because(server, format!("no answer came back within {} s", PATIENCE.as_secs())));
+            }
         };
         session.handle_callback_url(&address).await.map_err(error)?;
         if let Some(secret) = identity.client_secret {
@@ -180,7 +183,7 @@ async fn returned(listener: &TcpListener) -> io::Result<String> {
         let Ok(Ok(Some(path))) = path else { continue };
         let is_it = path.starts_with("/callback?");
         let (status, body) = if is_it {
-            ("200 OK", "You are logged in, or will be told why not where you came from. This page can be closed.\n")
+            ("200 OK", "You are logged in, or cycod shows the reason why not. You can close this page.\n")
         } else {
             ("404 Not Found", "There is nothing here.\n")
         };
@@ -270,7 +273,7 @@ impl CredentialStore for LoginFile {
     /// One process renews at a time: a token for renewing can often be used once.
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         let path = self.0.with_extension("lock");
-        let locked = tokio::task::spawn_blocking(move || {
+        let locked = blocking(move || {
             let file = fs::OpenOptions::new().create(true).append(true).open(path)?;
             file.lock().map(|()| file)
         });

@@ -1,6 +1,6 @@
 use std::{
     borrow::Cow,
-    collections::{HashMap, hash_map::Entry},
+    collections::{HashMap, HashSet, hash_map::Entry},
     sync::Arc,
 };
 
@@ -45,12 +45,16 @@ pub(crate) fn offered(server: &Server, instructions: Option<&str>, listing: &Lis
     let mut found: Vec<Offered> = Vec::with_capacity(listing.tools.len());
     let mut names = HashMap::new();
     let instructions = instructions.map(pinned);
+    let wanted = server.entry.tools.as_ref().map(|wanted| wanted.iter().map(String::as_str).collect::<HashSet<_>>());
+    // Of two levels for one tool, the first counts.
+    let levels: HashMap<&str, Level> =
+        server.entry.levels.iter().rev().map(|(name, level)| (&**name, *level)).collect();
     for wire in &listing.tools {
         let remote = wire["name"].as_str().unwrap_or_default();
-        if server.entry.tools.as_ref().is_some_and(|wanted| wanted.iter().all(|name| name != remote)) {
+        if wanted.as_ref().is_some_and(|wanted| !wanted.contains(remote)) {
             continue;
         }
-        let mut tool = adopt(server, remote, wire);
+        let mut tool = adopt(server, remote, wire, levels.get(remote).copied());
         if let Ok(adopted) = &tool {
             match names.entry(adopted.name.key()) {
                 Entry::Vacant(free) => _ = free.insert(remote),
@@ -103,7 +107,8 @@ pub(crate) fn origin(server: &Server) -> Json {
     }
 }
 
-fn adopt(server: &Server, remote: &str, wire: &Json) -> Result<Tool, String> {
+/// Only the user lowers a level; whatever the server says about itself changes nothing.
+fn adopt(server: &Server, remote: &str, wire: &Json, level: Option<Level>) -> Result<Tool, String> {
     if remote.is_empty() || remote.chars().count() > LONGEST_NAME {
         return Err(format!("its name has to have 1 to {LONGEST_NAME} characters"));
     }
@@ -133,10 +138,7 @@ fn adopt(server: &Server, remote: &str, wire: &Json) -> Result<Tool, String> {
         idempotent: hint("idempotentHint"),
         open_world: hint("openWorldHint"),
     };
-    // Only the user lowers a level; whatever the server says about itself changes nothing.
-    let given = server.entry.levels.iter().find(|(name, _)| name == remote);
-    let level = given.map_or(Level::Run, |(_, level)| *level);
-    tool.tags = vec![level.name().to_owned()];
+    tool.tags = vec![level.unwrap_or(Level::Run).name().to_owned()];
     Ok(tool)
 }
 

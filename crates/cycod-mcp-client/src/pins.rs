@@ -58,7 +58,7 @@ impl Accepted {
         // Models and logs read this, too; the person who accepts it sees everything.
         let how = masked(&server.entry).transport.in_full();
         let (name, path) = (&server.name, server.origin.path.display());
-        let why = format!("the server `{name}` was configured by somebody else, in `{path}`, as: {how}");
+        let why = format!("the server `{name}` was configured by someone else, in `{path}`, as: {how}");
         let refusal = Refusal::new(Code::ServerNotAccepted, why).place(&server.name);
         Err(refusal.attempt(format!("cycod mcp accept {}", server.name)))
     }
@@ -158,7 +158,7 @@ impl Blocked {
 }
 
 fn unreadable(server: &str, error: &StoreError) -> Refusal {
-    let why = format!("what was accepted of the server `{server}` cannot be told: {}", chain(error));
+    let why = format!("cannot determine what was accepted of the server `{server}`: {}", chain(error));
     Refusal::new(Code::ServerNotAccepted, why).place(server)
 }
 

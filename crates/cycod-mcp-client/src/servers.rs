@@ -191,7 +191,7 @@ impl Servers {
         self.block(async move {
             let name = &slot.server.name;
             let Transport::Http { url, .. } = slot.server.resolve(&shared.around.host)? else {
-                let why = format!("the server `{name}` is a program that we start: nobody logs in to it");
+                let why = format!("the server `{name}` is a program that cycod starts: it has no login");
                 return Err(Refusal::new(Code::LoginNeeded, why).place(name).attempt(format!("cycod mcp test {name}")));
             };
             let mut challenge = shared.around.logins.challenge(name);
@@ -242,7 +242,10 @@ impl Servers {
         &self,
         future: impl Future<Output = Result<T, Refusal>> + Send + 'static,
     ) -> Result<T, Refusal> {
-        self.runtime()?.spawn(future).wait(Duration::MAX).unwrap_or_else(|_| Err(gone()))
+        match self.runtime()?.spawn(future).wait(Duration::MAX) {
+            Ok(done) => done?,
+            Err(_) => Err(gone()),
+        }
     }
 }
 
@@ -264,7 +267,7 @@ impl Remotes for Servers {
             lines.try_iter().for_each(|line| follow(&line));
             let ended = |code, why| Err(failure::ended(&call.tool.server, &call.tool.tool, code, why));
             match outcome {
-                Ok(outcome) => return outcome,
+                Ok(outcome) => return outcome?,
                 Err(RecvTimeoutError::Disconnected) => return Err(gone()),
                 Err(RecvTimeoutError::Timeout) if call.stop.is_raised() => {
                     return ended(Code::Cancelled, "was stopped from outside");

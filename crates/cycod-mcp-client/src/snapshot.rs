@@ -54,7 +54,7 @@ impl Snapshots {
         self.directory.join(format!("{}.json", server.name))
     }
 
-    /// The snapshot of a server; nothing when it was never met, or was another one then.
+    /// The snapshot of a server; nothing when it was never contacted, or was another one then.
     pub(crate) fn load(&self, server: &Server) -> Option<Snapshot> {
         let json: Json = serde_json::from_slice(&fs::read(self.path(server)).ok()?).ok()?;
         if json["server"] != origin(server) || json["origin"] != server.origin.path.to_string_lossy().as_ref() {

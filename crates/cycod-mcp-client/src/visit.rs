@@ -1,4 +1,7 @@
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
 
 use cycod_diagnostic::Refusal;
 
@@ -50,9 +53,8 @@ pub(crate) async fn visit(slot: &Slot, shared: &Shared) -> Result<Visit, Refusal
     let Snapshot { era, identity, instructions, listing } = Snapshot::of(&connection);
     let mut problems = listing.problems;
     problems.extend(connection.handler.watch.warnings());
-    for wanted in
-        slot.server.entry.tools.iter().flatten().filter(|wanted| offered.iter().all(|one| one.remote != **wanted))
-    {
+    let remotes: HashSet<&str> = offered.iter().map(|one| one.remote.as_str()).collect();
+    for wanted in slot.server.entry.tools.iter().flatten().filter(|wanted| !remotes.contains(wanted.as_str())) {
         problems.push(format!("it does not offer `{wanted}`, which `tools` of its entry names"));
     }
     let accepted = shared.accepted.of(&slot.server)?;

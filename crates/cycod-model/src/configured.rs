@@ -236,7 +236,7 @@ impl Configured {
         let providers: Vec<&str> = self.endpoints.iter().map(|endpoint| endpoint.name.as_str()).collect();
         let why = match split {
             Some((provider, _)) => format!("no provider is called `{provider}`"),
-            None => format!("`{wanted}` does not say whose model it is"),
+            None => format!("`{wanted}` has no provider"),
         };
         Err(ModelError::new(ErrorKind::Provider, why)
             .attempt(format!("write PROVIDER/NAME, with one of {}", providers.join(", "))))

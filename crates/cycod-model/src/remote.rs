@@ -115,7 +115,7 @@ impl Remote {
         };
         if !url.username().is_empty() || url.password().is_some() {
             return Err(wrong(format!("the address of `{}` holds a password", service.name))
-                .attempt("keep it as a key instead: `key: NAME` beside `baseUrl`"));
+                .attempt("store it as a key instead: `key: NAME` beside `baseUrl`"));
         }
         let is_plain = url.scheme() == "http" && !http::is_loopback(&url) && !service.may_be_plain;
         if is_plain && service.key.is_some() {
@@ -308,7 +308,7 @@ impl Remote {
                 )
             }
             401 | 403 => {
-                (format!("`{name}` does not let us in ({status}): {said}"), Some(set_key(&self.service.key_names)))
+                (format!("`{name}` rejects the key ({status}): {said}"), Some(set_key(&self.service.key_names)))
             }
             404 => {
                 let model = &self.model;
@@ -544,7 +544,7 @@ fn said(json: &Json, body: &str) -> String {
         text("/error/message").or_else(|| text("/error")).or_else(|| text("/message")).or_else(|| text("/detail"));
     let said = said.unwrap_or(body).trim();
     if said.is_empty() {
-        return "it does not say why".to_owned();
+        return "it gives no reason".to_owned();
     }
     match said.char_indices().nth(600) {
         Some((at, _)) => format!("{} …", &said[..at]),
@@ -555,7 +555,7 @@ fn said(json: &Json, body: &str) -> String {
 /// How a key is set.
 pub(crate) fn set_key(names: &[String]) -> String {
     match names.first() {
-        Some(name) => format!("set {} in the environment, or keep it: cycod secret set {name}", names.join(" or ")),
+        Some(name) => format!("set {} in the environment, or store it: cycod secret set {name}", names.join(" or ")),
         None => "name a key in the provider's settings: `key: NAME`".to_owned(),
     }
 }

@@ -235,7 +235,7 @@ fn parsed(data: &str) -> Result<Json, ModelError> {
 fn failed(error: &Json) -> ModelError {
     let field = |name: &str| error.get(name).filter(|value| !value.is_null());
     let text = |name: &str| field(name).and_then(Json::as_str);
-    let message = text("message").or(error.as_str()).unwrap_or("it does not say why");
+    let message = text("message").or(error.as_str()).unwrap_or("it gives no reason");
     let names = ["code", "type", "status"].map(|name| field(name).map(plain).unwrap_or_default());
     let status = field("code").and_then(Json::as_u64).and_then(|code| u16::try_from(code).ok());
     let named = |words: &[&str]| names.iter().any(|name| words.iter().any(|word| name.contains(word)));

@@ -8,21 +8,15 @@ use std::ffi::{OsStr, OsString};
 /// A process that wants to be taken for one below a run can be; one that may write our memory, or another's, can hide.
 /// Where there are no wardens, nothing is known.
 pub fn is_below_a_run() -> bool {
-    // A chain that goes in a circle, because processes ended while we looked, has an end too.
-    let parents = std::iter::successors(system::parent("self"), |pid| system::parent(&pid.to_string()));
-    parents.take_while(|pid| *pid > 0).take(1_000).any(system::is_warden)
+    system::ancestors().any(|ancestor| ancestor.is_warden)
 }
 
 /// What a variable of the environment was when the program above all runs was started, for a process below one of our runs: what
 /// a tool sets for what it starts is not there. Nothing where it was not set, and where it cannot be told.
 pub fn variable_above_runs(name: &OsStr) -> Option<OsString> {
-    let mut above = std::iter::successors(system::parent("self"), |pid| system::parent(&pid.to_string()))
-        .take_while(|pid| *pid > 0)
-        .take(1_000)
-        .collect::<Vec<_>>();
-    let topmost = above.iter().rposition(|pid| system::is_warden(*pid))?;
-    let starter = above.drain(topmost + 1..).next()?;
-    system::variable(starter, name)
+    let above: Vec<_> = system::ancestors().collect();
+    let topmost = above.iter().rposition(|ancestor| ancestor.is_warden)?;
+    system::variable(above.get(topmost + 1)?.pid, name)
 }
 
 /// Names the terminal session of this process so that no other has the name: not a later one with the same number, nor
@@ -36,6 +30,7 @@ mod system {
     use std::{
         ffi::{OsStr, OsString},
         fs,
+        io::Read as _,
         os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     };
 
@@ -47,27 +42,59 @@ mod system {
         Some(OsString::from_vec(value.to_vec()))
     }
 
-    /// What `/proc/PID/stat` says after the name: the state is the first of it.
-    fn stat(pid: &str) -> Option<String> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name may hold anything, a parenthesis too.
-        Some(stat.rsplit_once(") ")?.1.to_owned())
+    /// A process that is above this one.
+    pub(super) struct Ancestor {
+        pub(super) pid: i32,
+        pub(super) is_warden: bool,
+    }
+
+    /// The parent of this process, its parent, and so on.
+    ///
+    /// A chain that goes in a circle, because processes ended while we looked, has an end too.
+    pub(super) fn ancestors() -> impl Iterator<Item = Ancestor> {
+        let mut next = Some(std::os::unix::process::parent_id().cast_signed());
+        std::iter::from_fn(move || {
+            let pid = next.filter(|pid| *pid > 0)?;
+            let stat = Stat::of(pid);
+            next = stat.as_ref().and_then(|stat| stat.field(1)?.parse().ok());
+            Some(Ancestor { pid, is_warden: stat.is_some_and(|stat| stat.name == "cycod-warden") })
+        })
+        .take(1_000)
+    }
+
+    /// What `/proc/PID/stat` says.
+    struct Stat {
+        name: String,
+        /// What follows the name: the state is the first of it.
+        rest: String,
+    }
+
+    impl Stat {
+        fn of(pid: i32) -> Option<Self> {
+            let text = read(&format!("/proc/{pid}/stat"))?;
+            // The name may hold anything, a parenthesis too.
+            let (head, rest) = text.rsplit_once(") ")?;
+            Some(Self { name: head.split_once('(')?.1.to_owned(), rest: rest.to_owned() })
+        }
+
+        fn field(&self, number: usize) -> Option<&str> {
+            self.rest.split(' ').nth(number)
+        }
+    }
+
+    /// What a short file of the kernel says: such a file is written whole into the first read.
+    fn read(path: &str) -> Option<String> {
+        let mut bytes = [0; 1024];
+        let length = fs::File::open(path).ok()?.read(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes[..length]).into_owned())
     }
 
     pub(super) fn session() -> Option<String> {
         // SAFETY: it takes a number and returns one.
         let leader = unsafe { libc::getsid(0) };
-        let began = stat(&leader.to_string())?.split(' ').nth(19)?.to_owned();
-        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-        Some(format!("terminal {} {leader} {began}", boot.trim()))
-    }
-
-    pub(super) fn parent(pid: &str) -> Option<i32> {
-        stat(pid)?.split(' ').nth(1)?.parse().ok()
-    }
-
-    pub(super) fn is_warden(pid: i32) -> bool {
-        fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == "cycod-warden")
+        let stat = Stat::of(leader)?;
+        let boot = read("/proc/sys/kernel/random/boot_id")?;
+        Some(format!("terminal {} {leader} {}", boot.trim(), stat.field(19)?))
     }
 }
 
@@ -83,12 +110,13 @@ mod system {
         None
     }
 
-    pub(super) fn parent(_pid: &str) -> Option<i32> {
-        None
+    pub(super) struct Ancestor {
+        pub(super) pid: i32,
+        pub(super) is_warden: bool,
     }
 
-    pub(super) fn is_warden(_pid: i32) -> bool {
-        false
+    pub(super) fn ancestors() -> impl Iterator<Item = Ancestor> {
+        std::iter::empty()
     }
 }
 
@@ -98,8 +126,10 @@ mod tests {
 
     #[test]
     fn this_process_has_a_parent_and_a_session() {
-        assert_eq!(system::parent("self"), i32::try_from(std::os::unix::process::parent_id()).ok());
+        let above: Vec<_> = system::ancestors().collect();
+        assert_eq!(above[0].pid, std::os::unix::process::parent_id().cast_signed());
+        assert!(above.iter().all(|ancestor| ancestor.pid > 0));
         assert_eq!(terminal_session(), terminal_session());
-        assert!(!system::is_warden(1));
+        assert!(!above.last().expect("there is a first process").is_warden);
     }
 }

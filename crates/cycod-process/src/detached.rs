@@ -1,6 +1,7 @@
 use std::io::{self, PipeReader, Write};
 use std::process::{Command, Stdio};
-use std::thread;
+
+use cycod_thread::Thread;
 
 use crate::Program;
 
@@ -32,7 +33,7 @@ pub fn start_detached(program: &Program, input: &[u8]) -> io::Result<PipeReader>
     drop(command);
     let written = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(input));
     // It must not stay behind as a zombie where we live longer.
-    thread::Builder::new().name("detached".to_owned()).spawn(move || drop(child.wait()))?;
+    Thread::named("detached").detach(move || drop(child.wait()))?;
     written.map(|()| output)
 }
 

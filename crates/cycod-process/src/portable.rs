@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cycod_thread::Thread;
+
 use crate::stop::Urgency;
 use crate::{Ended, Ending, Input, Leftovers, MemoryEnforcement, Spec, StartError, Stop, Stream, Streams, Terminal};
 
@@ -42,17 +44,22 @@ impl Session {
         let mut child = start(spec)?;
         let group = Group::of(&child, spec.terminal);
         let (send, receive) = sync_channel(4);
+        let reading = Thread::named("cycod-pipe");
+        let prepare = |source| {
+            group.signal(Gesture::Kill);
+            StartError::Prepare { program: spec.program.path.clone(), doing: "read its output", source }
+        };
         if let (Input::Bytes(bytes), Some(mut stdin)) = (&spec.input, child.stdin.take()) {
             let bytes = Arc::clone(bytes);
             // A program that closes its input early is not at fault.
-            thread::spawn(move || drop(stdin.write_all(&bytes)));
+            reading.detach(move || drop(stdin.write_all(&bytes))).map_err(prepare)?;
         }
         if let Some(stdout) = child.stdout.take() {
             let send = send.clone();
-            thread::spawn(move || pump(stdout, Stream::Stdout, &send));
+            reading.detach(move || pump(stdout, Stream::Stdout, &send)).map_err(prepare)?;
         }
         if let Some(stderr) = child.stderr.take() {
-            thread::spawn(move || pump(stderr, Stream::Stderr, &send));
+            reading.detach(move || pump(stderr, Stream::Stderr, &send)).map_err(prepare)?;
         }
         let ended = Watch { spec, stop, group, begun, child, receive }.run(sink);
         if group.is_alive() {
@@ -104,8 +111,15 @@ impl Watch<'_> {
         let mut stopping: Option<Ending_> = None;
         let mut exit = None;
         let mut open = true;
+        let quiet = self.spec.quiet;
+        let after = |at: Instant| quiet.map(|quiet| at + quiet);
+        let mut quiet_at = after(self.begun);
         loop {
             let now = Instant::now();
+            if quiet_at.is_some_and(|at| now >= at) {
+                quiet_at = None;
+                sink(Stream::Stdout, &[]);
+            }
             if exit.is_none()
                 && let Ok(Some(status)) = self.child.try_wait()
             {
@@ -132,7 +146,10 @@ impl Watch<'_> {
             }
             if open {
                 match self.receive.recv_timeout(TICK) {
-                    Ok((stream, bytes)) => sink(stream, &bytes),
+                    Ok((stream, bytes)) => {
+                        sink(stream, &bytes);
+                        quiet_at = after(Instant::now());
+                    }
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => open = false,
                 }

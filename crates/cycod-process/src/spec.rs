@@ -21,6 +21,9 @@ pub struct Spec {
     pub limits: Limits,
     /// When it must have ended; from then on its whole process tree is asked to stop.
     pub deadline: Option<Instant>,
+    /// After how long without output the sink is called once with no bytes, from the start and after each output: time to write
+    /// what waits to be written.
+    pub quiet: Option<Duration>,
     /// How long a tree that was asked to stop has until it is killed.
     pub grace: Duration,
     /// How long to keep reading, once the program has ended, what its children still write. What the program itself
@@ -42,6 +45,7 @@ impl Spec {
             terminal: Terminal::Detached,
             limits: Limits::default(),
             deadline: None,
+            quiet: None,
             grace: Duration::from_secs(2),
             linger: Duration::from_millis(100),
             confinement: None,

@@ -33,7 +33,7 @@ pub struct Denied {
 pub enum Kind {
     /// No permission names the host and port.
     Undeclared,
-    /// The name leads to this address, which it may not lead to.
+    /// The name leads to this address, which it is not allowed to lead to.
     Address(IpAddr),
     /// Inside the connection, in `Host` or in TLS, this other host was asked for.
     OtherName(Host),

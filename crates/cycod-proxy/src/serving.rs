@@ -9,10 +9,11 @@ use std::{
         Arc, Condvar, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    thread::{self, JoinHandle},
+    thread,
     time::{Duration, Instant},
 };
 
+use cycod_thread::{Started, Thread, caught};
 use rustix::event::PollFlags;
 
 use crate::{
@@ -35,7 +36,7 @@ pub struct Serving {
     records: Records,
     stop: PipeWriter,
     crowd: Arc<Crowd>,
-    acceptor: Option<JoinHandle<()>>,
+    acceptor: Option<Started<()>>,
 }
 
 /// How many connections there are.
@@ -62,20 +63,26 @@ impl Serving {
         let own = Arc::clone(&crowd);
         let (freed, free) = io::pipe()?;
         rustix::io::ioctl_fionbio(&free, true)?;
-        let acceptor = thread::Builder::new().name("proxy".to_owned()).spawn(move || {
+        let acceptor = Thread::named("proxy").start(move || {
             // Only the end of the run, or of the descriptors it needs itself, ends it.
             thread::scope(|scope| {
                 let spawn = |socket: TcpStream, role: &Role| {
                     let (session, crowd, free, role) = (&session, &*own, &free, role.clone());
                     let seat = Seat { crowd, free };
-                    let thread = thread::Builder::new().name("proxy-connection".to_owned()).stack_size(STACK);
-                    thread.spawn_scoped(scope, move || {
+                    Thread::named("proxy-connection").stack(STACK).scoped(scope, move || {
                         let _seat = seat;
                         // Whatever ended it, the two sides know by their connections.
                         connection(session, socket, &role).ok();
                     })
                 };
-                accept(&session, &listeners, &own, &freed, |socket, role| spawn(socket, role).map(drop)).ok();
+                // Nor does a panic: a program that wants to connect would wait for a thread that is gone.
+                while caught(|| {
+                    accept(&session, &listeners, &own, &freed, |socket, role| spawn(socket, role).map(drop)).ok();
+                })
+                .is_err()
+                {
+                    session.wait(&[], Instant::now() + PAUSE).ok();
+                }
             });
         })?;
         Ok(Self { records, stop, crowd, acceptor: Some(acceptor) })

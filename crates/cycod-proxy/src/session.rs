@@ -9,10 +9,10 @@ use std::{
     net::{IpAddr, SocketAddr, TcpStream},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::{Arc, Mutex},
-    thread,
     time::{Duration, Instant},
 };
 
+use cycod_thread::Thread;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
@@ -168,7 +168,7 @@ impl Session {
         let (reader, mut writer) = io::pipe()?;
         let answer = Arc::new(Mutex::new(None));
         let (slot, proxy, name) = (Arc::clone(&answer), Arc::clone(&self.proxy), name.to_owned());
-        thread::Builder::new().name("proxy-lookup".to_owned()).spawn(move || {
+        Thread::named("proxy-lookup").detach(move || {
             let found = proxy.resolver.resolve(&name);
             *lock(&slot) = Some(found);
             // Nobody may be waiting any more.

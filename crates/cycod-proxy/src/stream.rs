@@ -4,6 +4,7 @@ use std::{
     io::{self, ErrorKind, Read, Write},
     net::{Shutdown, TcpStream},
     os::fd::{AsFd, BorrowedFd},
+    thread,
     time::Duration,
 };
 
@@ -176,6 +177,15 @@ impl Stream {
     /// Whether a connection that nobody used for a while can be used again.
     pub(crate) fn is_alive(&mut self) -> bool {
         self.buffered().is_empty() && matches!(self.fill(), Err(error) if error.kind() == ErrorKind::WouldBlock)
+    }
+}
+
+impl Drop for Stream {
+    /// What a panic cut off must not look whole.
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.cut();
+        }
     }
 }
 

@@ -6,7 +6,6 @@ use base64::{
     Engine,
     engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD},
 };
-use memchr::memmem;
 use zeroize::Zeroizing;
 
 use crate::{
@@ -89,64 +88,104 @@ impl Form {
     }
 }
 
+/// A text that may be a secret.
+type Text = Zeroizing<Vec<u8>>;
+
 /// What is replaced, and by what.
-type Pair = (Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>);
+struct Pair {
+    from: Text,
+    to: Text,
+    /// The longest of the others that this one begins with.
+    shorter: Option<usize>,
+}
 
 /// Replaces texts in a stream of bytes. Only what could be the beginning of one waits for what comes next.
 pub(crate) struct Replacer {
+    /// Sorted by what is replaced, so that those which begin alike stand together.
     pairs: Vec<Pair>,
+    /// Whether one begins with these two bytes, for each two: most places are left behind by that alone.
+    beginnings: Box<[u64]>,
     held: Zeroizing<Vec<u8>>,
 }
 
 impl Replacer {
     /// Puts values in.
     pub(crate) fn values(swaps: &[&Swap], form: Form) -> Self {
-        let pair = |swap: &&Swap| (Zeroizing::new(swap.placeholder.clone().into_bytes()), form.write(&swap.value));
-        Self { pairs: swaps.iter().map(pair).collect(), held: Zeroizing::default() }
+        let from = |swap: &Swap| Zeroizing::new(swap.placeholder.clone().into_bytes());
+        Self::new(swaps.iter().map(|swap| (from(swap), form.write(&swap.value))).collect())
     }
 
     /// Takes values out, in every form in which an honest host may repeat them.
     pub(crate) fn placeholders(swaps: &[&Swap]) -> Self {
-        let mut pairs: Vec<Pair> = Vec::new();
+        let mut pairs = Vec::new();
         for swap in swaps {
             let mut forms: Vec<_> = [Form::Plain, Form::Percent, Form::Json].map(|form| form.write(&swap.value)).into();
             forms.extend(inside_base64(&swap.value));
-            for form in forms {
-                if !pairs.iter().any(|(known, _)| *known == form) {
-                    pairs.push((form, Zeroizing::new(swap.placeholder.clone().into_bytes())));
-                }
-            }
+            let to = || Zeroizing::new(swap.placeholder.clone().into_bytes());
+            pairs.extend(forms.into_iter().map(|form| (form, to())));
         }
-        Self { pairs, held: Zeroizing::default() }
+        Self::new(pairs)
+    }
+
+    /// Of two that are replaced by something else, the first counts.
+    fn new(mut pairs: Vec<(Text, Text)>) -> Self {
+        pairs.sort_by(|(one, _), (other, _)| one.cmp(other));
+        pairs.dedup_by(|(later, _), (first, _)| later == first);
+        let mut beginnings = vec![0; (1 << 16) / 64].into_boxed_slice();
+        let mut sorted: Vec<Pair> = Vec::with_capacity(pairs.len());
+        for (from, to) in pairs {
+            let (cell, bit) = cell([from[0], from[1]]);
+            beginnings[cell] |= bit;
+            let mut shorter = sorted.len().checked_sub(1);
+            while let Some(at) = shorter.filter(|at| !from.starts_with(&sorted[*at].from)) {
+                shorter = sorted[at].shorter;
+            }
+            sorted.push(Pair { from, to, shorter });
+        }
+        Self { pairs: sorted, beginnings, held: Zeroizing::default() }
+    }
+
+    /// The longest that a text begins with.
+    fn at(&self, text: &[u8]) -> Option<&Pair> {
+        let (cell, bit) = cell([*text.first()?, *text.get(1)?]);
+        if self.beginnings[cell] & bit == 0 {
+            return None;
+        }
+        let mut last = self.pairs.partition_point(|pair| pair.from.as_slice() <= text).checked_sub(1);
+        while let Some(pair) = last.map(|at| &self.pairs[at]) {
+            if text.starts_with(&pair.from) {
+                return Some(pair);
+            }
+            last = pair.shorter;
+        }
+        None
+    }
+
+    /// Whether one begins with this text.
+    fn is_beginning(&self, text: &[u8]) -> bool {
+        let next = self.pairs.partition_point(|pair| pair.from.as_slice() < text);
+        self.pairs.get(next).is_some_and(|pair| pair.from.starts_with(text))
     }
 
     /// Takes bytes and gives out what cannot change any more.
     pub(crate) fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         self.held.extend_from_slice(bytes);
-        let held = &self.held;
-        let find = |from: &[u8], behind: usize| memmem::find(&held[behind..], from).map(|at| at + behind);
-        let mut next: Vec<_> = self.pairs.iter().map(|(from, _)| find(from, 0)).collect();
-        let mut done = 0;
-        loop {
-            // The first that occurs, and of those the longest.
-            let first = next.iter().zip(&self.pairs).filter_map(|(at, pair)| Some(((*at)?, pair)));
-            let Some((at, (from, to))) = first.min_by_key(|(at, (from, _))| (*at, usize::MAX - from.len())) else {
-                break;
-            };
-            out.extend_from_slice(&held[done..at]);
-            out.extend_from_slice(to);
-            done = at + from.len();
-            for (at, (from, _)) in next.iter_mut().zip(&self.pairs) {
-                if at.is_some_and(|at| at < done) {
-                    *at = find(from, done);
+        let (mut done, mut at) = (0, 0);
+        while at < self.held.len() {
+            match self.at(&self.held[at..]) {
+                Some(pair) => {
+                    out.extend_from_slice(&self.held[done..at]);
+                    out.extend_from_slice(&pair.to);
+                    at += pair.from.len();
+                    done = at;
                 }
+                None => at += 1,
             }
         }
         let rest = &self.held[done..];
-        let longest = self.pairs.iter().map(|(from, _)| from.len() - 1).max().unwrap_or_default();
-        let is_beginning = |tail: &&[u8]| self.pairs.iter().any(|(from, _)| from.starts_with(tail));
+        let longest = self.pairs.iter().map(|pair| pair.from.len() - 1).max().unwrap_or_default();
         let tails = (rest.len().saturating_sub(longest)..rest.len()).map(|at| &rest[at..]);
-        let keep = tails.into_iter().find(is_beginning).map_or(0, <[u8]>::len);
+        let keep = tails.into_iter().find(|tail| self.is_beginning(tail)).map_or(0, <[u8]>::len);
         out.extend_from_slice(&rest[..rest.len() - keep]);
         let keep_from = self.held.len() - keep;
         self.held.drain(..keep_from);
@@ -177,6 +216,12 @@ impl Replacer {
         }
         self.whole(value)
     }
+}
+
+/// Where it is noted whether something begins with two bytes.
+fn cell([first, second]: [u8; 2]) -> (usize, u64) {
+    let number = usize::from(first) << 8 | usize::from(second);
+    (number / 64, 1 << (number % 64))
 }
 
 /// What of a value's Base64 does not depend on the bytes around it, for each place it can stand at.
@@ -233,6 +278,25 @@ mod tests {
             replacer.finish(&mut out);
             assert_eq!(text(&out), expected, "{size}");
         }
+    }
+
+    #[test]
+    fn of_values_that_begin_alike_the_longest_is_found() {
+        let values = ["secret", "secret-one", "secret-one-and-two", "one"];
+        let swaps: Vec<Swap> = values
+            .iter()
+            .filter(|value| value.len() > 3)
+            .map(|value| {
+                let hosts = vec![HostRule::external("a.example").unwrap()];
+                Swap::new(format!("placeholder-of-{value}"), value.as_bytes().to_vec(), hosts).unwrap()
+            })
+            .collect();
+        let swaps: Vec<&Swap> = swaps.iter().collect();
+        let found = Replacer::placeholders(&swaps).whole(b"secret-one-and-three secret-one-and-two secrets");
+        assert_eq!(
+            text(&found),
+            "placeholder-of-secret-one-and-three placeholder-of-secret-one-and-two placeholder-of-secrets"
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod places;
 
 use std::{ops::Range, thread};
 
+use cycod_thread::Thread;
 use oxc_allocator::Allocator;
 use oxc_diagnostics::{LabeledSpan, OxcDiagnostic};
 use oxc_parser::Parser;
@@ -112,7 +113,7 @@ fn with_a_large_stack<T: Send>(
     work: impl FnOnce() -> Result<T, Vec<ScriptDiagnostic>> + Send,
 ) -> Result<T, Vec<ScriptDiagnostic>> {
     let done = thread::scope(|scope| {
-        let thread = thread::Builder::new().stack_size(READING_STACK).spawn_scoped(scope, work);
+        let thread = Thread::named("reading").stack(READING_STACK).scoped(scope, work);
         thread.map(|thread| thread.join())
     });
     match done {

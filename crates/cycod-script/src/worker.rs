@@ -19,6 +19,8 @@ use std::{
     thread,
 };
 
+use cycod_thread::Thread;
+
 use self::{call::carry_out, channel::Channel};
 use crate::{
     protocol::{Call, Failure, FromWorker, Language, MessageError, Ready, SendError, ToWorker},
@@ -76,7 +78,7 @@ pub fn serve<E: fmt::Display + Send>(
             seal().map_err(WorkerError::Seal)?;
             Worker { channel: channel.shared(), kept: HashMap::new(), size: 0 }.serve()
         };
-        let thread = thread::Builder::new().stack_size(READING_STACK).spawn_scoped(scope, body);
+        let thread = Thread::named("worker").stack(READING_STACK).scoped(scope, body);
         thread.map_err(WorkerError::Thread)?.join().unwrap_or(Err(WorkerError::Panicked))
     })
 }

@@ -1,10 +1,11 @@
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
+    fmt,
     io::BufReader,
     path::{Path, PathBuf},
     str::FromStr,
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
 
 use age::{DecryptError, Decryptor, EncryptError, scrypt, secrecy::SecretString, x25519::Identity};
@@ -19,8 +20,24 @@ const WORK: u8 = 16;
 /// The most work that a file of others may ask for.
 const MOST_WORK: u8 = 20;
 
-/// Asks a person for a passphrase.
-type Ask = fn(&str) -> Option<Zeroizing<String>>;
+/// Asks a person for a passphrase; nothing when there is nobody, or no answer.
+#[derive(Clone)]
+pub struct Ask(Arc<Asking>);
+
+type Asking = dyn Fn(&str) -> Option<Zeroizing<String>> + Send + Sync;
+
+impl Ask {
+    /// Asks by `ask`, which is given the question.
+    pub fn by(ask: impl Fn(&str) -> Option<Zeroizing<String>> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(ask))
+    }
+}
+
+impl fmt::Debug for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ask")
+    }
+}
 
 /// What opens the file of secrets: an age identity, by default in a file beside it, or a passphrase.
 #[derive(Debug, Default)]
@@ -122,7 +139,7 @@ impl Access {
             }
             (None, None) => {
                 let question = format!("Passphrase of `{}` (not shown): ", file.display());
-                let answer = self.ask.and_then(|ask| ask(&question)).filter(|answer| !answer.is_empty());
+                let answer = self.ask.as_ref().and_then(|Ask(ask)| ask(&question)).filter(|answer| !answer.is_empty());
                 let answer = answer.ok_or_else(|| SecretError::Locked(file.to_owned()))?;
                 self.passphrase.get_or_init(|| answer).clone()
             }

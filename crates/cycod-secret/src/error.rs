@@ -25,7 +25,7 @@ pub enum SecretError {
         with: String,
     },
     /// The file wants a passphrase, and there is none.
-    #[error("`{}` is locked by a passphrase, and nobody can be asked for it", .0.display())]
+    #[error("`{}` is locked by a passphrase, and there is no terminal to ask for it", .0.display())]
     Locked(PathBuf),
     /// A file is not what it should be.
     #[error("`{}` is damaged: {why}", path.display())]
@@ -39,7 +39,7 @@ pub enum SecretError {
     #[error("the keyring of the system cannot be used: {0}")]
     Keyring(String),
     /// A value of which texts are full, so that it cannot be hidden in them.
-    #[error("the value {0}, and could not be masked without half of what is shown")]
+    #[error("the value {0}, and cannot be masked without hiding half of the output")]
     Unmaskable(&'static str),
     /// A value that cannot be kept.
     #[error("the value {0}")]
@@ -48,7 +48,7 @@ pub enum SecretError {
     #[error("the system gives no random bytes: {0}")]
     Random(getrandom::Error),
     /// A secret that was kept for other tools.
-    #[error("the secret `{name}` is kept for {}, not for `{tool}`", quoted(tools))]
+    #[error("the secret `{name}` is limited to {}, not available for `{tool}`", quoted(tools))]
     NotForTool {
         /// The secret.
         name: String,
@@ -73,7 +73,7 @@ impl SecretError {
             Self::Locked(_) => "name a file that holds the passphrase in CYCOD_SECRET_PASSPHRASE_FILE",
             Self::Damaged { .. } => "bring back an older copy, or move the file away and set the secrets again",
             Self::Keyring(_) => {
-                "unlock the keyring, or keep the secret in the file: cycod secret set NAME --vault file"
+                "unlock the keyring, or store the secret in the file: cycod secret set NAME --vault file"
             }
             Self::Unmaskable(_) => "give another value; what is no secret can be a variable or a parameter",
             Self::Value(_) => "give another value",

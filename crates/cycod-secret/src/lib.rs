@@ -12,7 +12,7 @@ mod keyring;
 mod lookup;
 mod store;
 
-pub use access::Access;
+pub use access::{Access, Ask};
 pub use error::SecretError;
 pub use store::{Change, Kept, Store, Vault, is_name};
 pub use zeroize::Zeroizing;

@@ -115,7 +115,7 @@ impl Store {
     pub fn set(&self, name: &str, value: &Zeroizing<String>, change: Change) -> Result<(Kept, bool), SecretError> {
         no_core_dumps();
         if cycod_mask::is_literal(value) {
-            return Err(SecretError::Unmaskable("says yes, no or nothing"));
+            return Err(SecretError::Unmaskable("is a yes, a no or empty"));
         }
         if !cycod_mask::can_be_masked(value) {
             return Err(SecretError::Unmaskable("has fewer than four characters"));

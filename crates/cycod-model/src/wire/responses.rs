@@ -251,7 +251,7 @@ impl Answer {
             Some("content_filter") => StopReason::Refused,
             Some(other) => StopReason::Other(other.to_owned()),
             None if is_incomplete => {
-                let why = "the answer is incomplete, and the provider does not say why";
+                let why = "the answer is incomplete, and the provider gives no reason";
                 return Err(ModelError::new(ErrorKind::Provider, why));
             }
             None => StopReason::End,

@@ -75,14 +75,14 @@ fn what_is_missing_is_said_with_the_way_on() {
     let key = resolved(&settings, Some("gemini/gemini-2.5-pro"), &[]);
     assert!(
         key.contains(
-            "set GEMINI_API_KEY or GOOGLE_API_KEY in the environment, or keep it: cycod secret set GEMINI_API_KEY"
+            "set GEMINI_API_KEY or GOOGLE_API_KEY in the environment, or store it: cycod secret set GEMINI_API_KEY"
         ),
         "{key}"
     );
     let provider = resolved(&settings, Some("nobody/large"), &[]);
     assert!(provider.contains("no provider is called `nobody`") && provider.contains("office"), "{provider}");
     let bare = resolved(&settings, Some("large"), &[]);
-    assert!(bare.contains("`large` does not say whose model it is"), "{bare}");
+    assert!(bare.contains("`large` has no provider"), "{bare}");
 }
 
 #[test]

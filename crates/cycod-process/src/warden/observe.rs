@@ -12,7 +12,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::thread;
+
+use cycod_thread::Thread;
 
 use super::confine::filter::{self, Step};
 use crate::{Observer, Place, Touch, Touched};
@@ -118,7 +119,8 @@ pub(super) fn answer(questions: OwnedFd, observer: Arc<dyn Observer>) {
         }
     };
     // Without a thread the questions are closed, and every call that asks fails: nothing runs unobserved.
-    drop(thread::Builder::new().name("cycod-observer".to_owned()).spawn(work));
+    // So it is when the observer panics.
+    drop(Thread::named("cycod-observer").detach(work));
 }
 
 /// Waits for a question; none comes any more when all processes have ended.

@@ -2,8 +2,10 @@ use std::collections::{HashMap, VecDeque};
 use std::ffi::OsStr;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
+
+use cycod_thread::{Started, Thread};
 
 use super::launch::{Pipes, Warden};
 use super::prepared::{Key, Prepared};
@@ -20,7 +22,7 @@ const FAILURES: u32 = 4;
 #[derive(Debug)]
 pub(crate) struct Pool {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<Started<()>>,
 }
 
 #[derive(Debug)]
@@ -72,7 +74,7 @@ impl Pool {
             bell: Condvar::new(),
         });
         let theirs = Arc::clone(&shared);
-        let thread = thread::Builder::new().name("cycod-pool".to_owned()).spawn(move || theirs.tend())?;
+        let thread = Thread::named("cycod-pool").start(move || theirs.tend())?;
         Ok(Pool { shared, thread: Some(thread) })
     }
 

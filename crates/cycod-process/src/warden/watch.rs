@@ -105,6 +105,8 @@ pub(super) struct Watch<'a> {
     told: Vec<i32>,
     killed: bool,
     look_at: Option<Instant>,
+    /// When nothing has come for long enough.
+    quiet_at: Option<Instant>,
     exit: Option<Exit>,
     /// When the warden ended.
     gone: Option<Instant>,
@@ -123,6 +125,7 @@ impl<'a> Watch<'a> {
             spec,
             stop,
             look_at: warden.memory.next_look(begun),
+            quiet_at: spec.quiet.map(|quiet| begun + quiet),
             warden,
             stdin: pipes.stdin,
             fed: 0,
@@ -157,6 +160,10 @@ impl<'a> Watch<'a> {
             self.advance(now);
             if self.is_over(now) {
                 break;
+            }
+            if self.quiet_at.is_some_and(|at| now >= at) {
+                self.quiet_at = None;
+                sink(Stream::Stdout, &[]);
             }
             if let Some(reason) = self.wait(now, buffer, sink) {
                 self.warden.ends_within(GIVE_UP);
@@ -271,7 +278,7 @@ impl<'a> Watch<'a> {
             }
         };
         let look_at = self.look_at.filter(|_| self.exit.is_none() && matches!(self.phase, Phase::Running));
-        [by_phase, look_at, self.read_until()].into_iter().flatten().min()
+        [by_phase, look_at, self.quiet_at, self.read_until()].into_iter().flatten().min()
     }
 
     /// Waits for something to happen and takes it in.
@@ -361,6 +368,7 @@ impl<'a> Watch<'a> {
                     unsafe { libc::fcntl(output.pipe.as_raw_fd(), libc::F_SETPIPE_SZ, WIDE) };
                 }
                 sink(output.stream, buffer);
+                self.quiet_at = self.spec.quiet.map(|quiet| Instant::now() + quiet);
                 return length;
             }
             Err(_) => {

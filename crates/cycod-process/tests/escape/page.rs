@@ -36,7 +36,7 @@ pub(crate) fn wrong(program: &Path) -> Vec<String> {
 
 fn page() -> String {
     let mut page = format!(
-        "# Escapes\n\n{INTRODUCTION}\nThere are {} attacks. This page is made of the table that the suite runs.\n",
+        "# Escapes\n\n{INTRODUCTION}\nThere are {} attacks. This page is generated from the table that the suite runs.\n",
         ATTACKS.len()
     );
     for family in Family::ALL {
@@ -52,7 +52,7 @@ fn page() -> String {
             let _ = writeln!(page, "| `{}`{mark} | {} | {} |", attack.name, attack.tries, attack.by.text());
         }
     }
-    page.push_str("\n## What is allowed\n\nA confinement that allowed nothing would hold every attack. So the suite shows, too, that a confined program\n\n");
+    page.push_str("\n## What is allowed\n\nConfinement that allowed nothing would stop every attack. So the suite also shows that a confined program\n\n");
     for control in CONTROLS {
         let _ = writeln!(page, "- {};", control.tries);
     }
@@ -61,24 +61,23 @@ fn page() -> String {
 }
 
 const INTRODUCTION: &str = "\
-What a confined program tries in our tests to get out, and what stops it. Each attack is a real program. It is run twice: as any
-program is started, where it must work, and confined, where nothing may get out. Whether something got out is seen from
-outside: by a file that changed, a process that was struck, a service that heard a word, a secret in the output, a process
-that stayed.
+What a confined program tries in the tests to escape, and what stops it. Each attack is a real program. It runs twice:
+unconfined, where it must work, and confined, where nothing may get out. The test checks the result from outside: a
+changed file, a process that received a signal, a message at a service, a secret in the output, a process that stayed.
 
-Attacks are run by root and by an ordinary user, under up to four kinds of terms: those of a tool that declares permissions, the
-same with the network of the machine, the same with the proxy that leads to declared hosts, and those of
+Root and an ordinary user run the attacks, under up to four kinds of terms: those of a tool that declares permissions,
+the same with the network of the machine, the same with the proxy that leads to declared hosts, and those of
 `execution-privilege: reduced`.
 
 `cargo test -p cycod-process --test escape` runs them.
 ";
 
 const NOTES: &str = "
-¹ Run by root only: nobody else could do it without confinement.
+¹ Run by root only: no other user could do it without confinement.
 
 ² Run by an ordinary user only, for whom it would be a gain.
 
-³ Held where a control group counts the memory; without one, memory that is no process's own is not counted.
+³ Stopped if a control group counts the memory; without one, memory that belongs to no process is not counted.
 
 ⁴ Not under the terms of `execution-privilege: reduced`, which let a program read the whole tree and use the network.
 ";

@@ -290,8 +290,8 @@ fn read_head(session: &Session, stream: &mut Stream) -> io::Result<Head> {
             return Ok(if head.len() > session.proxy.limits.head { Head::TooLong } else { Head::Whole(head) });
         }
         // Without CR it may never have that end.
-        let bare = memchr::memchr_iter(b'\n', buffered).find(|at| *at == 0 || buffered[at - 1] != b'\r');
-        if let Some(at) = bare {
+        let mut ends = memchr::memchr_iter(b'\n', &buffered[from..]).map(|at| from + at);
+        if let Some(at) = ends.find(|at| *at == 0 || buffered[at - 1] != b'\r') {
             return Ok(Head::Whole(buffered[..=at].to_vec()));
         }
         seen = buffered.len();

@@ -3,7 +3,7 @@
 //! Where two readers could differ on where a message ends, the message is refused: two lengths, a length beside chunks,
 //! lines that do not end in CRLF, lines that go on on the next, spaces before a colon.
 
-use std::str;
+use std::{collections::HashSet, str};
 
 use crate::host::{self, Host};
 
@@ -286,9 +286,10 @@ impl Headers {
 
     /// What goes further: everything but what is for this connection, and what the caller says itself.
     pub(crate) fn onward<'a>(&'a self, besides: &'a [&'a str]) -> impl Iterator<Item = (&'a str, &'a [u8])> {
+        let of_this_connection: HashSet<Vec<u8>> = self.entries("connection").map(<[u8]>::to_ascii_lowercase).collect();
         self.iter().filter(move |(name, _)| {
             !HOP_BY_HOP.iter().chain(besides).any(|dropped| name.eq_ignore_ascii_case(dropped))
-                && !self.lists("connection", name)
+                && !of_this_connection.contains(name.to_ascii_lowercase().as_bytes())
         })
     }
 }

@@ -8,6 +8,7 @@ mod direct;
 mod ending;
 mod http;
 mod names;
+mod panics;
 mod programs;
 mod smuggling;
 mod socks;
