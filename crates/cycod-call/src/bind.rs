@@ -10,6 +10,7 @@ use cycod_syntax::template::Reference;
 use crate::{
     ArgumentProblem, Bound, Call, Change, Instead, NoSteps, Origin, ResolveError, RunContext,
     call::{collect_texts, normalize_path},
+    problem::told,
     resolve::Scope,
     sample::sample,
     transform,
@@ -218,7 +219,7 @@ impl<'a> Binder<'a> {
         }
         let more = self.more.iter().filter(|bound| !whole_is_wrong(&bound.name));
         instead.arguments.extend(more.filter_map(|bound| Some((bound.name.clone(), bound.value.clone()?))));
-        instead.dropped.extend(self.strangers.iter().map(|(name, _)| shown(name)));
+        instead.dropped.extend(self.strangers.iter().map(|(name, _)| told(name)));
         // What only the answer to a question can be is left out of a call.
         let is_asked = |problem: &&ArgumentProblem| problem.code == Code::AskedParameter;
         instead.dropped.extend(self.problems.iter().filter(is_asked).filter_map(|problem| problem.parameter.clone()));
@@ -360,7 +361,7 @@ impl<'a> Binder<'a> {
 
     fn report_unknown(&mut self, name: &str) {
         let parameters = || self.tool.given_parameters().map(|parameter| parameter.name.as_str());
-        let message = format!("`{}` is not a parameter of `{}`", shown(name), self.tool.name);
+        let message = format!("`{}` is not a parameter of `{}`", told(name), self.tool.name);
         let help = match closest(name, parameters()) {
             Some(near) => format!("did you mean `{near}`?"),
             None if parameters().next().is_none() => "the tool takes no arguments".to_owned(),
@@ -370,7 +371,7 @@ impl<'a> Binder<'a> {
                 format!("it takes {}{more}", names.join(", "))
             }
         };
-        self.problems.push(ArgumentProblem::new(&shown(name), Code::UnknownArgument, message).help(help));
+        self.problems.push(ArgumentProblem::new(&told(name), Code::UnknownArgument, message).help(help));
     }
 
     /// Makes one value of what was given for a parameter; nothing when nothing or null was given.
@@ -463,8 +464,8 @@ impl<'a> Binder<'a> {
     fn settle_absent(&mut self, index: usize) {
         let parameter = &self.tool.parameters[index];
         if parameter.required && parameter.asked {
-            let message = format!("`{}` is the answer to a question that nobody has answered", parameter.name);
-            let help = "call it where somebody can be asked: on a terminal, or from a host that passes questions on";
+            let message = format!("`{}` is the answer to a question that was not answered", parameter.name);
+            let help = "call it where cycod can ask the user: on a terminal, or from a host that shows questions";
             self.fail(index, ArgumentProblem::new(&parameter.name, Code::QuestionUnanswered, message).help(help));
         } else if parameter.required && !(self.tool.input_schema.is_some() && self.nulls.contains(&index)) {
             let message = format!("`{}` is required", parameter.name);

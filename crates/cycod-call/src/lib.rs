@@ -26,7 +26,7 @@ pub use call::{Bound, Call, KeptSecret, Origin, RunContext, normalize_path, spea
 pub use change::Change;
 pub use piece::{OwnedPiece, OwnedValue, OwnedWords};
 pub use predefined::timestamp;
-pub use problem::{ArgumentProblem, Instead};
+pub use problem::{ArgumentProblem, Instead, MOST_TOLD};
 pub use resolve::ResolveError;
 pub use sample::sample;
 pub use steps::{NoSteps, StepValue, Steps};

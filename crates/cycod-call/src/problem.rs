@@ -1,10 +1,16 @@
 use std::sync::Arc;
 
-use cycod_definition::{Value, json};
+use cycod_definition::{Value, json, shown};
 use cycod_diagnostic::Code;
 
 /// How long a call may be that is written out to be made again.
 const LONGEST: usize = 2000;
+
+/// How many names or problems of one call are reported. A caller who gets more of them wrong did not read what the tool takes.
+pub const MOST_TOLD: usize = 20;
+
+/// How many characters of a name that no parameter has are told.
+const LONGEST_NAME: usize = 100;
 
 /// Arguments that a tool takes, in the place of those that it did not.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,8 +52,12 @@ impl Instead {
 
     /// What is to be left out, as the end of a sentence.
     pub fn without(&self) -> String {
-        let names: Vec<String> = self.dropped.iter().map(|name| format!("`{name}`")).collect();
-        if names.is_empty() { String::new() } else { format!(", without {}", names.join(" and ")) }
+        let names: Vec<String> = self.dropped.iter().take(MOST_TOLD).map(|name| format!("`{name}`")).collect();
+        let more = match self.dropped.len() - names.len() {
+            0 => String::new(),
+            more => format!(" and {more} others"),
+        };
+        if names.is_empty() { String::new() } else { format!(", without {}{more}", names.join(" and ")) }
     }
 
     /// Those that are given otherwise.
@@ -80,5 +90,13 @@ impl ArgumentProblem {
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+}
+
+/// A name that the caller made up, as far as anybody reads it.
+pub(crate) fn told(name: &str) -> String {
+    match name.char_indices().nth(LONGEST_NAME) {
+        Some((end, _)) => format!("{}…", shown(&name[..end])),
+        None => shown(name),
     }
 }

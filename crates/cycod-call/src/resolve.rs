@@ -38,7 +38,7 @@ pub enum ResolveError {
         name: String,
     },
     /// What a step said is not text, and stands where only text can.
-    #[error("`{{{name}}}` is not UTF-8 text, and only text can stand here")]
+    #[error("`{{{name}}}` is not UTF-8 text, and only text is possible here")]
     NotText {
         /// `step.attribute`.
         name: String,

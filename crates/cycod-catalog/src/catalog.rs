@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use cycod_definition::{Beside, Host, Level, Tool, ToolName};
+use cycod_definition::{Host, Level, Tool, ToolName};
 use cycod_diagnostic::{Code, closest};
 
 use crate::{
@@ -75,10 +75,8 @@ impl Catalog {
 
     fn open_with(scopes: Scopes, host: &Host, cache: Option<&Cache>) -> Self {
         let mut known = beside::Known::default();
-        let mut open = |directory: &ToolDirectory| {
-            let beside = if directory.path.exists() { known.at(&directory.places, cache) } else { Beside::default() };
-            Shelf::open(directory.clone(), beside, cache)
-        };
+        let mut open =
+            |directory: &ToolDirectory| Shelf::open(directory.clone(), || known.at(&directory.places, cache), cache);
         let shelves = scopes.directories().iter().map(&mut open).collect();
         Self { scopes, shelves, adopted: BTreeMap::new(), built_in: None, machine: Machine::of(host), switches: None }
     }

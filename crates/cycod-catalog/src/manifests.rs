@@ -51,7 +51,9 @@ pub(crate) fn built(root: &Path, cache: Option<&Cache>) -> Arc<[Built]> {
         return Arc::clone(&known.built);
     }
     #[cfg(unix)]
-    let known = cache.and_then(|cache| kept::load(cache, root)).unwrap_or_else(|| {
+    let kept = || cache.and_then(|cache| kept::load(cache, root));
+    #[cfg(unix)]
+    let known = Known::without(root).or_else(kept).unwrap_or_else(|| {
         let known = Known::read(root);
         // Only time is lost when it cannot be written.
         _ = cache.and_then(|cache| kept::save(cache, &known));
@@ -70,8 +72,15 @@ pub(crate) fn built(root: &Path, cache: Option<&Cache>) -> Arc<[Built]> {
 }
 
 impl Known {
+    /// What a project says that has no manifest.
+    fn without(root: &Path) -> Option<Self> {
+        let seen = NAMES.map(|name| Seen::at(root.join(name)));
+        let has_none = !seen.iter().any(Seen::is_there);
+        has_none.then(|| Self { root: root.to_owned(), seen: seen.into(), built: Arc::default() })
+    }
+
     fn read(root: &Path) -> Self {
-        let mut reading = Reading { root: fs::canonicalize(root).ok(), seen: Vec::new(), named: BTreeMap::new() };
+        let mut reading = Reading { root: root.to_owned(), real: None, seen: Vec::new(), named: BTreeMap::new() };
         reading.go();
         reading.cargo("", true);
         reading.node("", true);
@@ -83,8 +92,10 @@ impl Known {
 
 /// One look at the manifests of a project.
 struct Reading {
-    /// Its directory, without links.
-    root: Option<PathBuf>,
+    /// Its directory.
+    root: PathBuf,
+    /// The same without links, once something is there.
+    real: Option<PathBuf>,
     seen: Vec<Seen>,
     /// The programs, each with the manifest that names it.
     named: BTreeMap<String, String>,
@@ -102,12 +113,20 @@ impl Reading {
 
     /// The place of a file or directory of the project, which is looked at from now on.
     fn look_at(&mut self, inside: &str) -> Option<PathBuf> {
-        let root = self.root.as_ref()?;
         if self.seen.len() >= MOST_FILES {
             return None;
         }
-        let path = root.join(inside);
-        self.seen.push(Seen::at(path.clone()));
+        let path = self.root.join(inside);
+        let seen = Seen::at(path.clone());
+        let is_there = seen.is_there();
+        self.seen.push(seen);
+        if !is_there {
+            return None;
+        }
+        if self.real.is_none() {
+            self.real = fs::canonicalize(&self.root).ok();
+        }
+        let root = self.real.as_ref()?;
         fs::canonicalize(path).ok().filter(|real| real.starts_with(root))
     }
 

@@ -7,6 +7,7 @@ use std::{
 };
 
 use cycod_definition::{Host, Platform, ToolName};
+use cycod_file::RealPaths;
 
 use crate::{Home, Places, Scope, ScopeFilter, programs, shelf::Cache};
 
@@ -113,8 +114,9 @@ impl Scopes {
     /// When nothing is found the local scope is `.cycod` in the working directory, which need not exist.
     pub fn discover(host: &Host, overrides: &Overrides) -> Self {
         let user = overrides.user.clone().unwrap_or_else(|| host.home.join(".cycod"));
-        let walk = Walk::new(host);
-        let found = walk.owner(".cycod", &user);
+        let real = RealPaths::default();
+        let own = [user.clone(), host.home.join(MARKERS[1]), host.home.join(MARKERS[2])];
+        let [found, cassidy, mimir] = Walk::new(host, &real).owners(&own);
         let workspace = found.unwrap_or_else(|| host.working_directory.clone());
         let local = workspace.join(".cycod");
 
@@ -128,8 +130,8 @@ impl Scopes {
             directories.push(ToolDirectory { path, scope, style, places, is_added: false });
         };
         push(Scope::Local, Style::Cycod, local.join("tools"), &local);
-        for (marker, style) in [(".cassidy", Style::Cassidy), (".mimir", Style::Mimir)] {
-            if let Some(owner) = walk.owner(marker, &host.home.join(marker)) {
+        for (owner, marker, style) in [(cassidy, MARKERS[1], Style::Cassidy), (mimir, MARKERS[2], Style::Mimir)] {
+            if let Some(owner) = owner {
                 push(Scope::Local, style, owner.join(marker).join("tools"), &owner.join(".cycod"));
             }
         }
@@ -143,8 +145,15 @@ impl Scopes {
             push(Scope::User, Style::Cycod, added.join("tools"), added);
             directories.iter_mut().rev().take(1).for_each(|directory| directory.is_added = true);
         }
-        let local_is_user = same_place(&local, &user);
-        Self { directories: once_each(directories), workspace, local, user, local_is_user, reserved: BTreeSet::new() }
+        let local_is_user = same_place(&local, &user, &real);
+        Self {
+            directories: once_each(directories, &real),
+            workspace,
+            local,
+            user,
+            local_is_user,
+            reserved: BTreeSet::new(),
+        }
     }
 
     /// Takes a name away from files: it belongs to a built-in tool.
@@ -213,7 +222,8 @@ impl Scopes {
     /// Where to look for what lies beside a tool in the file at `path`; nothing when no scope has such a tool.
     pub fn places(&self, path: &Path) -> Option<&Places> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty())?;
-        let holds_it = |directory: &&ToolDirectory| same_place(&directory.path, parent);
+        let real = RealPaths::default();
+        let holds_it = |directory: &&ToolDirectory| same_place(&directory.path, parent, &real);
         self.directories.iter().find(holds_it).map(|directory| &directory.places)
     }
 
@@ -253,36 +263,45 @@ impl Scopes {
     }
 }
 
+/// The directories that make a project of the one that holds them.
+const MARKERS: [&str; 3] = [".cycod", ".cassidy", ".mimir"];
+
 /// Where the search for a project starts, and what ends it.
 struct Walk<'a> {
     from: &'a Path,
     /// Whether `from` has no links in it, so that its ancestors have none either.
     is_physical: bool,
     home: PathBuf,
+    real: &'a RealPaths,
 }
 
 impl<'a> Walk<'a> {
-    fn new(host: &'a Host) -> Self {
+    fn new(host: &'a Host, real: &'a RealPaths) -> Self {
         let from = host.working_directory.as_path();
-        Self { from, is_physical: place(from) == from, home: place(&host.home) }
+        Self { from, is_physical: real.of_existing(from) == from, home: real.of_existing(&host.home), real }
     }
 
-    /// The nearest ancestor that holds a directory called `marker`.
+    /// For each marker, the nearest ancestor that holds such a directory.
     ///
-    /// `of_user` is the one in the home directory or in its place; someone below it is not in a project because of it.
-    fn owner(&self, marker: &str, of_user: &Path) -> Option<PathBuf> {
+    /// `own` are those in the home directory or in its place; someone below one is not in a project because of it.
+    fn owners(&self, own: &[PathBuf; 3]) -> [Option<PathBuf>; 3] {
+        let mut owners = [None, None, None];
         for (height, directory) in self.from.ancestors().enumerate() {
-            let is_home = if self.is_physical { directory == self.home } else { place(directory) == self.home };
-            let held = directory.join(marker);
-            if held.is_dir() && (height == 0 || !(is_home || same_place(&held, of_user))) {
-                return Some(directory.to_owned());
+            let is_home =
+                if self.is_physical { directory == self.home } else { self.real.of_existing(directory) == self.home };
+            for (owner, (marker, own)) in owners.iter_mut().zip(MARKERS.iter().zip(own)) {
+                let held = directory.join(marker);
+                let counts = || height == 0 || !(is_home || same_place(&held, own, self.real));
+                if owner.is_none() && held.is_dir() && counts() {
+                    *owner = Some(directory.to_owned());
+                }
             }
             let holds = |name: &str| fs::symlink_metadata(directory.join(name)).is_ok();
-            if is_home || [".git", ".hg", ".jj", ".svn"].into_iter().any(holds) {
-                return None;
+            if is_home || owners.iter().all(Option::is_some) || [".git", ".hg", ".jj", ".svn"].into_iter().any(holds) {
+                break;
             }
         }
-        None
+        owners
     }
 }
 
@@ -300,8 +319,8 @@ fn global_directories(host: &Host, overrides: &Overrides) -> Vec<PathBuf> {
 
 /// Keeps the first of several paths to one directory, but the machine's rather than any other, and the user's rather than a
 /// local one.
-fn once_each(directories: Vec<ToolDirectory>) -> Vec<ToolDirectory> {
-    let places: Vec<PathBuf> = directories.iter().map(|directory| place(&directory.path)).collect();
+fn once_each(directories: Vec<ToolDirectory>, real: &RealPaths) -> Vec<ToolDirectory> {
+    let places: Vec<PathBuf> = directories.iter().map(|directory| real.of_existing(&directory.path)).collect();
     let is_dropped = |index: usize| {
         if directories[index].is_machines() {
             return (0..index).any(|other| directories[other].is_machines() && places[other] == places[index]);
@@ -321,17 +340,6 @@ fn once_each(directories: Vec<ToolDirectory>) -> Vec<ToolDirectory> {
     directories.into_iter().zip(kept).filter_map(|(directory, keep)| keep.then_some(directory)).collect()
 }
 
-fn same_place(one: &Path, other: &Path) -> bool {
-    one == other || place(one) == place(other)
-}
-
-/// The path with links followed as far as it exists.
-fn place(path: &Path) -> PathBuf {
-    if let Ok(real) = fs::canonicalize(path) {
-        return real;
-    }
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) if !parent.as_os_str().is_empty() => place(parent).join(name),
-        _ => path.to_owned(),
-    }
+fn same_place(one: &Path, other: &Path, real: &RealPaths) -> bool {
+    one == other || real.of_existing(one) == real.of_existing(other)
 }

@@ -65,14 +65,14 @@ struct Known {
 impl Shelf {
     /// Looks into the directory, with the help of the index in `cache` if there is one.
     ///
-    /// `beside` is what lies beside its tools.
-    pub(crate) fn open(directory: ToolDirectory, beside: Beside, cache: Option<&Cache>) -> Self {
+    /// `beside` reads what lies beside its tools, and is called only where the directory is there.
+    pub(crate) fn open(directory: ToolDirectory, beside: impl FnOnce() -> Beside, cache: Option<&Cache>) -> Self {
         #[cfg(unix)]
         let shelf = indexed::open(directory, beside, cache);
         #[cfg(not(unix))]
         let shelf = {
             let _ = cache;
-            Self::open_plainly(directory, beside)
+            Self::open_plainly(directory, beside())
         };
         shelf
     }
@@ -234,8 +234,16 @@ mod indexed {
         Fresh(OsString),
     }
 
-    pub(super) fn open(directory: ToolDirectory, beside: Beside, cache: Option<&Cache>) -> Shelf {
-        match try_open(&directory, &beside, cache) {
+    pub(super) fn open(directory: ToolDirectory, beside: impl FnOnce() -> Beside, cache: Option<&Cache>) -> Shelf {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let (opened, beside) = match rustix::fs::open(&directory.path, flags, Mode::empty()) {
+            Ok(handle) => {
+                let beside = beside();
+                (try_open(&handle, &directory, &beside, cache), beside)
+            }
+            Err(error) => (Err(error.into()), Beside::default()),
+        };
+        match opened {
             Ok((fresh, known)) => Shelf { directory, fresh, known, problem: None, beside },
             Err(error) => {
                 let problem = Some(error).filter(|error| error.kind() != io::ErrorKind::NotFound);
@@ -245,16 +253,15 @@ mod indexed {
     }
 
     fn try_open(
+        handle: &OwnedFd,
         directory: &ToolDirectory,
         beside: &Beside,
         cache: Option<&Cache>,
     ) -> io::Result<(Vec<Item>, Option<Known>)> {
         let began = now();
         let key = crate::beside::key(beside);
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let handle: OwnedFd = rustix::fs::open(&directory.path, flags, Mode::empty())?;
         let cache = cache.filter(|_| keeps_change_times(handle.as_fd()));
-        let stamp = Stamp::of(&handle);
+        let stamp = Stamp::of(handle);
         let index = cache.and_then(|cache| Index::open(&cache.directory, &directory.path, key));
 
         let is_same_directory =
@@ -262,14 +269,14 @@ mod indexed {
         let slots = match &index {
             Some(index) => {
                 let (current, names) = index.current(handle.as_fd(), || {
-                    if is_same_directory { Ok(None) } else { list(&handle, directory.style).map(Some) }
+                    if is_same_directory { Ok(None) } else { list(handle, directory.style).map(Some) }
                 });
                 match names? {
                     None => (0..index.len()).map(|record| slot(index, record, &current)).collect(),
                     Some(names) => match_up(index, names, &current),
                 }
             }
-            None => list(&handle, directory.style)?.into_iter().map(Slot::Fresh).collect::<Vec<_>>(),
+            None => list(handle, directory.style)?.into_iter().map(Slot::Fresh).collect::<Vec<_>>(),
         };
 
         let names: Vec<OsString> = slots
@@ -285,7 +292,7 @@ mod indexed {
         }
 
         if let (Some(cache), Some(stamp)) = (cache, stamp) {
-            let settled = stamp.is_settled(began, cache.settling) && Stamp::of(&handle) == Some(stamp);
+            let settled = stamp.is_settled(began, cache.settling) && Stamp::of(handle) == Some(stamp);
             let has_news = read.iter().flatten().any(|(_, file)| file.is_some());
             let is_worth_it = index.is_some() || slots.len() >= WORTH_AN_INDEX;
             if is_worth_it && (has_news || (settled && !is_same_directory)) {

@@ -242,7 +242,7 @@ impl<'a> Writer<'a> {
         let cache = self.scopes.cache();
         let mut holders = Vec::new();
         for directory in self.scopes.directories().iter().filter(|directory| directory.scope == scope) {
-            let shelf = Shelf::open(directory.clone(), directory.places.read(), Some(&cache));
+            let shelf = Shelf::open(directory.clone(), || directory.places.read(), Some(&cache));
             for item in shelf.with_key(key) {
                 let path = shelf.path(&item);
                 if !matches!(item.reading.outcome, Outcome::Foreign(_) | Outcome::Prose) && Some(path.as_path()) != but

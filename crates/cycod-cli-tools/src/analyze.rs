@@ -171,7 +171,7 @@ impl Target {
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Err(missing(place, &real));
             }
-            Err(error) => return Err(failed(&format!("`{place}` cannot be looked at: {error}"))),
+            Err(error) => return Err(failed(&format!("`{place}` cannot be accessed: {error}"))),
         };
         if metadata.is_dir() {
             let shown = place.trim_end_matches('/');

@@ -26,9 +26,9 @@ const CHECKED: [(&str, &str, &str); 16] = [
     ("zsh", "shell-zsh", "Commands in zsh"),
     ("dash", "shell-dash", "Commands in dash"),
     ("pwsh", "shell-pwsh", "Commands in PowerShell"),
-    ("rscript", "functions-r", "Functions in R, in a process that is kept for the session"),
-    ("python3", "functions-python", "Functions and scripts in Python, in a process that is kept for the session"),
-    ("node", "functions-node", "Functions in JavaScript that want Node.js, in a process that is kept for the session"),
+    ("rscript", "functions-r", "Functions in R, in a process that stays up for the session"),
+    ("python3", "functions-python", "Functions and scripts in Python, in a process that stays up for the session"),
+    ("node", "functions-node", "Functions in JavaScript that want Node.js, in a process that stays up for the session"),
     ("perl", "scripts-perl", "Scripts in Perl"),
     ("ruby", "scripts-ruby", "Scripts in Ruby"),
     ("git", "git", "State and history of repositories"),
@@ -43,8 +43,8 @@ const CHECKED: [(&str, &str, &str); 16] = [
 const BUILT_IN: [(&str, &str); 6] = [
     ("workflows", "Tools of several steps: order, conditions, retries, parallel branches"),
     ("functions-script", "Functions in TypeScript and JavaScript, in an engine that reaches nothing it was not given"),
-    ("policy", "Rules that say what may run, and trust in tools of a project"),
-    ("approvals", "Asking somebody before something runs: here, at another terminal, or in an MCP client"),
+    ("policy", "Rules that define what may run, and trust in tools of a project"),
+    ("approvals", "Asking the user before something runs: here, at another terminal, or in an MCP client"),
     ("mcp-server", "Offering tools over the Model Context Protocol, on stdio and HTTP"),
     ("mcp-client", "The tools of other MCP servers, pinned by digest"),
 ];

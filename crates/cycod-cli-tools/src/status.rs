@@ -216,7 +216,7 @@ fn services(engine: &Engine) -> Vec<Json> {
             match servers.last_met(&server.name).map(|met| (timestamp(met.at), met.failure)) {
                 Some((at, Some(failure))) => service(name, Health::Degraded, format!("failed at {at}: {failure}")),
                 Some((at, None)) => service(name, Health::Healthy, format!("answered at {at}")),
-                None => service(name, Health::Healthy, "was never met".to_owned()),
+                None => service(name, Health::Healthy, "was never contacted".to_owned()),
             }
         }));
     }
@@ -256,7 +256,7 @@ fn text(status: &Json) -> String {
     let workflows = &status["workflows"];
     if workflows.is_object() {
         let count = |name: &str| workflows[name].as_u64().map_or_else(|| "?".to_owned(), |count| count.to_string());
-        _ = writeln!(text, "\nRuns: {} active, {} queued until somebody approves", count("active"), count("queued"));
+        _ = writeln!(text, "\nRuns: {} active, {} queued until the user approves", count("active"), count("queued"));
         for run in workflows["runs"].as_array().into_iter().flatten() {
             _ = writeln!(
                 text,

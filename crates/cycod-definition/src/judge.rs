@@ -616,7 +616,7 @@ fn report_one(verdict: &Verdict, span: Span, is_elsewhere: bool, lowering: &Lowe
 /// The warning for a value that is program text.
 pub(crate) fn raw_placing(span: Span, message: &str) -> Diagnostic {
     Diagnostic::warning(Code::RawPlacing, span, message)
-        .label("who chooses the value chooses what runs")
+        .label("the caller chooses what runs")
         .note("this raises the tool to level run")
 }
 

@@ -34,7 +34,7 @@ pub fn load_beside(source: &SourceFile, stem: Option<&str>, beside: &Beside) -> 
     load_as(source, stem, Whose::Authors, beside)
 }
 
-/// Reads the definition of a tool that this program carries out itself: like any other, but it does not say what it executes.
+/// Reads the definition of a tool that this program carries out itself: like any other, but it does not define what to execute.
 ///
 /// For our own texts alone. What a user wrote is read by [`load`].
 pub fn load_built_in(source: &SourceFile) -> Loaded {

@@ -13,7 +13,7 @@ pub struct Security {
     pub isolation: Isolation,
     /// What it may reach; when any is given, nothing else.
     pub permissions: Vec<Permission>,
-    /// Whether somebody is asked each time a model wants to run it.
+    /// Whether needs approval each time a model wants to run it.
     pub approval: Approval,
     /// Why, for the person who is asked.
     pub justification: Option<String>,

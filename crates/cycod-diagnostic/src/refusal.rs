@@ -1,3 +1,5 @@
+use cycod_thread::Broken;
+
 use crate::Code;
 
 /// Why a call was not carried out, or did not end by itself: everything that is not a plain exit.
@@ -59,10 +61,11 @@ impl std::error::Error for Refusal {}
 /// # Errors
 /// The refusal that says what the panic said.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Refusal> {
-    // Whatever the work had hold of is either its own or guards itself against being left half done.
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).map_err(|panic| {
-        let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        let text = text.unwrap_or("it did not say which");
-        Refusal::new(Code::InternalError, format!("this program made a mistake: {text}"))
-    })
+    cycod_thread::caught(work).map_err(Refusal::from)
+}
+
+impl From<Broken> for Refusal {
+    fn from(broken: Broken) -> Self {
+        Self::new(Code::InternalError, broken.to_string())
+    }
 }

@@ -1,22 +1,32 @@
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+/// Makes the character before it as wide as a picture.
+const AS_PICTURE: char = '\u{fe0f}';
+
 /// Returns a line in pieces of at most `width` columns, which is at least 8: at spaces where there are any.
 pub fn wrapped(line: &str, width: usize) -> Vec<String> {
     let width = width.max(8);
-    let mut rows = vec![String::new()];
+    let (mut rows, mut row, mut used) = (Vec::new(), String::new(), 0);
     for word in line.split_inclusive(' ') {
-        let is_full = |row: &String, more: usize| row.width() + more > width;
-        let last = rows.last_mut().expect("there is one from the beginning");
-        if !last.is_empty() && is_full(last, word.trim_end().width()) {
-            rows.push(String::new());
+        if !row.is_empty() && used + word.trim_end().width() > width {
+            rows.push(std::mem::take(&mut row));
+            used = 0;
         }
         for character in word.chars() {
-            let last = rows.last_mut().expect("there is one from the beginning");
-            if is_full(last, character.width().unwrap_or(0)) {
-                rows.push(String::new());
+            let columns = columns(character);
+            if used + columns > width {
+                rows.push(std::mem::take(&mut row));
+                used = 0;
             }
-            rows.last_mut().expect("there is one from the beginning").push(character);
+            row.push(character);
+            used += columns;
         }
     }
+    rows.push(row);
     rows
+}
+
+/// How many columns a character takes at most, whatever stands before it. Added up, a row is never looked at again.
+fn columns(character: char) -> usize {
+    if character == AS_PICTURE { 1 } else { character.width().unwrap_or(1) }
 }

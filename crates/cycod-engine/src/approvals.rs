@@ -49,7 +49,7 @@ pub struct Asker {
 impl From<Surface> for Asker {
     fn from(surface: Surface) -> Self {
         let name = match surface {
-            Surface::Person => "a person",
+            Surface::Person => "a user",
             Surface::Mcp | Surface::Agent => "a model",
         };
         Self { surface, name: name.to_owned(), principal: LOCAL.to_owned(), session: None }
@@ -121,7 +121,7 @@ impl Engine {
         let mut warnings = plan.warnings.clone();
         if sources.iter().any(|(_, source)| masks.find_in(source)) {
             // Otherwise a file could hide its commands by calling them secret.
-            warnings.push("a text of its file is masked above as a secret; look at the file itself".to_owned());
+            warnings.push("part of its file is masked above as a secret; check the file itself".to_owned());
         }
         if let Some(through) = &plan.through {
             let outlives = if through.is_detached { " in the background, where it outlives whoever asks" } else { "" };
@@ -198,6 +198,8 @@ impl Engine {
         answer: Answer,
         asker: &Asker,
     ) -> Result<Approved<Plan>, Refusal> {
+        // An answer takes its time, in which anything can change.
+        self.moments.renew();
         // Some things are asked for each time, whatever came back.
         let answer = match answer {
             Answer::Session(_) | Answer::Always(_) if !request.is_lasting => Answer::Once,
@@ -206,7 +208,7 @@ impl Engine {
         };
         if decision.verdict == Verdict::Ask {
             self.remember(&plan, request, &answer, asker).map_err(|error| {
-                Refusal::new(Code::NotApproved, format!("the answer could not be kept: {}", told(&error)))
+                Refusal::new(Code::NotApproved, format!("the answer could not be stored: {}", told(&error)))
                     .place(&request.tool)
                     .attempt("approve it once, or fix what is wrong with the file")
             })?;
@@ -347,7 +349,7 @@ pub struct Queue<'a> {
 impl Approver for Queue<'_> {
     fn answer(&self, request: &Request) -> Answer {
         self.ask(request).unwrap_or_else(|error| {
-            Answer::Unanswered(Some(format!("run it by hand; nobody else can be asked: {}", told(&error))))
+            Answer::Unanswered(Some(format!("run it by hand; cycod cannot ask anyone else: {}", told(&error))))
         })
     }
 }
@@ -391,7 +393,7 @@ fn how_to_answer(id: &RequestId, surface: Surface) -> String {
     match surface {
         Surface::Person => format!("cycod approvals approve {id}"),
         Surface::Mcp | Surface::Agent => {
-            format!("let a person run `cycod approvals approve {id}`, then call again with the same arguments")
+            format!("ask the user to run `cycod approvals approve {id}`, then call again with the same arguments")
         }
     }
 }

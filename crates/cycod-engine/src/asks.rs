@@ -26,13 +26,13 @@ impl Question {
     /// Refuses the call of a tool whose question nobody can be asked.
     pub fn unanswerable(&self, tool: &str) -> Refusal {
         let asked = match &self.whom {
-            AskedOf::Person { message, .. } => format!("a person: {message}"),
+            AskedOf::Person { message, .. } => format!("the user: {message}"),
             AskedOf::Model { .. } => "a host with a model".to_owned(),
             AskedOf::Roots => "a host for its directories".to_owned(),
         };
         Refusal::new(Code::NobodyToAnswer, format!("`{tool}` asks {asked}"))
             .place(&self.name)
-            .attempt(format!("let a person run it by hand: cycod tool run {tool}"))
+            .attempt(format!("ask the user to run it: cycod tool run {tool}"))
     }
 }
 
@@ -93,7 +93,7 @@ impl Engine {
         }
         let library = self.library(tool)?;
         // Nobody is asked for a call that will not be made.
-        self.refuse_what_is_off(&self.settings(), std::iter::once(tool).chain(library.tools()))?;
+        self.refuse_what_is_off(&self.settings_now(), std::iter::once(tool).chain(library.tools()))?;
         let definition = library.effective(tool)?;
         let arguments = with_answers(&definition, arguments, answers)?;
         let is_open = |ask: &&Ask| ask.fields.iter().all(|field| arguments.iter().all(|(name, _)| name != field));
@@ -147,7 +147,7 @@ impl Engine {
         for parameter in definition.parameters.iter_mut().filter(|parameter| parameter.asked && parameter.required) {
             if arguments.iter().all(|(name, _)| *name != parameter.name) {
                 parameter.required = false;
-                missing.push(format!("`{}` is the answer to a question that nobody has answered", parameter.name));
+                missing.push(format!("`{}` is the answer to a question that was not answered", parameter.name));
             }
         }
         if missing.is_empty() {
@@ -224,7 +224,7 @@ fn is_required(definition: &Tool, ask: &Ask) -> bool {
 fn declined(ask: &Ask) -> Refusal {
     Refusal::new(Code::QuestionDeclined, format!("the question `{}` was declined", ask.name))
         .place(&ask.name)
-        .attempt("ask the person what they want instead; do not repeat the call as it is")
+        .attempt("ask the user what they want instead; do not repeat the same call")
 }
 
 /// Writes a question out. What is secret among the arguments is not shown to whoever is asked.

@@ -14,7 +14,6 @@ use std::{
     ffi::OsString,
     io::{self, BufRead as _, BufReader, Read, Write},
     path::PathBuf,
-    sync::mpsc,
     thread,
     time::{Duration, UNIX_EPOCH},
 };
@@ -27,6 +26,7 @@ use cycod_policy::{Approved, Decision, Surface, Verdict};
 use cycod_process::{Program, Stop, is_below_a_run, start_detached};
 use cycod_run::{Event, Ran, RanEnd, RunReport, Sink};
 use cycod_store::{Controls, RunId};
+use cycod_thread::Thread;
 use serde_json::{Value as Json, json};
 
 use crate::{Asker, Beginning, Caller, Control, Engine, host, refusal_json};
@@ -82,7 +82,7 @@ impl Engine {
         let plan = approved.subject();
         let name = plan.tool().name.as_str();
         let unavailable = |why: &str| {
-            Refusal::new(Code::BackgroundUnavailable, format!("`{name}` cannot go on in the background: {why}"))
+            Refusal::new(Code::BackgroundUnavailable, format!("`{name}` cannot run in the background: {why}"))
                 .place(name)
                 .attempt("wait for its end: leave `async_execution` out")
         };
@@ -90,7 +90,7 @@ impl Engine {
             return Err(unavailable("nothing outlives the run that this was called from"));
         }
         if plan.privilege == Privilege::Elevated {
-            return Err(unavailable("nobody would be there to give it elevated rights"));
+            return Err(unavailable("no user would be there to grant it elevated rights"));
         }
         let ourselves = self.ourselves.as_ref().ok_or_else(|| unavailable("there is no way to start it"))?;
         let program = Program {
@@ -102,20 +102,17 @@ impl Engine {
         };
         let failed = |error: io::Error| unavailable(&format!("its process does not start: {error}"));
         let output = start_detached(&program, self.order(approved, caller).to_string().as_bytes()).map_err(failed)?;
-        let (sender, receiver) = mpsc::channel();
         let read = move || {
             let mut line = String::new();
-            let read = BufReader::new(output).take(1 << 20).read_line(&mut line);
-            // Nobody may be left to hear it.
-            _ = sender.send(read.map(|_| line));
+            BufReader::new(output).take(1 << 20).read_line(&mut line).map(|_| line)
         };
-        thread::Builder::new().name("background".to_owned()).spawn(read).map_err(failed)?;
-        let Ok(line) = receiver.recv_timeout(PATIENCE) else {
+        let reading = Thread::named("background").answer(read).map_err(failed)?;
+        let Some(line) = reading.wait_for(PATIENCE) else {
             // It may have begun in this very moment.
             _ = plan.run_id.parse::<RunId>().and_then(|run| self.controls().cancel(run));
             return Err(unavailable(&format!("it has not begun within {} s", PATIENCE.as_secs())));
         };
-        let said: Json = serde_json::from_str(&line.map_err(failed)?).unwrap_or_default();
+        let said: Json = serde_json::from_str(&line?.map_err(failed)?).unwrap_or_default();
         if said["begun"] == true {
             return Ok(());
         }
@@ -286,7 +283,7 @@ fn begin(
     let approved = approved.map_err(|refusal| engine.record_refusal(asked.as_ref(), &order.caller, refusal))?;
     let unheard = |error: cycod_store::StoreError| {
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
-        Refusal::new(Code::BackgroundUnavailable, format!("nobody could end it: {error}{cause}"))
+        Refusal::new(Code::BackgroundUnavailable, format!("no process could end it: {error}{cause}"))
     };
     let run: RunId = order.beginning.run_id.parse().map_err(unheard)?;
     let listening = engine.controls().listen(run).map_err(unheard)?;
@@ -343,6 +340,8 @@ pub(crate) struct Order {
     pub(crate) call: String,
     pub(crate) rule: String,
     pub(crate) caller: Caller,
+    /// Where it began, for a run that another process may continue.
+    pub(crate) directory: Option<PathBuf>,
 }
 
 impl Order {
@@ -373,6 +372,7 @@ impl Order {
                 principal: text("principal")?,
                 is_local: order["local"].as_bool()?,
             },
+            directory: text("directory").map(PathBuf::from),
         })
     }
 }

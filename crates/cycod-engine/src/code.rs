@@ -100,7 +100,7 @@ fn findings(checker: &Checker, program: &Path, code: &str, host: &Host) -> Resul
         (Ending::Exited(0), Some(findings)) => Ok(findings),
         (ending, _) => {
             let words = String::from_utf8_lossy(&reading.last_words);
-            let last = words.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it does not say why");
+            let last = words.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it gives no reason");
             match ending {
                 Ending::Exited(code) => Err(format!("it ended with exit code {code}: {last}")),
                 _ => Err(format!("it was ended: {last}")),

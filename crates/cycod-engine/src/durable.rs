@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   run ──► state: the call ─ what happened ─ what happened ─ …   ╳ crash
-//!   resume ─► the same call? ─ denied now? ─► told what happened ─► goes on
+//!   resume ─► the same call? ─ denied now? ─► what had happened ─► goes on
 //! ```
 //!
 //! The state is sealed to this machine (`cycod-store`). It holds the call with its arguments as they were given. A run is
@@ -16,7 +16,6 @@ use cycod_plan::{Plan, PlanError};
 use cycod_policy::{Approved, Decision, Verdict};
 use cycod_run::{Durable, Event, Ledger, LostAnswer, RunReport, Sink, StepPath};
 use cycod_store::{RunState, StoreError};
-use serde_json::Value as Json;
 
 use crate::{
     Control, Engine, EngineError,
@@ -41,7 +40,7 @@ impl Resumption {
         let refused = |why: String| Refusal::new(Code::NotResumable, why).place(run);
         let opened = RunState::open(journals, run).map_err(|error| match error {
             StoreError::InUse { .. } => {
-                refused("the run goes on in another process".to_owned()).attempt(format!("cycod runs follow {run}"))
+                refused("the run continues in another process".to_owned()).attempt(format!("cycod runs follow {run}"))
             }
             error => refused(told(&error)),
         })?;
@@ -50,10 +49,8 @@ impl Resumption {
         })?;
         let unreadable = || refused("what it left cannot be read by this version".to_owned());
         let call = if past.is_empty() { return Err(unreadable()) } else { past.remove(0) };
-        let text = String::from_utf8(call).map_err(|_| unreadable())?;
-        let order = Order::read(&text).ok_or_else(unreadable)?;
-        let value: Json = serde_json::from_str(&text).unwrap_or_default();
-        let directory = value["directory"].as_str().map(PathBuf::from).ok_or_else(unreadable)?;
+        let order = String::from_utf8(call).ok().and_then(|text| Order::read(&text)).ok_or_else(unreadable)?;
+        let directory = order.directory.clone().ok_or_else(unreadable)?;
         Ok(Self { state, order, directory, past })
     }
 
@@ -150,7 +147,7 @@ impl Engine {
     /// Continues a run that was interrupted, and runs it to its end.
     ///
     /// What had ended is not done again. `lost` says what follows for a step that was running then and may not simply start
-    /// again; where it says nothing, the run stays as it is. Time limits begin anew. `with_current` continues it also when the
+    /// again; where it says nothing, the run stays as it is. Time limits begin again. `with_current` continues it also when the
     /// tool is not what it was.
     ///
     /// # Errors

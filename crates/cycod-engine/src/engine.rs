@@ -14,6 +14,7 @@ use cycod_plan::{Confinement, Library, Misuse, NoSecrets, Plan, PlanError, Previ
 use cycod_policy::{Approved, Approver, Surface, Verdict};
 use cycod_process::{Pool, Stop};
 use cycod_run::{BuiltIns, Driver, Event, Models, Remotes, RunReport, Sink, Workers, run};
+use cycod_settings::config::Settings;
 use cycod_store::{Digest, History, RunId};
 
 use crate::{
@@ -21,8 +22,9 @@ use crate::{
     background::Ourselves,
     durable::{Resumed, not_kept},
     journal::Journaled,
+    moment::{Moments, Once},
     policy::RulesHere,
-    registry::SettingsHere,
+    trust::{Known, Trusted},
 };
 
 /// The tools of one place, and everything that can be done with them.
@@ -34,7 +36,10 @@ pub struct Engine {
     pub(crate) rules: RulesHere,
     /// Tools as they are that a person runs by hand.
     pub(crate) vouched: Mutex<BTreeSet<Digest>>,
-    pub(crate) configured: SettingsHere,
+    pub(crate) moments: Moments,
+    pub(crate) configured: Once<Settings>,
+    pub(crate) trusted: Once<Trusted>,
+    pub(crate) fingerprints: Mutex<Option<Known>>,
     remotes: Option<Arc<dyn Remotes>>,
     models: Option<Arc<dyn Models>>,
     pub(crate) built_ins: Option<Arc<dyn BuiltIns>>,
@@ -62,16 +67,19 @@ impl Engine {
         let overrides = Overrides::from_environment(&host.environment);
         let scopes = Scopes::discover(&host, &overrides);
         host.workspace = scopes.workspace().to_owned();
-        let configured = SettingsHere::read(&scopes, &host);
+        let configured = Arc::new(Settings::load(&scopes, &host));
         let mut catalog = Catalog::open(scopes, &host);
-        catalog.heed(configured.at_first());
+        catalog.heed(configured.clone());
         Self {
             host: Arc::new(host),
             catalog,
             scripts: JavaScript::default(),
             rules: RulesHere::default(),
             vouched: Mutex::default(),
-            configured,
+            moments: Moments::default(),
+            configured: Once::holding(configured),
+            trusted: Once::default(),
+            fingerprints: Mutex::default(),
             remotes: None,
             models: None,
             built_ins: None,
@@ -82,6 +90,17 @@ impl Engine {
             secrets: Arc::new(NoSecrets),
             history: None,
         }
+    }
+
+    /// Says that this program makes one call and ends: what was read when the place was opened holds until the call runs. An
+    /// engine that lives on reads again for each call what may have changed.
+    pub fn expect_one_call(&self) {
+        self.moments.hold(true);
+    }
+
+    /// Reads again what a call rests on, because something took its time, such as a person who was asked.
+    pub fn look_again(&self) {
+        self.moments.renew();
     }
 
     /// Adds the tools that other programs offer, and the way to call them.
@@ -227,6 +246,7 @@ impl Engine {
         arguments: Vec<(String, Given)>,
         timeout: Option<Duration>,
     ) -> Result<Plan, PlanError> {
+        self.moments.begin();
         let mut library = self.library(tool)?;
         let tools: Vec<_> = std::iter::once(tool).chain(library.tools()).cloned().collect();
         if let Some(refusal) = tools.iter().find_map(|tool| Some(misuses_in(tool, &library).first()?.refusal(tool))) {
@@ -238,7 +258,7 @@ impl Engine {
             }
         }
         let library = Arc::new(library);
-        let settings = self.settings();
+        let settings = self.settings_now();
         self.refuse_what_is_off(&settings, std::iter::once(tool).chain(library.tools()))?;
         let mut plan = Plan::new(Request {
             tool,
@@ -354,6 +374,7 @@ impl Engine {
         sink: &mut dyn Sink,
         resumed: Option<Resumed<'_>>,
     ) -> (RunReport, Option<Recording>) {
+        self.moments.hold(false);
         let (through, workflow) = (approved.subject().through.clone(), Arc::clone(&approved.subject().call.tool));
         let run_id = approved.subject().run_id.clone();
         let is_resumed = resumed.is_some();

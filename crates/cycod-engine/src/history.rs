@@ -130,11 +130,13 @@ impl Engine {
                 let (run, outputs) = (plan.run_id.clone(), self.outputs_directory());
                 let history = Arc::clone(history);
                 let longest = Retention::default().max_age;
-                let retention = Retention { max_age: longest, ..retention(&self.settings()) };
+                let retention = Retention { max_age: longest, ..retention(&self.settings_now()) };
                 let maker = Maker::new(caller.owner(), plan.tool().name.as_str());
                 let begin = || RunJournal::begin(&history.journals(), &run, journal::head(plan, caller, &masks));
                 let journal =
                     if is_resumed { RunJournal::go_on(&history.journals(), &run).ok() } else { Some(begin()) };
+                let is_flushed = journal::is_flushed(plan);
+                let journal = journal.map(|journal| journal.flushed(is_flushed));
                 Ok((
                     Some(Recording {
                         history,
@@ -185,8 +187,7 @@ impl Engine {
 
     /// What the history calls a tool as it is now.
     pub fn fingerprint_of(&self, tool: &Tool) -> Option<String> {
-        let is_ours = !matches!(tool.body, Body::Remote(_));
-        is_ours.then(|| self.fingerprint(tool).digest().to_string())
+        is_defined_here(tool).then(|| self.fingerprint(tool).digest().to_string())
     }
 
     /// Everything secret that is known of a call, with what is kept for its tool: an argument may repeat it.
@@ -226,7 +227,7 @@ impl Engine {
             "source": if is_ours { "custom" } else { "mcp" },
             "scope": entry.as_ref().map(|entry| entry.scope.name()),
             "file": entry.as_ref().map(|entry| entry.path.to_string_lossy()),
-            "fingerprint": self.fingerprint_of(&plan.asked),
+            "fingerprint": is_defined_here(&plan.asked).then(|| self.fingerprint_of_plan(plan).digest().to_string()),
             "level": plan.level.name(),
             "verdict": decision.verdict.name(),
             "rule": decision.rule,
@@ -244,6 +245,11 @@ impl Engine {
         }
         body
     }
+}
+
+/// Whether a tool has a fingerprint: the definition of a remote one is its server's.
+fn is_defined_here(tool: &Tool) -> bool {
+    !matches!(tool.body, Body::Remote(_))
 }
 
 fn write_call(
@@ -382,7 +388,7 @@ impl Drop for Recording {
     fn drop(&mut self) {
         if !self.is_ended {
             // Nobody is left to be told.
-            _ = self.write("failed", &json!({"warnings": ["the run broke off: this is a mistake of ours"]}));
+            _ = self.write("failed", &json!({"warnings": ["the run failed: this is a bug in cycod"]}));
         }
     }
 }

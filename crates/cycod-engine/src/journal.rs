@@ -18,16 +18,16 @@
 use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
 use cycod_mask::Masks;
-use cycod_plan::Plan;
+use cycod_plan::{Plan, PlannedAction};
 use cycod_process::Stream;
-use cycod_run::{Event, RunReport, Sink, Status, StepPath, StepReport};
+use cycod_run::{Event, QUIET, RunReport, Sink, Status, StepPath, StepReport};
 use cycod_store::{RunJournal, RunReader, StoreError};
 use serde_json::{Value as Json, json};
 
 use crate::Caller;
 
 /// A run of one step that is over by then, and wrote no more than that, is told whole by its row in the history.
-const SHORT: Duration = Duration::from_millis(20);
+const SHORT: Duration = QUIET;
 const LITTLE: usize = 8 * 1024;
 
 /// Passes on the events of a run and writes each into its journal.
@@ -47,6 +47,11 @@ impl Sink for Journaled<'_> {
         }
         self.sink.event(event);
     }
+}
+
+/// Whether whatever runs says so when it is quiet, and the journal can be written then.
+pub(crate) fn is_flushed(plan: &Plan) -> bool {
+    plan.steps.iter().all(|step| matches!(step.action, PlannedAction::Command(_)))
 }
 
 /// The first line: what runs. `masks` are those of the call.
@@ -75,6 +80,8 @@ fn write(journal: &RunJournal, event: &Event<'_>) {
             journal.add("log", Some(step.as_str()), json!({"level": level, "message": message}));
         }
         Event::Retrying { step, exit_code, pause } => {
+            // Nothing runs that could be quiet.
+            journal.flush_later();
             journal.add("retry", Some(step.as_str()), json!({"exit": exit_code, "pause": micros(*pause)}));
         }
         Event::FallingBack { step } => journal.add("fallback", Some(step.as_str()), json!({})),
@@ -82,6 +89,7 @@ fn write(journal: &RunJournal, event: &Event<'_>) {
             let fields = json!({"status": status.name(), "exit": exit_code, "us": micros(*duration)});
             journal.add("end", Some(step.as_str()), fields);
         }
+        Event::Quiet => journal.flush(),
         Event::Warning(text) => journal.add("warning", None, json!({"text": text})),
     }
 }

@@ -148,7 +148,7 @@ impl Shelf {
     /// When the owner has none there, or none any more.
     pub fn get(&self, address: &str, owner: &str) -> Result<Kept, Refusal> {
         let gone = || {
-            Refusal::new(Code::UnknownOutput, format!("there is no output `{address}`; outputs are kept for a day"))
+            Refusal::new(Code::UnknownOutput, format!("there is no output `{address}`; outputs are stored for a day"))
                 .attempt("run the tool again")
         };
         let id: OutputId = address.parse().map_err(|_| gone())?;
@@ -192,7 +192,7 @@ impl Shelf {
             if !text.ends_with('\n') {
                 text.push('\n');
             }
-            let _ = write!(text, "[from line {} of {}; go on at {next}]", slice.line, kept.lines());
+            let _ = write!(text, "[from line {} of {}; continue at {next}]", slice.line, kept.lines());
         }
         Ok(text)
     }
@@ -227,7 +227,7 @@ impl Shelf {
             let _ = write!(text, "\n[the program failed: {error}]");
         }
         if let Some(next) = answer.next {
-            let _ = write!(text, "\n[there is more; go on with offset={next}]");
+            let _ = write!(text, "\n[there is more; continue with offset={next}]");
         }
         Ok(text)
     }
@@ -332,11 +332,11 @@ impl Engine {
         for one in [&output, &error] {
             match one {
                 Some(Output::Held { why, .. }) => {
-                    report.warnings.push(format!("an output could not be kept: {why}"));
+                    report.warnings.push(format!("an output could not be stored: {why}"));
                 }
                 Some(Output::Kept(kept)) if kept.dropped() > 0 => {
                     let (name, dropped) = (kept.id().name(), kept.dropped());
-                    let why = format!("{dropped} bytes in the middle of {name} were not kept: it is too large");
+                    let why = format!("{dropped} bytes in the middle of {name} were not stored: it is too large");
                     report.warnings.push(why);
                 }
                 _ => {}
@@ -456,5 +456,5 @@ fn held(bytes: &[u8], is_whole: bool, why: &str, cap: usize) -> String {
     if is_whole && end == text.len() {
         return text.into_owned();
     }
-    format!("{}\n[… the rest is lost, because it could not be kept: {why}]", &text[..end])
+    format!("{}\n[… the rest is lost, because it could not be stored: {why}]", &text[..end])
 }

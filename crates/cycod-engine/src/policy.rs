@@ -2,19 +2,21 @@
 
 use std::{
     collections::BTreeSet,
+    convert::Infallible,
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use cycod_call::{Call, NoSteps};
 use cycod_definition::{Body, Level, Parameter, Tool};
+use cycod_file::RealPaths;
 use cycod_plan::{Library, Plan, PlannedAction, asking, effective_level};
 use cycod_policy::{Argument, Decision, Held, Meant, Places, Policy, Question, Reading, Rule, Subject, Surface};
 use cycod_run::{How, Touch};
 use cycod_settings::policy::Rules;
 
-use crate::Engine;
+use crate::{Engine, moment::Once};
 
 /// The rules of this place.
 #[derive(Debug, Default)]
@@ -22,38 +24,43 @@ pub(crate) struct RulesHere {
     /// Those that nothing holds but this engine.
     given: Vec<Rule>,
     /// Those that are written down, with the policy that all of them make.
-    read: Mutex<Option<(Rules, Arc<Policy>)>>,
+    read: Once<(Rules, Arc<Policy>)>,
 }
 
 impl Engine {
     /// Adds rules that hold as long as this engine does, such as those of a command line.
     pub fn add_rules(&mut self, rules: Vec<Rule>) {
         self.rules.given.extend(rules);
-        self.rules.read = Mutex::default();
+        self.rules.read = Once::default();
     }
 
     /// The rules that hold now: those of files that have changed are read again.
     pub fn policy(&self) -> Arc<Policy> {
-        let mut read = self.rules.read.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*read {
-            Some((rules, policy)) if rules.are_current() => Arc::clone(policy),
-            _ => {
-                let rules = Rules::load(self.catalog().scopes(), self.host());
-                let policy = Arc::new(rules.policy(&self.rules.given));
-                *read = Some((rules, Arc::clone(&policy)));
-                policy
-            }
-        }
+        self.moments.begin();
+        self.policy_now()
+    }
+
+    /// The rules that hold for the call that is planned.
+    fn policy_now(&self) -> Arc<Policy> {
+        let read = || {
+            let rules = Rules::load(self.catalog().scopes(), self.host());
+            let policy = Arc::new(rules.policy(&self.rules.given));
+            Ok::<_, Infallible>((rules, policy))
+        };
+        let Ok(known) = self.rules.read.get(&self.moments, |(rules, _)| rules.are_current(), read);
+        Arc::clone(&known.1)
     }
 
     /// Decides whether a plan may run, and asks nobody.
     pub fn decide(&self, plan: &Plan, surface: Surface) -> Decision {
+        self.moments.begin();
         let decision = self.ask_policy(plan, surface, Policy::decide);
         self.with_doubt(plan, decision)
     }
 
     /// Everything that applies to a plan, by weight; the first decides.
     pub fn explain(&self, plan: &Plan, surface: Surface) -> Vec<Decision> {
+        self.moments.begin();
         self.ask_policy(plan, surface, Policy::explain)
     }
 
@@ -126,7 +133,7 @@ impl Engine {
                 real,
             },
         };
-        ask(&self.policy(), &question)
+        ask(&self.policy_now(), &question)
     }
 
     /// Adds what the steps of a plan call, with the arguments as far as they are known before anything runs.
@@ -240,12 +247,5 @@ fn names(library: &Library, tools: &[&str]) -> BTreeSet<String> {
 
 /// The path with links followed, as far as it exists.
 fn real(path: &Path) -> PathBuf {
-    let existing = path.ancestors().find_map(|existing| Some((existing, fs::canonicalize(existing).ok()?)));
-    match existing {
-        Some((existing, real)) => match path.strip_prefix(existing) {
-            Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
-            _ => real,
-        },
-        None => path.to_owned(),
-    }
+    RealPaths::default().of_existing(path)
 }

@@ -2,13 +2,14 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, PoisonError},
+    convert::Infallible,
+    sync::Arc,
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use cycod_catalog::{Entry, Scope, ScopeFilter, Scopes, Source, State};
-use cycod_definition::{Body, Host, Tool, function_schema};
+use cycod_catalog::{Entry, Scope, ScopeFilter, Source, State};
+use cycod_definition::{Body, Tool, function_schema};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_schema::Function;
 use cycod_settings::{
@@ -31,21 +32,6 @@ const WORTH_A_THREAD: usize = 100;
 
 /// How many tools of one beginning are a family.
 const FAMILY: usize = 3;
-
-/// The settings of this place.
-#[derive(Debug)]
-pub(crate) struct SettingsHere(Mutex<Arc<Settings>>);
-
-impl SettingsHere {
-    pub(crate) fn read(scopes: &Scopes, host: &Host) -> Self {
-        Self(Mutex::new(Arc::new(Settings::load(scopes, host))))
-    }
-
-    /// The settings as they were read last.
-    pub(crate) fn at_first(&self) -> Arc<Settings> {
-        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
 
 /// Every tool with what it costs.
 #[derive(Clone, Debug)]
@@ -149,11 +135,15 @@ pub struct Kept(pub Vec<ToolPattern>);
 impl Engine {
     /// The settings that hold now: files that have changed are read again.
     pub fn settings(&self) -> Arc<Settings> {
-        let mut settings = self.configured.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !settings.are_current() {
-            *settings = Arc::new(Settings::load(self.catalog().scopes(), self.host()));
-        }
-        Arc::clone(&settings)
+        self.moments.begin();
+        self.settings_now()
+    }
+
+    /// The settings that hold for the call that is planned: before the first, as they were when the place was opened.
+    pub fn settings_now(&self) -> Arc<Settings> {
+        let read = || Ok::<_, Infallible>(Settings::load(self.catalog().scopes(), self.host()));
+        let Ok(settings) = self.configured.get(&self.moments, Settings::are_current, read);
+        settings
     }
 
     /// Refuses tools of which one is off, and all of them while it is not known which are.
@@ -163,8 +153,7 @@ impl Engine {
         tools: impl Iterator<Item = &'a Arc<Tool>>,
     ) -> Result<(), Refusal> {
         if let Some(flaw) = settings.flaws().first() {
-            let why =
-                format!("the settings cannot be understood, so nobody knows which tools are off: {}", flaw.message);
+            let why = format!("the settings are invalid, so cycod does not know which tools are off: {}", flaw.message);
             return Err(Refusal::new(Code::SettingsBroken, why).rule(&flaw.place).attempt("cycod tools list"));
         }
         for tool in tools {
@@ -372,7 +361,7 @@ fn own_settings(tool: &Registered, on: bool) -> Scope {
 }
 
 /// Why a tool may not run.
-fn turned_off(name: &str, cause: &Cause) -> Refusal {
+pub(crate) fn turned_off(name: &str, cause: &Cause) -> Refusal {
     let why = format!("`{name}` is turned off by {}", cause.place());
     Refusal::new(Code::ToolDisabled, why).place(name).rule(cause.said(name)).attempt(attempt(name, cause))
 }
@@ -382,7 +371,7 @@ fn attempt(name: &str, cause: &Cause) -> String {
     match (cause.what, &cause.by) {
         (What::LocalForbidden, by) => {
             let place = by.as_ref().map_or("the settings", |by| &by.place);
-            format!("take `disableLocalTools` out of {place}, or ask whoever keeps that file")
+            format!("take `disableLocalTools` out of {place}, or ask the owner of that file")
         }
         (_, Some(by)) if by.scope != Scope::User => format!("cycod tools enable {name} --{}", by.scope),
         _ => format!("cycod tools enable {name}"),

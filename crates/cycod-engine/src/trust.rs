@@ -53,7 +53,7 @@ pub struct Subject {
     /// The tool.
     pub tool: Arc<Tool>,
     /// The tools it reaches; nothing for one that is not there.
-    pub used: BTreeMap<String, Option<Arc<Tool>>>,
+    pub used: Used,
     /// Everything that decides what it does.
     pub fingerprint: Fingerprint,
     /// Whether it is trusted.
@@ -111,10 +111,39 @@ impl Subject {
 }
 
 /// What the person trusts, as it was read.
-struct Trusted {
+#[derive(Debug)]
+pub(crate) struct Trusted {
     pins: BTreeMap<PinKey, Pin>,
     directories: Vec<PathBuf>,
     team: BTreeMap<String, Digest>,
+}
+
+/// The tools that one reaches, by key; nothing for one that is not there.
+pub type Used = BTreeMap<String, Option<Arc<Tool>>>;
+
+/// A fingerprint that was taken in a moment.
+#[derive(Debug)]
+pub(crate) struct Known {
+    moment: u64,
+    tool: Arc<Tool>,
+    used: Used,
+    here: PathBuf,
+    fingerprint: Fingerprint,
+}
+
+impl Known {
+    /// Whether it is of these very definitions.
+    fn is_of(&self, moment: u64, tool: &Arc<Tool>, used: &Used, here: &Path) -> bool {
+        let is_same = |(one, other): (&Option<Arc<Tool>>, &Option<Arc<Tool>>)| match (one, other) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (None, None) => true,
+            _ => false,
+        };
+        (self.moment, self.here.as_path()) == (moment, here)
+            && Arc::ptr_eq(&self.tool, tool)
+            && self.used.keys().eq(used.keys())
+            && self.used.values().zip(used.values()).all(is_same)
+    }
 }
 
 /// Finds the tool that a name leads to.
@@ -135,7 +164,22 @@ impl Engine {
     /// The fingerprint of what a plan would do, by the very definitions that it holds.
     pub fn fingerprint_of_plan(&self, plan: &Plan) -> Fingerprint {
         let used = reached(&plan.asked, &|name| plan.library.get(name).cloned());
-        Fingerprint::of(&plan.asked, &used, self.places(&plan.host().working_directory))
+        self.fingerprint_at(&plan.asked, &used, &plan.host().working_directory)
+    }
+
+    /// The fingerprint of a tool with those that it reaches. What was looked at for a call is not looked at again for it.
+    fn fingerprint_at(&self, tool: &Arc<Tool>, used: &Used, here: &Path) -> Fingerprint {
+        let mut known = self.fingerprints.lock().unwrap_or_else(PoisonError::into_inner);
+        let moment = self.moments.now();
+        if let Some(known) = &*known
+            && known.is_of(moment, tool, used, here)
+        {
+            return known.fingerprint.clone();
+        }
+        let fingerprint = Fingerprint::of(tool, used, self.places(here));
+        let (tool, used, here) = (Arc::clone(tool), used.clone(), here.to_owned());
+        *known = Some(Known { moment, tool, used, here, fingerprint: fingerprint.clone() });
+        fingerprint
     }
 
     /// The tools of the project that must be trusted before `tool` may run: itself, or those it reaches.
@@ -143,6 +187,7 @@ impl Engine {
     /// # Errors
     /// When what is trusted cannot be told.
     pub fn subjects(&self, tool: &Arc<Tool>) -> Result<Vec<Subject>, Refusal> {
+        self.moments.begin();
         let find = |name: &str| self.tool(name).ok();
         self.subjects_among(tool, &find, &self.host().working_directory)
     }
@@ -178,6 +223,7 @@ impl Engine {
     /// # Errors
     /// When what is trusted cannot be told.
     pub fn standings(&self, entries: &[Entry]) -> Result<Vec<Option<Standing>>, Refusal> {
+        self.moments.begin();
         let mut trusted = None;
         let find = |name: &str| self.tool(name).ok();
         let mut standing = |entry: &Entry| {
@@ -190,7 +236,7 @@ impl Engine {
             }
             let trusted = match &mut trusted {
                 Some(trusted) => trusted,
-                none => none.insert(Trusted::read(self)?),
+                none => none.insert(self.trusted()?),
             };
             if entry.scope == Scope::Local
                 && let Some(directory) = entry.path.parent().map(in_project)
@@ -236,7 +282,7 @@ impl Engine {
             return Err(why);
         }
         let workspace = &self.host().workspace;
-        let pinned = self.pins().update(|pins| {
+        let pinned = self.update_pins(|pins| {
             for Subject { key, fingerprint, .. } in subjects {
                 let before = pins.get(key).map(|pin| &pin.definition);
                 let definition = fingerprint.joined_with(before, workspace);
@@ -292,7 +338,7 @@ impl Engine {
     /// Removes pins of tools: those that are meant, and those by which one of `here` is trusted.
     fn drop_pins(&self, here: &[&Subject], is_meant: impl Fn(&PinKey) -> bool) -> Result<Vec<PinKey>, Refusal> {
         let workspace = &self.host().workspace;
-        let removed = self.pins().update(|pins| {
+        let removed = self.update_pins(|pins| {
             let is_gone = |key: &PinKey, pin: &Pin| {
                 let is_here = |subject: &&&Subject| {
                     subject.key.name == key.name && subject.fingerprint.is_within(&pin.definition, workspace)
@@ -309,6 +355,8 @@ impl Engine {
 
     /// Lets a person run a tool by hand as it is now, as long as this engine lives. Models do not get it by that.
     pub fn vouch(&self, subject: &Subject) {
+        // It took a person's time to say so.
+        self.moments.renew();
         let mut vouched = self.vouched.lock().unwrap_or_else(PoisonError::into_inner);
         vouched.insert(subject.fingerprint.digest());
     }
@@ -355,7 +403,7 @@ impl Engine {
         let description = text("description").map(|told| told.trim_end().to_owned());
         Tool {
             description: Some(format!(
-                "{}{}(It has changed since it was trusted; a person is asked before it runs.)",
+                "{}{}(It has changed since the user trusted it; the user must approve it before it runs.)",
                 description.as_deref().unwrap_or_default(),
                 if description.is_some() { " " } else { "" }
             )),
@@ -420,8 +468,10 @@ impl Engine {
         let rule = match &doubtful.difference {
             // It is shown by itself.
             Some(_) if decision.verdict == Verdict::Ask => format!("`{name}` is not what was trusted"),
-            Some(difference) => format!("`{name}` came with this project and is not what was trusted:\n{difference}"),
-            None => format!("`{name}` came with this project, and nobody has said that it is trusted"),
+            Some(difference) => {
+                format!("`{name}` is defined in this project and has changed since you trusted it:\n{difference}")
+            }
+            None => format!("`{name}` is defined in this project and is not trusted yet"),
         };
         Decision { rule, ..decision }
     }
@@ -429,6 +479,18 @@ impl Engine {
     fn places<'a>(&'a self, working_directory: &'a Path) -> Places<'a> {
         let host = self.host();
         Places { workspace: &host.workspace, working_directory, home: &host.home }
+    }
+
+    /// What the person trusts.
+    fn trusted(&self) -> Result<Arc<Trusted>, Refusal> {
+        self.trusted.get(&self.moments, |_| false, || Trusted::read(self))
+    }
+
+    /// Changes what is trusted.
+    fn update_pins<T>(&self, change: impl FnOnce(&mut BTreeMap<PinKey, Pin>) -> T) -> Result<T, StoreError> {
+        let changed = self.pins().update(change);
+        self.moments.renew();
+        changed
     }
 
     fn pins(&self) -> Pins {
@@ -449,7 +511,7 @@ impl Engine {
         Some(in_project(&local.path))
     }
 
-    fn reached(&self, tool: &Tool) -> BTreeMap<String, Option<Arc<Tool>>> {
+    fn reached(&self, tool: &Tool) -> Used {
         reached(tool, &|name| self.tool(name).ok())
     }
 
@@ -458,7 +520,7 @@ impl Engine {
         if local.is_empty() {
             return Ok(Vec::new());
         }
-        let trusted = Trusted::read(self)?;
+        let trusted = self.trusted()?;
         Ok(local.into_iter().map(|(tool, directory)| self.subject(&trusted, &tool, &directory, find, here)).collect())
     }
 
@@ -481,7 +543,7 @@ impl Engine {
     fn subject(&self, trusted: &Trusted, tool: &Arc<Tool>, directory: &Path, find: Find<'_>, here: &Path) -> Subject {
         let used = reached(tool, find);
         let workspace = &self.host().workspace;
-        let fingerprint = Fingerprint::of(tool, &used, self.places(here));
+        let fingerprint = self.fingerprint_at(tool, &used, here);
         let Stands { standing, difference, runs_as_trusted, doubtful } =
             trusted.standing(directory, tool.name.as_str(), &fingerprint, workspace);
         Subject {
@@ -582,8 +644,8 @@ fn worst(subjects: Result<Vec<Subject>, Refusal>) -> Standing {
 }
 
 /// The tools that one reaches, by key; nothing for one that is not there.
-fn reached(tool: &Tool, find: Find<'_>) -> BTreeMap<String, Option<Arc<Tool>>> {
-    let mut reached: BTreeMap<String, Option<Arc<Tool>>> = BTreeMap::new();
+fn reached(tool: &Tool, find: Find<'_>) -> Used {
+    let mut reached = Used::new();
     let mut waiting: Vec<String> = tool.uses().into_iter().map(str::to_ascii_lowercase).collect();
     while let Some(name) = waiting.pop() {
         if let btree_map::Entry::Vacant(new) = reached.entry(name) {
@@ -617,7 +679,7 @@ fn in_project(directory: &Path) -> PathBuf {
 
 fn unreadable(error: &StoreError) -> Refusal {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    Refusal::new(Code::UntrustedTool, format!("what is trusted cannot be told: {error}{cause}"))
+    Refusal::new(Code::UntrustedTool, format!("cannot determine what is trusted: {error}{cause}"))
 }
 
 fn now() -> u64 {

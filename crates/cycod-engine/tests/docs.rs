@@ -14,10 +14,6 @@ use cycod_engine::{
 };
 use tempfile::TempDir;
 
-#[path = "../examples/embed.rs"]
-#[expect(dead_code, reason = "its `main` is for the example")]
-mod embed;
-
 /// Warnings that a guide shows on purpose.
 const SHOWN: [(&str, &str); 3] = [
     ("docs/guide/values.md", "value-in-code"),
@@ -460,23 +456,4 @@ fn every_code_that_is_mentioned_has_a_page() {
         }
     }
     assert!(seen > 15, "only {seen} codes were found");
-}
-
-#[test]
-fn the_embedding_guide_shows_the_example_and_the_example_works() {
-    let example = include_str!("../examples/embed.rs");
-    let page = &pages()["docs/guide/embedding.md"];
-    let [shown] = blocks(page, "rust")[..] else { panic!("one program is shown") };
-    assert!(example.contains(shown.trim_end()), "docs/guide/embedding.md shows another program than examples/embed.rs");
-
-    let place = Place::new();
-    place.write(".cycod/tools/greet.yaml", blocks(page, "yaml")[0]);
-    let engine = place.engine();
-    let text = |text: &str| definition::Value::Text(text.to_owned());
-    let answer = embed::call(&engine, "greet", vec![("WHO".to_owned(), text("Ada; reboot"))]).expect("descriptors");
-    assert_eq!((&answer["success"], &answer["output"]), (&true.into(), &"Hello, Ada; reboot\n".into()));
-    let answer = embed::call(&engine, "greet", vec![("WHOM".to_owned(), text("Ada"))]).expect("descriptors");
-    assert_eq!((&answer["success"], &answer["refusal"]["code"]), (&false.into(), &"unknown-argument".into()));
-    let answer = embed::call(&engine, "greed", Vec::new()).expect("descriptors");
-    assert_eq!(answer["refusal"]["code"], "unknown-tool");
 }

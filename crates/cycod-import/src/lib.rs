@@ -55,8 +55,8 @@ pub fn import(kind: Kind, source: &Source<'_>) -> Result<Imported, Vec<Diagnosti
     let mut imported = proposal::propose(kind, source, found);
     if source.effort.is_spent() {
         let what = format!("what the {}s do with their values", kind.noun());
-        let why = "the file is too intricate to work all of it out, so values are held to plain ones: take it apart"
-            .to_owned();
+        let why =
+            "the file is too intricate to work all of it out, so only plain values are allowed: split it".to_owned();
         imported.losses.push(Loss { line: 1, what, why });
     }
     Ok(imported)

@@ -94,7 +94,7 @@ fn tool(source: &Source<'_>, document: &Document<'_>) -> Result<Draft, Loss> {
         draft.lose(
             approval.line,
             format!("`approval: {said}`"),
-            "who may run a tool is said by its level and by policy, not by its file",
+            "its level and the policy decide who may run a tool, not its file",
         );
     }
     lose_others(&mut draft, head);

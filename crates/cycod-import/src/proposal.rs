@@ -6,7 +6,7 @@ use cycod_diagnostic::visible;
 
 use crate::{
     Kind, Source,
-    draft::{Body, Found},
+    draft::{Body, Draft, Found},
     names::{self, Taken},
 };
 
@@ -54,11 +54,16 @@ const MAX_DESCRIPTION: usize = 1000;
 pub(crate) fn propose(kind: Kind, source: &Source<'_>, mut found: Found) -> Imported {
     let losses = &mut found.losses;
     found.drafts.retain(|draft| {
-        if draft.has_nul() {
-            let what = format!("{} `{}`", kind.noun(), visible(&draft.task));
-            losses.push(Loss { line: draft.line, what, why: "it holds a NUL, which no command can".to_owned() });
-        }
-        !draft.has_nul()
+        let why = if draft.has_nul() {
+            "it holds a NUL, which no command can"
+        } else if is_option(kind, draft) {
+            "its name begins with `-`, so that its runner would take it for an option"
+        } else {
+            return true;
+        };
+        let what = format!("{} `{}`", kind.noun(), visible(&draft.task));
+        losses.push(Loss { line: draft.line, what, why: why.to_owned() });
+        false
     });
     let mut taken = Taken::of(source.taken);
     let others = Taken::of(source.taken);
@@ -139,4 +144,11 @@ pub(crate) fn one_line(text: &str) -> String {
 fn capital(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map(|first| first.to_uppercase().collect::<String>() + characters.as_str()).unwrap_or_default()
+}
+
+/// Whether a runner would take the name of a task for an option. After `--`, make does not.
+fn is_option(kind: Kind, draft: &Draft) -> bool {
+    let is_named =
+        matches!(kind, Kind::Argc | Kind::Just | Kind::Mise | Kind::PackageJson | Kind::Pyproject | Kind::Taskfile);
+    is_named && matches!(draft.body, Body::Run(_)) && draft.task.split("::").any(|part| part.starts_with('-'))
 }

@@ -65,8 +65,8 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     let mut found = Found::default();
     let mut losses: Vec<Loss> = Vec::new();
     for (key, why) in [
-        ("allowed-tools", "which tools a model may use is said by policy"),
-        ("disable-model-invocation", "who may run a tool is said by policy"),
+        ("allowed-tools", "the policy decides which tools a model may use"),
+        ("disable-model-invocation", "the policy decides who may run a tool"),
         ("model", "a tool has no model of its own"),
         ("hooks", "nothing runs by itself"),
     ] {
@@ -102,7 +102,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
             continue;
         }
         let Some((_, interpreter)) = INTERPRETERS.iter().find(|(known, _)| *known == ending) else {
-            let why = "nobody is known to run a file of this name".to_owned();
+            let why = "no known program runs a file of this name".to_owned();
             found.losses.push(Loss { line: at, what: format!("`{path}`"), why });
             continue;
         };

@@ -88,7 +88,8 @@ impl Source<'_> {
     /// # Errors
     /// Why no tool is made of it, where that is more than the file is worth.
     pub(crate) fn visit(&self, bytes: usize, noun: &str, task: &str, line: usize) -> Result<(), Loss> {
-        let why = "so many others come with it that what they ask and take is not worked out, so no tool was made";
+        let why =
+            "it depends on so many others that cycod cannot determine what they ask and take, so no tool was made";
         let lost = || Loss { line, what: format!("{noun} `{task}`"), why: why.to_owned() };
         self.effort.spend(bytes + VISIT).then_some(()).ok_or_else(lost)
     }
@@ -135,7 +136,7 @@ pub(crate) fn syntax(span: Span, message: impl Into<String>) -> Diagnostic {
 pub(crate) fn duplicate(noun: &str, name: &str, first: Span, second: Span) -> Diagnostic {
     Diagnostic::error(Code::DuplicateTask, second, format!("there are two {noun}s called `{name}`"))
         .also(first, "the first is here")
-        .help("which of them is meant cannot be told: take one of them away, or give it another name")
+        .help("cycod cannot tell which of them is meant: remove one of them, or rename it")
 }
 
 /// A text in which no brace means anything, as it stands in a template.

@@ -1,9 +1,12 @@
 //! Whatever a source holds, it is read without a panic, and what comes out is sound.
 
-use cycod_definition::load;
-use cycod_diagnostic::{Severity, SourceFile};
 use cycod_import::{Directory, Kind, Source, import};
 use proptest::prelude::*;
+
+use sound::{PATHS, WAYS, beginning, judge, sound};
+
+#[path = "hostile/sound.rs"]
+mod sound;
 
 /// Pieces that mean something to one format or another.
 const PIECES: [&str; 96] = [
@@ -113,59 +116,11 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 
-/// Sources that begin as they should, so that what follows is looked at.
-fn beginning(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Nanocoder | Kind::Skill => "---\nname: x\ndescription: y\n---\n",
-        Kind::Taskfile => "tasks:\n  a:\n    cmds:\n      - echo ",
-        Kind::PackageJson => "{\"scripts\": {\"a\": \"b\"",
-        Kind::Pyproject => "[tool.poe.tasks.a]\ncmd = \"x\"\n",
-        Kind::Mise => "[tasks.a]\nrun = 'x'\n",
-        Kind::Argc => "# @cmd\n# @arg a\n",
-        Kind::Just => "a x:\n    ls ",
-        Kind::Make => "a:\n\tls ",
-    }
-}
-
-const PATHS: [&str; 9] = [
-    "justfile",
-    "Makefile",
-    "package.json",
-    "Taskfile.yml",
-    "mise.toml",
-    "pyproject.toml",
-    "Argcfile.sh",
-    ".nanocoder/tools/x y.md",
-    "skills/x/SKILL.md",
-];
-
-fn sound(kind: Kind, path: &str, text: &str) {
-    let beside = ["scripts/a b.py".to_owned(), "scripts/{X}.sh".to_owned()];
-    let source = Source::new(path, text, Directory::Absolute("/a {HOME}/b'c")).beside(&beside);
-    let Ok(imported) = import(kind, &source) else { return };
-    let lines = text.split('\n').count();
-    for proposal in imported.proposals {
-        let file = SourceFile::new("x.yaml", proposal.yaml.as_str());
-        let loaded = load(&file, Some(&proposal.name));
-        let errors: Vec<_> =
-            loaded.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).collect();
-        assert!(errors.is_empty() && loaded.tool.is_some(), "{kind:?} {text:?}\n{}\n{errors:?}", proposal.yaml);
-        assert!((1..=lines).contains(&proposal.line), "{} of {lines}", proposal.line);
-        assert!(proposal.losses.iter().all(|loss| (1..=lines).contains(&loss.line)), "{:?}", proposal.losses);
-    }
-    assert!(imported.losses.iter().all(|loss| (1..=lines).contains(&loss.line)), "{:?}", imported.losses);
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
     fn nothing_panics(text in text()) {
-        for (kind, path) in Kind::ALL.into_iter().zip(PATHS) {
-            sound(kind, path, &text);
-            sound(kind, path, &format!("{}{text}", beginning(kind)));
-        }
-        sound(Kind::Mise, "mise-tasks/x", &text);
-        sound(Kind::Nanocoder, ".nanocoder/commands/x.md", &format!("---\nparameters: [a]\n---\n{text}"));
+        (0..=u8::MAX).take(WAYS).for_each(|way| judge(way, &text));
     }
 }
 
@@ -191,5 +146,21 @@ fn long_and_deep_sources_are_read_or_refused() {
     let large = "a".repeat(2 << 20);
     for (kind, path) in Kind::ALL.into_iter().zip(PATHS) {
         assert!(import(kind, &Source::new(path, &large, Directory::Workspace(""))).is_err());
+    }
+}
+
+#[test]
+fn a_task_that_its_runner_would_take_for_an_option_is_left_out() {
+    for (kind, path, text) in [
+        (Kind::Argc, "Argcfile.sh", "# @cmd\n# @arg a!\n-eval() { :; }\n# @cmd\na::-b() { :; }\n"),
+        (Kind::PackageJson, "package.json", "{\"scripts\": {\"-eval\": \"ls\"}}"),
+        (Kind::Taskfile, "Taskfile.yml", "tasks:\n  -eval: ls\n"),
+        (Kind::Mise, "mise.toml", "[tasks.-eval]\nrun = 'ls'\n"),
+        (Kind::Pyproject, "pyproject.toml", "[tool.poe.tasks]\n-eval = 'ls'\n"),
+    ] {
+        let imported = import(kind, &Source::new(path, text, Directory::Workspace(""))).expect("it can be read");
+        assert!(imported.proposals.is_empty(), "{kind:?}: {}", imported.proposals[0].yaml);
+        let is_said = imported.losses.iter().any(|loss| loss.why.contains("begins with `-`"));
+        assert!(is_said, "{kind:?}: {:?}", imported.losses);
     }
 }

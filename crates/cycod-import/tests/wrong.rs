@@ -28,7 +28,7 @@ fn two_tasks_of_one_name() {
         4 | a x:
           | ^
           |
-          = help: which of them is meant cannot be told: take one of them away, or give it another name
+          = help: cycod cannot tell which of them is meant: remove one of them, or rename it
     "#]],
     );
     check(
@@ -45,7 +45,7 @@ fn two_tasks_of_one_name() {
         5 | alias a := b
           |       ^
           |
-          = help: which of them is meant cannot be told: take one of them away, or give it another name
+          = help: cycod cannot tell which of them is meant: remove one of them, or rename it
     "#]],
     );
     check(
@@ -61,7 +61,7 @@ fn two_tasks_of_one_name() {
         3 |   "a": "y"}}
           |   ^^^
           |
-          = help: which of them is meant cannot be told: take one of them away, or give it another name
+          = help: cycod cannot tell which of them is meant: remove one of them, or rename it
     "#]],
     );
     check(
@@ -104,7 +104,7 @@ fn two_tasks_of_one_name() {
         4 | a() { :; }
           | ^^^^^^^^^^
           |
-          = help: which of them is meant cannot be told: take one of them away, or give it another name
+          = help: cycod cannot tell which of them is meant: remove one of them, or rename it
     "#]],
     );
 }

@@ -12,7 +12,7 @@ const SHORTEST_PART: usize = 8;
 /// Numbers that are written with fewer characters are looked for only as they are.
 const SHORTEST_NUMBER: usize = 5;
 
-/// Whether a value can be kept out of what is shown: of shorter ones, and of what says yes, no or nothing, texts are full.
+/// Whether a value can be kept out of what is shown: of shorter ones, and of what is a yes, a no or empty, texts are full.
 ///
 /// Of a value that cannot, nothing is masked.
 pub fn can_be_masked(value: &str) -> bool {

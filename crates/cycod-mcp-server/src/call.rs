@@ -201,7 +201,7 @@ async fn rounds(mut call: Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal)
                     Ok(None) => return cancelled(),
                     // Whoever forgot the task must not keep its place for ever.
                     Err(_) => {
-                        let why = format!("nobody answered within {} s", THINKING.as_secs());
+                        let why = format!("no one answered within {} s", THINKING.as_secs());
                         return Outcome::Refused(Refusal::new(Code::QuestionUnanswered, why));
                     }
                 }
@@ -263,7 +263,7 @@ async fn ask_others(call: &mut Call, pending: Pending, run: &Arc<Run>, caller: &
         let waits = |id: &RequestId, waited: Duration| {
             if let Some(board) = board {
                 let waited = waited.as_secs();
-                board.say(&format!("waiting for a person, {waited} s so far: cycod approvals approve {id}"));
+                board.say(&format!("waiting for approval, {waited} s so far: cycod approvals approve {id}"));
             }
         };
         Queue { approvals, wait, stop: for_run.stop(), waits: &waits }.answer(&asked)
@@ -274,7 +274,8 @@ async fn ask_others(call: &mut Call, pending: Pending, run: &Arc<Run>, caller: &
             call.approving = None;
         }
         Answer::Unanswered(Some(attempt)) if is_too_long => {
-            let why = "what it would run is too long for a form of the client, and nobody approves what was not shown";
+            let why =
+                "what it would run is too long for a form of the client, and cannot be approved without being shown";
             call.approval = Some(Answer::Unanswered(Some(format!("{attempt} ({why})"))));
         }
         answer => call.approval = Some(answer),
@@ -296,13 +297,11 @@ async fn at_work<T: Send + 'static>(
 ) -> Result<T, Refusal> {
     let board = Board::for_caller(caller);
     let follower = board.clone();
+    // The task that passes on progress waits for the end, also of work that never begins.
+    let ends = Ends(follower);
     let work = call.shared.running.in_turn(move || {
-        let done = caught(|| work(follower.as_ref()));
-        // Whoever tells what is said waits for that.
-        if let Some(board) = &follower {
-            board.end();
-        }
-        done
+        let Ends(follower) = &ends;
+        caught(|| work(follower.as_ref()))
     });
     let telling = async {
         if let Some(board) = &board {
@@ -311,6 +310,17 @@ async fn at_work<T: Send + 'static>(
     };
     let broken = |error| Refusal::new(Code::InternalError, format!("the call broke off: {error}"));
     tokio::join!(work, telling).0.map_err(broken)?
+}
+
+/// Nothing more is said when this is gone.
+struct Ends(Option<Board>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        if let Some(board) = &self.0 {
+            board.end();
+        }
+    }
 }
 
 impl Call {

@@ -10,6 +10,7 @@ use cycod_engine::{
     catalog::{Overrides, Scopes},
     settings::Settings,
 };
+use cycod_thread::{blocking, detach_task};
 use notify::{RecursiveMode, Watcher};
 use tokio::sync::{broadcast, mpsc};
 
@@ -75,13 +76,13 @@ pub(crate) fn watch(shared: &Arc<Shared>) {
     let Ok(watcher) = notify::recommended_watcher(notice) else { return };
     let mut watched = Watched { watcher, paths: Vec::new(), wanted };
     watched.set(directories(&shared.options));
-    tokio::spawn(follow(Arc::downgrade(shared), watched, receiver));
+    detach_task(follow(Arc::downgrade(shared), watched, receiver));
 }
 
 async fn follow(shared: Weak<Shared>, mut watched: Watched, mut noticed: mpsc::Receiver<()>) {
     if let Some(shared) = shared.upgrade() {
         // Whoever asks for the lists finds them made.
-        tokio::task::spawn_blocking(move || shared.shelf.stock().lists());
+        blocking(move || shared.shelf.stock().lists()).detach();
     }
     while noticed.recv().await.is_some() {
         tokio::time::sleep(SETTLE).await;
@@ -89,9 +90,11 @@ async fn follow(shared: Weak<Shared>, mut watched: Watched, mut noticed: mpsc::R
         let Some(shared) = shared.upgrade() else { return };
         let changes = shared.changes.clone();
         let options = Arc::clone(&shared.options);
-        let Ok(now) = tokio::task::spawn_blocking(move || directories(&options)).await else { return };
-        watched.set(now);
-        let reloading = tokio::task::spawn_blocking(move || {
+        // What breaks off once is tried again with the next change.
+        if let Ok(now) = blocking(move || directories(&options)).await {
+            watched.set(now);
+        }
+        let reloading = blocking(move || {
             let difference = shared.shelf.reload();
             shared.shelf.stock().lists();
             difference

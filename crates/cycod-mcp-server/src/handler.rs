@@ -8,6 +8,7 @@ use cycod_engine::{
     outputs::Shelf as Outputs,
 };
 use cycod_store::{RunId, StoreError, Tickets};
+use cycod_thread::detach_task;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -207,7 +208,7 @@ impl ServerHandler for Handler {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let changes = self.shared.changes.listen();
-        tokio::spawn(self.clone().follow(changes, context));
+        detach_task(self.clone().follow(changes, context));
     }
 
     async fn set_level(
@@ -495,7 +496,7 @@ pub(crate) fn owner(principal: &str) -> &str {
 
 /// Does what may wait for a disk elsewhere than on the thread that serves everybody.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorData> {
-    tokio::task::spawn_blocking(work)
+    cycod_thread::blocking(work)
         .await
         .map_err(|error| ErrorData::internal_error(format!("the work broke off: {error}"), None))
 }

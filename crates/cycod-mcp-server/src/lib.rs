@@ -23,6 +23,7 @@ mod follow;
 mod handler;
 mod handles;
 mod http;
+mod in_process;
 mod options;
 mod outputs;
 mod pipe;
@@ -34,6 +35,13 @@ mod tasks;
 mod uri;
 mod wire;
 
+pub use cycod_engine::Selection;
 pub use http::{Access, HttpError, HttpOptions, KeySource, Limits, OAuth, serve_http};
-pub use options::{Equip, Options, Selection, Waiting};
+pub use options::{Equip, Options, Waiting};
 pub use stdio::serve_stdio;
+
+/// What reads the messages of others, for tests that throw bytes at it.
+#[doc(hidden)]
+pub mod parsers {
+    pub use crate::{http::begins_session, in_process::Server};
+}

@@ -1,10 +1,6 @@
 use std::{ffi::OsString, fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use cycod_engine::{
-    Engine,
-    catalog::{Entry, Scope},
-    definition::{Host, Level},
-};
+use cycod_engine::{Engine, Selection, definition::Host};
 use cycod_store::Retention;
 
 /// How a server is set up.
@@ -12,7 +8,7 @@ use cycod_store::Retention;
 pub struct Options {
     /// The place whose tools are offered.
     pub host: Host,
-    /// Which of them.
+    /// Which of them. A host has tools of its own, so the built-in ones are offered only on request.
     pub selection: Selection,
     /// Rules beside those of the files here.
     pub rules: Vec<cycod_engine::Rule>,
@@ -60,34 +56,4 @@ impl fmt::Debug for Equip {
 impl Options {
     /// The default of `reply_tokens`.
     pub const REPLY_TOKENS: usize = 8_000;
-}
-
-/// Which tools are offered; an empty list means all.
-#[derive(Clone, Debug, Default)]
-pub struct Selection {
-    /// By name.
-    pub names: Vec<String>,
-    /// By tag: at least one of these.
-    pub tags: Vec<String>,
-    /// By group: one of these.
-    pub groups: Vec<String>,
-    /// The most dangerous level that is offered.
-    pub level: Option<Level>,
-    /// Whether the built-in tools are offered, too, and not only those that are named.
-    pub built_in: bool,
-}
-
-impl Selection {
-    /// Whether a tool is among them.
-    pub(crate) fn admits(&self, entry: &Entry) -> bool {
-        let among = |wanted: &[String], have: &str| wanted.iter().any(|one| one.eq_ignore_ascii_case(have));
-        let is_named = among(&self.names, &entry.name);
-        let summary = &entry.summary;
-        // A host has hands of its own; whoever wants ours says so.
-        (entry.scope != Scope::BuiltIn || self.built_in || is_named)
-            && (self.names.is_empty() || is_named)
-            && (self.tags.is_empty() || summary.tags.iter().any(|tag| among(&self.tags, tag)))
-            && (self.groups.is_empty() || summary.group.as_ref().is_some_and(|group| among(&self.groups, group)))
-            && self.level.is_none_or(|most| entry.level <= most)
-    }
 }

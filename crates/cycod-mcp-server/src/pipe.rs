@@ -1,6 +1,7 @@
 use std::{io, sync::Arc};
 
 use cycod_engine::diagnostic::visible_json;
+use cycod_thread::{Task, task};
 use rmcp::{
     RoleServer,
     model::JsonRpcMessage,
@@ -11,7 +12,6 @@ use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
     sync::{Notify, mpsc},
-    task::JoinHandle,
 };
 
 /// The longest message that is read, in bytes; a longer one is passed over.
@@ -32,7 +32,7 @@ pub(crate) struct Pipe<R> {
     /// Whether a request has come. Until then there is nothing that another message could be about.
     is_met: bool,
     answers: Option<mpsc::Sender<Vec<u8>>>,
-    writing: Option<JoinHandle<()>>,
+    writing: Option<Task<()>>,
     ended: Arc<Notify>,
 }
 
@@ -52,7 +52,7 @@ impl<R: AsyncRead + Send + Unpin> Pipe<R> {
             is_passing_over: false,
             is_met: false,
             answers: Some(sender),
-            writing: Some(tokio::spawn(write(writer, is_terminal, answers))),
+            writing: Some(task(write(writer, is_terminal, answers))),
             ended,
         }
     }

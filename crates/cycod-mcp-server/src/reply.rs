@@ -168,7 +168,7 @@ pub(crate) fn resource(mut ended: Ended, tool: &Tool, uri: &str) -> Result<Resou
         Some(Output::Kept(mut kept)) => whole(&mut kept).map_err(|refusal| refused_as_error(&refusal))?,
         Some(Output::Held { bytes, is_whole: true, .. }) => bytes,
         Some(Output::Held { why, .. }) => {
-            let refusal = Refusal::new(Code::OutputUnavailable, format!("the output could not be kept: {why}"));
+            let refusal = Refusal::new(Code::OutputUnavailable, format!("the output could not be stored: {why}"));
             return Err(refused_as_error(&refusal));
         }
         None => ended.report.output,

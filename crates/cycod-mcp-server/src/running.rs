@@ -9,10 +9,8 @@ use std::{
 };
 
 use cycod_process::Stop;
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    task::JoinError,
-};
+use cycod_thread::{Broken, blocking};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// How long a tool that was asked to stop has until it is killed: everything must be gone within two seconds.
 const GRACE: Duration = Duration::from_millis(700);
@@ -90,10 +88,10 @@ impl Running {
     pub(crate) async fn in_turn<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, JoinError> {
+    ) -> Result<T, Broken> {
         // It is never closed.
         let beginning = self.beginning.acquire().await.ok();
-        let work = tokio::task::spawn_blocking(work);
+        let work = blocking(work);
         tokio::pin!(work);
         if let Ok(done) = tokio::time::timeout(BEGUN, &mut work).await {
             return done;

@@ -5,6 +5,7 @@ use std::{
 };
 
 use cycod_process::{Stop, Urgency};
+use cycod_thread::{Thread, blocking};
 use rmcp::ServiceExt;
 use tokio::sync::Notify;
 
@@ -54,7 +55,7 @@ pub fn serve_stdio(options: Options, stop: &Stop) -> io::Result<()> {
         };
         let running = shared.running.clone();
         // Answers that are ready still go out while the last processes end.
-        let closing = tokio::task::spawn_blocking(move || running.close());
+        let closing = blocking(move || running.close());
         drop(tokio::time::timeout(CLOSING, closing).await);
         if !is_served {
             // The answers of calls that were ended, as far as the client reads them at once.
@@ -71,7 +72,7 @@ pub(crate) async fn raised(stop: &Stop) {
     let stop = stop.clone();
     let (sender, receiver) = tokio::sync::oneshot::channel();
     // A thread of its own, which ends with the process: the wait has no other end.
-    let waiting = std::thread::Builder::new().name("stop".to_owned()).stack_size(64 * 1024).spawn(move || {
+    let waiting = Thread::named("stop").stack(64 * 1024).detach(move || {
         while stop.urgency() == Urgency::None {
             stop.wait(Duration::from_secs(3600));
         }
@@ -79,7 +80,8 @@ pub(crate) async fn raised(stop: &Stop) {
         let _ = sender.send(());
     });
     match waiting {
-        Ok(_) => drop(receiver.await),
+        // It also ends when the thread panics: nobody could end the server any more.
+        Ok(()) => drop(receiver.await),
         Err(_) => std::future::pending().await,
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cycod_engine::diagnostic::Refusal;
+use cycod_thread::detach_task;
 use rmcp::{ErrorData, model::CallToolResult};
 
 use crate::{
@@ -18,7 +19,7 @@ pub(crate) fn spawn(call: Call, is_task: bool) -> Result<Arc<Handle>, Refusal> {
     let followed = Unended(Arc::clone(&handle));
     let cap = call.shared.options.reply_tokens;
     let tool = Arc::clone(&call.tool);
-    tokio::spawn(async move {
+    detach_task(async move {
         let caller = if is_task { Caller::Task(&followed.0) } else { Caller::Run(&followed.0) };
         let state = match drive(call, &caller, Goal::End).await {
             Outcome::Ended(ended) => match ended.report.refusal.as_ref().and_then(broken) {
@@ -42,8 +43,7 @@ struct Unended(Arc<Handle>);
 
 impl Drop for Unended {
     fn drop(&mut self) {
-        self.0
-            .set(State::Failed(ErrorData::internal_error("this program made a mistake, and the run broke off", None)));
+        self.0.set(State::Failed(ErrorData::internal_error("the run failed: this is a bug in cycod", None)));
     }
 }
 

@@ -27,10 +27,10 @@ impl Prepared {
             let Some(text) = word.to_str() else { continue };
             let Cow::Owned(bytes) = delivered(text) else { continue };
             if !takes_bytes && std::str::from_utf8(&bytes).is_err() {
-                return Err(refuse("a step said what is not UTF-8 text, which this shell cannot be given"));
+                return Err(refuse("the output of a step is not UTF-8 text, and this shell cannot take it"));
             }
             *word = os_string(bytes)
-                .ok_or_else(|| refuse("a step said what is not UTF-8 text, and it cannot be an argument here"))?;
+                .ok_or_else(|| refuse("the output of a step is not UTF-8 text, and cannot be an argument here"))?;
         }
         if let Some(script) = &mut self.script
             && let Ok(text) = std::str::from_utf8(script)

@@ -5,7 +5,8 @@ use std::{
 };
 
 use cycod_call::{
-    ArgumentProblem, Call, Change, Given, NoSteps, ResolveError, RunContext, Scripts, Steps, bind, normalize_path,
+    ArgumentProblem, Call, Change, Given, MOST_TOLD, NoSteps, ResolveError, RunContext, Scripts, Steps, bind,
+    normalize_path,
 };
 use cycod_definition::{
     Approval, Body, Cleanup, CodeReader, Command, CommandText, Demand, Environment, Handler, Host, Interpreter,
@@ -441,7 +442,7 @@ fn unmet(tool: &Tool, offered: &Offered, is_confined: bool) -> Vec<String> {
         unmet.push(format!("`{}` asks for elevated rights, which nothing can confine", tool.name));
     }
     if matches!(tool.body, Body::Remote(_)) && is_confined {
-        unmet.push(format!("`{}` runs in another program, which cannot be held to anything from here", tool.name));
+        unmet.push(format!("`{}` runs in another program, which cycod cannot confine", tool.name));
     }
     unmet
 }
@@ -575,7 +576,12 @@ impl PlanError {
             Self::Refused(refusal) => refusal,
             Self::Arguments(problems) => {
                 let why = Self::Arguments(problems.clone()).to_string();
-                let help: Vec<String> = problems.iter().filter_map(|problem| problem.help.clone()).collect();
+                let mut help: Vec<String> = Vec::new();
+                for one in problems.iter().take(MOST_TOLD).filter_map(|problem| problem.help.as_ref()) {
+                    if !help.contains(one) {
+                        help.push(one.clone());
+                    }
+                }
                 let again = problems.first().and_then(|problem| problem.instead.as_ref()?.as_json());
                 let code = problems.first().map_or(Code::InvalidArgument, |problem| problem.code);
                 let refusal = Refusal::new(code, why);
@@ -611,8 +617,12 @@ impl std::fmt::Display for PlanError {
         match self {
             Self::Refused(refusal) => refusal.fmt(f),
             Self::Arguments(problems) => {
-                let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
-                f.write_str(&messages.join("; "))
+                let messages: Vec<&str> = problems.iter().take(MOST_TOLD).map(|problem| &*problem.message).collect();
+                f.write_str(&messages.join("; "))?;
+                match problems.len() - messages.len() {
+                    0 => Ok(()),
+                    more => write!(f, "; and {more} more problems"),
+                }
             }
         }
     }

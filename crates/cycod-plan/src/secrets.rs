@@ -36,7 +36,7 @@ impl Secrets for NoSecrets {
     fn placeholder(&self) -> Result<String, Refusal> {
         Err(Refusal::new(
             Code::SecretsUnavailable,
-            "nothing here keeps secrets, so none can be replaced on its way to a host",
+            "there is no secret store, so a secret cannot be inserted on its way to a host",
         ))
     }
 }
@@ -131,7 +131,7 @@ impl Plan {
         };
         let value = kept.or_else(of_caller).ok_or_else(|| {
             let tool = self.tool().name.as_str();
-            let why = format!("`{tool}` needs the secret `{}`, and none is kept under this name", secret.kept_as);
+            let why = format!("`{tool}` needs the secret `{}`, and none is stored under this name", secret.kept_as);
             Refusal::new(Code::SecretMissing, why).place(tool).attempt(format!("cycod secret set {}", secret.kept_as))
         })?;
         let placeholder = (!secret.hosts.is_empty()).then(|| secrets.placeholder()).transpose()?;

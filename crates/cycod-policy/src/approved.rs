@@ -36,7 +36,7 @@ impl Decision {
         match self.verdict {
             Verdict::Allow => Ok(Approved { subject, decision: self, answer: None }),
             Verdict::Ask => Err(self.unanswered(tool, None)),
-            Verdict::Deny => Err(self.refused(tool, format!("`{tool}` may not run here"))),
+            Verdict::Deny => Err(self.refused(tool, format!("`{tool}` is not allowed to run here"))),
         }
     }
 
@@ -55,7 +55,7 @@ impl Decision {
                 Err(Refusal::new(Code::ApprovalDeclined, format!("running `{tool}` was not approved{said}"))
                     .rule(self.rule)
                     .place(tool)
-                    .attempt("do not repeat the call as it is; ask the person what they want instead"))
+                    .attempt("do not repeat the same call; ask the user what they want instead"))
             }
             // Whoever can plan again does so before it comes to this.
             (Verdict::Ask, Answer::Edit(arguments)) => {
@@ -68,7 +68,7 @@ impl Decision {
 
     fn unanswered(self, tool: &str, attempt: Option<String>) -> Refusal {
         let attempt = attempt.unwrap_or_else(|| format!("run it by hand: cycod tool run {tool}"));
-        self.refused(tool, format!("`{tool}` must be approved, and nobody has answered")).attempt(attempt)
+        self.refused(tool, format!("`{tool}` needs approval, and no one has answered")).attempt(attempt)
     }
 
     fn refused(self, tool: &str, why: String) -> Refusal {
@@ -119,13 +119,13 @@ mod tests {
         let yes = [Answer::Once, Answer::Session(Breadth::AnyArguments), Answer::Always(Breadth::TheseArguments)];
         for yes in yes {
             assert_eq!(answered(Verdict::Ask, yes.clone()), format!("{yes:?}"));
-            assert_eq!(answered(Verdict::Deny, yes.clone()), "not-approved: `t` may not run here");
+            assert_eq!(answered(Verdict::Deny, yes.clone()), "not-approved: `t` is not allowed to run here");
             assert_eq!(answered(Verdict::Allow, yes), "allowed");
         }
         let no = Answer::No(Some("not today".to_owned()));
         assert_eq!(answered(Verdict::Ask, no), "approval-declined: running `t` was not approved, because: not today");
         for silent in [Answer::Unanswered(None), Answer::Edit("{}".to_owned())] {
-            assert_eq!(answered(Verdict::Ask, silent), "not-approved: `t` must be approved, and nobody has answered");
+            assert_eq!(answered(Verdict::Ask, silent), "not-approved: `t` needs approval, and no one has answered");
         }
         assert!(decision(Verdict::Ask).approve("t", ()).is_err());
     }

@@ -99,7 +99,7 @@ impl Policy {
         let asking = question.asks_unless_named.iter().filter(|_| question.surface.is_model());
         let unnamed = asking.into_iter().find(|name| !self.is_named(name, question))?;
         let rule = format!(
-            "the tool says that somebody is asked each time, unless a rule of the user's own allows `{unnamed}` by its name"
+            "the tool requires approval each time, unless one of the user's own rules allows `{unnamed}` by its name"
         );
         Some(Decision { yields: *unnamed == question.tool.name, ..ask(rule) })
     }
@@ -149,18 +149,18 @@ fn fixed(question: &Question<'_>) -> impl Iterator<Item = Decision> {
         Decision::built_in(Verdict::Deny, rule, Code::ConfinementUnavailable)
     });
     let is_elevated = question.privilege == Privilege::Elevated;
-    let elevated = is_elevated.then(|| ask("elevated rights are asked for each time".to_owned()));
+    let elevated = is_elevated.then(|| ask("elevated rights need approval each time".to_owned()));
     let asks_always = question.asks_always && question.surface.is_model();
-    let always = asks_always.then(|| ask("the tool says that somebody is asked each time".to_owned()));
+    let always = asks_always.then(|| ask("the tool requires approval each time".to_owned()));
     let unknown = match question.standing {
         Standing::Trusted => None,
         // Only the person can say so, having seen the tool: no answer to a call stands for it.
         Standing::Untrusted => {
-            Some((Verdict::Deny, "a tool that came with a project runs when it is trusted", Code::UntrustedTool))
+            Some((Verdict::Deny, "a tool of a project runs only after you trust it", Code::UntrustedTool))
         }
         // Who answers is shown the change, and was shown all else before.
         Standing::Changed if question.surface.is_model() => {
-            Some((Verdict::Ask, "a tool that is not what was trusted is asked about", Code::ToolChanged))
+            Some((Verdict::Ask, "a tool that changed since you trusted it needs approval", Code::ToolChanged))
         }
         Standing::Changed => Some((
             Verdict::Deny,
@@ -176,9 +176,9 @@ fn fixed(question: &Question<'_>) -> impl Iterator<Item = Decision> {
 fn default(question: &Question<'_>) -> Decision {
     let allow = |rule: &str| Decision::built_in(Verdict::Allow, rule, Code::NotApproved);
     let decision = match question.tool.level {
-        _ if !question.surface.is_model() => allow("a person runs the tool by hand"),
+        _ if !question.surface.is_model() => allow("the user runs the tool by hand"),
         Level::Read => allow("a model may use tools of level read"),
-        level => ask(format!("a model asks before using a tool of level {level}")),
+        level => ask(format!("a model needs approval for a tool of level {level}")),
     };
     Decision { yields: true, ..decision }
 }

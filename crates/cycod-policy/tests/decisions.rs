@@ -75,7 +75,7 @@ fn the_deciding_rule_is_named_with_its_reason() {
             "`deny tool:format(A=x)` (here): not here",
             "`deny *` (here)",
             "`allow write` (here)",
-            "a model asks before using a tool of level write"
+            "a model needs approval for a tool of level write"
         ]
     );
     assert_eq!(policy.decide(&question(&subject, Surface::Mcp)), all[0]);

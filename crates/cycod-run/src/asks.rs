@@ -397,7 +397,7 @@ impl Asks<'_> {
                 "body": String::from_utf8_lossy(&executed.stdout),
             })),
             None => {
-                let said = said.lines().find(|line| line.starts_with("curl:")).unwrap_or("it does not say why");
+                let said = said.lines().find(|line| line.starts_with("curl:")).unwrap_or("it gives no reason");
                 Err(error("network", format!("`{url}` cannot be fetched: {said}")))
             }
         }

@@ -135,7 +135,7 @@ impl Held {
         });
         let lack = Lack {
             permission: format!("filesystem:execute:{}", above.unwrap_or(&real).display()),
-            why: format!("it was to execute `{}`, which it may not", path.display()),
+            why: format!("it tried to execute `{}`, which it is not allowed to", path.display()),
         };
         self.refusal(&lack)
     }
@@ -162,7 +162,7 @@ impl Held {
         }
         let lack = Lack {
             permission: format!("filesystem:write:{}", path.display()),
-            why: format!("its output was to go to `{}`, which it may not change", path.display()),
+            why: format!("its output goes to `{}`, which it is not allowed to change", path.display()),
         };
         Err(self.refusal(&lack))
     }
@@ -171,7 +171,7 @@ impl Held {
     pub(crate) fn out_of_reach(&self, path: &Path, what: &str) -> Refusal {
         let lack = Lack {
             permission: format!("filesystem:{what}:{}", path.display()),
-            why: format!("it was to {what} `{}`, which it may not", path.display()),
+            why: format!("it tried to {what} `{}`, which it is not allowed to", path.display()),
         };
         self.refusal(&lack)
     }
@@ -300,6 +300,6 @@ pub(crate) fn unconfinable(error: &StartError) -> Option<Refusal> {
     Some(
         Refusal::new(Code::ConfinementUnavailable, format!("{error}: {source}"))
             .rule("a tool never runs with less confinement than it asks for".to_owned())
-            .attempt("`cycod tool why` says what this machine can give"),
+            .attempt("`cycod tool why` shows what this machine supports"),
     )
 }

@@ -193,11 +193,12 @@ fn network<'a>(plan: &'a ContainerPlan, allowed: Option<&Allowed>) -> Result<&'a
     match allowed.map(|allowed| (allowed.hosts.is_empty(), allowed.every_host())) {
         None | Some((_, true)) => Ok(asked),
         Some((true, _)) => Ok("none"),
-        Some((false, false)) => {
-            Err(Refusal::new(Code::ConfinementUnavailable, "a container of an image cannot be held to single hosts")
-                .place("required-permissions")
-                .attempt("leave `image` out, so that the programs of this machine run in a root of their own"))
-        }
+        Some((false, false)) => Err(Refusal::new(
+            Code::ConfinementUnavailable,
+            "a container of an image cannot be restricted to single hosts",
+        )
+        .place("required-permissions")
+        .attempt("leave `image` out, so that the programs of this machine run in a root of their own")),
     }
 }
 
@@ -244,7 +245,7 @@ const ENGINE_FAILED: i32 = 125;
 /// Why a container did not start, told from how its engine ended.
 pub(crate) fn failure(exit_code: i32, said: &[u8]) -> Option<Refusal> {
     let said = String::from_utf8_lossy(said);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it did not say why");
+    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it gave no reason");
     (exit_code == ENGINE_FAILED).then(|| Refusal::new(Code::NotStarted, format!("the container did not start: {last}")))
 }
 

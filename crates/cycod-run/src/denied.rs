@@ -77,7 +77,7 @@ pub(crate) fn lack_of_network(said: &str) -> Option<Lack> {
     }
     NO_NETWORK.iter().any(|words| said.contains(words)).then(|| Lack {
         permission: "network:external:HOST".to_owned(),
-        why: "it looked for a host, and has no network".to_owned(),
+        why: "it tried to reach a host, and has no network".to_owned(),
     })
 }
 
@@ -113,7 +113,7 @@ fn judge(path: &Path, complaint: Complaint, rights: &dyn Fn(&Path) -> Option<Rig
         let target = if exists { real.as_path() } else { real.parent().unwrap_or(&real) };
         Some(Lack {
             permission: format!("filesystem:write:{}", target.display()),
-            why: format!("it was to {what} `{shown}`, which it may not"),
+            why: format!("it tried to {what} `{shown}`, which it is not allowed to"),
         })
     };
     match (complaint, rights(&real)) {
@@ -122,7 +122,7 @@ fn judge(path: &Path, complaint: Complaint, rights: &dyn Fn(&Path) -> Option<Rig
         (Complaint::ReadOnly, _) => change("change"),
         (Complaint::Forbidden, Some(Rights { write: true, .. })) => Some(Lack {
             permission: format!("filesystem:execute:{shown}"),
-            why: format!("it was to execute `{shown}`, which it may not"),
+            why: format!("it tried to execute `{shown}`, which it is not allowed to"),
         }),
         (Complaint::Forbidden, Some(_)) => change("change"),
         (_, None) if exists => Some(Lack {

@@ -7,7 +7,7 @@ use std::{
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread::{self, Scope as Threads},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use cycod_call::Scripts;
@@ -22,7 +22,7 @@ use crate::{
     durable::Entry,
     results::Results,
     scope::{Cleaned, Scope, Tool},
-    worker::{self, Attempted, UnderWay, warn},
+    worker::{Attempted, UnderWay, warn},
     workers::Workers,
 };
 
@@ -124,6 +124,8 @@ enum What {
 enum Message {
     Event(Event<'static>),
     Done(Box<Done>),
+    /// Its job panicked where no attempt could be blamed.
+    Broke(Refusal),
 }
 
 /// What came of a job.
@@ -141,8 +143,7 @@ impl Job<'_> {
                 let worker = tool.worker(task.step.index, results);
                 let attempted = caught(|| worker.attempt_once(task.attempt, &mut under_way, emit));
                 let attempted = attempted.unwrap_or_else(|refusal| {
-                    let attempt = worker::Attempt::refused(refusal.place(worker.path.as_str()));
-                    Attempted::Ended(under_way.report.record(attempt, &tool.plan))
+                    Attempted::Ended(under_way.refuse(refusal.place(worker.path.as_str()), &tool.plan))
                 });
                 Done::Attempted(task, under_way, attempted)
             }
@@ -220,32 +221,56 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         if let Err(refusal) = self.go_on() {
             return RunReport::refused(refusal);
         }
-        thread::scope(|threads| {
-            loop {
-                self.tell_time();
-                self.carry_out_all();
-                // A single thing needs no thread and no queue.
-                if self.threads == 0 && self.pauses.is_empty() && self.jobs.len() == 1 {
-                    let done = self.jobs.remove(0).carry_out(self.emit);
-                    self.done(done);
-                    continue;
-                }
-                for job in std::mem::take(&mut self.jobs) {
-                    self.spawn(threads, job);
-                }
-                if self.threads == 0 && self.pauses.is_empty() {
-                    break;
-                }
-                self.wait();
-            }
+        let worked = thread::scope(|threads| {
+            let worked = caught(|| self.work(threads)).flatten();
+            // Who follows the run may panic as well. The threads that are left must not wait for somebody to listen.
+            self.channel = None;
+            worked
         });
-        let why = || Refusal::new(Code::InternalError, "this program made a mistake: the run has no end");
+        if let Err(refusal) = worked {
+            return RunReport::refused(refusal);
+        }
+        let why = || Refusal::new(Code::InternalError, "this is a bug in cycod: the run has no end");
         self.report.unwrap_or_else(|| RunReport::refused(why()))
+    }
+
+    /// Does what there is to do until nothing is left.
+    fn work<'s>(&mut self, threads: &'s Threads<'s, '_>) -> Result<(), Refusal>
+    where
+        'a: 's,
+    {
+        loop {
+            self.tell_time();
+            self.carry_out_all();
+            let jobs = std::mem::take(&mut self.jobs);
+            // A single thing needs no thread and no queue.
+            let is_alone = self.threads == 0 && self.pauses.is_empty() && jobs.len() == 1;
+            for job in jobs {
+                match self.begin(job) {
+                    Some(job) if is_alone => {
+                        let done = job.carry_out(self.emit);
+                        self.done(done);
+                    }
+                    Some(job) => self.spawn(threads, job),
+                    None => {}
+                }
+            }
+            if !self.commands.is_empty() {
+                continue;
+            }
+            if self.threads == 0 && self.pauses.is_empty() {
+                return Ok(());
+            }
+            self.wait()?;
+        }
     }
 
     /// Brings a durable run to where it was when it was interrupted.
     fn go_on(&mut self) -> Result<(), Refusal> {
         let past = self.durable.as_mut().map(|durable| std::mem::take(&mut durable.past)).unwrap_or_default();
+        if past.is_empty() {
+            return Ok(());
+        }
         self.is_past = true;
         for bytes in past {
             self.carry_out_all();
@@ -302,10 +327,8 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                 self.handle(Done::CleanedUp(scope, Cleaned { warnings, ..Cleaned::default() }));
             }
             Entry::Lost(task) => {
-                let job = self.job(task)?;
                 self.begun.remove(&task);
-                self.put_back(job);
-                self.on(flow::Event::Lost(task));
+                self.lost(task)?;
             }
             Entry::Answered(task, answer) => self.on(flow::Event::Answered { task, answer }),
         }
@@ -319,11 +342,19 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         Some(self.jobs.remove(place))
     }
 
-    /// Lets go of an attempt that is not carried out.
-    fn put_back(&mut self, job: Job<'_>) {
+    /// Tells the flow that nobody knows how an attempt ended.
+    fn lost(&mut self, task: Task) -> Option<()> {
+        let job = self.job(task)?;
         if let What::Attempt(task, under_way) = job.what {
-            self.scopes[task.step.scope.0].under_way[task.step.index] = Some(under_way);
+            self.put_back(task, under_way);
         }
+        self.on(flow::Event::Lost(task));
+        Some(())
+    }
+
+    /// Returns what is known of a step to where the next attempt finds it.
+    fn put_back(&mut self, task: Task, under_way: Box<UnderWay>) {
+        self.scopes[task.step.scope.0].under_way[task.step.index] = Some(under_way);
     }
 
     /// Tells the flow which attempts the crash interrupted. Nothing is told before everybody has answered who is asked.
@@ -341,16 +372,13 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                 let why = format!("`{path}` was running when the run was interrupted, and may have been done");
                 Refusal::new(Code::StepLost, why)
                     .place(path.as_str())
-                    .attempt("say what follows: `--lost again`, `--lost done` or `--lost stop`")
+                    .attempt("choose what to do: `--lost again`, `--lost done` or `--lost stop`")
             })?;
             answers.push((task, answer));
         }
         for task in lost {
             self.write(&Entry::Lost(task), true)?;
-            if let Some(job) = self.job(task) {
-                self.put_back(job);
-            }
-            self.on(flow::Event::Lost(task));
+            _ = self.lost(task);
         }
         for (task, answer) in answers {
             self.write(&Entry::Answered(task, answer), true)?;
@@ -372,13 +400,18 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         _ = self.write(entry, false);
     }
 
-    /// Ends a step that must not be carried out, because nobody would know of it after a crash.
-    fn not_written(&mut self, job: Job<'_>, refusal: Refusal) {
+    /// Writes down that a job begins. A step that cannot be written down ends instead: after a crash, nobody would know
+    /// that it may have been done.
+    fn begin(&mut self, job: Job<'a>) -> Option<Job<'a>> {
+        let Job { tool, what: What::Attempt(task, _), .. } = &job else { return Some(job) };
+        let (task, must_last) = (*task, tool.on_lost(task.step.index) != flow::OnLost::Retry);
+        let Err(refusal) = self.write(&Entry::Started(task), must_last) else { return Some(job) };
         if let What::Attempt(task, mut under_way) = job.what {
-            let outcome = under_way.report.record(worker::Attempt::refused(refusal), &job.tool.plan);
-            self.scopes[task.step.scope.0].under_way[task.step.index] = Some(under_way);
+            let outcome = under_way.refuse(refusal, &job.tool.plan);
+            self.put_back(task, under_way);
             self.on(flow::Event::Ended { task, outcome });
         }
+        None
     }
 
     fn tell(&self, event: Event<'_>) {
@@ -434,12 +467,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                 let tool = Arc::clone(&scope.tool);
                 let new = || Box::new(UnderWay::new(&tool.plan.steps[task.step.index], tool.began));
                 let under_way = scope.under_way[task.step.index].take().unwrap_or_else(new);
-                let must_last = tool.on_lost(task.step.index) != flow::OnLost::Retry;
-                let job = Job { results: scope.results.clone(), tool, what: What::Attempt(task, under_way) };
-                match self.write(&Entry::Started(task), must_last) {
-                    Ok(()) => self.jobs.push(job),
-                    Err(refusal) => self.not_written(job, refusal),
-                }
+                self.jobs.push(Job { results: scope.results.clone(), tool, what: What::Attempt(task, under_way) });
             }
             Command::Pause { after } => {
                 let scope = &self.scopes[after.step.scope.0];
@@ -476,13 +504,17 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         let scope = &mut self.scopes[id.0];
         let report = scope.report(verdict);
         let (duration, called) = (scope.opened.elapsed(), Arc::clone(&scope.tool));
-        let Some(task) = self.flow.opened_by(id) else {
-            self.report = Some(report);
-            return;
-        };
+        match self.flow.opened_by(id) {
+            Some(task) => self.returned(task, &called.plan, report, duration),
+            None => self.report = Some(report),
+        }
+    }
+
+    /// Ends the step that called a tool with what came of the tool.
+    fn returned(&mut self, task: Task, called: &Plan, report: RunReport, duration: Duration) {
         let caller = &mut self.scopes[task.step.scope.0];
         if let Some(under_way) = &mut caller.under_way[task.step.index] {
-            let outcome = under_way.report.record_called(&called.plan, report, duration, &caller.tool.plan);
+            let outcome = under_way.report.record_called(called, report, duration, &caller.tool.plan);
             self.on(flow::Event::Ended { task, outcome });
         }
     }
@@ -499,14 +531,14 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         let sender = channel.sender.clone();
         self.threads += 1;
         threads.spawn(move || {
-            // The dispatcher listens until every thread is done, so sending cannot fail.
-            let done = job.carry_out(&|event| drop(sender.send(Message::Event(event.into_owned()))));
-            drop(sender.send(Message::Done(Box::new(done))));
+            // The dispatcher listens until every thread is done, unless it has broken off itself.
+            let done = caught(|| job.carry_out(&|event| drop(sender.send(Message::Event(event.into_owned())))));
+            drop(sender.send(done.map_or_else(Message::Broke, |done| Message::Done(Box::new(done)))));
         });
     }
 
     /// Waits until a thread says something or a pause is over.
-    fn wait(&mut self) {
+    fn wait(&mut self) -> Result<(), Refusal> {
         let due = self.pauses.first().map(|(due, _)| *due);
         let deadlines = self.in_time.iter().map(|id| self.scopes[id.0].tool.deadline);
         let next = due.map(|due| deadlines.fold(due, Instant::min));
@@ -528,8 +560,11 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                 self.threads -= 1;
                 self.done(*done);
             }
+            // Without this the run would wait for what never comes: the channel has another sender, which is ours.
+            Some(Message::Broke(refusal)) => return Err(refusal),
             None => {}
         }
+        Ok(())
     }
 
     /// Tells the flow what came of a job.
@@ -557,7 +592,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         match (written, done) {
             (Err(refusal), Done::Attempted(task, mut under_way, _)) => {
                 let plan = &self.scopes[task.step.scope.0].tool.plan;
-                let outcome = under_way.report.record(worker::Attempt::refused(refusal), plan);
+                let outcome = under_way.refuse(refusal, plan);
                 Done::Attempted(task, under_way, Attempted::Ended(outcome))
             }
             (_, done) => done,
@@ -567,22 +602,15 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
     fn handle(&mut self, done: Done) {
         match done {
             Done::Attempted(task, under_way, attempted) => {
-                let scope = &mut self.scopes[task.step.scope.0];
-                scope.under_way[task.step.index] = Some(under_way);
+                self.put_back(task, under_way);
                 match attempted {
                     Attempted::Ended(outcome) => self.on(flow::Event::Ended { task, outcome }),
                     Attempted::Calls(called) => {
-                        let tool = scope.tool.called(task.step.index, *called);
+                        let tool = self.scopes[task.step.scope.0].tool.called(task.step.index, *called);
                         match tool.prepare() {
                             Ok(()) => self.open(Some(task), tool),
                             Err(refusal) => {
-                                let report = RunReport::refused(refusal);
-                                if let Some(under_way) = &mut scope.under_way[task.step.index] {
-                                    let plan = &scope.tool.plan;
-                                    let duration = std::time::Duration::ZERO;
-                                    let outcome = under_way.report.record_called(&tool.plan, report, duration, plan);
-                                    self.on(flow::Event::Ended { task, outcome });
-                                }
+                                self.returned(task, &tool.plan, RunReport::refused(refusal), Duration::ZERO);
                             }
                         }
                     }

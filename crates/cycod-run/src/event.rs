@@ -42,6 +42,9 @@ impl fmt::Display for StepPath {
     }
 }
 
+/// After how long a command counts as quiet.
+pub const QUIET: Duration = Duration::from_millis(20);
+
 /// Something that happened in a run. Secrets are masked.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
@@ -111,6 +114,8 @@ pub enum Event<'a> {
         /// After how long.
         duration: Duration,
     },
+    /// A command that runs has not said anything for [`QUIET`]: once at its start, and after each time that it said something.
+    Quiet,
     /// Something that a person should know.
     Warning(String),
 }
@@ -130,6 +135,7 @@ impl Event<'_> {
             Self::StepEnded { step, status, exit_code, duration } => {
                 Event::StepEnded { step, status, exit_code, duration }
             }
+            Self::Quiet => Event::Quiet,
             Self::Warning(warning) => Event::Warning(warning),
         }
     }

@@ -295,7 +295,7 @@ impl Guarded {
         let is_private = is_kept_from_all(metadata);
         let identity = identity(metadata).filter(|_| metadata.is_file() && (has_others || is_private))?;
         if self.own_files().contains(&identity) {
-            return Some("it is another name of a file in which cycod keeps keys, logins and approvals");
+            return Some("it is another name of a file in which cycod stores keys, logins and approvals");
         }
         if !has_others || self.spelled.iter().any(|spelled| path.starts_with(spelled)) {
             return None;
@@ -356,7 +356,7 @@ impl Guarded {
             return Some("it tells of other programs, their environment and their sockets");
         }
         if self.homes(path).any(|home| self.is_private(&home, path)) {
-            return Some("programs keep their keys and logins in hidden places of the home directory");
+            return Some("programs store keys and logins in hidden places of the home directory");
         }
         let is_kept = self.is_elsewhere(&SYSTEM, path) && !is_for_everybody(path);
         is_kept.then_some("the system keeps it from other users")

@@ -311,7 +311,7 @@ fn reported_failure(value: &Value) -> Option<Outcome> {
     let says_more = fields.iter().any(|(name, value)| !is_told(name) && !is_empty(value));
     let mut error = match told {
         Some((_, text)) => text,
-        None => "the function returned `success: false`, and no `error` that says why".to_owned(),
+        None => "the function returned `success: false`, and no `error` with the reason".to_owned(),
     };
     error.push('\n');
     let output = if says_more { format!("{value:#}").into_bytes() } else { Vec::new() };

@@ -50,7 +50,7 @@ pub use cycod_flow::Answer as LostAnswer;
 pub use cycod_mask::StreamMask;
 pub use dispatch::{Driver, run};
 pub use durable::{Durable, Ledger};
-pub use event::{Event, Ignore, Sink, StepPath};
+pub use event::{Event, Ignore, QUIET, Sink, StepPath};
 pub use files::{Files, UnreadFile};
 pub use glob::{GlobError, Hidden};
 pub use guarded::{Guarded, resolved};

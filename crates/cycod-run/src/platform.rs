@@ -274,7 +274,7 @@ impl<'a> Platform<'a> {
 
     fn may(&self, path: &Path, what: &str, is_enough: impl Fn(Rights) -> bool) -> Result<PathBuf, Refusal> {
         let real = resolved(&self.absolute(path)).map_err(|error| {
-            Refusal::new(Code::PermissionTarget, format!("`{}` cannot be looked up: {error}", path.display()))
+            Refusal::new(Code::PermissionTarget, format!("`{}` cannot be checked: {error}", path.display()))
                 .place(path.display().to_string())
         })?;
         match self.held()? {
@@ -473,5 +473,5 @@ pub(crate) fn beyond(why: String, path: &Path, tool: &str, needed: Level) -> Ref
     Refusal::new(Code::LevelExceeded, why)
         .rule("a tool does nothing beyond the level at which it was allowed".to_owned())
         .place(path.display().to_string())
-        .attempt(format!("add `{needed}` to the `tags` of `{tool}`, so that it is asked about"))
+        .attempt(format!("add `{needed}` to the `tags` of `{tool}`, so that it needs approval"))
 }

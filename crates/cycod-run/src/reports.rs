@@ -73,9 +73,14 @@ impl Reports {
             // Both send until they end, and the receiver listens until both have.
             scope.spawn(move || self.read(&ended, &lines));
             let program = scope.spawn(move || {
-                let outcome = run(&mut |stream, bytes| drop(sender.send(Heard::Output(stream, bytes.to_vec()))));
+                // A panic is passed on once the other thread knows that nothing more comes.
+                let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                    run(&mut |stream, bytes| drop(sender.send(Heard::Output(stream, bytes.to_vec()))))
+                }));
                 // A byte, because processes that were started meanwhile may hold the pipe open.
-                end.write_all(&[0]).map(|()| outcome)
+                let ended = end.write_all(&[0]);
+                let outcome = outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                ended.map(|()| outcome)
             });
             let mut wrong = None;
             for heard in receiver {

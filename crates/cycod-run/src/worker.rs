@@ -19,7 +19,7 @@ use cycod_process::{Ended, Ending, Input, Limits, ProgramNotFound, Session, Star
 use cycod_syntax::template::{Reference, StepAttribute, Template};
 
 use crate::{
-    BuiltInCall, Driver, Event, Outcome, Platform, RemoteCall, RunReport, Status, StepPath, StepReport,
+    BuiltInCall, Driver, Event, Outcome, Platform, QUIET, RemoteCall, RunReport, Status, StepPath, StepReport,
     answering::{Activity, Answering, Patience},
     confine::{Held, unconfinable},
     container,
@@ -112,6 +112,11 @@ impl UnderWay {
 
     pub(crate) fn of(report: StepReport) -> Self {
         Self { report, progress: f64::NEG_INFINITY }
+    }
+
+    /// Ends the attempt with a refusal.
+    pub(crate) fn refuse(&mut self, refusal: Refusal, plan: &Plan) -> flow::Outcome {
+        self.report.record(Attempt::refused(refusal), plan)
     }
 }
 
@@ -293,6 +298,7 @@ impl Worker<'_> {
         };
         capture.activity = answering.as_ref().map(Answering::activity);
         launch.spec.deadline = Some(self.attempt_deadline());
+        launch.spec.quiet = Some(QUIET);
         capture.open(self, launch.held.as_ref())?;
         let spec = &launch.spec;
         let run =
@@ -705,6 +711,9 @@ impl<'a> Capture<'a> {
     }
 
     fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return (self.emit)(Event::Quiet);
+        }
         let index = stream as usize;
         if let Some(activity) = &self.activity {
             activity.note();
@@ -779,7 +788,7 @@ impl<'a> Capture<'a> {
 }
 
 fn no_terminal(error: &std::io::Error) -> Refusal {
-    Refusal::new(Code::NotStarted, format!("cannot make a terminal for the answers of a person: {error}"))
+    Refusal::new(Code::NotStarted, format!("cannot make a terminal for the answers of the user: {error}"))
 }
 
 /// Writes the files a program expects, in the run's own directory, readable by nobody else.

@@ -15,12 +15,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_process::{Conversation, Ending, Spec, Stop, Streams};
 use cycod_script::{
     Answers, Codec,
     protocol::{Ask, Call, Failure, FromWorker, LineError, Log, MessageError, Reply, ReplyError, ToWorker},
 };
+use cycod_thread::Thread;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -256,14 +257,17 @@ impl Running {
         let (input, to_write) = channel::<Vec<u8>>();
         let (tell, heard) = sync_channel(QUEUE);
         // A worker that does not read must not keep us from looking at the clock.
-        thread::spawn(move || {
+        let writing = Thread::named("worker-input").detach(move || {
             for bytes in to_write {
                 if stdin.write_all(&bytes).is_err() {
                     break;
                 }
             }
         });
-        thread::spawn(move || listen(codec, stdout, stderr, &tell));
+        let listening = Thread::named("worker-output").detach(move || listen(codec, stdout, stderr, &tell));
+        writing.and(listening).map_err(|error| {
+            Refusal::new(Code::NotStarted, format!("there is no thread to speak with the worker: {error}"))
+        })?;
         Ok(Self {
             conversation: Some(conversation),
             input,
@@ -447,7 +451,7 @@ fn listen(codec: Codec, stdout: PipeReader, stderr: PipeReader, tell: &SyncSende
 /// As above, where nothing waits for two pipes at once: the order is not kept.
 #[cfg(not(unix))]
 fn listen(codec: Codec, stdout: PipeReader, stderr: PipeReader, tell: &SyncSender<Heard>) {
-    thread::spawn({
+    let printing = Thread::named("worker-errors").detach({
         let tell = tell.clone();
         move || {
             let mut printed = Printed::new(stderr);
@@ -455,6 +459,9 @@ fn listen(codec: Codec, stdout: PipeReader, stderr: PipeReader, tell: &SyncSende
             printed.end(&tell);
         }
     });
+    if let Err(error) = printing {
+        return drop(tell.send(Heard::Over(Some(error.to_string()))));
+    }
     let mut answers = Answers::new(codec, stdout);
     loop {
         let heard = match answers.next() {

@@ -1,3 +1,4 @@
+use cycod_thread::Thread;
 use jsonschema::{PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value as Json;
 
@@ -73,10 +74,10 @@ impl Schema {
         let validator = if graph.len() <= FEW {
             build()?
         } else {
-            let spacious = std::thread::Builder::new().stack_size(graph.len() * STACK_OF_A_SCHEMA);
+            let spacious = Thread::named("schema").stack(graph.len() * STACK_OF_A_SCHEMA);
             std::thread::scope(|scope| {
-                let thread = spacious.spawn_scoped(scope, build).map_err(|error| error.to_string())?;
-                thread.join().map_err(|_| "the schema cannot be compiled".to_owned())
+                let thread = spacious.scoped(scope, build).map_err(|error| error.to_string())?;
+                thread.join().map_err(|broken| format!("the schema cannot be compiled: {broken}"))
             })
             .map_err(|message| SchemaProblem::new("", message))??
         };

@@ -19,10 +19,9 @@ use std::{
 use cycod_catalog::{Scope, Scopes, Source, Style, Switches};
 use cycod_definition::Host;
 use cycod_diagnostic::{Report, Severity, SourceFile, most_important};
-use cycod_file::Seen;
 use cycod_policy::Flaw;
 
-use crate::{FileError, file};
+use crate::{FileError, file, looked::Looked};
 
 pub use edit::{path, turn};
 pub use models::{KnownModel, ModelProvider, Models};
@@ -62,7 +61,7 @@ pub struct Settings {
     layers: [Layer; 3],
     flaws: Vec<Flaw>,
     /// Everything that was looked at, as it was then.
-    seen: Vec<Seen>,
+    looked: Looked,
 }
 
 /// A file of settings.
@@ -184,9 +183,8 @@ impl Settings {
                 if is_ours {
                     settings.refuse_mistaken(&path, host);
                 }
-                settings.see(path.clone());
                 let name = file::shown(&path, host);
-                match file::read(&path) {
+                match settings.looked.read(&path) {
                     Ok(Some(text)) => {
                         let (file, options) = SettingsFile::of(scope, path, is_ours, SourceFile::new(name, text));
                         settings.flaws.extend(file.flaw());
@@ -206,12 +204,12 @@ impl Settings {
 
     /// Whether nothing that was read has changed since.
     pub fn are_current(&self) -> bool {
-        self.seen.iter().all(Seen::is_current)
+        self.looked.is_current()
     }
 
     /// The files that were looked for, whether they are there or not.
     pub fn places(&self) -> impl Iterator<Item = &Path> {
-        self.seen.iter().map(Seen::path)
+        self.looked.places()
     }
 
     /// Why they cannot be known: while there is one, no tool runs, because what cannot be read may turn it off.
@@ -330,19 +328,11 @@ impl Settings {
     fn refuse_mistaken(&mut self, path: &Path, host: &Host) {
         for name in MISTAKEN {
             let path = path.with_file_name(name);
-            if self.see(path.clone()) {
+            if self.looked.see(&path) {
                 let message = format!("this file is not read: call it {NAME}");
                 self.flaws.push(Flaw { place: file::shown(&path, host), message });
             }
         }
-    }
-
-    /// Remembers what is at a path; whether something is.
-    fn see(&mut self, path: PathBuf) -> bool {
-        let seen = Seen::at(path);
-        let is_there = seen.is_there();
-        self.seen.push(seen);
-        is_there
     }
 }
 

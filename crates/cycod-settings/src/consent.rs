@@ -103,5 +103,5 @@ fn parse(text: &str) -> Option<BTreeMap<String, Value>> {
 }
 
 fn unreadable(path: &Path, text: &str) -> FileError {
-    FileError::wrong(path, text, &Wrong::new(0, "this is not what `cycod` writes: remove the file to begin anew"))
+    FileError::wrong(path, text, &Wrong::new(0, "this is not what `cycod` writes: remove the file to start again"))
 }

@@ -34,10 +34,7 @@ pub(crate) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Wr
     let mut table = &root;
     for (depth, &key) in path.iter().enumerate() {
         let Kind::Table(_) = table.kind else {
-            return Err(Wrong::new(
-                table.span.start,
-                format!("{} stands here, where a table is expected", table.what()),
-            ));
+            return Err(Wrong::new(table.span.start, format!("{} is here, where a table is expected", table.what())));
         };
         let Some(member) = table.member(key)? else {
             let value = nested(&path[depth + 1..], value);

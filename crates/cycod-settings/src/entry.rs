@@ -86,7 +86,7 @@ pub(crate) struct Dialect {
 }
 
 /// Why servers of an older revision of the protocol are left out.
-const SSE: &str = "it is reached over the old SSE transport, which we do not speak; many servers have an address for \
+const SSE: &str = "it is reached over the old SSE transport, which cycod does not support; many servers have an address for \
                    streamable HTTP as well";
 
 /// How we write.
@@ -279,17 +279,17 @@ impl Parts {
             (Some("sse"), ..) => return Err(SSE.to_owned()),
             (Some(_), ..) => {
                 let kind = self.kind.as_deref().unwrap_or_default();
-                return Err(format!("`{kind}` is no `type` that we speak: stdio or http"));
+                return Err(format!("`{kind}` is no `type` that cycod supports: stdio or http"));
             }
             (None, Some(_), Some(_)) => {
                 return Err("`command` and `url` exclude each other: is it started or reached?".to_owned());
             }
-            (None, None, None) => return Err("neither `command` nor `url` says how to get to it".to_owned()),
+            (None, None, None) => return Err("neither `command` nor `url` defines how to reach it".to_owned()),
         };
         let stray = match is_started {
-            true if !self.headers.is_empty() => Some("`headers` say nothing about a program that is started"),
+            true if !self.headers.is_empty() => Some("`headers` have no effect for a program"),
             false if !(self.env.is_empty() && self.args.is_empty()) => {
-                Some("`env` and `args` say nothing about a server that is not started here")
+                Some("`env` and `args` have no effect for a server that cycod does not start")
             }
             _ => None,
         };

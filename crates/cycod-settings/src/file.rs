@@ -85,15 +85,14 @@ impl FileError {
 
 /// Reads a file; nothing when there is none.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, FileError> {
+    if is_missing(path) {
+        return Ok(None);
+    }
     let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            let is_link = fs::symlink_metadata(path).is_ok();
-            return if is_link { Err(FileError::NotPlain { path: path.to_owned() }) } else { Ok(None) };
-        }
-        Err(error) => return Err(io_error("read", path)(error)),
+        Err(error) if is_nothing(&error) => None,
+        metadata => Some(metadata.map_err(io_error("read", path))?),
     };
-    if !metadata.is_file() {
+    if !metadata.is_some_and(|metadata| metadata.is_file()) {
         return Err(FileError::NotPlain { path: path.to_owned() });
     }
     let mut bytes = Vec::new();
@@ -107,6 +106,15 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, FileError> {
         let text = String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned();
         FileError::wrong(path, &text, &Wrong::new(valid, "this byte is not UTF-8"))
     })
+}
+
+/// Whether certainly nothing is at a path, not even a link to nothing.
+pub(crate) fn is_missing(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| is_nothing(&error))
+}
+
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// What becomes of a file.

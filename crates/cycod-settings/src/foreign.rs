@@ -143,7 +143,7 @@ fn found(member: &Member, of: Option<&McpHost>, host: &Host, lines: &Lines<'_>) 
             && !has("type")
             && matches!(entry.transport, Transport::Http { .. })
         {
-            notes.push("its `url` may be of the old SSE transport, which we do not speak".to_owned());
+            notes.push("its `url` may be of the old SSE transport, which cycod does not support".to_owned());
         }
         entry
     });

@@ -15,6 +15,7 @@ mod foreign;
 mod hosts;
 mod install;
 mod jsonc;
+mod looked;
 pub mod policy;
 mod secret;
 mod servers;

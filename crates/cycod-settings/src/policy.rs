@@ -6,16 +6,15 @@ mod edit;
 mod example;
 mod read;
 
-use std::{fs, path::PathBuf};
+use std::{cell::LazyCell, fs, ops::Deref, path::PathBuf};
 
 use cycod_catalog::{Scope, Scopes, Style};
 use cycod_definition::Host;
 use cycod_diagnostic::{Lines, Report, Severity, SourceFile, Span, most_important};
-use cycod_file::Seen;
 use cycod_policy::{Flaw, Layer, Origin, Pattern, Policy, Rule, Verdict};
 use serde_json::json;
 
-use crate::{Consents, FileError, file};
+use crate::{Consents, FileError, file, looked::Looked};
 
 pub use edit::{NewRule, add, remove};
 
@@ -36,7 +35,7 @@ pub struct Rules {
     variables: Vec<Rule>,
     flaws: Vec<Flaw>,
     /// Everything that was looked at, as it was then.
-    seen: Vec<Seen>,
+    looked: Looked,
 }
 
 /// A file of rules.
@@ -71,21 +70,21 @@ pub struct FileRule {
 impl Rules {
     /// Reads the rules of every scope and of the environment.
     pub fn load(scopes: &Scopes, host: &Host) -> Self {
-        let mut rules = Self { files: Vec::new(), variables: Vec::new(), flaws: Vec::new(), seen: Vec::new() };
-        rules.see(Consents::path_of(scopes, "policy"));
-        let consents = Consents::of_rules(scopes);
+        let mut rules = Self { files: Vec::new(), variables: Vec::new(), flaws: Vec::new(), looked: Looked::default() };
+        rules.looked.see(&Consents::path_of(scopes, "policy"));
+        let consents = LazyCell::new(|| Consents::of_rules(scopes));
         for directory in scopes.with_rules().filter(|directory| directory.style == Style::Cycod).rev() {
             let Some(beside) = directory.path.parent() else { continue };
             for name in MISTAKEN {
                 let path = beside.join(name);
-                if rules.see(path.clone()) {
+                if rules.looked.see(&path) {
                     let message = format!("this file is not read: call it {NAME}");
                     rules.flaws.push(Flaw { place: file::shown(&path, host), message });
                 }
             }
             let path = beside.join(NAME);
-            rules.see(path.clone());
-            match RuleFile::read(directory.scope, path, host, &consents) {
+            let text = rules.looked.read(&path);
+            match RuleFile::read(directory.scope, path, text, host, &consents) {
                 Ok(Some(file)) => {
                     rules.flaws.extend(file.flaw());
                     rules.files.push(file);
@@ -117,7 +116,7 @@ impl Rules {
 
     /// Whether nothing that was read has changed since.
     pub fn are_current(&self) -> bool {
-        self.seen.iter().all(Seen::is_current)
+        self.looked.is_current()
     }
 
     /// The policy that they make together with others.
@@ -153,21 +152,19 @@ impl Rules {
         };
         Consents::of_rules(scopes).remember(rules.into_iter().map(record))
     }
-
-    /// Remembers what is at a path; whether something is.
-    fn see(&mut self, path: PathBuf) -> bool {
-        let seen = Seen::at(path);
-        let is_there = seen.is_there();
-        self.seen.push(seen);
-        is_there
-    }
 }
 
 impl RuleFile {
     /// Reads the file of a scope, if there is one.
-    fn read(scope: Scope, path: PathBuf, host: &Host, consents: &Consents) -> Result<Option<Self>, Flaw> {
+    fn read(
+        scope: Scope,
+        path: PathBuf,
+        text: Result<Option<String>, FileError>,
+        host: &Host,
+        consents: &impl Deref<Target = Consents>,
+    ) -> Result<Option<Self>, Flaw> {
         let name = file::shown(&path, host);
-        let text = match file::read(&path) {
+        let text = match text {
             Ok(Some(text)) => text,
             Ok(None) => return Ok(None),
             Err(FileError::Wrong { at, message, .. }) => {

@@ -225,7 +225,7 @@ pub(crate) const NAME_HELP: &str =
 fn foreign(root: &Node) -> Option<Wrong> {
     let keys = root.members().iter().find(|member| matches!(&*member.key, "servers" | "context_servers"));
     keys.map(|member| {
-        let why = format!("`{}` is another program's word; servers stand in `mcpServers` here", member.key);
+        let why = format!("`{}` is another program's key; servers are in `mcpServers` here", member.key);
         Wrong::new(member.key_span.start, why)
     })
 }
@@ -233,7 +233,7 @@ fn foreign(root: &Node) -> Option<Wrong> {
 /// The table of servers; a file may write its key as others do.
 fn table(root: &Node) -> Result<Option<&Node>, Wrong> {
     let Kind::Table(members) = &root.kind else {
-        return Err(Wrong::new(root.span.start, format!("{} stands here, where a table is expected", root.what())));
+        return Err(Wrong::new(root.span.start, format!("{} is here, where a table is expected", root.what())));
     };
     let mut tables = members.iter().filter(|member| crate::entry::folded(&member.key) == "mcpservers");
     match (tables.next(), tables.next()) {

@@ -221,7 +221,7 @@ fn every_mistake_is_shown_where_it_is() {
                |
                = help: did you mean `disableLocalTools`?
 
-            warning[setting-not-heard]: only who looks after the machine can say which tools nobody turns off
+            warning[setting-not-heard]: only the administrator of the machine can define which tools no one can turn off
               --> ~/.cycod/config.yaml:11:3
                |
             11 |   tools: [a]
@@ -303,7 +303,7 @@ fn every_mistake_is_shown_where_it_is() {
         1 | enforcement: {tools: [a, "b*", {}]}
           |                          ^^^^
           |
-          = help: write each name as it is: nothing stands for several here
+          = help: write each name as it is: there are no patterns here
 
         error[invalid-name]: this is not the name of a tool
          --> [PLACE]/global/config.yaml:1:32
@@ -311,7 +311,7 @@ fn every_mistake_is_shown_where_it_is() {
         1 | enforcement: {tools: [a, "b*", {}]}
           |                                ^^
           |
-          = help: write each name as it is: nothing stands for several here
+          = help: write each name as it is: there are no patterns here
         flaw: [PLACE]/global/config.yaml:1:26: this is not the name of a tool
     "#]],
     );

@@ -42,7 +42,7 @@ fn claude_code() {
         "project/.mcp.json",
         r#"{"mcpServers": {"old": {"type": "sse", "url": "https://h/sse"}, "ours": {"command": "/x/cycod", "args": ["mcp", "serve"]}}}"#,
         &expect![[r#"
-            1:17 old left out: it is reached over the old SSE transport, which we do not speak; many servers have an address for streamable HTTP as well
+            1:17 old left out: it is reached over the old SSE transport, which cycod does not support; many servers have an address for streamable HTTP as well
             1:65 ours {"command":"/x/cycod","args":["mcp","serve"]}
         "#]],
     );
@@ -147,7 +147,7 @@ fn gemini_zed_and_windsurf() {
               `excludeTools` is ignored: name the tools that are wanted in `tools` instead
             3:3 b {"type":"http","url":"https://h"}
             3:34 c {"type":"http","url":"https://h/sse"}
-              its `url` may be of the old SSE transport, which we do not speak
+              its `url` may be of the old SSE transport, which cycod does not support
         "#]],
     );
     check(

@@ -27,6 +27,15 @@ const POLICIES: &[(&str, Grown)] = &[
     ("unknown keys", |n| lines(n, |i| format!("auto-aprove{i}: a"))),
     ("keys twice", |n| "auto-approve: a\n".repeat(n)),
     ("comments", |n| "# a\n".repeat(n)),
+    ("lists in lists", |n| format!("rules: {}", "[".repeat(n))),
+    ("mappings in mappings", |n| lines(n, |i| " ".repeat(i.min(200)) + "a:")),
+    ("anchors", |n| lines(n, |i| format!("k{i}: &a{i} 1")) + &lines(n, |i| format!("l{i}: *a{i}"))),
+    ("aliases that double", |n| "a0: &a0 x\n".to_owned() + &lines(n, |i| format!("a{0}: &a{0} [*a{i}, *a{i}]", i + 1))),
+    ("conditions", |n| {
+        format!("rules:\n- deny: x({})\n", (0..n).map(|i| format!("A{i}=1, ")).collect::<String>() + "B=1")
+    }),
+    ("an expression", |n| format!("rules:\n- deny: x(A~\"{}\")\n", "(a|b)*".repeat(n))),
+    ("long names that are alike", |n| format!("{}: a\n{}b: a\n", "auto-approv".repeat(n), "auto-approve".repeat(n))),
 ];
 
 const SETTINGS: &[(&str, Grown)] = &[
@@ -36,6 +45,11 @@ const SETTINGS: &[(&str, Grown)] = &[
     ("unknown keys", |n| lines(n, |i| format!("tols{i}: a"))),
     ("keys twice", |n| "tools: {}\n".repeat(n)),
     ("enforced tools", |n| format!("enforcement:\n  tools: [{}]\n", lines(n, |i| format!("a{i},")))),
+    ("groups", |n| "groups:\n".to_owned() + &lines(n, |i| format!("  g{i}: {{enabled: false}}"))),
+    ("models", |n| "models:\n".to_owned() + &lines(n, |i| format!("  m{i}: {{provider: openai, model: a}}"))),
+    ("keys in keys", |n| lines(n.min(5000), |i| " ".repeat(i.min(200)) + "tools:")),
+    ("a long name", |n| format!("tools:\n  {}: {{enabled: true}}\n", "a".repeat(n))),
+    ("stars", |n| format!("tools:\n  \"{}\": {{enabled: true}}\n", "a*".repeat(n))),
     ("directories of skills", |n| format!("skills:\n  directories: [{}]\n", lines(n, |i| format!("a{i},")))),
 ];
 
@@ -54,6 +68,30 @@ const SERVERS: &[(&str, Grown)] = &[
         servers(1, |_| format!("\"s\": {{{keys}\"command\": \"a\"}}"))
     }),
     ("nested lists", |n| "[".repeat(n)),
+    ("nested objects", |n| "{\"a\":".repeat(n)),
+    ("headers", |n| {
+        let headers: String = (0..n).map(|i| format!("\"H{i}\": \"${{B{i}}}\",")).collect();
+        servers(1, |_| format!("\"s\": {{\"url\": \"https://a.example\", \"headers\": {{{headers}\"C\": \"\"}}}}"))
+    }),
+    ("tools", |n| {
+        let tools: String = (0..n).map(|i| format!("\"t{i}\",")).collect();
+        servers(1, |_| format!("\"s\": {{\"command\": \"a\", \"tools\": [{tools}\"b\"]}}"))
+    }),
+    ("levels", |n| {
+        let levels: String = (0..n).map(|i| format!("\"t{i}\": \"read\",")).collect();
+        servers(1, |_| format!("\"s\": {{\"command\": \"a\", \"levels\": {{{levels}\"b\": \"read\"}}}}"))
+    }),
+    ("members of one name", |n| {
+        servers(1, |_| format!("\"s\": {{{}\"command\": \"a\"}}", "\"command\": \"a\",".repeat(n)))
+    }),
+    ("names that differ in their case", |n| {
+        servers(n, |i| {
+            format!(
+                "\"{}\": {{\"command\": \"a\"}}",
+                (0..16).map(|bit| if i >> bit & 1 == 0 { 'a' } else { 'A' }).collect::<String>()
+            )
+        })
+    }),
     ("comments", |n| "/* a */\n".repeat(n) + "{}"),
 ];
 

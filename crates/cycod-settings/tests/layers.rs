@@ -113,7 +113,7 @@ fn what_is_wrong_is_told_with_its_place_and_hides_nothing_else() {
         warning: [PLACE]/home/.cycod/mcp.json:2:51: server `good`: `xyz` is ignored: it has no meaning here
         error: [PLACE]/home/.cycod/mcp.json:3:3: server `a b`: a name starts with a letter or digit and holds letters, digits, `_` and `-`, at most 32
         error: [PLACE]/home/.cycod/mcp.json:4:11: server `list`: a server needs a table, not a list
-        error: [PLACE]/home/.cycod/mcp.json:5:11: server `none`: neither `command` nor `url` says how to get to it
+        error: [PLACE]/home/.cycod/mcp.json:5:11: server `none`: neither `command` nor `url` defines how to reach it
         error: [PLACE]/home/.cycod/mcp.json:6:11: server `both`: `command` and `url` exclude each other: is it started or reached?
         error: [PLACE]/home/.cycod/mcp.json:7:12: server `empty`: `command` is empty
         error: [PLACE]/home/.cycod/mcp.json:8:37: server `args`: `args` needs a list of texts, not a text
@@ -122,8 +122,8 @@ fn what_is_wrong_is_told_with_its_place_and_hides_nothing_else() {
         error: [PLACE]/home/.cycod/mcp.json:11:13: server `scheme`: `ftp://h` is no address that begins with https:// or http://
         error: [PLACE]/home/.cycod/mcp.json:12:13: server `header`: `a b` cannot be a header
         error: [PLACE]/home/.cycod/mcp.json:13:12: server `split`: `A` cannot be a header
-        error: [PLACE]/home/.cycod/mcp.json:14:10: server `sse`: it is reached over the old SSE transport, which we do not speak; many servers have an address for streamable HTTP as well
-        error: [PLACE]/home/.cycod/mcp.json:15:11: server `type`: `carrier-pigeon` is no `type` that we speak: stdio or http
+        error: [PLACE]/home/.cycod/mcp.json:14:10: server `sse`: it is reached over the old SSE transport, which cycod does not support; many servers have an address for streamable HTTP as well
+        error: [PLACE]/home/.cycod/mcp.json:15:11: server `type`: `carrier-pigeon` is no `type` that cycod supports: stdio or http
         error: [PLACE]/home/.cycod/mcp.json:16:40: server `time`: a time-out is positive, and shorter than a lifetime
         error: [PLACE]/home/.cycod/mcp.json:17:40: server `level`: `harmless` is no level: read, write or run
         error: [PLACE]/home/.cycod/mcp.json:18:30: server `twice`: `Command` is there twice
@@ -145,7 +145,7 @@ fn hostile_files() {
     check("[".repeat(100_000), "nested deeper than 128");
     check(format!("{{\"mcpServers\": {}", "{\"a\":".repeat(100_000)), "nested deeper than 128");
     check("{\"mcpServers\": {}, \"MCPServers\": {}}".to_owned(), "`MCPServers` is there twice");
-    check("[]".to_owned(), "a list stands here, where a table is expected");
+    check("[]".to_owned(), "a list is here, where a table is expected");
     check("{\"mcpServers\": []}".to_owned(), "`mcpServers` needs a table, not a list");
     let place = Place::new();
     fs::create_dir(place.path("project/.cycod/mcp.json")).expect("a directory");
@@ -189,7 +189,7 @@ fn a_spoilt_record_of_consent_agrees_to_nothing() {
     let error = add(&place.scopes(), Scope::Local, "a", &stdio("ls", &[]), false).expect_err("it cannot be remembered");
     assert_eq!(
         place.redacted(&error.to_string()),
-        "[PLACE]/home/.cycod/mcp-consent.json:1:1: this is not what `cycod` writes: remove the file to begin anew"
+        "[PLACE]/home/.cycod/mcp-consent.json:1:1: this is not what `cycod` writes: remove the file to start again"
     );
     assert!(!Servers::load(&place.scopes()).servers[0].is_ours);
 }

@@ -107,7 +107,7 @@ fn write(source: &str, hole: &Hole, value: &Value<'_>) -> Result<String, Problem
     if hole.escaped {
         return no(
             Code::UnsupportedPlace,
-            format!("`{name}` stands where no value can be placed: a `^` stands directly before it"),
+            format!("`{name}` is where no value can be placed: a `^` is directly before it"),
             "remove the `^`",
         );
     }
@@ -184,13 +184,13 @@ pub(crate) fn place(pieces: &[Piece<'_>]) -> Result<Placed, Refusal> {
 pub(crate) fn judge(source: &str, about: &[&About<'_>], statements: &Statements<'_>) -> Vec<Verdict> {
     let verdict = |(hole, about): (Hole, &&About<'_>)| {
         if hole.escaped {
-            return misplaced(about, "a `^` stands directly before it");
+            return misplaced(about, "a `^` is directly before it");
         }
         if about.kind != Kind::Text {
             return Verdict::free();
         }
         if hole.place == Place::Comment {
-            return Verdict::of(Proof::Data, "it stands in a comment");
+            return Verdict::of(Proof::Data, "it is in a comment");
         }
         in_command(source, &hole, about, statements)
     };

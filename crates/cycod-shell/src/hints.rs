@@ -34,7 +34,7 @@ pub(crate) fn of(finding: &Finding, rewriter: &Rewriter<'_>) -> Option<Hint> {
         }
         Rule::Split => Some(Hint {
             code: Code::SplitByShell,
-            message: format!("a value of `{name}` that holds a blank is refused: `{program}` stands without quotes"),
+            message: format!("a value of `{name}` that holds a blank is refused: `{program}` has no quotes"),
             help: format!("write `\"{program}\"`; or use an array, `words=(…)` and `\"${{words[@]}}\"`"),
             insert: None,
         }),

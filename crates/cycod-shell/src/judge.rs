@@ -358,11 +358,11 @@ fn inline(hole: &Hole<'_>, program: &str) -> Verdict {
     }
     if hole.trust == Trust::Machine {
         // Such code takes a value of plain characters, and no other.
-        return Verdict::of(Proof::Data, "the machine says what it is, and only plain characters are placed");
+        return Verdict::of(Proof::Data, "the machine defines it, and only plain characters are placed");
     }
     let mut verdict = Verdict::of(
         Proof::Code,
-        &format!("`{}` stands in code for `{program}`: any value would be read as code", hole.name),
+        &format!("`{}` is in code for `{program}`: any value would be read as code", hole.name),
     );
     verdict.code = Some(Code::InlineValue);
     verdict.help =
@@ -419,7 +419,7 @@ fn judge_shell(
             let hole = order[index];
             match place.spot {
                 Spot::Unsupported(why) => add(hole, misplaced(&holes[hole], why)),
-                Spot::Comment => add(hole, Verdict::of(Proof::Data, "it stands in a comment")),
+                Spot::Comment => add(hole, Verdict::of(Proof::Data, "it is in a comment")),
                 _ => {}
             }
         }
@@ -616,8 +616,7 @@ pub(crate) fn unclear(why: &str, help: &str) -> Verdict {
 
 /// The verdict for a place that the grammar does not allow a value in.
 pub(crate) fn misplaced(hole: &Hole<'_>, why: &str) -> Verdict {
-    let mut verdict =
-        Verdict::of(Proof::Unproven, &format!("`{}` stands where no value can be placed: {why}", hole.name));
+    let mut verdict = Verdict::of(Proof::Unproven, &format!("`{}` is where no value can be placed: {why}", hole.name));
     verdict.code = Some(Code::UnsupportedPlace);
     verdict.help = format!("assign it to a variable first, `value={}`, and use `\"$value\"` there", hole.shown);
     verdict

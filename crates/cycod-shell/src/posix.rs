@@ -41,7 +41,7 @@ pub(crate) fn place(shell: Shell, pieces: &[Piece<'_>]) -> Result<Placed, Refusa
 fn unsupported(value: &Value<'_>, why: &str) -> Problem {
     Problem {
         code: Code::UnsupportedPlace,
-        message: format!("`{}` stands where no value can be placed: {why}", value.name),
+        message: format!("`{}` is where no value can be placed: {why}", value.name),
         help: format!("assign it to a variable first, `value={{{}}}`, and use `\"$value\"` there", value.name),
     }
 }
@@ -49,7 +49,7 @@ fn unsupported(value: &Value<'_>, why: &str) -> Problem {
 pub(crate) fn not_a_number(value: &Value<'_>) -> Problem {
     Problem {
         code: Code::ValueInArithmetic,
-        message: format!("`{}` stands in arithmetic, where text would be run as an expression", value.name),
+        message: format!("`{}` is in arithmetic, where text would be run as an expression", value.name),
         help: format!("declare `{}` with `type: integer`", value.name),
     }
 }

@@ -173,7 +173,7 @@ fn scan(source: &str) -> Vec<Hole> {
         let next = characters.peek().map(|&(_, next)| next);
         if character == '\0' {
             let trouble = unsure.or(match frame {
-                Frame::Code(_) if before == '`' => Some("a backtick stands directly before it"),
+                Frame::Code(_) if before == '`' => Some("a backtick is directly before it"),
                 Frame::Code(_)
                     if !(is_boundary(before)
                         || before.is_ascii_alphanumeric()
@@ -193,8 +193,8 @@ fn scan(source: &str) -> Vec<Hole> {
                 {
                     Some("the text directly after it would join its quotes")
                 }
-                Frame::Double | Frame::DoubleHere if before == '`' => Some("a backtick stands directly before it"),
-                Frame::Double | Frame::DoubleHere if before == '$' => Some("a `$` stands directly before it"),
+                Frame::Double | Frame::DoubleHere if before == '`' => Some("a backtick is directly before it"),
+                Frame::Double | Frame::DoubleHere if before == '$' => Some("a `$` is directly before it"),
                 _ => None,
             });
             let is_nested = statement.len() > 1;
@@ -333,7 +333,7 @@ fn trouble(hole: &Hole, value: &Value<'_>) -> Option<Problem> {
     let why = hole.trouble?;
     Some(Problem {
         code: Code::UnsupportedPlace,
-        message: format!("`{}` stands where no value can be placed: {why}", value.name),
+        message: format!("`{}` is where no value can be placed: {why}", value.name),
         help: format!("assign it first, `$value = {{{}}}`, and use `\"$value\"` there", value.name),
     })
 }
@@ -352,7 +352,7 @@ pub(crate) fn judge(source: &str, about: &[&About<'_>], statements: &Statements<
             return Verdict::free();
         }
         if matches!(hole.frame, Frame::LineComment | Frame::BlockComment) {
-            return Verdict::of(Proof::Data, "it stands in a comment");
+            return Verdict::of(Proof::Data, "it is in a comment");
         }
         if let Some(evaluator) = evaluator {
             let why = format!("`{evaluator}` in this program may run any text of it");

@@ -47,7 +47,7 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
         Reason::Code { program, .. } | Reason::Evaluated { by: program } => (
             Proof::Code,
             Code::ValueInCode,
-            format!("`{name}` stands in code that `{program}` parses: no quoting keeps it data there"),
+            format!("`{name}` is in code that `{program}` parses: no quoting keeps it data there"),
             write_beside,
         ),
         Reason::Name { by } => (
@@ -63,7 +63,7 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
         Reason::Arithmetic => (
             Proof::Code,
             Code::ValueInArithmetic,
-            format!("`{name}` stands in arithmetic, where text is run as an expression"),
+            format!("`{name}` is in arithmetic, where text is run as an expression"),
             format!("declare `{name}` with `type: integer`"),
         ),
         Reason::Environment { name: variable } => (
@@ -91,17 +91,16 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
         Reason::UnknownProgram { program } => (
             Proof::Unproven,
             Code::UnknownProgram,
-            format!("nothing is known of `{program}`, so nothing says what it does with `{name}`"),
+            format!("cycod does not know `{program}`, so it does not know what that does with `{name}`"),
             format!(
-                "if its arguments are text or files, add `programs: {{{program}: text}}` to this file, or `{program}: text` to \
-                 `.cycod/programs.yaml` for all tools beside it; {vouch}"
+                "if its arguments are text or files, add `programs: {{{program}: text}}` to this file, or `{program}: text` to `.cycod/programs.yaml` for all tools next to it; {vouch}"
             ),
         ),
         Reason::Mixed { program } => (
             Proof::Unproven,
             Code::MixedText,
-            format!("`{name}` stands among other words in an argument of `{program}`, which may read them as code"),
-            format!("pass it as an argument of its own; {vouch}"),
+            format!("`{name}` is among other words in an argument of `{program}`, which may read them as code"),
+            format!("pass it as a separate argument; {vouch}"),
         ),
         Reason::PartOfOption { program } => (
             Proof::Unproven,
@@ -188,7 +187,7 @@ impl<'a> Rewriter<'a> {
             Position::Document(serial) => self.in_document(language, command, serial),
         });
         let help = match (language, rewrite.is_some()) {
-            (_, true) => Some("pass the value beside the code".to_owned()),
+            (_, true) => Some("pass the value separately from the code".to_owned()),
             (Language::Sed, _) => {
                 Some("use `awk` with `ENVIRON`, or `perl` with `$ENV{\"NAME\"}`: `sed` cannot be given data".to_owned())
             }

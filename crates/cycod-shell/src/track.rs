@@ -2021,7 +2021,7 @@ impl<'a, const TREE: bool> Tracker<'a, TREE> {
             return no(why);
         }
         if self.after_backslash == self.at {
-            return no("a backslash stands directly before it");
+            return no("a backslash is directly before it");
         }
         let ansi = matches!(self.frames.last(), Some(Frame::Ansi));
         for frame in self.frames.iter().rev() {

@@ -90,7 +90,7 @@ impl Verdict {
 
     /// Program text, as its author means it.
     pub fn raw() -> Self {
-        Self::of(Proof::Raw, "it is program text, because its author says so")
+        Self::of(Proof::Raw, "it is program text, because its author declared that")
     }
 
     pub(crate) fn of(proof: Proof, reason: &str) -> Self {
@@ -233,7 +233,7 @@ impl Guard {
             ),
             Rule::Split => (
                 format!(
-                    "{value} begins with `-`, or holds a blank or one of `*?[\\`: `{program}` stands there without quotes, and it would become several words"
+                    "{value} begins with `-`, or holds a blank or one of `*?[\\`: `{program}` has no quotes there, and it would become several words"
                 ),
                 "give a value that is one plain word".to_owned(),
             ),
@@ -268,7 +268,7 @@ impl Guard {
                 format!("not beginning with {}, which `{program}` would read as an option", signs.join(" or "))
             }
             Rule::Plain => "letters, digits and `_./:@%+,-` only".to_owned(),
-            Rule::Split => format!("one plain word, because `{program}` stands without quotes"),
+            Rule::Split => format!("one plain word, because `{program}` has no quotes"),
             Rule::Arithmetic => "without `$`, backticks and `[`, because it reaches arithmetic".to_owned(),
             Rule::Prefix { prefix, .. } => {
                 format!("not beginning with `{prefix}`, which means something to `{program}`")

@@ -213,19 +213,19 @@ fn uncertain_places_are_refused() {
             ("echo {V}", "a\0b"),
         ],
         expect![[r#"
-            error[value-in-arithmetic]: `V` stands in arithmetic, where text would be run as an expression
+            error[value-in-arithmetic]: `V` is in arithmetic, where text would be run as an expression
               try: declare `V` with `type: integer`
             error[value-in-arithmetic]: `N` is 1.5, and the arithmetic of this shell knows whole numbers only
               try: declare `N` with `type: integer`, or calculate with `awk`
-            error[unsupported-place]: `V` stands where no value can be placed: this form of `${…}` cannot take a value
+            error[unsupported-place]: `V` is where no value can be placed: this form of `${…}` cannot take a value
               try: assign it to a variable first, `value={V}`, and use `"$value"` there
-            error[unsupported-place]: `V` stands where no value can be placed: the delimiter of a here-document cannot hold a value
+            error[unsupported-place]: `V` is where no value can be placed: the delimiter of a here-document cannot hold a value
               try: assign it to a variable first, `value={V}`, and use `"$value"` there
-            error[unsupported-place]: `V` stands where no value can be placed: the name of a loop variable cannot be a value
+            error[unsupported-place]: `V` is where no value can be placed: the name of a loop variable cannot be a value
               try: assign it to a variable first, `value={V}`, and use `"$value"` there
-            error[value-in-arithmetic]: `V` stands in arithmetic, where text would be run as an expression
+            error[value-in-arithmetic]: `V` is in arithmetic, where text would be run as an expression
               try: declare `V` with `type: integer`
-            error[unsupported-place]: `V` stands where no value can be placed: a `)` before it closes nothing
+            error[unsupported-place]: `V` is where no value can be placed: a `)` before it closes nothing
               try: assign it to a variable first, `value={V}`, and use `"$value"` there
             error[unplaceable-value]: the value of `V` holds a NUL byte, which no program can be given
               try: pass the data in a file, and its path as the value
@@ -241,15 +241,15 @@ fn uncertain_places_are_refused() {
             ("a=(x) {V}", "1"),
         ],
         expect![[r#"
-            error[unsupported-place]: `V` stands where no value can be placed: `$'…'` means different things in different POSIX shells
+            error[unsupported-place]: `V` is where no value can be placed: `$'…'` means different things in different POSIX shells
               try: assign it to a variable first, `value={V}`, and use `"$value"` there
-            error[unsupported-place]: `V` stands where no value can be placed: `[[` is not part of a POSIX shell
+            error[unsupported-place]: `V` is where no value can be placed: `[[` is not part of a POSIX shell
               try: assign it to a variable first, `value={V}`, and use `"$value"` there
-            error[unsupported-place]: `N` stands where no value can be placed: `((` before it means different things in different POSIX shells
+            error[unsupported-place]: `N` is where no value can be placed: `((` before it means different things in different POSIX shells
               try: assign it to a variable first, `value={N}`, and use `"$value"` there
-            error[unsupported-place]: `V` stands where no value can be placed: a `$'` before it means different things in different POSIX shells
+            error[unsupported-place]: `V` is where no value can be placed: a `$'` before it means different things in different POSIX shells
               try: assign it to a variable first, `value={V}`, and use `"$value"` there
-            error[unsupported-place]: `V` stands where no value can be placed: array literals are not part of a POSIX shell
+            error[unsupported-place]: `V` is where no value can be placed: array literals are not part of a POSIX shell
               try: assign it to a variable first, `value={V}`, and use `"$value"` there
         "#]],
     );
@@ -263,14 +263,14 @@ fn uncertain_places_are_refused() {
             ("echo ={V} $x[{V}]", "1"),
         ],
         expect![[r#"
-        error[unsupported-place]: `V` stands where no value can be placed: zsh reads the right side of `=~` as a regular expression even when it is quoted
+        error[unsupported-place]: `V` is where no value can be placed: zsh reads the right side of `=~` as a regular expression even when it is quoted
           try: assign it to a variable first, `value={V}`, and use `"$value"` there
         echo ${(f)x} 1
-        error[unsupported-place]: `V` stands where no value can be placed: this form of `${…}` cannot take a value
+        error[unsupported-place]: `V` is where no value can be placed: this form of `${…}` cannot take a value
           try: assign it to a variable first, `value={V}`, and use `"$value"` there
-        error[unsupported-place]: `V` stands where no value can be placed: a parenthesised pattern cannot take a value in this shell
+        error[unsupported-place]: `V` is where no value can be placed: a parenthesised pattern cannot take a value in this shell
           try: assign it to a variable first, `value={V}`, and use `"$value"` there
-        error[value-in-arithmetic]: `V` stands in arithmetic, where text would be run as an expression
+        error[value-in-arithmetic]: `V` is in arithmetic, where text would be run as an expression
           try: declare `V` with `type: integer`
     "#]],
     );
@@ -314,9 +314,9 @@ fn powershell_takes_single_quoted_literals() {
               try: use a here-string with double quotes, `@"…"@`
             git add 'a b','c'; f 'a b','c'
             git add  x
-            error[unsupported-place]: `V` stands where no value can be placed: PowerShell ends an argument where a quote closes; put `"…"` around the whole argument
+            error[unsupported-place]: `V` is where no value can be placed: PowerShell ends an argument where a quote closes; put `"…"` around the whole argument
               try: assign it first, `$value = {V}`, and use `"$value"` there
-            error[unsupported-place]: `V` stands where no value can be placed: the text directly before it would join its quotes
+            error[unsupported-place]: `V` is where no value can be placed: the text directly before it would join its quotes
               try: assign it first, `$value = {V}`, and use `"$value"` there
         "#]],
     );

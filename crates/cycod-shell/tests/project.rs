@@ -58,8 +58,8 @@ fn a_program_that_the_project_builds_is_the_projects_own() {
         "n3dr {X}",
         &Programs::default(),
         &expect![[r#"
-        unproven: nothing is known of `n3dr`, so nothing says what it does with `X`; not beginning with `-`, which `n3dr` would read as an option
-    "#]],
+            unproven: cycod does not know `n3dr`, so it does not know what that does with `X`; not beginning with `-`, which `n3dr` would read as an option
+        "#]],
     );
     check(
         "n3dr {X}",
@@ -82,8 +82,8 @@ fn a_program_that_the_project_builds_is_the_projects_own() {
         "n3dr -c {X}; n3dr \"a b {Y}\"; n3dr -{Z}",
         &programs,
         &expect![[r#"
-        code: `X` stands in code that `n3dr` parses: no quoting keeps it data there (`n3dr` is built by this project: `go.mod`)
-        unproven: `Y` stands among other words in an argument of `n3dr`, which may read them as code (`n3dr` is built by this project: `go.mod`)
+        code: `X` is in code that `n3dr` parses: no quoting keeps it data there (`n3dr` is built by this project: `go.mod`)
+        unproven: `Y` is among other words in an argument of `n3dr`, which may read them as code (`n3dr` is built by this project: `go.mod`)
         data: `n3dr` takes it as an argument (`n3dr` is built by this project: `go.mod`)
     "#]],
     );
@@ -91,10 +91,10 @@ fn a_program_that_the_project_builds_is_the_projects_own() {
         "timeout 5 n3dr {X}; n3dr2 {Y}; sudo n3dr.sh {Z}",
         &programs,
         &expect![[r#"
-        data: `n3dr` takes it as an argument (`n3dr` is built by this project: `go.mod`); not beginning with `-`, which `n3dr` would read as an option
-        unproven: nothing is known of `n3dr2`, so nothing says what it does with `Y`; not beginning with `-`, which `n3dr2` would read as an option
-        unproven: nothing is known of `n3dr.sh`, so nothing says what it does with `Z`; not beginning with `-`, which `n3dr.sh` would read as an option
-    "#]],
+            data: `n3dr` takes it as an argument (`n3dr` is built by this project: `go.mod`); not beginning with `-`, which `n3dr` would read as an option
+            unproven: cycod does not know `n3dr2`, so it does not know what that does with `Y`; not beginning with `-`, which `n3dr2` would read as an option
+            unproven: cycod does not know `n3dr.sh`, so it does not know what that does with `Z`; not beginning with `-`, which `n3dr.sh` would read as an option
+        "#]],
     );
 }
 
@@ -140,7 +140,7 @@ fn what_is_known_of_a_program_counts_before_a_manifest() {
         "n3dr {X}",
         &programs,
         &expect![[r#"
-        code: `X` stands in code that `n3dr` parses: no quoting keeps it data there
+        code: `X` is in code that `n3dr` parses: no quoting keeps it data there
     "#]],
     );
     let shared = SharedPrograms::Stated([("n3dr".to_owned(), Nature::Plain)].into());

@@ -20,7 +20,7 @@ fn call() -> Value {
     json!({
         "principal": "robin", "source": "custom", "scope": "local", "file": "/home/robin/work/.cycod/tools/weather.yaml",
         "fingerprint": "ca4b07d632005ef6e393faf6a5ef317c57925610c3aa59fa0988b1368bed9d64", "level": "read",
-        "verdict": "allow", "rule": "a person runs the tool by hand", "arguments": {"LOCATION": "London"},
+        "verdict": "allow", "rule": "the user runs the tool by hand", "arguments": {"LOCATION": "London"},
         "commands": ["curl -s 'wttr.in/London?format=3'"], "directory": "/home/robin/work", "from": "/home/robin/work",
     })
 }

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use cycod_thread::{Thread, caught};
+
 use crate::{RunId, StoreError, private};
 
 /// What is written to have the run ended.
@@ -84,17 +86,21 @@ impl Listening {
     /// When no thread can be started.
     pub fn on_cancel(&self, heard: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
         let mut fifo = self.fifo.try_clone().map_err(StoreError::io("read", &self.path))?;
+        let directory = self.directory.clone();
         let listen = move || {
             let mut said = [0];
             // It is open for writing here too, so it has no end.
             while fifo.read_exact(&mut said).is_ok() {
                 if said[0] == CANCEL {
-                    return heard();
+                    // If that fails, nobody listens any more, and the next caller has to know it.
+                    if caught(heard).is_err() {
+                        remove(&directory);
+                    }
+                    return;
                 }
             }
         };
-        let spawned = std::thread::Builder::new().name("control".to_owned()).spawn(listen);
-        spawned.map(drop).map_err(StoreError::io("read", &self.path))
+        Thread::named("control").detach(listen).map_err(StoreError::io("read", &self.path))
     }
 }
 
@@ -173,6 +179,21 @@ mod tests {
         drop(listening);
         assert!(!controls.cancel(run).expect("nobody is there"));
         assert!(fs::read_dir(home.path().join("runs")).expect("it stays").next().is_none());
+    }
+
+    #[test]
+    fn a_run_that_broke_off_when_it_was_asked_to_end_hears_nothing_more() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let (controls, run) = (Controls::at(home.path()), RunId::random().expect("random bytes"));
+        let listening = controls.listen(run).expect("a control");
+        listening.on_cancel(|| panic!("a word of 3 letters")).expect("a thread");
+        assert!(controls.cancel(run).expect("somebody is there"));
+        let end = std::time::Instant::now() + Duration::from_secs(60);
+        while controls.cancel(run).expect("it can be asked") {
+            assert!(std::time::Instant::now() < end, "it is still said to be heard");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        drop(listening);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub enum StoreError {
     #[error("the system gives no random bytes: {0}")]
     Random(getrandom::Error),
     /// A file that must be only ours is not.
-    #[error("`{}` {why}, and holds what only you may read: look at it, then remove it or `chmod go=`", path.display())]
+    #[error("`{}` {why}, and contains what only you may read: check it, then remove it or `chmod go=`", path.display())]
     NotPrivate {
         /// The file or directory.
         path: PathBuf,
@@ -25,7 +25,7 @@ pub enum StoreError {
         why: &'static str,
     },
     /// A file is not what its name says.
-    #[error("`{}` is not {expected}: {why}; move it away to begin anew", path.display())]
+    #[error("`{}` is not {expected}: {why}; move it away to start again", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,

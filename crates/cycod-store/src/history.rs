@@ -17,18 +17,17 @@ mod head;
 mod live;
 mod prune;
 mod read;
+mod tail;
 mod verify;
 
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, config::DbConfig, params,
-};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, config::DbConfig, params};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -38,6 +37,7 @@ pub use head::Head;
 use live::Live;
 pub use prune::{Keep, Pruned};
 pub use read::{Filter, Row, Run, State};
+use tail::Turn;
 pub use verify::{Finding, Verification, Wrong};
 
 /// The database as each version of ours left it: the number of a step is the version it leads to.
@@ -132,20 +132,14 @@ pub enum Durability {
 #[derive(Debug)]
 pub struct History {
     directory: PathBuf,
-    opened: Mutex<Option<Opened>>,
-}
-
-#[derive(Debug)]
-struct Opened {
-    connection: Connection,
     /// What shows others that this process is there; held from its first run on.
-    live: Option<Live>,
+    live: Mutex<Option<Live>>,
 }
 
 impl History {
     /// Names the history in a directory; the first row makes it.
     pub fn at(directory: &Path) -> History {
-        History { directory: directory.to_owned(), opened: Mutex::new(None) }
+        History { directory: directory.to_owned(), live: Mutex::new(None) }
     }
 
     /// Returns where the database is.
@@ -158,85 +152,95 @@ impl History {
     /// A call that is not refused is shown as running until its end is written, or as interrupted once this process is
     /// gone.
     pub fn write(&self, event: &Event<'_>, durability: Durability) -> Result<Head, StoreError> {
-        let mut opened = self.open()?;
-        let opened = opened.as_mut().expect("`open` fills it");
         let is_begin = event.kind == Kind::Call && event.status.is_empty() || event.kind == Kind::Resume;
-        if is_begin && opened.live.is_none() {
-            opened.live = Some(Live::new(&self.live_directory())?);
+        let process = if is_begin { self.process()? } else { String::new() };
+        let mut turn = match Turn::take(self.head_path()) {
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                private::parent(&self.path())?;
+                Turn::take(self.head_path())?
+            }
+            turn => turn?,
+        };
+        if !turn.is_settled() || !self.path().exists() {
+            self.settled(&mut turn)?;
         }
-        let process = opened.live.as_ref().filter(|_| is_begin).map_or("", Live::name);
-        let level = if durability == Durability::Power { "FULL" } else { "NORMAL" };
-        let written = self.append(&mut opened.connection, event, process, level).map_err(|error| self.failed(error))?;
-        head::advance(&self.head_path(), written)?;
-        if written.seq.is_multiple_of(LOOK_EVERY) {
+        let written = turn.add(event, &process, durability == Durability::Power)?;
+        let is_due = written.seq.is_multiple_of(LOOK_EVERY);
+        if is_due {
             live::sweep(&self.live_directory());
             run_journal::sweep(&self.journals());
-            // The row is written; what cannot be dropped now is dropped the next time.
-            _ = self.tidy(&mut opened.connection);
+        }
+        if is_due || turn.is_long() {
+            // The row is written; what cannot be done now is done the next time.
+            _ = self.settled(&mut turn).map(|mut connection| self.tidy(&mut turn, &mut connection));
         }
         Ok(written)
     }
 
-    fn append(
-        &self,
-        connection: &mut Connection,
-        event: &Event<'_>,
-        process: &str,
-        synchronous: &str,
-    ) -> Result<Head, Failure> {
-        connection.pragma_update(None, "synchronous", synchronous)?;
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let written = self.add(&transaction, event, process)?;
-        transaction.commit()?;
-        Ok(written)
+    /// The name under which this process shows that it is there.
+    fn process(&self) -> Result<String, StoreError> {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let live = match &mut *live {
+            Some(live) => live,
+            none => none.insert(Live::new(&self.live_directory())?),
+        };
+        Ok(live.name().to_owned())
     }
 
-    /// Puts a row behind the last one, and before it another if rows are missing.
-    fn add(&self, transaction: &Transaction<'_>, event: &Event<'_>, process: &str) -> Result<Head, Failure> {
-        // Nobody else writes now, so the head is not ahead of the last row unless rows were lost.
-        let last = last(transaction)?;
-        let noted = self.head()?.unwrap_or_default();
-        let before = if noted.seq > last.seq || (noted.seq == last.seq && noted.digest != last.digest) {
+    /// Brings every row into the database, and puts a row for those that are lost.
+    fn settled(&self, turn: &mut Turn) -> Result<Connection, StoreError> {
+        let path = self.path();
+        if !path.exists() {
+            self.must_be_new(turn.head(), "is gone")?;
+        }
+        // SQLite would make it readable by everybody, and gives its other files the permissions of this one.
+        private::open(private::options().write(true).create(true), &path)?;
+        let mut connection = self.current(turn)?;
+        self.fold(turn, &mut connection).map_err(|error| self.failed(error))?;
+        Ok(connection)
+    }
+
+    fn fold(&self, turn: &mut Turn, connection: &mut Connection) -> Result<(), Failure> {
+        turn.fold(connection)?;
+        let last = last(connection)?;
+        let noted = turn.head().unwrap_or_default();
+        let is_lost = noted.seq > last.seq || (noted.seq == last.seq && noted.digest != last.digest);
+        let head = if is_lost {
             let body = json!({"after": last.seq, "seq": noted.seq, "digest": noted.digest.to_string()});
             let gap = Event { kind: Kind::Gap, run: "", tool: "", surface: "", status: "", body: &body };
-            insert(transaction, last, noted.seq + 1, &gap, "")?
+            insert(connection, last, noted.seq + 1, &gap, "")?
         } else {
             last
         };
-        Ok(insert(transaction, before, before.seq + 1, event, process)?)
-    }
-
-    /// Opens the database, making it when there is none.
-    fn open(&self) -> Result<MutexGuard<'_, Option<Opened>>, StoreError> {
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if opened.is_none() {
-            let path = self.path();
-            private::parent(&path)?;
-            // SQLite would make it readable by everybody, and gives its other files the permissions of this one.
-            private::open(private::options().write(true).create(true), &path)?;
-            *opened = Some(Opened { connection: self.current()?, live: None });
+        if turn.head() != Some(head) {
+            turn.note(head)?;
         }
-        Ok(opened)
+        Ok(())
     }
 
-    /// Opens the database for reading; nothing when there is none, and never was.
+    /// Opens the database for reading, with every row in it; nothing when there is none, and never was.
     fn reading(&self) -> Result<Option<Connection>, StoreError> {
         // First the head: the database is made before it names a row.
         let head = self.head()?;
         match private::open(&private::options(), &self.path()) {
             Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                self.must_be_new(head, "is gone").map(|()| None)
+                return self.must_be_new(head, "is gone").map(|()| None);
             }
-            file => file.and_then(|_| self.current()).map(Some),
+            file => file?,
+        };
+        let mut connection = self.connect()?;
+        if tail::is_waiting(&self.head_path()) || self.version(&connection)? != MIGRATIONS.len() {
+            let mut turn = Turn::take(self.head_path())?;
+            self.migrate(&mut turn, &mut connection)?;
+            turn.fold(&mut connection).map_err(|error| self.failed(error))?;
         }
+        Ok(Some(connection))
     }
 
     /// Connects to the database that is there, and brings it to the form of this version.
-    fn current(&self) -> Result<Connection, StoreError> {
+    fn current(&self, turn: &mut Turn) -> Result<Connection, StoreError> {
         let mut connection = self.connect()?;
-        if version(&connection).map_err(|error| self.failed(error.into()))? != MIGRATIONS.len() {
-            self.migrate(&mut connection)?;
-        }
+        self.migrate(turn, &mut connection)?;
         Ok(connection)
     }
 
@@ -254,23 +258,26 @@ impl History {
             .map_err(|error| self.failed(error.into()))
     }
 
-    /// Brings the database to the form of this version. Processes that begin together take turns.
-    fn migrate(&self, connection: &mut Connection) -> Result<(), StoreError> {
-        let turn = head::lock(&self.head_path())?;
-        let version = version(connection).map_err(|error| self.failed(error.into()))?;
+    /// Brings the database to the form of this version.
+    fn migrate(&self, turn: &mut Turn, connection: &mut Connection) -> Result<(), StoreError> {
+        let version = self.version(connection)?;
         if version > MIGRATIONS.len() {
             return Err(self.malformed(format!("a newer version of cycod made it (its form is {version})")));
         }
         if version == 0 {
-            let path = self.head_path();
-            self.must_be_new(head::content(&turn, &path)?, "is empty")?;
+            self.must_be_new(turn.head(), "is empty")?;
             // Before any row: a process that is killed between its first row and the head leaves a head behind.
-            head::put(&turn, &path, Head::default())?;
+            turn.note(Head::default())?;
         }
         for step in &MIGRATIONS[version..] {
             connection.execute_batch(step).map_err(|error| self.failed(error.into()))?;
         }
         Ok(())
+    }
+
+    fn version(&self, connection: &Connection) -> Result<usize, StoreError> {
+        let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0));
+        version.map_err(|error| self.failed(error.into()))
     }
 
     /// A database without rows is no new one when the head knows of some.
@@ -345,10 +352,6 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<usize> {
-    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
-}
-
 /// The last row; before the first, zeros.
 fn last(connection: &Connection) -> rusqlite::Result<Head> {
     let mut statement = connection.prepare_cached("SELECT seq, digest FROM events ORDER BY seq DESC LIMIT 1")?;
@@ -358,8 +361,7 @@ fn last(connection: &Connection) -> rusqlite::Result<Head> {
 
 /// Puts a row behind the one `before`.
 fn insert(connection: &Connection, before: Head, seq: u64, event: &Event<'_>, process: &str) -> rusqlite::Result<Head> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-    let at = i64::try_from(now).unwrap_or(i64::MAX);
+    let at = moment();
     let body = canonical(event.body);
     let texts = [event.kind.name(), event.run, event.tool, event.surface, event.status, process, &body];
     let digest = chained(before.digest, seq, at, texts);
@@ -368,6 +370,12 @@ fn insert(connection: &Connection, before: Head, seq: u64, event: &Event<'_>, pr
     let [kind, run, tool, surface, status, process, body] = texts;
     statement.execute(params![seq, at, kind, run, tool, surface, status, process, body, digest.0])?;
     Ok(Head { seq, digest })
+}
+
+/// Now, in milliseconds from 1970.
+fn moment() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    i64::try_from(now).unwrap_or(i64::MAX)
 }
 
 /// The digest of a row: over the one before, and all it holds, each text behind its length.

@@ -1,6 +1,6 @@
 use std::{
-    fs::{self, File, TryLockError},
-    io::{ErrorKind, Read, Seek, SeekFrom, Write},
+    fs::File,
+    io::{Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
 
@@ -54,14 +54,7 @@ impl Journal {
     /// # Errors
     /// When the directory cannot be read; one that is not there is empty.
     pub fn list(directory: &Path) -> Result<Vec<String>, StoreError> {
-        let entries = match fs::read_dir(directory) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(StoreError::io("read directory", directory))?,
-        };
-        let name = |entry: fs::DirEntry| Some(entry.file_name().to_str()?.strip_suffix(".jsonl")?.to_owned());
-        let mut names: Vec<String> = entries.flatten().filter_map(name).collect();
-        names.sort();
-        Ok(names)
+        private::names(directory, ".jsonl")
     }
 
     /// Adds a value.
@@ -84,12 +77,8 @@ impl Journal {
     }
 
     fn locked(file: File, path: &Path) -> Result<Self, StoreError> {
-        let path = path.to_owned();
-        match file.try_lock() {
-            Ok(()) => Ok(Self { file, path }),
-            Err(TryLockError::WouldBlock) => Err(StoreError::InUse { path }),
-            Err(TryLockError::Error(error)) => Err(StoreError::io("lock", path)(error)),
-        }
+        private::lock_alone(&file, path)?;
+        Ok(Self { file, path: path.to_owned() })
     }
 }
 

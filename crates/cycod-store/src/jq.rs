@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use cycod_thread::Thread;
 use jaq_core::{Compiler, Ctx, Vars, data::JustLut, load, unwrap_valr};
 use jaq_json::{Val, read, write};
 use serde_json::{Value, json};
@@ -95,11 +96,11 @@ pub fn work(args: &[OsString], stdout: &mut dyn Write) -> io::Result<()> {
     confine()?;
     let args = args.to_owned();
     // A program recurses on the stack of this thread. When it is exceeded the process ends, which is why it is one.
-    let answer = std::thread::Builder::new().stack_size(STACK).spawn(move || answer(&args))?.join();
+    let answer = Thread::named("jq").stack(STACK).start(move || answer(&args))?.join();
     let (text, next, error) = match answer {
         Ok(Ok(answer)) => (answer.text, answer.next, answer.error),
         Ok(Err(error)) => (String::new(), None, Some(error)),
-        Err(_) => return Err(io::Error::other("the jq program failed")),
+        Err(broken) => return Err(io::Error::other(broken)),
     };
     write!(stdout, "{}", json!({"text": text, "next": next, "error": error}))?;
     stdout.flush()

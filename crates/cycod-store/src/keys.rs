@@ -9,7 +9,7 @@ use crate::{StoreError, id::random, private};
 
 /// Returns the key in the file, which is made on first use: every process gets the same.
 ///
-/// A file that others can read, or that belongs to somebody else, is refused.
+/// A file that others can read, or that belongs to another user, is refused.
 pub fn secret_key(path: &Path) -> Result<[u8; 32], StoreError> {
     let content = key_file(path, &random::<32>()?)?;
     content.try_into().map_err(|content: Vec<u8>| StoreError::Malformed {

@@ -1,8 +1,10 @@
 //! Files and directories that nobody but their owner can read.
 
 use std::{
-    fs::{self, DirBuilder, File, Metadata, OpenOptions},
+    fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError},
+    io::ErrorKind,
     path::Path,
+    sync::OnceLock,
 };
 
 use crate::StoreError;
@@ -43,10 +45,35 @@ pub(crate) fn options() -> OpenOptions {
 
 /// Opens a private file; refuses one that is not ours alone.
 pub(crate) fn open(options: &OpenOptions, path: &Path) -> Result<File, StoreError> {
+    Ok(open_sized(options, path)?.0)
+}
+
+/// The same, with how long the file is.
+pub(crate) fn open_sized(options: &OpenOptions, path: &Path) -> Result<(File, u64), StoreError> {
     let file = options.open(path).map_err(StoreError::io("open", path))?;
     let metadata = file.metadata().map_err(StoreError::io("look at", path))?;
     let why = if metadata.is_file() { shared(&metadata) } else { Some("is not a file") };
-    why.map_or(Ok(file), |why| Err(StoreError::NotPrivate { path: path.to_owned(), why }))
+    why.map_or(Ok((file, metadata.len())), |why| Err(StoreError::NotPrivate { path: path.to_owned(), why }))
+}
+
+/// Locks a file that one process at a time uses.
+pub(crate) fn lock_alone(file: &File, path: &Path) -> Result<(), StoreError> {
+    file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => StoreError::InUse { path: path.to_owned() },
+        TryLockError::Error(error) => StoreError::io("lock", path)(error),
+    })
+}
+
+/// Lists the files of a directory with this ending, without it, in order; a directory that is not there is empty.
+pub(crate) fn names(directory: &Path, ending: &str) -> Result<Vec<String>, StoreError> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(StoreError::io("read directory", directory))?,
+    };
+    let name = |entry: fs::DirEntry| Some(entry.file_name().to_str()?.strip_suffix(ending)?.to_owned());
+    let mut names: Vec<String> = entries.flatten().filter_map(name).collect();
+    names.sort_unstable();
+    Ok(names)
 }
 
 /// Whether the open file is still the one that its name leads to.
@@ -63,8 +90,9 @@ pub(crate) fn is_current(file: &File, path: &Path) -> bool {
 #[cfg(unix)]
 fn shared(metadata: &Metadata) -> Option<&'static str> {
     use std::os::unix::fs::MetadataExt;
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        Some("belongs to somebody else")
+    static OURS: OnceLock<u32> = OnceLock::new();
+    if metadata.uid() != *OURS.get_or_init(|| rustix::process::geteuid().as_raw()) {
+        Some("belongs to another user")
     } else if metadata.mode() & 0o077 != 0 {
         Some("is open to others")
     } else {

@@ -24,6 +24,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use cycod_thread::{Thread, caught};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
@@ -80,6 +81,8 @@ struct Writing {
     merging: Option<Merging>,
     last_write: Instant,
     is_awaited: bool,
+    /// Whether the caller says when it is to be written.
+    is_flushed: bool,
     failure: Option<String>,
     /// Of a run that goes on, the steps of which it says that they began, and that they ended.
     known: Option<(HashSet<String>, HashSet<String>)>,
@@ -129,6 +132,7 @@ impl RunJournal {
             merging: None,
             last_write: now,
             is_awaited: false,
+            is_flushed: false,
             failure: None,
             known: None,
         };
@@ -139,6 +143,24 @@ impl RunJournal {
         }
         journal.lock().push(&line);
         journal
+    }
+
+    /// Says whether the caller [`flush`](Self::flush)es it in time. Otherwise a thread writes what waits.
+    #[must_use]
+    pub fn flushed(self, is_flushed: bool) -> Self {
+        self.lock().is_flushed = is_flushed;
+        self
+    }
+
+    /// Writes what waits.
+    pub fn flush(&self) {
+        self.lock().flush();
+    }
+
+    /// Has what waits written in time, also when nobody flushes it.
+    pub fn flush_later(&self) {
+        self.lock().is_awaited = true;
+        write_later(Arc::downgrade(&self.shared));
     }
 
     /// Goes on with the journal of a run that was interrupted.
@@ -283,7 +305,7 @@ impl RunJournal {
         if is_much || is_late {
             writing.end_merging();
             writing.write_or_note();
-        } else if !writing.is_awaited {
+        } else if !writing.is_awaited && !writing.is_flushed {
             writing.is_awaited = true;
             write_later(Arc::downgrade(&self.shared));
         }
@@ -319,6 +341,13 @@ impl Writing {
     fn end_merging(&mut self) {
         if let Some(Merging { at, step, stream, offset, length }) = self.merging.take() {
             self.event(at, "out", Some(&step), json!({"s": stream, "at": offset, "n": length}));
+        }
+    }
+
+    fn flush(&mut self) {
+        if !self.lines.is_empty() || self.merging.is_some() {
+            self.end_merging();
+            self.write_or_note();
         }
     }
 
@@ -381,10 +410,7 @@ fn write_later(journal: Weak<Mutex<Writing>>) {
     let writer = WRITER.get_or_init(|| {
         let (sender, receiver) = channel();
         // Without the thread, what waits is written with the next event, or at the end.
-        _ = thread::Builder::new()
-            .name("journals".to_owned())
-            .stack_size(128 * 1024)
-            .spawn(move || write_each(receiver));
+        _ = Thread::named("journals").stack(128 * 1024).detach(move || write_each(receiver));
         sender
     });
     _ = writer.send((Instant::now() + TOGETHER, journal));
@@ -396,9 +422,9 @@ fn write_each(journals: Receiver<(Instant, Weak<Mutex<Writing>>)>) {
         if let Some(shared) = journal.upgrade() {
             let mut writing = shared.lock().unwrap_or_else(PoisonError::into_inner);
             writing.is_awaited = false;
-            if !writing.lines.is_empty() || writing.merging.is_some() {
-                writing.end_merging();
-                writing.write_or_note();
+            // A mistake with one journal leaves the others their writer.
+            if let Err(broken) = caught(|| writing.flush()) {
+                writing.failure.get_or_insert(broken.to_string());
             }
         }
     }
@@ -516,6 +542,36 @@ pub(crate) fn sweep(directory: &Path) {
             if number >= most || age > oldest || bytes > most_bytes {
                 _ = fs::remove_file(directory.join(name));
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_with_one_journal_leaves_the_others_their_writer() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let begin = || {
+            let run = RunId::random().expect("random bytes").to_string();
+            (RunJournal::begin(directory.path(), &run, json!({})), run)
+        };
+        for round in 0..3 {
+            let (broken, _) = begin();
+            // What cannot be: the sum of both is no number.
+            broken.lock().written = u64::MAX;
+            broken.lock().output.push(b'x');
+            broken.write_soon(&mut broken.lock());
+            let (whole, run) = begin();
+            whole.add("start", Some("a"), json!({}));
+            let end = Instant::now() + Duration::from_secs(60);
+            while RunReader::open(directory.path(), &run).expect("it can be looked for").is_none() {
+                assert!(Instant::now() < end, "nobody writes it, in round {round}");
+                thread::sleep(Duration::from_millis(5));
+            }
+            let failure = broken.finish(json!({}), false).failure.expect("it is told");
+            assert!(failure.contains("this is a bug in cycod"), "{failure}");
         }
     }
 }

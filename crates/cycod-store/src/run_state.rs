@@ -9,7 +9,7 @@
 //! place, so no entry can be changed, moved or left out. An entry that was only begun when the process died is cut off.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{self, File},
     io::{ErrorKind, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
@@ -89,14 +89,7 @@ impl RunState {
     /// # Errors
     /// When the directory cannot be read; one that is not there is empty.
     pub fn list(directory: &Path) -> Result<Vec<String>, StoreError> {
-        let entries = match fs::read_dir(directory) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(StoreError::io("read directory", directory))?,
-        };
-        let name = |entry: fs::DirEntry| Some(entry.file_name().to_str()?.strip_suffix(".state")?.to_owned());
-        let mut names: Vec<String> = entries.flatten().filter_map(name).collect();
-        names.sort_unstable();
-        Ok(names)
+        private::names(directory, ".state")
     }
 
     /// Adds an entry. With `must_last` it is on the disk before this returns.
@@ -133,11 +126,7 @@ impl RunState {
     }
 
     fn locked(file: File, path: PathBuf, directory: &Path, run: &str) -> Result<Self, StoreError> {
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(StoreError::InUse { path }),
-            Err(TryLockError::Error(error)) => return Err(StoreError::io("lock", path)(error)),
-        }
+        private::lock_alone(&file, &path)?;
         let machine = secret_key(&directory.join("key"))?;
         let mut mac = Hmac::<Sha256>::new_from_slice(&machine).map_err(|_| StoreError::Failed)?;
         mac.update(run.as_bytes());

@@ -72,8 +72,8 @@ impl fmt::Display for Found {
         }
         match (self.matches, self.next) {
             (0, None) => writeln!(f, "[no line matches]"),
-            (0, Some(next)) => writeln!(f, "[no line matches so far; go on from byte {next}]"),
-            (_, Some(next)) => writeln!(f, "[there is more; go on from byte {next}]"),
+            (0, Some(next)) => writeln!(f, "[no line matches so far; continue from byte {next}]"),
+            (_, Some(next)) => writeln!(f, "[there is more; continue from byte {next}]"),
             (_, None) => Ok(()),
         }
     }

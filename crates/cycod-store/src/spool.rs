@@ -137,7 +137,7 @@ impl Spool {
                 dropped += rest as u64;
                 bytes = &bytes[rest..];
                 let newline = if self.tally.ends_line() { "" } else { "\n" };
-                let note = format!("{newline}[… {dropped} bytes were not kept: the output is too large …]\n");
+                let note = format!("{newline}[… {dropped} bytes were not stored: the output is too large …]\n");
                 part.write(note.as_bytes())?;
                 self.tally.add(note.as_bytes());
             }

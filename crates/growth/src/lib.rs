@@ -3,7 +3,8 @@
 //! An input is doubled again and again in one dimension: its lines, its names, how deep it is nested. Where time or memory triples
 //! when the input doubles, and triples again when it doubles once more, something looks at every pair.
 //!
-//! Memory is that of the whole process, so that these tests need a test program of their own.
+//! Time and memory are those of the whole process, so that work counts on whichever thread it is done. These tests therefore
+//! need a test program of their own.
 //!
 //! `GROWTH_ONLY=NAME` tries one dimension, with each measurement on standard error; an empty name means all.
 
@@ -22,7 +23,7 @@ static ALLOCATOR: PeakAlloc = PeakAlloc;
 /// An input that has this many of something.
 pub type Grown = fn(usize) -> String;
 
-/// The largest inputs that are tried, in bytes.
+/// The largest inputs that are usually tried, in bytes.
 const LARGEST: usize = 64 << 10;
 
 /// Work that takes less than this is not compared: that would measure the machine.
@@ -37,7 +38,7 @@ const LONG: Duration = Duration::from_millis(300);
 /// What some work took.
 #[derive(Clone, Copy)]
 struct Cost {
-    /// Of the processor, by this thread.
+    /// Of the processor, by all threads of this process.
     time: Duration,
     /// At most at one time, in bytes.
     memory: usize,
@@ -48,7 +49,15 @@ struct Cost {
 /// # Panics
 /// When time or memory triples twice in a row where an input doubles.
 pub fn check(dimensions: &[(&str, Grown)], work: impl Fn(&str)) {
-    // Memory is counted for the whole process.
+    check_up_to(LARGEST, dimensions, work);
+}
+
+/// Does the same with larger inputs, for work that takes little for each part of its input, or whose input others send.
+///
+/// # Panics
+/// When time or memory triples twice in a row where an input doubles.
+pub fn check_up_to(largest: usize, dimensions: &[(&str, Grown)], work: impl Fn(&str)) {
+    // Time and memory are counted for the whole process.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     #[expect(clippy::disallowed_methods, reason = "the variable is for who runs one dimension by hand")]
@@ -83,7 +92,7 @@ pub fn check(dimensions: &[(&str, Grown)], work: impl Fn(&str)) {
             }
             is_suspect = has_tripled;
             let is_long = cost.time > LONG && before.is_some();
-            if !is_suspect && (input.len() * 2 > LARGEST || size > LARGEST || is_long) {
+            if !is_suspect && (input.len() * 2 > largest || size > largest || is_long) {
                 break;
             }
             before = Some(cost);
@@ -113,9 +122,9 @@ fn best_of_three(input: &str, work: impl Fn(&str)) -> Cost {
 fn cost(input: &str, work: impl Fn(&str)) -> Cost {
     ALLOCATOR.reset_peak_usage();
     let held = ALLOCATOR.current_usage();
-    let begin = clock_gettime(ClockId::ThreadCPUTime);
+    let begin = clock_gettime(ClockId::ProcessCPUTime);
     work(input);
-    let end = clock_gettime(ClockId::ThreadCPUTime);
+    let end = clock_gettime(ClockId::ProcessCPUTime);
     let memory = ALLOCATOR.peak_usage().saturating_sub(held);
     Cost { time: Duration::try_from(end - begin).unwrap_or_default(), memory }
 }

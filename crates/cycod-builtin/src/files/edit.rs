@@ -26,7 +26,7 @@ pub(crate) struct Edit<'a> {
 pub(crate) fn edit(text: &[u8], edit: Edit<'_>, shown: &Path) -> Result<(Vec<u8>, Vec<usize>), Failure> {
     if edit.pattern.is_empty() {
         return Err(Failure::new(
-            "`pattern` is empty: give the text to replace; to add to a file, replace what stands there",
+            "`pattern` is empty: give the text to replace; to add to a file, replace existing text",
         ));
     }
     if !edit.regex && edit.pattern == edit.replacement {
@@ -106,13 +106,11 @@ fn not_found(text: &[u8], edit: Edit<'_>, shown: &Path) -> Failure {
         None => Vec::new(),
     };
     let hint = match near.as_slice() {
-        [] => "read the file and copy the text as it stands there, with its spaces".to_owned(),
+        [] => "read the file and copy the exact text, with its spaces".to_owned(),
         lines => {
             let named: Vec<String> = lines.iter().map(usize::to_string).collect();
             let where_ = say::lines(&named);
-            format!(
-                "it begins like {where_}, but spaces or what follows differ; read them and copy the text as it stands there"
-            )
+            format!("it begins like {where_}, but spaces or what follows differ; read them and copy the exact text")
         }
     };
     Failure::new(format!("{what}: {hint}"))

@@ -29,7 +29,7 @@ fn one_place_is_changed() {
     check(
         "a b",
         Edit { pattern: "A", replacement: "x", ..PLAIN },
-        &expect!["`pattern` is not in `f`: read the file and copy the text as it stands there, with its spaces"],
+        &expect!["`pattern` is not in `f`: read the file and copy the exact text, with its spaces"],
     );
     check(
         "a\na\n",
@@ -42,7 +42,7 @@ fn one_place_is_changed() {
     check(
         "a",
         PLAIN,
-        &expect!["`pattern` is empty: give the text to replace; to add to a file, replace what stands there"],
+        &expect!["`pattern` is empty: give the text to replace; to add to a file, replace existing text"],
     );
     check(
         "a",
@@ -53,7 +53,7 @@ fn one_place_is_changed() {
         "fn a() {\n\tb();\n}\n",
         Edit { pattern: "fn a() {\n    b();\n}", replacement: "", ..PLAIN },
         &expect![
-            "`pattern` is not in `f`: it begins like line 1, but spaces or what follows differ; read them and copy the text as it stands there"
+            "`pattern` is not in `f`: it begins like line 1, but spaces or what follows differ; read them and copy the exact text"
         ],
     );
 }

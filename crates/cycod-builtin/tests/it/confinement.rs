@@ -35,7 +35,7 @@ fn a_confined_user_holds_the_tool_that_it_uses() {
         json!({"PATH": "out/a.txt"}),
         &expect![[r#"
         exit 1
-        refused[permission-missing]: it was to read `ROOT/project/out/a.txt`, which it may not
+        refused[permission-missing]: it tried to read `ROOT/project/out/a.txt`, which it is not allowed to
         try: add "filesystem:read:ROOT/project/out/a.txt" to `security.required-permissions` of `file_operations`
     "#]],
     );
@@ -45,7 +45,7 @@ fn a_confined_user_holds_the_tool_that_it_uses() {
         json!({"PATH": "in/a.txt"}),
         &expect![[r#"
         exit 1
-        refused[permission-missing]: it was to write `ROOT/project/in/a.txt`, which it may not
+        refused[permission-missing]: it tried to write `ROOT/project/in/a.txt`, which it is not allowed to
         try: add "filesystem:write:ROOT/project/in/a.txt" to `security.required-permissions` of `file_operations`
     "#]],
     );
@@ -60,7 +60,7 @@ fn a_confined_user_holds_the_tool_that_it_uses() {
         json!({"PATH": "in/a.txt"}),
         &expect![[r#"
         exit 1
-        refused[permission-missing]: it was to write `ROOT/project/in`, which it may not
+        refused[permission-missing]: it tried to write `ROOT/project/in`, which it is not allowed to
         try: pass `backup: false`, or permit writing to the directory
     "#]],
     );
@@ -80,7 +80,7 @@ fn a_confined_user_holds_the_tool_that_it_uses() {
         json!({"PATH": "."}),
         &expect![[r#"
         exit 1
-        refused[permission-missing]: it was to read `ROOT/project`, which it may not
+        refused[permission-missing]: it tried to read `ROOT/project`, which it is not allowed to
         try: add "filesystem:read:ROOT/project" to `security.required-permissions` of `file_search`
     "#]],
     );

@@ -84,7 +84,7 @@ fn what_is_no_text_file_is_told_of() {
             "#]],
             "binary/x" => expect![[r#"
                 exit 1
-                refused[permission-target]: `binary/x` cannot be looked up: Not a directory (os error 20)
+                refused[permission-target]: `binary/x` cannot be checked: Not a directory (os error 20)
             "#]],
             "/dev/zero" => expect![[r#"
                 exit 1
@@ -225,7 +225,7 @@ fn an_edit_replaces_one_place() {
         edit("fn d", "x"),
         &expect![[r#"
         exit 1
-        `pattern` is not in `a.rs`: read the file and copy the text as it stands there, with its spaces
+        `pattern` is not in `a.rs`: read the file and copy the exact text, with its spaces
     "#]],
     );
     place.check(
@@ -396,9 +396,9 @@ fn it_is_told_whether_something_exists() {
         (
             "a.txt/x",
             expect![[r#"
-            exit 1
-            refused[permission-target]: `a.txt/x` cannot be looked up: Not a directory (os error 20)
-        "#]],
+                exit 1
+                refused[permission-target]: `a.txt/x` cannot be checked: Not a directory (os error 20)
+            "#]],
         ),
         (
             "/etc/passwd",

@@ -79,7 +79,7 @@ impl Place {
     }
 
     fn open(&self) -> Shelf {
-        Shelf::open(self.directory(), Beside::default(), Some(&self.cache))
+        Shelf::open(self.directory(), Beside::default, Some(&self.cache))
     }
 
     fn index(&self) -> PathBuf {
@@ -89,7 +89,7 @@ impl Place {
     /// Compares what the index makes of the directory with what is in it, as a list and name by name.
     #[track_caller]
     fn check(&self) {
-        let fresh = all(&Shelf::open(self.directory(), Beside::default(), None));
+        let fresh = all(&Shelf::open(self.directory(), Beside::default, None));
         let shelf = self.open();
         assert_eq!(all(&shelf), fresh, "the list");
         for (file_name, reading) in &fresh {
@@ -128,7 +128,7 @@ fn check_change(change: impl Fn(&Place)) {
     let place = Place::settled();
     let before = all(&place.open());
     change(&place);
-    assert_ne!(all(&Shelf::open(place.directory(), Beside::default(), None)), before, "the change is one");
+    assert_ne!(all(&Shelf::open(place.directory(), Beside::default, None)), before, "the change is one");
     place.check();
     thread::sleep(TICK * 2);
     place.check();
@@ -465,7 +465,11 @@ fn what_is_said_about_programs_counts_at_once() {
     (0..8).for_each(|number| place.write(&format!("t{number}.yaml"), tool));
     let file = place.root.path().join("programs.yaml");
     let open = || {
-        Shelf::open(place.directory(), Places { programs: Some(file.clone()), home: None }.read(), Some(&place.cache))
+        Shelf::open(
+            place.directory(),
+            || Places { programs: Some(file.clone()), home: None }.read(),
+            Some(&place.cache),
+        )
     };
     let check = |is_usable: bool, what: &str| {
         for _ in 0..3 {

@@ -5,16 +5,16 @@ use std::{
     ffi::OsStr,
     path::Path,
     sync::{Arc, mpsc},
-    thread,
     time::{Duration, Instant},
 };
 
-use cycod_diagnostic::{Refusal, Severity};
+use cycod_diagnostic::{Refusal, Severity, caught};
 use cycod_engine::{Engine, diagnostic::Report};
 use cycod_mcp_client::{NoPerson, Servers};
 use cycod_model::{Configured as Models, Limits};
 use cycod_secret::{Access, Store};
 use cycod_settings::{Servers as Configured, policy::Rules};
+use cycod_thread::Thread;
 
 use super::{
     Check, Place,
@@ -195,10 +195,10 @@ fn remembered_one(servers: &Servers, name: &str) -> Check {
             Check::warning(GROUP, format!("mcp_{name}"), format!("could not be used last time: {failure}")).fix(fix)
         }
         Some(None) if servers.is_known(name) => {
-            Check::ok(GROUP, format!("mcp_{name}"), "answered when it was last met")
+            Check::ok(GROUP, format!("mcp_{name}"), "answered at the last connection")
         }
         _ => {
-            let message = "was never met as it is configured now, so its tools are not known";
+            let message = "was never contacted with its current configuration, so its tools are not known";
             Check::warning(GROUP, format!("mcp_{name}"), message).fix(fix)
         }
     }
@@ -212,10 +212,13 @@ fn met(servers: &Arc<Servers>) -> Vec<Check> {
     for name in &known {
         let (servers, sender, name) = (Arc::clone(servers), sender.clone(), name.clone());
         // One that does not answer is left to its own limits; nobody waits for it here.
-        thread::spawn(move || {
-            let visited = servers.visit(&name).map(|visit| visit.took);
+        let visiting = Thread::named("server-check").detach(move || {
+            let visited = caught(|| servers.visit(&name)).flatten().map(|visit| visit.took);
             _ = sender.send((name, visited));
         });
+        if visiting.is_err() {
+            break;
+        }
     }
     drop(sender);
     let deadline = Instant::now() + PATIENCE;

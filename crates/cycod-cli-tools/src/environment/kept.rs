@@ -20,7 +20,7 @@ fn secrets(engine: &Engine) -> Check {
     let user = engine.catalog().scopes().user_directory();
     let store = Store::open(user, Access::from_environment(&host.environment), &host.environment);
     if !store.path().exists() {
-        return Check::ok(GROUP, NAME, "none are kept, which is fine");
+        return Check::ok(GROUP, NAME, "none are stored, which is fine");
     }
     match store.list() {
         Ok(kept) => Check::ok(GROUP, NAME, format!("{} kept", count(kept.len(), "secret", "secrets"))),

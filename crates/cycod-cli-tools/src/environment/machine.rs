@@ -30,7 +30,7 @@ fn confinement(offered: &Offered) -> Check {
     let check = if offered.lacks.is_empty() {
         let landlock = landlock.map(|landlock| format!(", {landlock}")).unwrap_or_default();
         let message = format!(
-            "tools can be held to what they declare: user, mount, process and network namespaces{landlock}, a filter of system \
+            "tools can be confined to what they declare: user, mount, process and network namespaces{landlock}, a filter of system \
              calls, limits of memory ({}) and processes ({}); {HOW}",
             offered.limits.map_or("unknown", |(memory, _)| memory_limit(memory)),
             offered.limits.map_or("unknown", |(_, processes)| process_limit(processes)),

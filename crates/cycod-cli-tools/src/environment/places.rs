@@ -25,7 +25,7 @@ pub(crate) fn checks(engine: &Engine) -> Vec<Check> {
     let scopes = engine.catalog().scopes();
     let user = scopes.user_directory();
     let mut checks = vec![
-        directory("user_directory", user, "settings, history, outputs and caches are kept in it", host),
+        directory("user_directory", user, "settings, history, outputs and caches are stored in it", host),
         directory("temp_directory", &host.temp, "each run has a directory of its own in it", host),
     ];
     let local = scopes.written(Scope::Local);
@@ -61,16 +61,16 @@ fn directory(name: &'static str, path: &Path, what: &str, host: &Host) -> Check 
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let above = above(path);
             if machine::may_write(&above) {
-                Check::ok(GROUP, name, format!("`{at}` is made when it is first needed"))
+                Check::ok(GROUP, name, format!("`{at}` is created when it is first needed"))
             } else {
                 let message = format!(
-                    "`{at}` is not there and cannot be made, because `{}` cannot be written",
+                    "`{at}` does not exist and cannot be created, because `{}` cannot be written",
                     shown(&above, host)
                 );
                 Check::failed(GROUP, name, message).fix(format!("sudo install -d -o \"$USER\" {}", quoted(path)))
             }
         }
-        Err(error) => Check::failed(GROUP, name, format!("`{at}` cannot be looked at: {error}"))
+        Err(error) => Check::failed(GROUP, name, format!("`{at}` cannot be accessed: {error}"))
             .fix(format!("ls -ld {}", quoted(path))),
     };
     check.detail("path", path.to_string_lossy())
@@ -99,7 +99,7 @@ fn room(path: &Path, host: &Host) -> Check {
     let place = if path.exists() { path.to_owned() } else { above(path) };
     let at = shown(path, host);
     let Some(disk) = machine::disk_of(&place) else {
-        return Check::ok(GROUP, NAME, format!("how much room there is for `{at}` cannot be told"));
+        return Check::ok(GROUP, NAME, format!("cannot determine the free space for `{at}`"));
     };
     let free = machine::size(disk.available);
     let message = format!("{free} of {} are free for outputs and history in `{at}`", machine::size(disk.total));

@@ -195,7 +195,7 @@ fn present(place: &Place<'_>, known: &Known, path: &Path) -> Check {
                 }
                 Ok(executed) if executed.timed_out => {
                     let message =
-                        format!("`{at}`{leads} is there and did not say its version within {} s", PATIENCE.as_secs());
+                        format!("`{at}`{leads} exists but did not report its version within {} s", PATIENCE.as_secs());
                     let command = format!("{} {}", known.program, known.version.join(" "));
                     Check::warning(known.group, name.clone(), message).fix(format!("see what holds it up: {command}"))
                 }
@@ -261,7 +261,7 @@ fn containers(place: &Place<'_>) -> Check {
                 None => format!("exit code {}", executed.exit_code),
             };
             let fix = if is_podman { "podman info" } else { "start its service: sudo systemctl start docker" };
-            Check::warning(PROGRAMS_GROUP, NAME, format!("`{at}` is there and does not work: {said}")).fix(fix)
+            Check::warning(PROGRAMS_GROUP, NAME, format!("`{at}` exists but does not work: {said}")).fix(fix)
         }
         Some(Err(refusal)) => {
             Check::ok(PROGRAMS_GROUP, NAME, format!("`{at}`, which was not asked whether it works: {}", refusal.why))

@@ -56,7 +56,7 @@ impl Start {
     /// How the script in a file is started, whose path is free of links, or why nobody can tell.
     pub(super) fn script(platform: &Platform<'_>, path: &Path) -> Result<Self, String> {
         let file = platform.open(path).map_err(|error| format!("it cannot be read: {error}"))?;
-        let metadata = file.metadata().map_err(|error| format!("it cannot be looked at: {error}"))?;
+        let metadata = file.metadata().map_err(|error| format!("it cannot be accessed: {error}"))?;
         if !metadata.is_file() {
             return Err("it is a pipe, a socket or a device, not a script".to_owned());
         }
@@ -68,7 +68,7 @@ impl Start {
             return if is_executable(&metadata) {
                 Ok(Self::of(shown, &[]))
             } else {
-                Err("it is a program that may not be executed: allow it with `chmod +x`".to_owned())
+                Err("it is a program that is not executable: fix it with `chmod +x`".to_owned())
             };
         }
         let mut start = match first_line(&head, system)? {
@@ -100,7 +100,7 @@ fn by_ending(platform: &Platform<'_>, path: &Path) -> Result<Start, String> {
         let endings: Vec<String> =
             ENDINGS.iter().flat_map(|(endings, _)| *endings).map(|ending| format!(".{ending}")).collect();
         return Err(format!(
-            "nothing says what runs it: begin it with a line such as `#!/usr/bin/env python3`, or let its name end in one \
+            "it does not define what runs it: begin it with a line such as `#!/usr/bin/env python3`, or let its name end in one \
              of {}",
             endings.join(" ")
         ));

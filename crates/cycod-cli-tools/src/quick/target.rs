@@ -116,7 +116,7 @@ fn matching(platform: &Platform<'_>, pattern: &str) -> Result<Chosen, Failure> {
                 Err(why) if !is_known_ending(&path) => skipped.push((shown, why)),
                 start => targets.push(Target { shown, start }),
             },
-            Err(error) => skipped.push((shown, format!("it cannot be looked at: {error}"))),
+            Err(error) => skipped.push((shown, format!("it cannot be accessed: {error}"))),
         }
     }
     if targets.len() > MOST {

@@ -73,7 +73,7 @@ fn a_place_without_anything_passes() {
     assert!(find(&answer, "bash")["message"].as_str().expect("text").contains("/bash`"));
     check(&answer, "sh", "ok", "/sh`");
     check(&answer, "settings", "ok", "no file");
-    check(&answer, "user_directory", "ok", "made when it is first needed");
+    check(&answer, "user_directory", "ok", "created when it is first needed");
     assert!(find(&answer, "confinement")["message"].as_str().expect("text").contains("found out by confining"));
     assert!(answer["checks"].as_array().expect("checks").iter().all(|check| check["details"].is_null()));
     let names: Vec<&str> =
@@ -144,7 +144,7 @@ fn a_program_that_says_nothing_is_not_waited_for() {
     let report = place
         .run_with(TOOL, json!({}), &[("PATH", &format!("{path}:/bin"))], &mut Ignore, &place.control())
         .expect("it runs");
-    check(&answer(TOOL, &report), "python3", "warning", "did not say its version within 2 s");
+    check(&answer(TOOL, &report), "python3", "warning", "did not report its version within 2 s");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn files_that_cannot_be_read_are_named_with_the_place() {
     // While the settings are broken no tool runs, and the checks are made without one.
     place.file(".cycod/config.yaml", "tools: [\n");
     let refused = place.run_with(TOOL, json!({}), &[], &mut Ignore, &place.control()).expect_err("it is refused");
-    assert!(refused.starts_with("the settings cannot be understood"), "{refused}");
+    assert!(refused.starts_with("the settings are invalid"), "{refused}");
     let answer = check_unstarted(&place.engine(&[]), false);
     check(&answer, "settings", "failed", ".cycod/config.yaml:1:");
     check(&answer, "bash", "ok", "/bash");
@@ -231,7 +231,7 @@ fn a_server_that_was_never_met_is_not_met_now() {
     )
     .expect("a file");
     let answer = place.call(TOOL, json!({"servers": true}));
-    check(&answer, "mcp_x", "warning", "never met");
+    check(&answer, "mcp_x", "warning", "never contacted");
     assert_eq!(find(&answer, "mcp_x")["fix"], "cycod mcp test x");
     assert!(!trace.exists(), "to meet it for the first time would accept its tools");
 }

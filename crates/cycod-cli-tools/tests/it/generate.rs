@@ -82,7 +82,7 @@ fn failures_have_the_names_of_the_document() {
     let refused =
         |status| Turn { before: vec![Before { status: Some(status), ..Before::default() }], ..Turn::default() };
     for (turn, kind, why) in [
-        (refused(401), "ProviderError", "does not let us in"),
+        (refused(401), "ProviderError", "rejects the key"),
         (refused(500), "ProviderError", "failed (500)"),
         (refused(429), "RateLimitError", "wants fewer requests"),
         (Turn::text(""), "GenerationError", "is empty"),

@@ -160,7 +160,7 @@ fn what_cannot_be_created() {
         outside-workspace: `cli_project_create` was to write `/`, which is not in the workspace
         outside-workspace: `cli_project_create` was to write `ROOT/outside`, which is not in the workspace
         outside-workspace: `cli_project_create` was to write `ROOT/home`, which is not in the workspace
-        permission-target: `file/x` cannot be looked up: Not a directory (os error 20)
+        permission-target: `file/x` cannot be checked: Not a directory (os error 20)
     "#]]
     .assert_eq(&refusals);
     for name in ["", "../x", "a/b", "a b", "1x", "é", "x\n", &"x".repeat(65)] {

@@ -113,7 +113,7 @@ fn a_program_runs_by_itself() {
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o644)).expect("changed");
     let (exit_code, said) = output(&place, json!({"target": "said"}));
     assert_eq!(exit_code, 126);
-    assert_eq!(said, "it is a program that may not be executed: allow it with `chmod +x`");
+    assert_eq!(said, "it is a program that is not executable: fix it with `chmod +x`");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn what_cannot_be_told_how_to_run() {
         &expect![[r#"
         {
           "success": false,
-          "error": "Execution failed: `notes.md` was not run: nothing says what runs it: begin it with a line such as `#!/usr/bin/env python3`, or let its name end in one of .py .pyw .js .mjs .cjs .ts .mts .cts .sh .bash .zsh .rb .pl .r .R .ps1 .lua .php .jl .go",
+          "error": "Execution failed: `notes.md` was not run: it does not define what runs it: begin it with a line such as `#!/usr/bin/env python3`, or let its name end in one of .py .pyw .js .mjs .cjs .ts .mts .cts .sh .bash .zsh .rb .pl .r .R .ps1 .lua .php .jl .go",
           "error_type": "ExecutionError",
           "targets_run": 1,
           "results": [
@@ -189,7 +189,7 @@ fn what_cannot_be_told_how_to_run() {
               "exit_code": 126,
               "stdout": "",
               "stderr": "",
-              "error": "nothing says what runs it: begin it with a line such as `#!/usr/bin/env python3`, or let its name end in one of .py .pyw .js .mjs .cjs .ts .mts .cts .sh .bash .zsh .rb .pl .r .R .ps1 .lua .php .jl .go",
+              "error": "it does not define what runs it: begin it with a line such as `#!/usr/bin/env python3`, or let its name end in one of .py .pyw .js .mjs .cjs .ts .mts .cts .sh .bash .zsh .rb .pl .r .R .ps1 .lua .php .jl .go",
               "timed_out": false,
               "truncated": false
             }
@@ -237,7 +237,7 @@ fn what_is_not_there_or_out_of_reach() {
         Execution failed: `scripts/analyse.py` does not exist: did you mean `scripts/analyze.py`?
         Execution failed: `no.such.module` does not exist: give the path of a script or a directory, a pattern, or a Python module such as `package.module`
         Execution failed: `*.rb` names no file: directories are not matched, and hidden names only by a pattern with a dot
-        Execution failed: `*.py` names no script; `dangling.py` is none: `dangling.py` cannot be looked up: No such file or directory (os error 2)
+        Execution failed: `*.py` names no script; `dangling.py` is none: `dangling.py` cannot be checked: No such file or directory (os error 2)
         Execution failed: `a[` is not a pattern: error parsing glob 'a[': unclosed character class; missing ']'
         Execution failed: `../*/x.py` is a pattern that leads out of where the tool works: begin it there, without `..`
         Execution failed: `/*` is a pattern that leads out of where the tool works: begin it there, without `..`
@@ -252,12 +252,12 @@ fn what_is_not_there_or_out_of_reach() {
     expect![[r#"
         outside-workspace: `cli_run_quick` was to read `ROOT/outside/x.py`, which is not in the workspace
         outside-workspace: `cli_run_quick` was to read `ROOT/outside/x.py`, which is not in the workspace
-        permission-target: `scripts/analyze.py/x` cannot be looked up: Not a directory (os error 20)
+        permission-target: `scripts/analyze.py/x` cannot be checked: Not a directory (os error 20)
         outside-workspace: `cli_run_quick` was to read `/etc/passwd`, which is not in the workspace
         outside-workspace: `cli_run_quick` was to read `ROOT/home/x.py`, which is not in the workspace
         outside-workspace: `cli_run_quick` was to read `/`, which is not in the workspace
         outside-workspace: `cli_run_quick` was to read `ROOT`, which is not in the workspace
-        permission-target: `dangling.py` cannot be looked up: No such file or directory (os error 2)
+        permission-target: `dangling.py` cannot be checked: No such file or directory (os error 2)
     "#]]
     .assert_eq(&refusals);
 }

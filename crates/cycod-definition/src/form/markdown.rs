@@ -57,7 +57,7 @@ pub(super) fn read(source: &SourceFile, sink: &Sink<'_>) -> Option<Node> {
         if !concerns {
             let message = format!("`runtime` has no effect on code in {}", code.language.name());
             let diagnostic = Diagnostic::warning(Code::UnusedKey, runtime.key_span, message);
-            sink.report(diagnostic.note("it says who runs JavaScript and TypeScript"));
+            sink.report(diagnostic.note("it defines what runs JavaScript and TypeScript"));
         }
         concerns.then_some(runtime)
     });
@@ -126,7 +126,7 @@ fn code(page: &Page, after: usize, end: usize, sink: &Sink<'_>) -> Found {
     }
     let Some((word, language_span)) = &block.word else {
         sink.report(
-            Diagnostic::error(Code::UnknownLanguage, block.opening, "the block does not say its language")
+            Diagnostic::error(Code::UnknownLanguage, block.opening, "the block has no language")
                 .help(format!("write it behind the fence: {}", languages())),
         );
         return nothing();
@@ -181,7 +181,7 @@ fn handler<'p>(page: &'p Page, end: usize, sink: &Sink<'_>) -> Option<(&'p Block
             if first.is_none() {
                 let span = page.headings[*only].span;
                 sink.report(
-                    Diagnostic::error(Code::NoHandler, span, "below this heading stands no block of code")
+                    Diagnostic::error(Code::NoHandler, span, "there is no code block below this heading")
                         .note(format!("it starts with three backticks and the language: {}", languages()))
                         .help("add the block, or move it below this heading"),
                 );
@@ -309,7 +309,7 @@ fn can_register(entries: &mut Vec<Entry>, sink: &Sink<'_>) {
     if condition.value.as_mapping().is_some() {
         if let Some(other) = entries.iter().find(|entry| entry.key == "requires") {
             let diagnostic =
-                Diagnostic::error(Code::CanRegister, condition.key_span, "`can_register` says what `requires` says");
+                Diagnostic::error(Code::CanRegister, condition.key_span, "`can_register` repeats `requires`");
             sink.report(diagnostic.also(other.key_span, "here as well").help("keep one of them"));
             return;
         }

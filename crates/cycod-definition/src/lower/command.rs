@@ -57,7 +57,7 @@ impl Lowering<'_> {
                         Diagnostic::error(
                             Code::NoCommand,
                             what,
-                            format!("{} does not say what it executes", view.section.noun),
+                            format!("{} does not define what to execute", view.section.noun),
                         )
                         .help(format!("add one of {}", one_of(&names))),
                     );
@@ -237,7 +237,7 @@ impl Lowering<'_> {
         let diagnostic = Diagnostic::error(Code::UnknownPlatform, span, format!("`{name}` is not a platform"))
             .note(format!("platforms are {}", one_of(&names).replace(" or ", " and ")));
         let diagnostic = if key && name.eq_ignore_ascii_case("default") {
-            diagnostic.help("`default` stands beside `platforms`, not below it")
+            diagnostic.help("`default` goes next to `platforms`, not below it")
         } else {
             match self.sink.did_you_mean(name, names) {
                 Some((near, help)) => diagnostic

@@ -35,7 +35,7 @@ impl Lowering<'_> {
         {
             let message = format!("`runtime` has no effect on code in {language}");
             let diagnostic = Diagnostic::warning(Code::UnusedKey, entry.key_span, message);
-            self.sink.report(diagnostic.note("it says who runs JavaScript and TypeScript"));
+            self.sink.report(diagnostic.note("it defines what runs JavaScript and TypeScript"));
         }
         let line = self.sink.source.position(code.scalar.origin(0)).line;
         Some(Form::Handler(Handler {

@@ -87,7 +87,7 @@ impl Lowering<'_> {
             Diagnostic::error(
                 Code::TwoSchemas,
                 one.key_span,
-                format!("`{}` and `{}` say the same thing twice", self.written_key(one), self.written_key(other)),
+                format!("`{}` and `{}` define the same thing twice", self.written_key(one), self.written_key(other)),
             )
             .also(other.key_span, "here as well")
             .help("keep one of them"),
@@ -195,7 +195,7 @@ impl Lowering<'_> {
         {
             self.sink.report(
                 Diagnostic::warning(Code::ContradictingHints, entry.key_span, "what changes nothing cannot do this")
-                    .also(other, "says that it changes something")
+                    .also(other, "declares that it changes something")
                     .help("remove one of the two"),
             );
         }
@@ -420,7 +420,7 @@ fn names_in(uri: &str) -> Result<Vec<&str>, &'static str> {
     for part in rest.split('{').skip(1) {
         let (name, literal) = part.split_once('}').ok_or("a brace is not closed")?;
         if !is_parameter_name(name) {
-            return Err("only a parameter's name can stand in braces");
+            return Err("only a parameter's name can be in braces");
         }
         if literal.contains('}') {
             return Err("a brace is not opened");

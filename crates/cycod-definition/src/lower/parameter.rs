@@ -148,7 +148,7 @@ impl Lowering<'_> {
     fn missing_description(&self, name: &str, span: Span) {
         self.sink.report(
             Diagnostic::warning(Code::NoDescription, span, format!("parameter `{name}` has no description"))
-                .help("say what it is for; people and models choose its value by that"),
+                .help("describe its purpose; people and models choose its value by that"),
         );
     }
 

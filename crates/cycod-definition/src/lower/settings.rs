@@ -81,7 +81,7 @@ impl Lowering<'_> {
                         secret.span,
                         format!("`{name}` is neither a variable nor a parameter of this tool"),
                     )
-                    .label("taken for one that is kept by `cycod secret set`")
+                    .label("treated as a secret from `cycod secret set`")
                     .help(help)
                     .fix(format!("write `{near}`"), self.sink.rewrite(secret.span, near)),
                 );

@@ -49,7 +49,7 @@ impl Lowering<'_> {
         if view.entries.iter().all(|entry| entry.key != "description") && !alias {
             self.sink.report(
                 Diagnostic::error(Code::NoDescription, top, "a tool needs a `description`")
-                    .help("say what it is for; people and models choose by that"),
+                    .help("describe its purpose; people and models choose tools by that"),
             );
         }
         let defaults = Defaults { shell: view.text("shell"), options: view.strings("shell-options") };
@@ -228,7 +228,7 @@ impl Lowering<'_> {
                 let span = view.entry("type").map_or(top, |entry| entry.key_span);
                 self.sink.report(
                     Diagnostic::error(Code::AliasWithoutBase, span, "an alias needs a `base-tool`")
-                        .help("name the tool it stands for"),
+                        .help("name the tool that it is an alias of"),
                 );
             }
             return None;
@@ -314,7 +314,10 @@ impl Lowering<'_> {
                 Diagnostic::error(
                     Code::MisspeltTag,
                     text.span,
-                    format!("the tag `{}` looks like `{name}`, which says how dangerous the tool is", text.scalar.text),
+                    format!(
+                        "the tag `{}` looks like `{name}`, which declares how dangerous the tool is",
+                        text.scalar.text
+                    ),
                 )
                 .help(format!("did you mean `{name}`? another word has its place under `metadata.tags`"))
                 .fix(format!("write `{name}`"), self.sink.rewrite(text.span, name)),

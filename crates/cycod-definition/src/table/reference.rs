@@ -8,21 +8,21 @@ pub fn key_reference(format: FileFormat) -> String {
     let (title, introduction) = match format {
         FileFormat::Cycod => (
             "The tool file",
-            "Every key of a tool file, generated from the table that the loader itself reads. `docs/tool-file.schema.json` \
-             is the same table as a JSON Schema for editors. Keys that start with `x-` are left to you. *Chapter* names \
+            "Every key of a tool file, generated from the table that the loader itself uses. `docs/tool-file.schema.json` \
+             is the same table as a JSON Schema for editors. Keys that start with `x-` are free for your own use. *Chapter* names \
              the part of the specification a key comes from.",
         ),
         FileFormat::Markdown => (
             "The Markdown tool",
-            "Every key of the front matter of a Markdown tool, generated from the table that the loader itself reads. \
-             `docs/markdown-tool.schema.json` is the same table as a JSON Schema. How such a tool is written is told in \
+            "Every key of the front matter of a Markdown tool, generated from the table that the loader itself uses. \
+             `docs/markdown-tool.schema.json` is the same table as a JSON Schema. To learn how to write such a tool, see \
              [Tools in Markdown](../guide/markdown-tools.md).",
         ),
         FileFormat::Mimir => (
             "The Mimir tool",
-            "Every key of a Mimir tool, generated from the table that the loader itself reads. \
-             `docs/mimir-tool.schema.json` is the same table as a JSON Schema for editors. How such a tool is written is \
-             told in [Tools in TypeScript](../guide/typescript-tools.md).",
+            "Every key of a Mimir tool, generated from the table that the loader itself uses. \
+             `docs/mimir-tool.schema.json` is the same table as a JSON Schema for editors. To learn how to write such a \
+             tool, see [Tools in TypeScript](../guide/typescript-tools.md).",
         ),
     };
     let mut page = format!("# {title}\n\n{introduction}\n");
@@ -35,7 +35,7 @@ pub fn key_reference(format: FileFormat) -> String {
         let _ = write!(page, "\n## {first}{}\n\n{}", title.as_str(), section.doc);
         let shown: Vec<String> = paths.iter().filter(|path| !path.is_empty()).map(|path| format!("`{path}`")).collect();
         if !shown.is_empty() {
-            let _ = write!(page, " Stands at {}.", shown.join(", "));
+            let _ = write!(page, " Place: {}.", shown.join(", "));
         }
         page.push_str("\n\n| Key | Takes | Default | Meaning | Chapter |\n|---|---|---|---|---|\n");
         for key in section.keys {

@@ -53,7 +53,7 @@ pub fn programs_schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "cycod programs file",
-        "description": "What programs do with their arguments that cycod does not know, for all tools beside the file: `text` (text and files), `plain` (plain words, such as names of tasks), `command` (a command that they run), `code`.",
+        "description": "What programs that cycod doesn't know do with their arguments, for all tools next to the file: `text` (text and files), `plain` (plain words, such as names of tasks), `command` (a command that they run), `code`.",
         "type": ["object", "null"],
         "propertyNames": {"pattern": "^\\S+$"},
         "additionalProperties": value(PROGRAMS, &mut Map::new()),

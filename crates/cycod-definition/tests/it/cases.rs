@@ -100,8 +100,8 @@ mod files {
             expect![[r#"
                 1:1-1:3 error[no-name]: a tool needs a `name`
                 1:1-1:3 error[no-description]: a tool needs a `description`
-                  help: say what it is for; people and models choose by that
-                1:1-1:3 error[no-command]: a tool does not say what it executes
+                  help: describe its purpose; people and models choose tools by that
+                1:1-1:3 error[no-command]: a tool does not define what to execute
                   help: add one of `bash`, `cmd`, `pwsh`, `run`, `script`, `python`, `commands`, `steps`, `handler` or `use-tool`
             "#]],
         );
@@ -130,7 +130,7 @@ mod files {
             r#"{"name": "my tool", "descripton": "b", "base-tool": "x", "timeout": "5", "ignore-errors": "yes", "parameters": {"P": {"type": "sting", "default": "a b'", "validation": {"enum": ["a b's"]}}}}"#,
             expect![[r#"
                 1:1-1:8 error[no-description]: a tool needs a `description`
-                  help: say what it is for; people and models choose by that
+                  help: describe its purpose; people and models choose tools by that
                 1:10-1:19 error[invalid-name]: `my tool` cannot name a tool
                   fix: write `my-tool`
                 1:21-1:33 warning[unknown-key]: a tool has no key `descripton`
@@ -143,7 +143,7 @@ mod files {
                 1:91-1:96 error[wrong-type]: `ignore-errors` takes `true` or `false`
                   fix: write `true`
                 1:113-1:116 warning[no-description]: parameter `P` has no description
-                  help: say what it is for; people and models choose its value by that
+                  help: describe its purpose; people and models choose its value by that
                 1:127-1:134 error[unknown-choice]: `type` cannot be `sting`
                   help: did you mean `string`?
                   fix: write `string`
@@ -182,7 +182,7 @@ mod files {
             "name: a b\ndescripton: b\nbsh: ls\ntimeout: soon\nplatforms: [linus]\nsecurity: {isolaton: none}\nparameters: {1X: {type: strin}}\n",
             expect![[r#"
             1:1-1:5 error[no-description]: a tool needs a `description`
-              help: say what it is for; people and models choose by that
+              help: describe its purpose; people and models choose tools by that
             1:7-1:10 error[invalid-name]: `a b` cannot name a tool
               fix: write `a-b`
             2:1-2:11 warning[unknown-key]: a tool has no key `descripton`
@@ -276,7 +276,7 @@ mod descriptions {
             "name: a\nbash: ls\n",
             expect![[r#"
             1:1-1:5 error[no-description]: a tool needs a `description`
-              help: say what it is for; people and models choose by that
+              help: describe its purpose; people and models choose tools by that
         "#]],
         );
     }
@@ -701,7 +701,7 @@ mod forms {
         check(
             "name: a\ndescription: b\n",
             expect![[r#"
-                1:1-1:5 error[no-command]: a tool does not say what it executes
+                1:1-1:5 error[no-command]: a tool does not define what to execute
                   help: add one of `bash`, `cmd`, `pwsh`, `run`, `script`, `python`, `commands`, `steps`, `handler` or `use-tool`
             "#]],
         );
@@ -871,7 +871,7 @@ mod forms {
             "name: a\ndescription: b\ncommands: {platforms: {default: ls}}\n",
             expect![[r#"
             3:24-3:31 error[unknown-platform]: `default` is not a platform
-              help: `default` stands beside `platforms`, not below it
+              help: `default` goes next to `platforms`, not below it
         "#]],
         );
     }
@@ -960,7 +960,7 @@ mod aliases {
             "name: a\ntype: alias\n",
             expect![[r#"
             2:1-2:5 error[alias-without-base]: an alias needs a `base-tool`
-              help: name the tool it stands for
+              help: name the tool that it is an alias of
         "#]],
         );
     }
@@ -1084,7 +1084,7 @@ mod parameters {
             "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {type: string}}\n",
             expect![[r#"
             4:14-4:15 warning[no-description]: parameter `P` has no description
-              help: say what it is for; people and models choose its value by that
+              help: describe its purpose; people and models choose its value by that
         "#]],
         );
     }
@@ -1095,7 +1095,7 @@ mod parameters {
             "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: }\n",
             expect![[r#"
             4:14-4:15 warning[no-description]: parameter `P` has no description
-              help: say what it is for; people and models choose its value by that
+              help: describe its purpose; people and models choose its value by that
         "#]],
         );
     }
@@ -1384,13 +1384,13 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls -- {P} {Q} {R}\nparameters:\n  P: {description: p, pattern: a, validation: {pattern: b, minLength: 2}}\n  Q: {description: q, schema: {type: string}, enum: [a]}\n  R: {type: array, description: r, items: {type: string, minLength: 1, validation: {minLength: 2}}}\n",
             expect![[r#"
-                5:23-5:30 error[two-schemas]: `pattern` and `pattern` say the same thing twice
+                5:23-5:30 error[two-schemas]: `pattern` and `pattern` define the same thing twice
                   also 5:48: here as well
                   help: keep one of them
-                6:47-6:51 error[two-schemas]: `enum` and `schema` say the same thing twice
+                6:47-6:51 error[two-schemas]: `enum` and `schema` define the same thing twice
                   also 6:23: here as well
                   help: keep one of them
-                7:58-7:67 error[two-schemas]: `minLength` and `minLength` say the same thing twice
+                7:58-7:67 error[two-schemas]: `minLength` and `minLength` define the same thing twice
                   also 7:85: here as well
                   help: keep one of them
             "#]],
@@ -1478,19 +1478,19 @@ mod parameters {
         check(
             "name: a\ndescription: b\nbash: ls\ntags: [raed, wrte, Runn, rnu, ' read', reading, rust, network, READ]\nmetadata: {tags: [raed]}\n",
             expect![[r#"
-                4:8-4:12 error[misspelt-tag]: the tag `raed` looks like `read`, which says how dangerous the tool is
+                4:8-4:12 error[misspelt-tag]: the tag `raed` looks like `read`, which declares how dangerous the tool is
                   help: did you mean `read`? another word has its place under `metadata.tags`
                   fix: write `read`
-                4:14-4:18 error[misspelt-tag]: the tag `wrte` looks like `write`, which says how dangerous the tool is
+                4:14-4:18 error[misspelt-tag]: the tag `wrte` looks like `write`, which declares how dangerous the tool is
                   help: did you mean `write`? another word has its place under `metadata.tags`
                   fix: write `write`
-                4:20-4:24 error[misspelt-tag]: the tag `Runn` looks like `run`, which says how dangerous the tool is
+                4:20-4:24 error[misspelt-tag]: the tag `Runn` looks like `run`, which declares how dangerous the tool is
                   help: did you mean `run`? another word has its place under `metadata.tags`
                   fix: write `run`
-                4:26-4:29 error[misspelt-tag]: the tag `rnu` looks like `run`, which says how dangerous the tool is
+                4:26-4:29 error[misspelt-tag]: the tag `rnu` looks like `run`, which declares how dangerous the tool is
                   help: did you mean `run`? another word has its place under `metadata.tags`
                   fix: write `run`
-                4:31-4:38 error[misspelt-tag]: the tag ` read` looks like `read`, which says how dangerous the tool is
+                4:31-4:38 error[misspelt-tag]: the tag ` read` looks like `read`, which declares how dangerous the tool is
                   help: did you mean `read`? another word has its place under `metadata.tags`
                   fix: write `read`
             "#]],
@@ -1658,7 +1658,7 @@ mod parameters {
             "name: a\ndescription: b\nbash: ls -- {P} {NEW}\nparameters: {P: {deprecated-alternative: NWE}, NEW: {description: n}}\n",
             expect![[r#"
             4:14-4:15 warning[no-description]: parameter `P` has no description
-              help: say what it is for; people and models choose its value by that
+              help: describe its purpose; people and models choose its value by that
             4:42-4:45 warning[unknown-parameter]: the alternative `NWE` is not a parameter
               help: did you mean `NEW`?
               fix: write `NEW`
@@ -1730,7 +1730,7 @@ mod steps {
         check(
             "name: a\ndescription: b\nsteps: [{name: x}]\n",
             expect![[r#"
-            3:16-3:17 error[no-command]: a step does not say what it executes
+            3:16-3:17 error[no-command]: a step does not define what to execute
               help: add one of `bash`, `cmd`, `pwsh`, `run`, `script`, `python`, `commands` or `use-tool`
         "#]],
         );
@@ -2413,7 +2413,7 @@ task: required
             "name: a\ndescription: b\nbash: ls\nhints: {read-only: true, destructive: true}\n",
             expect![[r#"
             4:9-4:18 warning[contradicting-hints]: what changes nothing cannot do this
-              also 4:26: says that it changes something
+              also 4:26: declares that it changes something
               help: remove one of the two
         "#]],
         );
@@ -2425,7 +2425,7 @@ task: required
             "name: a\ndescription: b\nbash: ls\ntags: [write]\nhints: {read-only: true}\n",
             expect![[r#"
             5:9-5:18 warning[contradicting-hints]: what changes nothing cannot do this
-              also 4:8: says that it changes something
+              also 4:8: declares that it changes something
               help: remove one of the two
         "#]],
         );
@@ -2511,7 +2511,7 @@ parameters: {A: {description: c}}
 input-schema: {type: object}
 "#,
             expect![[r#"
-                4:1-4:11 error[two-schemas]: `parameters` and `input-schema` say the same thing twice
+                4:1-4:11 error[two-schemas]: `parameters` and `input-schema` define the same thing twice
                   also 5:1: here as well
                   help: keep one of them
             "#]],
@@ -2556,10 +2556,10 @@ bash: ls -- {A}
 parameters: {A: {description: c, type: string, validation: {minLength: 1}, schema: {type: string}}}
 "#,
             expect![[r#"
-                4:34-4:38 error[two-schemas]: `type` and `schema` say the same thing twice
+                4:34-4:38 error[two-schemas]: `type` and `schema` define the same thing twice
                   also 4:76: here as well
                   help: keep one of them
-                4:48-4:58 error[two-schemas]: `validation` and `schema` say the same thing twice
+                4:48-4:58 error[two-schemas]: `validation` and `schema` define the same thing twice
                   also 4:76: here as well
                   help: keep one of them
             "#]],
@@ -2682,7 +2682,7 @@ parameters: {A: {description: c}}
 offer: {resource: "notes:{+A}"}
 "#,
             expect![[r#"
-                5:19-5:31 error[invalid-uri]: `notes:{+A}` is not the address of a resource: only a parameter's name can stand in braces
+                5:19-5:31 error[invalid-uri]: `notes:{+A}` is not the address of a resource: only a parameter's name can be in braces
                   help: write an address such as `notes://today` or `notes://{DAY}`
             "#]],
         );
@@ -2944,7 +2944,7 @@ mod habits {
             "name: a\ndesc: b\nbash: ls {X}\nargs: {X: {type: string, description: x}}\nenv:\n  A: b\n  C: |\n    d\ncwd: /\nif: x\nneeds: [b]\nruns-on: linux\nimage: node:20\n",
             expect![[r#"
                 1:1-1:5 error[no-description]: a tool needs a `description`
-                  help: say what it is for; people and models choose by that
+                  help: describe its purpose; people and models choose tools by that
                 2:1-2:5 warning[unknown-key]: a tool has no key `desc`
                   help: write `description`
                   fix: write `description`
@@ -3000,7 +3000,7 @@ mod habits {
                 12:5-12:18 warning[unknown-key]: a step has no key `allow_failure`
                   help: write `continue-on-error`
                   fix: write `continue-on-error`
-                13:12-13:13 error[no-command]: a step does not say what it executes
+                13:12-13:13 error[no-command]: a step does not define what to execute
                   help: add one of `bash`, `cmd`, `pwsh`, `run`, `script`, `python`, `commands` or `use-tool`
                 13:15-13:19 error[unknown-key]: a step has no key `uses`
                   help: write `use-tool`
@@ -3026,7 +3026,7 @@ mod habits {
                 3:22-3:25 hint[could-be-option]: a value of `D` that begins with `-` is refused: `ls` would read it as an option
                   fix: write `-- {D}`; then any value passes
                 5:3-5:4 warning[no-description]: parameter `A` has no description
-                  help: say what it is for; people and models choose its value by that
+                  help: describe its purpose; people and models choose its value by that
                 5:13-5:17 error[unknown-choice]: `type` cannot be `path`
                   help: write `type: string` and `path: true`
                   fix: write `string`, with `path: true`
@@ -3064,15 +3064,15 @@ mod habits {
                   help: write `input-schema`, which takes the schema as it is
                   fix: write `input-schema`
                 4:14-4:18 warning[no-description]: parameter `type` has no description
-                  help: say what it is for; people and models choose its value by that
+                  help: describe its purpose; people and models choose its value by that
                 4:14-4:18 warning[unused-parameter]: parameter `type` is never used
                   help: write `{type}` where its value belongs, or remove it
                 4:28-4:38 warning[no-description]: parameter `properties` has no description
-                  help: say what it is for; people and models choose its value by that
+                  help: describe its purpose; people and models choose its value by that
                 4:28-4:38 warning[unused-parameter]: parameter `properties` is never used
                   help: write `{properties}` where its value belongs, or remove it
                 4:77-4:85 warning[no-description]: parameter `required` has no description
-                  help: say what it is for; people and models choose its value by that
+                  help: describe its purpose; people and models choose its value by that
                 4:77-4:85 warning[unused-parameter]: parameter `required` is never used
                   help: write `{required}` where its value belongs, or remove it
             "#]],

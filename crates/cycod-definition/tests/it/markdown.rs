@@ -75,13 +75,13 @@ fn the_examples_of_the_specification_load() {
     expect![[r#"
         custom-read
         8:10-8:14 warning[no-description]: parameter `path` has no description
-          help: say what it is for; people and models choose its value by that
+          help: describe its purpose; people and models choose its value by that
         echo
         6:10-6:17 warning[no-description]: parameter `message` has no description
-          help: say what it is for; people and models choose its value by that
+          help: describe its purpose; people and models choose its value by that
         marker-test
         9:10-9:15 warning[no-description]: parameter `input` has no description
-          help: say what it is for; people and models choose its value by that
+          help: describe its purpose; people and models choose its value by that
     "#]]
     .assert_eq(&all);
 }
@@ -330,7 +330,7 @@ fn can_register_says_what_must_be_there() {
     check(
         &page("can_register: {commands: git}\nrequires: {commands: jq}\n", R),
         expect![[r#"
-            4:1-4:13 error[can-register]: `can_register` says what `requires` says
+            4:1-4:13 error[can-register]: `can_register` repeats `requires`
               also 5:1: here as well
               help: keep one of them
         "#]],
@@ -432,7 +432,7 @@ fn mistakes_around_the_block() {
     check(
         &page("", "## Handler Function\n\nNothing.\n\n## Other\n\n```r\n1\n```\n"),
         expect![[r#"
-        5:1-5:20 error[no-handler]: below this heading stands no block of code
+        5:1-5:20 error[no-handler]: there is no code block below this heading
           help: add the block, or move it below this heading
     "#]],
     );
@@ -469,7 +469,7 @@ fn mistakes_around_the_block() {
     check(
         &page("", "```\nfunction() 1\n```\n"),
         expect![[r#"
-        5:1-5:4 error[unknown-language]: the block does not say its language
+        5:1-5:4 error[unknown-language]: the block has no language
           help: write it behind the fence: `r`, `python`, `javascript`, `typescript`, `bash`, `sh`, `zsh`, `pwsh`, `cmd`, `ruby` or `perl`
     "#]],
     );
@@ -542,8 +542,8 @@ fn commands_are_checked_as_everywhere() {
         expect![[r#"
             4:35-4:41 warning[unused-parameter]: parameter `UNUSED` is never used
               help: write `{UNUSED}` where its value belongs, or remove it
-            8:15-8:18 error[value-in-code]: `X` stands in code that `bash` parses: no quoting keeps it data there
-              help: pass the value beside the code
+            8:15-8:18 error[value-in-code]: `X` is in code that `bash` parses: no quoting keeps it data there
+              help: pass the value separately from the code
                     bash -c 'echo "$1"' _ "{X}"
             9:6-9:15 error[unknown-transform]: there is no transform `upper`
             9:7-9:8 warning[misspelt-placeholder]: `Y` is no parameter; its value is taken from the environment

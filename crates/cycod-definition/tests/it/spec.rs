@@ -45,16 +45,16 @@ fn every_example_loads() {
         5:57-5:66 hint[could-be-option]: a value of `API_URL` that begins with `-` is refused: `curl` would read it as an option
           fix: write `-- {API_URL}`; then any value passes
         complex-workflow
-        6:20-6:28 error[unknown-program]: nothing is known of `command1`, so nothing says what it does with `PARAM1`
-          help: if its arguments are text or files, add `programs: {command1: text}` to this file, or `command1: text` to `.cycod/programs.yaml` for all tools beside it; or vouch for it with `placing: data` on `PARAM1`
-        8:20-8:28 error[unknown-program]: nothing is known of `command2`, so nothing says what it does with `PARAM2`
-          help: if its arguments are text or files, add `programs: {command2: text}` to this file, or `command2: text` to `.cycod/programs.yaml` for all tools beside it; or vouch for it with `placing: data` on `PARAM2`
+        6:20-6:28 error[unknown-program]: cycod does not know `command1`, so it does not know what that does with `PARAM1`
+          help: if its arguments are text or files, add `programs: {command1: text}` to this file, or `command1: text` to `.cycod/programs.yaml` for all tools next to it; or vouch for it with `placing: data` on `PARAM1`
+        8:20-8:28 error[unknown-program]: cycod does not know `command2`, so it does not know what that does with `PARAM2`
+          help: if its arguments are text or files, add `programs: {command2: text}` to this file, or `command2: text` to `.cycod/programs.yaml` for all tools next to it; or vouch for it with `placing: data` on `PARAM2`
         find-files
         5:17-5:28 hint[could-be-option]: a value of `DIRECTORY` that begins with `-` is refused: `find` would read it as an option
           help: `find` has no end of options; a path can begin with `./` (`path: true`)
-        7:56-7:67 warning[value-in-code]: `DIRECTORY` stands in code that `powershell` parses: no quoting keeps it data there
+        7:56-7:67 warning[value-in-code]: `DIRECTORY` is in code that `powershell` parses: no quoting keeps it data there
           help: write the code without the value, and hand the value to it as data
-        7:78-7:87 warning[value-in-code]: `PATTERN` stands in code that `powershell` parses: no quoting keeps it data there
+        7:78-7:87 warning[value-in-code]: `PATTERN` is in code that `powershell` parses: no quoting keeps it data there
           help: write the code without the value, and hand the value to it as data
         8:17-8:28 hint[could-be-option]: a value of `DIRECTORY` that begins with `-` is refused: `find` would read it as an option
           help: `find` has no end of options; a path can begin with `./` (`path: true`)
@@ -79,12 +79,12 @@ fn every_example_loads() {
         3:35-3:40 hint[could-be-option]: a value of `URL` that begins with `-` is refused: `curl` would read it as an option
           fix: write `-- {URL}`; then any value passes
         list-files-in-python
-        3:63-3:72 error[value-in-code]: `PATTERN` stands in code that `python` parses: no quoting keeps it data there
-          help: pass the value beside the code
+        3:63-3:72 error[value-in-code]: `PATTERN` is in code that `python` parses: no quoting keeps it data there
+          help: pass the value separately from the code
                 python -c 'import sys; import os, glob; print('\''\n'\''.join(glob.glob(sys.argv[1])))' "{PATTERN}"
         multi-step-tool
-        5:20-5:27 error[unknown-program]: nothing is known of `command1`, so nothing says what it does with `PARAM`
-          help: if its arguments are text or files, add `programs: {command1: text}` to this file, or `command1: text` to `.cycod/programs.yaml` for all tools beside it; or vouch for it with `placing: data` on `PARAM`
+        5:20-5:27 error[unknown-program]: cycod does not know `command1`, so it does not know what that does with `PARAM`
+          help: if its arguments are text or files, add `programs: {command1: text}` to this file, or `command1: text` to `.cycod/programs.yaml` for all tools next to it; or vouch for it with `placing: data` on `PARAM`
         performance
         6:20-6:31 hint[could-be-option]: a value of `API_URL_1` that begins with `-` is refused: `curl` would read it as an option
           fix: write `-- {API_URL_1}`; then any value passes

@@ -115,7 +115,7 @@ fn told(reader: &Reader, reading: &Reading, text: &str, scalar: Option<&Scalar>)
         return warnings.collect();
     }
     let Some(error) = findings.find(|finding| !finding.message.starts_with("warning: ")) else {
-        return vec![unchecked(reader, words.lines().next().unwrap_or("it does not say why"), scalar)];
+        return vec![unchecked(reader, words.lines().next().unwrap_or("it gives no reason"), scalar)];
     };
     let message = format!("`{}` cannot read the command: {}", reader.program, error.message);
     vec![Diagnostic::error(Code::ScriptSyntax, error.span(text, scalar), message)]

@@ -68,7 +68,7 @@ impl Engine {
             (Standing::Trusted, _) => writeln!(text, "`{name}` ({path}) is trusted"),
             (_, None) => writeln!(text, "`{name}` ({path}) came with this project"),
             (_, Some(difference)) => {
-                writeln!(text, "`{name}` ({path}) is not what was trusted:\n{}", indented(difference))
+                writeln!(text, "`{name}` ({path}) has changed since you trusted it:\n{}", indented(difference))
             }
         };
         text
@@ -111,7 +111,7 @@ impl Engine {
             tool.hints.read_only == Some(true) || tool.tags.iter().any(|tag| tag.eq_ignore_ascii_case("read"))
         };
         if level > Level::Read && claims(&subject.tool) {
-            warnings.push(format!("it says that it only reads, and its level is {level}"));
+            warnings.push(format!("it claims to only read, but its level is {level}"));
         }
         for tool in tools() {
             warnings.extend(

@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::path::Path;
 
 use cycod_definition::{Body, Literal, Starts, StepAction, Tool, starts, starts_of_argument};
 use cycod_diagnostic::{Code, Refusal};
@@ -6,7 +6,7 @@ use cycod_store::{Digest, diff, digest, render};
 use serde_json::{Map, Value as Json, json};
 
 use super::{
-    Doubtful,
+    Doubtful, Used,
     programs::{Places, Programs},
 };
 
@@ -30,7 +30,7 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// Looks at a tool, those it reaches, and the programs of the workspace that they name. A manifest that says which programs are
     /// the project's own is one of these files for the tools that rest on it.
-    pub(super) fn of(tool: &Tool, used: &BTreeMap<String, Option<Arc<Tool>>>, places: Places<'_>) -> Self {
+    pub(super) fn of(tool: &Tool, used: &Used, places: Places<'_>) -> Self {
         let mut tools = Map::new();
         tools.insert(tool.name.key(), Json::clone(&tool.origin.document));
         for (name, used) in used {
@@ -151,7 +151,7 @@ fn without_prose(document: &mut Json) {
 }
 
 /// What the commands of a tool start, with those that it gives to tools that run them.
-fn started(tool: &Tool, used: &BTreeMap<String, Option<Arc<Tool>>>) -> Starts {
+fn started(tool: &Tool, used: &Used) -> Starts {
     let mut all = starts(tool);
     let mut given = |name: &str, arguments: &[(String, Literal)]| {
         let Some(Some(used)) = used.get(&name.to_ascii_lowercase()) else { return };

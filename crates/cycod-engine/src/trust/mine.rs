@@ -51,7 +51,7 @@ impl Engine {
     /// When the pins cannot be written.
     pub fn mark_mine(&self, is_mine: bool) -> Result<bool, Refusal> {
         let key = self.project_key();
-        let changed = self.pins().update(|pins| match is_mine {
+        let changed = self.update_pins(|pins| match is_mine {
             true => pins.insert(key, Pin::new(json!({}), now())).is_none(),
             false => pins.remove(&key).is_some(),
         });

@@ -10,12 +10,13 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
+    fs::{self, FileType},
     io::Read as _,
     path::{Component, Path, PathBuf},
 };
 
 use cycod_definition::{ReadAs, Starts};
+use cycod_file::RealPaths;
 use cycod_store::Digest;
 use serde_json::Value as Json;
 
@@ -91,12 +92,14 @@ impl Programs {
         places: Places<'_>,
     ) -> Self {
         let mut programs = Self::default();
-        let Ok(workspace) = fs::canonicalize(places.workspace) else { return programs };
+        let real = RealPaths::default();
+        let Some(workspace) = real.of(places.workspace) else { return programs };
         let mut words = Words::default();
         for document in documents {
             texts(document, true, &mut |text| words.add(&text.replace("{WORKSPACE}", &workspace.to_string_lossy())));
         }
-        let mut search = Search { bases: BTreeSet::from([workspace.clone()]), workspace, left: MOST_BYTES };
+        let bases = BTreeSet::from([workspace.clone()]);
+        let mut search = Search { bases, workspace, real, kinds: BTreeMap::new(), left: MOST_BYTES };
         search.base(places.working_directory);
         words.seen.iter().for_each(|word| search.base(Path::new(&word.text)));
         let scripts = programs.add(&mut search, &words);
@@ -176,10 +179,18 @@ impl Programs {
     }
 }
 
+/// What is at a path, with links followed.
+fn kind(path: &Path) -> Option<FileType> {
+    fs::metadata(path).ok().map(|metadata| metadata.file_type())
+}
+
 /// Where files are looked for.
 pub(super) struct Search {
     pub(super) workspace: PathBuf,
     pub(super) bases: BTreeSet<PathBuf>,
+    real: RealPaths,
+    /// What is where the words lead to from the workspace.
+    kinds: BTreeMap<PathBuf, Option<FileType>>,
     /// How many bytes may still be read.
     left: u64,
 }
@@ -188,9 +199,12 @@ impl Search {
     /// Looks in a directory of the workspace, too.
     pub(super) fn base(&mut self, name: &Path) {
         let path = self.workspace.join(name);
-        if let Ok(path) = fs::canonicalize(path)
+        // Most words name nothing, which is told sooner than where they lead.
+        let kind = kind(&path);
+        self.kinds.insert(path.clone(), kind);
+        if kind.is_some_and(|kind| kind.is_dir())
+            && let Some(path) = self.real.of(&path)
             && path.starts_with(&self.workspace)
-            && path.is_dir()
         {
             self.bases.insert(path);
         }
@@ -203,7 +217,9 @@ impl Search {
         names.into_iter().flatten().find_map(|name| {
             let path = plain(&base.join(name))?;
             let inside = path.strip_prefix(&self.workspace).ok().filter(|inside| !inside.as_os_str().is_empty())?;
-            path.is_file().then(|| (inside.to_string_lossy().replace('\\', "/"), path.clone()))
+            let kind = self.kinds.get(&path).copied().unwrap_or_else(|| kind(&path));
+            let is_file = kind.is_some_and(|kind| kind.is_file());
+            is_file.then(|| (inside.to_string_lossy().replace('\\', "/"), path.clone()))
         })
     }
 

@@ -17,14 +17,13 @@ impl Engine {
     pub fn trust_file(&self, file: &Path) -> Result<BTreeMap<String, Digest>, Refusal> {
         let path = self.host().working_directory.join(file);
         let refused = |why: String| {
-            let why = format!("what the file `{}` trusts cannot be told: {why}", path.display());
-            Refusal::new(Code::UntrustedTool, why).attempt("make the file anew: cycod tool trust --export FILE")
+            let why = format!("cannot determine what the file `{}` trusts: {why}", path.display());
+            Refusal::new(Code::UntrustedTool, why).attempt("create the file again: cycod tool trust --export FILE")
         };
         if real(&path).starts_with(real(&self.host().workspace)) {
-            let attempt = "keep the file outside of the project, where who changes the project cannot change it";
-            return Err(
-                refused("it lies in the project, which cannot say what is trusted in it".to_owned()).attempt(attempt)
-            );
+            let attempt = "move the file outside the project, so that changes to the project cannot change it";
+            return Err(refused("it is inside the project, which cannot define what is trusted in it".to_owned())
+                .attempt(attempt));
         }
         let text = fs::read_to_string(&path).map_err(|error| refused(error.to_string()))?;
         let json: Json = serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;

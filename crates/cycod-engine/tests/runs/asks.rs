@@ -143,7 +143,7 @@ fn answers_are_held_to_the_form() {
             "invalid-argument: `channel`: \"c\" is not valid under any of the schemas listed in the 'oneOf' keyword",
         ),
         (json!({"name": {}, "channel": "a"}), "wrong-argument-type: `name`: expected a string, found an object"),
-        (json!({"name": "oak"}), "question-unanswered: `channel` is the answer to a question that nobody has answered"),
+        (json!({"name": "oak"}), "question-unanswered: `channel` is the answer to a question that was not answered"),
     ] {
         let (_place, mut asking) = Asking::new(RELEASE, &[("VERSION", "1")]);
         asking.accept("idea", json!({"idea": "ash"}));

@@ -185,11 +185,11 @@ fn what_only_text_can_be_is_refused() {
         format!("{}: {}", refusal.code, refusal.why)
     };
     let bytes = b"a\xffb";
-    expect!["not-text: `{a.output}` is not UTF-8 text, and only text can stand here"]
+    expect!["not-text: `{a.output}` is not UTF-8 text, and only text is possible here"]
         .assert_eq(&told(bytes, "    use-tool: show\n    with: {X: \"{a.output}\"}\n"));
     expect!["nul-in-value: the directory's name holds a NUL character"]
         .assert_eq(&told(b"a\0b", "    bash: pwd\n    working-directory: \"{a.output}\"\n"));
-    expect!["not-text: `{a.output}` is not UTF-8 text, and only text can stand here"]
+    expect!["not-text: `{a.output}` is not UTF-8 text, and only text is possible here"]
         .assert_eq(&told(bytes, "    bash: pwd\n    working-directory: \"{a.output}\"\n"));
     expect!["unplaceable-value: the value of `a.output` holds a NUL byte, which no program can be given"]
         .assert_eq(&told(b"a\0b", "    bash: printf %s \"{a.output}\"\n"));

@@ -147,7 +147,7 @@ fn an_alias_is_held_to_the_rules_of_its_base() {
         "ignored-by-alias: `t`: `typed` has a parameter `E`, which an alias cannot replace (try: cycod tool validate t)"
     ]
     .assert_eq(&told("default-parameters: {N: 1}\nparameters: {E: {description: anything}}\n"));
-    expect!["invalid-argument: `E` (its default): `c` is not one of `a`, `b`; `sure` is the answer to a question that nobody has answered (try: call it where somebody can be asked: on a terminal, or from a host that passes questions on)"].assert_eq(&told("default-parameters: {N: 1, E: '{X}'}\nparameters: {X: {description: x, default: c}}\n"));
+    expect!["invalid-argument: `E` (its default): `c` is not one of `a`, `b`; `sure` is the answer to a question that was not answered (try: call it where cycod can ask the user: on a terminal, or from a host that shows questions)"].assert_eq(&told("default-parameters: {N: 1, E: '{X}'}\nparameters: {X: {description: x, default: c}}\n"));
 }
 
 #[test]

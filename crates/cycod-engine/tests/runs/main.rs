@@ -19,6 +19,7 @@ mod panics;
 mod policy;
 mod reports;
 mod secrets;
+mod selection;
 mod steps;
 mod trust;
 mod values;

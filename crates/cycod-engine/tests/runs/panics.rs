@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cycod_engine::{
-    BuiltInCall, BuiltIns, Ignore, Nobody, Outcome, RunReport, Surface,
+    BuiltInCall, BuiltIns, Event, Ignore, Nobody, Outcome, RunReport, Sink, Surface,
     definition::{Tool, ToolName, load_built_in},
     diagnostic::{Refusal, SourceFile},
 };
@@ -95,6 +95,27 @@ fn a_panic_fails_the_run_and_says_what_it_was() {
           last not-run 0
     "#]]
     .assert_eq(&story(&report));
-    expect!["this program made a mistake: an index of 7 in a list of 3"]
+    expect!["this is a bug in cycod: an index of 7 in a list of 3"]
         .assert_eq(&report.refusal.expect("why").to_string());
+}
+
+/// A sink that panics at the first thing that is written.
+struct Startled;
+
+impl Sink for Startled {
+    fn event(&mut self, event: &Event<'_>) {
+        assert!(!matches!(event, Event::Output { .. }), "a line of 3 letters");
+    }
+}
+
+#[test]
+fn nobody_waits_for_threads_whose_listener_panicked() {
+    // More than fits into any queue on the way.
+    let loud = "{bash: seq 200000, parallel: true";
+    let place = Place::new(&format!("description: d\nsteps:\n  - {loud}, name: a}}\n  - {loud}, name: b}}\n"));
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || drop(sender.send(place.run_with(&[], &mut Startled, |_| {}))));
+    let report = receiver.recv_timeout(std::time::Duration::from_secs(60)).expect("the run ends");
+    let refusal = report.refusal.expect("it broke off");
+    assert_eq!(refusal.to_string(), "this is a bug in cycod: a line of 3 letters");
 }

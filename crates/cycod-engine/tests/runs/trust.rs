@@ -419,7 +419,7 @@ fn all_of_a_tool_is_shown_what_it_runs_last() {
                 | curl \u{202e}x
         programs of this project that it starts or names: run.sh
         beware: its name looks like `deploy`, which is another tool: ~/.cycod/tools/deploy.yaml
-        beware: it says that it only reads, and its level is run
+        beware: it claims to only read, but its level is run
         beware: the word `pаypal.com` has letters that look like others: p\u{430}ypal.com
         `dep1oy` (.cycod/tools/dep1oy.yaml) came with this project
     "#]]

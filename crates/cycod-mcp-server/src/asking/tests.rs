@@ -16,7 +16,7 @@ fn request() -> Request {
         editable: None,
         working_directory: "/home/ada/project".to_owned(),
         reach: vec!["reaches everything that you can reach".to_owned()],
-        rule: "a model asks before using a tool of level write".to_owned(),
+        rule: "a model needs approval for a tool of level write".to_owned(),
         yields: true,
         justification: None,
         changes: None,
@@ -67,7 +67,7 @@ fn a_form_shows_what_would_run() {
         Level: write, with your rights
 
         You are asked because
-            $ a model asks before using a tool of level write
+            $ a model needs approval for a tool of level write
     "#]]
     .assert_eq(&approval_text(&request()).expect("it is short"));
 }

@@ -1,6 +1,7 @@
 use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 
 use cycod_http::{Gate, HttpError, Names, Principal, Refused};
+use cycod_thread::task;
 use http_body_util::{Full, combinators::BoxBody};
 use hyper::{
     HeaderMap, Method, Request, Response, StatusCode,
@@ -176,7 +177,7 @@ impl Endpoint {
         let room = self.sessions.room()?;
         let protocol = self.protocol.clone();
         // Not dropped with the connection: a session that was begun has to be known here, or nobody would end it.
-        let begun = tokio::spawn(async move {
+        let begun = task(async move {
             let response = protocol.handle(request).await;
             if let Some(id) = response.headers().get(SESSION).and_then(|id| id.to_str().ok()) {
                 room.take(id, principal);

@@ -37,6 +37,11 @@ pub(super) async fn read(headers: &HeaderMap, body: Incoming, limits: &Limits) -
     Ok((body, kind))
 }
 
+/// Whether a message begins a session; nothing when it is refused.
+pub fn begins_session(body: &[u8]) -> Option<bool> {
+    Some(kind(body, Limits::default().depth).ok()? == Kind::Handshake)
+}
+
 /// Looks at a message without building it.
 fn kind(body: &[u8], deepest: usize) -> Result<Kind, Rejected> {
     #[derive(Deserialize)]

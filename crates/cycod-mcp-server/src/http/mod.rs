@@ -20,5 +20,6 @@ mod sessions;
 
 pub use cycod_http::{Access, HttpError, KeySource, OAuth};
 pub use limits::Limits;
+pub use message::begins_session;
 pub use options::HttpOptions;
 pub use server::serve_http;

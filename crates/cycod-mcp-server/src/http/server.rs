@@ -2,6 +2,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use cycod_http::{Access, Connections, HttpError, serve};
 use cycod_process::Stop;
+use cycod_thread::blocking;
 use tokio::net::TcpListener;
 
 use super::{Limits, endpoint::Endpoint, options::HttpOptions};
@@ -58,7 +59,7 @@ pub fn serve_http(
         drop(listener);
         // Answers still go out while the last processes end.
         let running = shared.running.clone();
-        drop(tokio::task::spawn_blocking(move || running.close()).await);
+        drop(blocking(move || running.close()).await);
         endpoint.end(LAST_ANSWERS).await;
         connections.close(CLOSING).await;
         Ok(())

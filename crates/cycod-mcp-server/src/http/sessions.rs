@@ -8,6 +8,7 @@ use std::{
 };
 
 use cycod_http::{Principal, Rate, Refused};
+use cycod_thread::detach_task;
 use hyper::StatusCode;
 use rmcp::transport::streamable_http_server::{SessionId, SessionManager, session::local::LocalSessionManager};
 use tokio_util::sync::CancellationToken;
@@ -117,7 +118,7 @@ impl Sessions {
         seat.closed.cancel();
         let manager = self.manager();
         // The library may wait for a client that does not read.
-        tokio::spawn(async move { tokio::time::timeout(CLOSING, manager.close_session(&id)).await });
+        detach_task(async move { tokio::time::timeout(CLOSING, manager.close_session(&id)).await });
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {

@@ -61,7 +61,7 @@ fn a_panic_ends_its_call_and_nothing_else() {
         let answer = bed.post(&modern(name), &modern_call(name, &json!({})));
         let message = answer.message();
         assert_eq!((answer.status, &message["result"]["isError"]), (200, &json!(true)), "{message}");
-        assert!(message.to_string().contains("this program made a mistake"), "{message}");
+        assert!(message.to_string().contains("this is a bug in cycod"), "{message}");
     }
     assert_eq!(bed.post(&modern("hello"), &modern_call("hello", &json!({}))).status, 200);
 }

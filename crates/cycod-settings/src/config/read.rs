@@ -135,7 +135,7 @@ impl Reader<'_> {
     fn enforced(&mut self, entry: &Entry) {
         if self.scope != Scope::Global {
             let help = "write it into the file of the global scope, or leave it out";
-            let message = "only who looks after the machine can say which tools nobody turns off";
+            let message = "only the administrator of the machine can define which tools no one can turn off";
             return self.push(Code::SettingNotHeard, entry.key_span, message.to_owned(), help, false);
         }
         let Some(items) = entry.value.as_sequence() else {
@@ -149,7 +149,7 @@ impl Reader<'_> {
                     self.options.enforced.push(said);
                 }
                 None => {
-                    let help = "write each name as it is: nothing stands for several here";
+                    let help = "write each name as it is: there are no patterns here";
                     self.push(Code::InvalidName, item.span, "this is not the name of a tool".to_owned(), help, true);
                 }
             }
@@ -189,7 +189,7 @@ impl Reader<'_> {
                     || path.contains(':');
                 if self.scope == Scope::Local && leads_out {
                     let help = "write it into ~/.cycod/config.yaml: a project names directories of its own";
-                    let message = format!("`{path}` is not heard from a project");
+                    let message = format!("`{path}` has no effect in a project");
                     self.push(Code::SettingNotHeard, item.span, message, help, false);
                     continue;
                 }
@@ -219,7 +219,7 @@ impl Reader<'_> {
             match entry.key.as_str() {
                 "default" => self.options.models.default = self.text(entry, "name a model as PROVIDER/NAME"),
                 key if MODELS_KEYS.contains(&key) && self.scope == Scope::Local => {
-                    let message = format!("`{key}` is not heard from a project");
+                    let message = format!("`{key}` has no effect in a project");
                     let help =
                         "write it into ~/.cycod/config.yaml: a project does not decide where your words and keys go";
                     self.push(Code::SettingNotHeard, entry.key_span, message, help, false);
@@ -285,7 +285,7 @@ impl Reader<'_> {
         for model in self.entries(node, "`known`") {
             if model.key.split_once('/').is_none_or(|(provider, name)| provider.is_empty() || name.is_empty()) {
                 let help = "write PROVIDER/NAME";
-                let message = format!("`{}` does not say whose model it is", model.key);
+                let message = format!("`{}` has no provider", model.key);
                 self.push(Code::InvalidName, model.key_span, message, help, true);
                 continue;
             }

@@ -151,8 +151,8 @@ fn values_are_set_where_they_are() {
 fn what_cannot_be_understood_is_refused() {
     for (text, message) in [
         ("{\"mcpServers\": [}", "`}` stands here, where a value is expected"),
-        ("{\"mcpServers\": 1}", "a number stands here, where a table is expected"),
-        ("[]", "a list stands here, where a table is expected"),
+        ("{\"mcpServers\": 1}", "a number is here, where a table is expected"),
+        ("[]", "a list is here, where a table is expected"),
         ("{\"mcpServers\": {}, \"mcpServers\": {}}", "`mcpServers` is there twice"),
     ] {
         let wrong = set(text, &["mcpServers", "cycod"], &entry()).expect_err(text);

@@ -50,35 +50,32 @@ pub(super) fn read(path: &Path) -> Result<Option<Head>, StoreError> {
         file => {
             let file = file?;
             file.lock_shared().map_err(StoreError::io("lock", path))?;
-            content(&file, path)
+            Ok(content(&file, path)?.map(|(head, _)| head))
         }
     }
 }
 
-/// Moves the head to a row that has been written, unless another process has moved it further.
-pub(super) fn advance(path: &Path, to: Head) -> Result<(), StoreError> {
-    let file = lock(path)?;
-    if content(&file, path)?.is_none_or(|head| head.seq < to.seq) {
-        put(&file, path, to)?;
-    }
-    Ok(())
-}
-
-/// Writes a head into the file, which the caller has locked.
-pub(super) fn put(file: &File, path: &Path, head: Head) -> Result<(), StoreError> {
+/// Writes a head, and how long the tail is with it, into the file, which the caller has locked.
+pub(super) fn put(file: &File, path: &Path, head: Head, tail: u64) -> Result<(), StoreError> {
     // Always as long, and written at once: there is never half of one.
-    let line = format!("{:020}:{}\n", head.seq, head.digest);
+    let line = format!("{:020}:{}:{tail:020}\n", head.seq, head.digest);
     write_at_start(file, line.as_bytes()).map_err(StoreError::io("write", path))
 }
 
-/// Reads the file, which the caller has locked.
-pub(super) fn content(file: &File, path: &Path) -> Result<Option<Head>, StoreError> {
-    let mut text = String::new();
-    file.take(200).read_to_string(&mut text).map_err(StoreError::io("read", path))?;
-    if text.is_empty() {
+/// Reads the file, which the caller has locked: the head, and how long the tail is, where that is written.
+pub(super) fn content(file: &File, path: &Path) -> Result<Option<(Head, Option<u64>)>, StoreError> {
+    let mut bytes = [0; 200];
+    let length = (&*file).read(&mut bytes).map_err(StoreError::io("read", path))?;
+    if length == 0 {
         return Ok(None);
     }
-    text.trim_end().parse().map(Some).map_err(|_| StoreError::Malformed {
+    let text = String::from_utf8_lossy(&bytes[..length]);
+    let text = text.trim_end();
+    let (head, tail) = match text.rsplit_once(':') {
+        Some((head, tail)) if head.contains(':') => (head, tail.parse().ok()),
+        _ => (text, None),
+    };
+    head.parse().map(|head| Some((head, tail))).map_err(|_| StoreError::Malformed {
         path: path.to_owned(),
         expected: "the head of a history",
         why: "it does not hold a number and a digest".to_owned(),

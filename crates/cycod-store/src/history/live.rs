@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, File, TryLockError},
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -17,11 +18,17 @@ pub(super) struct Live {
 
 impl Live {
     pub(super) fn new(directory: &Path) -> Result<Live, StoreError> {
-        private::directory(directory)?;
         loop {
             let name = RunId::random()?.to_string();
             let path = directory.join(&name);
-            let file = private::open(private::options().write(true).create_new(true), &path)?;
+            let opened = private::open(private::options().write(true).create_new(true), &path);
+            let file = match opened {
+                Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                    private::directory(directory)?;
+                    continue;
+                }
+                file => file?,
+            };
             file.lock().map_err(StoreError::io("lock", &path))?;
             // Another process may have found it in the moment before it was locked, and removed it.
             if private::is_current(&file, &path) {

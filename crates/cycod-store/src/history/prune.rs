@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde_json::{Value, json};
 
-use super::{Event, Failure, Head, History, Kind};
-use crate::{Digest, StoreError};
+use super::{Event, Failure, Head, History, Kind, tail::Turn};
+use crate::{Digest, StoreError, private};
 
 /// The most rows that are dropped beside a run.
 const AT_ONCE: u64 = 4_096;
@@ -47,19 +47,28 @@ impl History {
 
     /// Drops what exceeds `keep`, which holds from now on: the history looks after it by itself.
     pub fn prune(&self, keep: Keep) -> Result<Pruned, StoreError> {
-        let mut opened = self.open()?;
-        let connection = &mut opened.as_mut().expect("`open` fills it").connection;
-        let rows = self.drop_rows(connection, keep, u64::MAX, true).map_err(|error| self.failed(error))?;
+        private::parent(&self.path())?;
+        let mut turn = Turn::take(self.head_path())?;
+        let mut connection = self.settled(&mut turn)?;
+        let dropped = self.drop_rows(&mut turn, &mut connection, keep, u64::MAX, true);
+        let rows = dropped.map_err(|error| self.failed(error))?;
         Ok(Pruned { rows, keep })
     }
 
     /// Drops some rows if there are too many.
-    pub(super) fn tidy(&self, connection: &mut Connection) -> Result<(), Failure> {
+    pub(super) fn tidy(&self, turn: &mut Turn, connection: &mut Connection) -> Result<(), Failure> {
         let keep = kept(connection)?;
-        self.drop_rows(connection, keep, AT_ONCE, false).map(drop)
+        self.drop_rows(turn, connection, keep, AT_ONCE, false).map(drop)
     }
 
-    fn drop_rows(&self, connection: &mut Connection, keep: Keep, most: u64, always: bool) -> Result<u64, Failure> {
+    fn drop_rows(
+        &self,
+        turn: &mut Turn,
+        connection: &mut Connection,
+        keep: Keep,
+        most: u64,
+        always: bool,
+    ) -> Result<u64, Failure> {
         // What is dropped is overwritten, not only forgotten.
         connection.pragma_update(None, "secure_delete", true)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -81,10 +90,12 @@ impl History {
             "keep": {"days": keep.age.as_secs_f64() / 86_400.0, "runs": keep.runs, "bytes": keep.bytes},
         });
         let pruned = Event { kind: Kind::Pruned, run: "", tool: "", surface: "", status: "", body: &body };
-        let written = self.add(&transaction, &pruned, "")?;
+        // Every row is in the database, and nobody else writes.
+        let before = super::last(&transaction)?;
+        let written = super::insert(&transaction, before, before.seq + 1, &pruned, "")?;
         let rows = transaction.execute("DELETE FROM events WHERE seq <= ?1", [last.seq])?;
         transaction.commit()?;
-        super::head::advance(&self.head_path(), written)?;
+        turn.note(written)?;
         // It gives a row for each page that it returns to the system.
         let mut vacuum = connection.prepare("PRAGMA incremental_vacuum")?;
         let mut pages = vacuum.query([])?;

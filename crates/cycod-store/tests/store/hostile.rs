@@ -73,7 +73,7 @@ mod unix {
         write_private(&path, &[7; 32]);
         // Only the administrator can give a file away.
         if std::os::unix::fs::chown(&path, Some(12345), None).is_ok() {
-            assert!(matches!(secret_key(&path), Err(StoreError::NotPrivate { why: "belongs to somebody else", .. })));
+            assert!(matches!(secret_key(&path), Err(StoreError::NotPrivate { why: "belongs to another user", .. })));
         }
     }
 

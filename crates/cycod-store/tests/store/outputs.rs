@@ -137,7 +137,7 @@ fn the_middle_of_what_is_too_large_is_dropped() {
             let lines: String = (0..2000).map(|line| format!("line {line}\n")).collect();
             let (bytes, dropped, is_text) = check(lines.as_bytes(), split, in_memory);
             let text = String::from_utf8(bytes).unwrap();
-            let note = format!("[… {dropped} bytes were not kept: the output is too large …]\n");
+            let note = format!("[… {dropped} bytes were not stored: the output is too large …]\n");
             let (head, tail) = text.split_once(&note).expect(&text);
             // The note begins a line.
             let head = if lines.starts_with(head) { head } else { &head[..head.len() - 1] };

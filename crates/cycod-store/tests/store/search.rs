@@ -61,7 +61,7 @@ fn shows_lines_as_grep_does() {
             8-line 8
             9:line 9
             10-line 10
-            [there is more; go on from byte 71]
+            [there is more; continue from byte 71]
         "#]],
     );
     check(
@@ -69,7 +69,7 @@ fn shows_lines_as_grep_does() {
         &Search { from: 71, max_matches: 1, ..search("[59]") },
         &expect![[r#"
             15:line 15
-            [there is more; go on from byte 111]
+            [there is more; continue from byte 111]
         "#]],
     );
 }
