@@ -1,5 +1,6 @@
 use std::{convert::Infallible, error::Error, io, net::IpAddr, sync::Arc, time::Duration};
 
+use cycod_thread::detach_task;
 use hyper::{
     Request, Response,
     body::{Body, Incoming},
@@ -74,14 +75,14 @@ where
         match (Arc::clone(&connections.places).try_acquire_owned(), stream.local_addr()) {
             (Ok(place), Ok(local)) => {
                 let connection = connection(stream, local.ip(), connections, answer.clone());
-                tokio::spawn(async move {
+                detach_task(async move {
                     connection.await;
                     drop(place);
                 });
             }
             _ => {
                 let Ok(turn) = Arc::clone(&turned_away).acquire_owned().await else { continue };
-                tokio::spawn(async move {
+                detach_task(async move {
                     turn_away(stream).await;
                     drop(turn);
                 });

@@ -25,22 +25,22 @@ pub(crate) fn with_choice(command: Command) -> Command {
                 .value_name("NAMES")
                 .value_delimiter(',')
                 .action(ArgAction::Append)
-                .help("The tools that the model may use; `all` stands for all that are on"),
+                .help("The tools that the model may use; `all` means all enabled tools"),
         )
-        .arg(Arg::new("group").long("group").value_name("GROUP").help("Those of a group"))
+        .arg(Arg::new("group").long("group").value_name("GROUP").help("The tools of a group"))
         .arg(
             Arg::new("preset")
                 .long("preset")
                 .value_name("PRESET")
                 .value_parser(Preset::NAMES.map(|(name, _)| name))
-                .help("Those for a kind of work"),
+                .help("The tools for a kind of work"),
         )
         .group(ArgGroup::new("choice").args(["tools", "group", "preset"]))
         .arg(
             Arg::new("no-safe-mode")
                 .long("no-safe-mode")
                 .action(ArgAction::SetTrue)
-                .help("Let the model use every tool without asking, but for what rules deny or always ask about"),
+                .help("Let the model use every tool without asking, except what rules deny or always ask about"),
         )
         .args(rules::options())
 }
@@ -83,7 +83,7 @@ pub(crate) fn warn_of_untrusted(tools: &Tools, printer: &mut Printer) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    printer.warn(&format!("the model is not told of what is not trusted here: {shown}{more}"));
+    printer.warn(&format!("the model cannot see untrusted tools: {shown}{more}"));
     printer.say("  see what they do: cycod tool trust --all");
 }
 

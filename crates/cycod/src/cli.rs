@@ -1,19 +1,19 @@
 use std::{cell::LazyCell, collections::BTreeMap, ffi::OsString, io::IsTerminal, process::ExitCode};
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command, error::ErrorKind};
 use cycod_engine::{
     Engine,
-    diagnostic::{Shown, shown},
+    catalog::ScopeFilter,
+    diagnostic::{Shown, closest, shown},
     host,
 };
 
 use crate::{
-    background_run,
+    app::app,
     command_error::CommandError,
     commands::{self, approvals::by_a_person},
     help,
     printer::{self, ERROR, Printer, paint},
-    script_worker, servers,
     terminal::{Color, Terminal},
     usage::usage_error,
 };
@@ -159,7 +159,7 @@ pub(crate) const GROUPS: &[Group] = &[
     Group { name: "tool", about: "Manage, run and test tools", commands: TOOL_COMMANDS, default: None },
     Group {
         name: "tools",
-        about: "See what tools cost a model, and turn them on or off",
+        about: "Show what tools cost a model, and turn them on or off",
         commands: TOOLS_COMMANDS,
         default: Some("list"),
     },
@@ -169,27 +169,22 @@ pub(crate) const GROUPS: &[Group] = &[
         commands: AGENT_COMMANDS,
         default: Some("run"),
     },
-    Group { name: "policy", about: "Say beforehand what may run", commands: POLICY_COMMANDS, default: None },
+    Group { name: "policy", about: "Define what may run", commands: POLICY_COMMANDS, default: None },
     Group {
         name: "mcp",
-        about: "Use the tools of MCP servers, and offer ours to MCP hosts",
+        about: "Use the tools of MCP servers, and offer yours to MCP hosts",
         commands: MCP_COMMANDS,
         default: None,
     },
-    Group {
-        name: "models",
-        about: "See and try the language models that can be asked",
-        commands: MODEL_COMMANDS,
-        default: Some("list"),
-    },
-    Group { name: "secret", about: "Keep values that only tools see", commands: SECRET_COMMANDS, default: None },
+    Group { name: "models", about: "List and test language models", commands: MODEL_COMMANDS, default: Some("list") },
+    Group { name: "secret", about: "Store values that only tools can see", commands: SECRET_COMMANDS, default: None },
     Group {
         name: "runs",
-        about: "See what was run and decided, and run it again",
+        about: "Show past runs and decisions, and run them again",
         commands: RUNS_COMMANDS,
         default: None,
     },
-    Group { name: "approvals", about: "Answer what must be approved", commands: APPROVAL_COMMANDS, default: None },
+    Group { name: "approvals", about: "Answer approval requests", commands: APPROVAL_COMMANDS, default: None },
 ];
 
 /// The commands below `cycod tool`, in the order in which help lists them.
@@ -217,6 +212,9 @@ pub(crate) const TOOL_COMMANDS: &[Entry] = &[
     entry!("trust", trust, true, Grants::Without(&["check", "export"])),
     entry!("untrust", untrust, true),
 ];
+
+/// Commands of `cycod tool` that are also typed without that word: what people type every day.
+pub(crate) const SHORT_FORMS: &[&str] = &["run", "list", "test", "validate"];
 
 /// The commands below `cycod tools`, in the order in which help lists them.
 pub(crate) const TOOLS_COMMANDS: &[Entry] = &[
@@ -304,36 +302,26 @@ pub(crate) const OTHER_COMMANDS: &[Entry] = &[
     entry!("man", man, false),
 ];
 
-/// The first argument of the process that asks a jq program and can do nothing else; not for people.
-pub(crate) const JQ_WORKER: &str = "--jq-worker";
-
-/// The first argument of the process that carries out scripts and can do nothing else; not for people.
-pub(crate) const SCRIPT_WORKER: &str = "--script-worker";
-
-/// The first argument of the process that carries a workflow on in the background; not for people.
-pub(crate) const BACKGROUND_RUN: &str = "--background-run";
+/// What is done when no command is typed.
+const FRONT: Entry = Entry {
+    name: "",
+    command: || Command::new("cycod"),
+    run: |context, _| commands::front::run(context),
+    opens_tools: true,
+    grants: Grants::Never,
+};
 
 /// Parses the command line, carries it out and returns the exit code.
 pub(crate) fn main() -> ExitCode {
     printer::show_panics();
+    if let Some(ended) = cycod_app::worker_main() {
+        return ended;
+    }
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let Some((first, rest)) = arguments.split_first()
-        && first == JQ_WORKER
-    {
-        return match printer::pipe().and_then(|out| cycod_store::jq::work(rest, &mut out.lock())) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
-        };
-    }
-    if arguments.first().is_some_and(|first| first == SCRIPT_WORKER) {
-        return script_worker::serve();
-    }
-    if arguments.first().is_some_and(|first| first == BACKGROUND_RUN) {
-        return background_run::carry_on();
-    }
     let host = host::current();
     let none = BTreeMap::new();
     let environment = host.as_ref().map_or(&none, |host| &host.environment);
+    let is_short = is_short(&arguments);
     let arguments = spelt_out(arguments);
     let words = words(&arguments);
     let parsed = branch(&words).no_binary_name(true).try_get_matches_from(&arguments);
@@ -349,18 +337,30 @@ pub(crate) fn main() -> ExitCode {
             printer.text(&error.render().to_string());
             return end(&mut printer, 0);
         }
-        Err(error) => return fail(&mut printer, &misused(&error, Typed::Shell, &words)),
+        Err(error) => {
+            let misused = misused(&error, Typed::Shell, &words, is_short);
+            let is_unknown = error.kind() == ErrorKind::InvalidSubcommand && known(&words).is_empty();
+            return fail(
+                &mut printer,
+                &match host {
+                    // No server is started for a word that may be a slip.
+                    Ok(host) if is_unknown => of_tools(words[0], &app().open_for(host, &[]), misused),
+                    _ => misused,
+                },
+            );
+        }
     };
-    let Some((entry, matches)) = chosen(&matches) else {
-        return fail(&mut printer, &CommandError::usage("a command is missing").hint("see: cycod help"));
-    };
+    let (entry, matches) = chosen(&matches).unwrap_or((&FRONT, &matches));
     let engine: Box<dyn FnOnce() -> Engine> = match host {
         Ok(host) => {
             let typed: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-            Box::new(move || servers::open(host, &typed))
+            Box::new(move || app().open_for(host, &typed))
         }
         Err(error) if entry.opens_tools => {
-            return fail(&mut printer, &CommandError::failure(format!("cannot tell the working directory: {error}")));
+            return fail(
+                &mut printer,
+                &CommandError::failure(format!("cannot determine the working directory: {error}")),
+            );
         }
         Err(_) => Box::new(|| unreachable!("only commands that open no tools run without a working directory")),
     };
@@ -376,7 +376,9 @@ pub(crate) fn main() -> ExitCode {
 /// # Errors
 /// As the command has it, and what is wrong with the arguments.
 pub(crate) fn within(context: &mut Context, arguments: &[String]) -> Result<u8, CommandError> {
-    let arguments = spelt_out(arguments.iter().map(Into::into).collect());
+    let arguments: Vec<OsString> = arguments.iter().map(Into::into).collect();
+    let is_short = is_short(&arguments);
+    let arguments = spelt_out(arguments);
     let words = words(&arguments);
     let matches = match branch(&words).no_binary_name(true).try_get_matches_from(&arguments) {
         Ok(matches) => matches,
@@ -384,44 +386,64 @@ pub(crate) fn within(context: &mut Context, arguments: &[String]) -> Result<u8, 
             context.printer.text(&error.render().to_string());
             return Ok(0);
         }
-        Err(error) => return Err(misused(&error, context.typed, &words)),
+        Err(error) => return Err(misused(&error, context.typed, &words, is_short)),
     };
     let (entry, matches) = chosen(&matches).ok_or_else(|| CommandError::usage("a command is missing"))?;
     entry.carry_out(context, matches)
 }
 
-/// What is wrong with a command line.
-fn misused(error: &clap::Error, typed: Typed, words: &[&str]) -> CommandError {
+/// What is wrong with a command line; one that was typed in its short form is shown in it.
+fn misused(error: &clap::Error, typed: Typed, words: &[&str], is_short: bool) -> CommandError {
     let words = known(words);
-    let groups = GROUPS.iter().map(|group| group.name);
     let commands: Vec<&str> = match words.first().and_then(|word| group(word)) {
         Some(group) => group.commands.iter().map(|entry| entry.name).collect(),
-        None => OTHER_COMMANDS.iter().map(|entry| entry.name).chain(groups).collect(),
+        None => first_words().collect(),
     };
-    usage_error(error, typed.before(), words, &commands)
+    usage_error(error, typed.before(), &words[usize::from(is_short)..], &commands)
+}
+
+/// What is said of a `word` that begins no command, where it is the name of a tool or more like one than like a command.
+fn of_tools(word: &str, engine: &Engine, misused: CommandError) -> CommandError {
+    if let Some(tool) = engine.catalog().find(word, ScopeFilter::Any) {
+        return CommandError::usage(format!("`{word}` is a tool: `cycod run {}`", tool.name));
+    }
+    let command = closest(word, first_words()).unwrap_or_default();
+    let is_nearest = |near: &String| near != command && closest(word, [command, near.as_str()]) == Some(near);
+    match engine.catalog().suggest(word).filter(is_nearest) {
+        Some(near) => CommandError::usage(format!("`{word}` is neither a command nor a tool"))
+            .hint(format!("did you mean the tool `{near}`? `cycod run {near}`"))
+            .hint("see: cycod help"),
+        None => misused,
+    }
+}
+
+/// The words with which a command begins.
+fn first_words() -> impl Iterator<Item = &'static str> {
+    let groups = GROUPS.iter().map(|group| group.name);
+    SHORT_FORMS.iter().copied().chain(groups).chain(OTHER_COMMANDS.iter().map(|entry| entry.name))
 }
 
 /// The whole command line, for what has to know all of it: help, completions, man pages.
 pub(crate) fn command() -> Command {
-    tree(|group| group.commands, OTHER_COMMANDS)
+    tree(SHORT_FORMS, |group| group.commands, OTHER_COMMANDS)
 }
 
 /// The part of the command line that `words` lead to: building all of it takes longer than most commands do.
 fn branch(words: &[&str]) -> Command {
     match words {
         [word, name, ..] if let Some(wanted) = group(word) => match position(wanted.commands, name) {
-            Some(at) => tree(|group| if group.name == wanted.name { &group.commands[at..=at] } else { &[] }, &[]),
+            Some(at) => tree(&[], |group| if group.name == wanted.name { &group.commands[at..=at] } else { &[] }, &[]),
             None => command(),
         },
         [name, ..] => match position(OTHER_COMMANDS, name) {
-            Some(at) => tree(|_| &[], &OTHER_COMMANDS[at..=at]),
+            Some(at) => tree(&[], |_| &[], &OTHER_COMMANDS[at..=at]),
             None => command(),
         },
-        [] => tree(|_| &[], &[]).subcommand_required(false),
+        [] => tree(&[], |_| &[], &[]).subcommand_required(false),
     }
 }
 
-fn tree(commands_of: impl Fn(&Group) -> &'static [Entry], other_commands: &[Entry]) -> Command {
+fn tree(short_forms: &[&str], commands_of: impl Fn(&Group) -> &'static [Entry], other_commands: &[Entry]) -> Command {
     let page = |command: Command, path: &str| match help::page(path) {
         Some(page) => command.override_help(page),
         None => command,
@@ -438,13 +460,16 @@ fn tree(commands_of: impl Fn(&Group) -> &'static [Entry], other_commands: &[Entr
             .subcommands(below);
         page(command, group.name)
     });
-    let color = Arg::new("color").long("color").value_name("WHEN").global(true).help("When to use colours");
+    let is_wanted = |entry: &&Entry| short_forms.contains(&entry.name);
+    let short_forms = TOOL_COMMANDS.iter().filter(is_wanted).map(|entry| page((entry.command)(), entry.name));
+    let color = Arg::new("color").long("color").value_name("WHEN").global(true).help("When to use colors");
     let root = Command::new("cycod")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Tools for people and language models, written once in a small file")
         .subcommand_required(true)
         .disable_help_subcommand(true)
         .arg(color.value_parser(Color::NAMES.map(|(name, _)| name)).default_value("auto"))
+        .subcommands(short_forms)
         .subcommands(groups)
         .subcommands(other_commands.iter().map(|entry| page((entry.command)(), entry.name)));
     page(root, "")
@@ -464,8 +489,21 @@ fn words(arguments: &[OsString]) -> Vec<&str> {
     words
 }
 
-/// The arguments with the command that the word of a group alone stands for.
+/// Whether a command line begins with a short form.
+fn is_short(arguments: &[OsString]) -> bool {
+    words(arguments).first().is_some_and(|word| SHORT_FORMS.contains(word))
+}
+
+/// The arguments with the word that a short form leaves out, or the command that the word of a group alone stands for.
 fn spelt_out(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    if is_short(&arguments) {
+        let first = words(&arguments)[0];
+        let at = arguments.iter().position(|argument| argument == first).expect("it is one of them");
+        arguments.insert(at, "tool".into());
+    }
+    if let ["tool", "run", ..] = words(&arguments)[..] {
+        return with_parameters(arguments);
+    }
     let asks_for_help = |argument: &OsString| argument == "--help" || argument == "-h";
     let words = words(&arguments);
     let default = match words.split_first() {
@@ -486,6 +524,19 @@ fn spelt_out(mut arguments: Vec<OsString>) -> Vec<OsString> {
     };
     if let Some((at, default)) = default {
         arguments.insert(at, default.into());
+    }
+    arguments
+}
+
+/// The arguments of `tool run`, where what is given as an option of the tool can be told from ours.
+fn with_parameters(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let after = |from: usize, word: &str| arguments[from..].iter().position(|argument| argument == word);
+    let Some(at) = after(0, "tool").and_then(|at| Some(at + after(at, "run")? + 1)) else { return arguments };
+    let rest = arguments.split_off(at);
+    if rest.iter().any(|word| word.as_encoded_bytes().starts_with(b"-")) {
+        arguments.extend(commands::usage_of::parted(&commands::run::command(), &rest));
+    } else {
+        arguments.extend(rest);
     }
     arguments
 }

@@ -3,7 +3,7 @@ use cycod_engine::{
     diagnostic::{Code, Refusal},
 };
 
-use crate::command_line::{pair, pair_or_place};
+use cycod_app::command_line::{pair, pair_or_place};
 
 /// How long a command line may be that is written out to be given again.
 const LONGEST: usize = 2000;

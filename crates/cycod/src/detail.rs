@@ -2,24 +2,25 @@
 
 use std::sync::Arc;
 
+use cycod_app::{
+    command_line::literal,
+    shown_path,
+    views::{Beyond, example, examples, kind, notes, stated},
+};
 use cycod_engine::{
     Engine,
-    catalog::{Entry, Scope, ScopeFilter, Style},
+    catalog::{Entry, Scope, ScopeFilter},
     definition::{
         Approval, Body, Cleanup, Hints, Interpreter, Isolation, Level, Literal, Offer, Parameter, PlatformKey,
-        Privilege, Produces, Runtime, Step, StepAction, TaskSupport, TestCase, Tool, Transform, Validation, Value,
-        Verdict, Whom, verdicts_by_parameter,
+        Privilege, Produces, Runtime, Step, StepAction, TaskSupport, Tool, Transform, Validation, Value, Verdict, Whom,
+        verdicts_by_parameter,
     },
     diagnostic::Shown,
+    group_of, tags_of,
 };
 use cycod_syntax::template::{Names, Template};
 
-use crate::{
-    command_line::sample_arguments,
-    page::Page,
-    run::duration,
-    standing::{Beyond, group, notes, shown_path, stated, tags},
-};
+use crate::{page::Page, run::duration};
 
 /// A tool with all that decides how it stands here.
 pub(crate) struct Detail<'a> {
@@ -53,7 +54,7 @@ impl<'a> Detail<'a> {
             tests(&mut page, tool);
             changes(&mut page, tool);
             page.section("RUN IT");
-            page.paragraph(2, &self.example());
+            page.paragraph(2, &example(self.entry, self.tool));
         }
         page.finish(colour)
     }
@@ -69,13 +70,13 @@ impl<'a> Detail<'a> {
         let description = self.tool.and_then(|tool| tool.description.as_deref());
         page.paragraph(2, description.or(summary.description.as_deref()).unwrap_or_default());
         page.blank();
-        page.fact("group", group(self.entry));
+        page.fact("group", group_of(self.entry));
         if let Some(tool) = self.tool {
             page.fact("level", &self.level(tool));
             page.fact("hints", &hints(tool));
         }
-        page.fact("tags", &tags(self.entry).join(", "));
-        page.fact("source", &self.source());
+        page.fact("tags", &tags_of(self.entry).join(", "));
+        page.fact("source", &kind(self.entry, self.tool));
         page.fact("file", &shown_path(&self.entry.path, host));
         page.fact("scope", self.entry.scope.name());
         let beyond = Beyond::of(self.engine, self.entry);
@@ -112,7 +113,7 @@ impl<'a> Detail<'a> {
             page.paragraph(2, &line);
         }
         page.section("EXAMPLES");
-        for example in self.examples() {
+        for example in examples(self.entry, self.tool) {
             page.paragraph(2, &example);
         }
         if !tool.tests.is_empty() {
@@ -121,43 +122,31 @@ impl<'a> Detail<'a> {
         page.finish(colour)
     }
 
-    /// What kind of tool it is, and what runs it.
-    pub(crate) fn source(&self) -> String {
-        let runtime = match self.tool.map(|tool| &tool.body) {
-            Some(Body::Handler(handler)) => format!(", run by {}", handler.runtime),
-            _ => String::new(),
-        };
-        let extension = self.entry.path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        let kind = match self.entry.style {
-            Style::BuiltIn => "built in".to_owned(),
-            Style::Mcp => format!("MCP server, as {}", self.entry.path.display()),
-            Style::Cassidy => "custom, Markdown of `.cassidy`, which is only read".to_owned(),
-            Style::Mimir => "custom, YAML of `.mimir`, which is only read".to_owned(),
-            Style::Cycod if extension.eq_ignore_ascii_case("md") => "custom, Markdown".to_owned(),
-            Style::Cycod => "custom, YAML".to_owned(),
-        };
-        format!("{kind}{runtime}")
-    }
-
-    /// Command lines that run the tool: one with what it needs, and one for each of its tests that must succeed.
-    pub(crate) fn examples(&self) -> Vec<String> {
-        let mut examples = vec![self.example()];
-        let Some(tool) = self.tool else { return examples };
-        let succeeds = |test: &&TestCase| test.expected.exit_code.is_none_or(|code| code == 0);
-        for test in tool.tests.iter().filter(succeeds) {
-            let given = test.parameters.iter().map(|(name, value)| format!(" {name}={}", quoted(&literal(value))));
-            let line = format!("cycod tool run {}{}", self.entry.name, given.collect::<String>());
-            if line.len() <= 200 && !examples.contains(&line) {
-                examples.push(line);
-            }
+    /// What somebody wants to know who is about to call the tool by `usage`.
+    pub(crate) fn usage(&self, usage: &str, colour: bool) -> Shown {
+        let Some(tool) = self.tool else { return self.info(colour) };
+        let mut page = Page::default();
+        page.heading(self.entry.name.as_str());
+        page.paragraph(2, tool.description.as_deref().unwrap_or_default());
+        for note in notes(self.entry, &Beyond::of(self.engine, self.entry), self.engine.host()) {
+            page.paragraph(2, &format!("{}{}", note.word, note.reason));
         }
-        examples
-    }
-
-    /// A command line that runs the tool, with values that it accepts where its author gave any.
-    pub(crate) fn example(&self) -> String {
-        let scope = if self.entry.is_active() { String::new() } else { format!(" --scope {}", self.entry.scope) };
-        format!("cycod tool run {}{scope}{}", self.entry.name, self.tool.map(sample_arguments).unwrap_or_default())
+        page.section("USAGE");
+        page.paragraph(2, usage);
+        parameters(&mut page, tool);
+        page.section("WHAT IT MAY DO");
+        page.paragraph(2, &format!("level {}", self.level(tool)));
+        for line in permissions(tool) {
+            page.paragraph(2, &line);
+        }
+        page.section("EXAMPLES");
+        for example in examples(self.entry, self.tool) {
+            page.paragraph(2, &example.replacen("cycod tool run", "cycod run", 1));
+        }
+        page.section("SEE ALSO");
+        page.paragraph(2, &format!("cycod run {} --dry-run    What would happen", self.entry.name));
+        page.paragraph(2, "cycod help run    The options of every run");
+        page.finish(colour)
     }
 
     fn standing(&self, page: &mut Page) {
@@ -186,7 +175,7 @@ impl<'a> Detail<'a> {
         for what in self.engine.unpinned(&Arc::new(tool.clone())) {
             page.fact("unpinned", &what);
         }
-        page.fact("tags", &tags(self.entry).join(", "));
+        page.fact("tags", &tags_of(self.entry).join(", "));
         let summary = &self.entry.summary;
         let category: Vec<&str> =
             [&summary.category, &summary.subcategory].into_iter().flatten().map(String::as_str).collect();
@@ -311,7 +300,7 @@ impl<'a> Detail<'a> {
             page.paragraph(4, &format!("each try may take {}", duration(timeout)));
         }
         if step.continue_on_error == Some(true) {
-            page.paragraph(4, "may fail: the rest goes on");
+            page.paragraph(4, "may fail: the run continues");
         }
     }
 }
@@ -425,10 +414,9 @@ fn permissions(tool: &Tool) -> Vec<String> {
     }
     match security.approval {
         Approval::ByRules => {}
-        Approval::Always => lines.push("somebody is asked each time a model wants to run it".to_owned()),
+        Approval::Always => lines.push("needs approval each time a model wants to run it".to_owned()),
         Approval::UnlessNamed => lines.push(
-            "somebody is asked each time a model wants to run it, unless your own policy allows it by its name"
-                .to_owned(),
+            "needs approval each time a model wants to run it, unless your own policy allows it by its name".to_owned(),
         ),
     }
     lines
@@ -494,9 +482,9 @@ fn described(page: &mut Page, indent: usize, tool: &Tool, parameters: Vec<&Param
         let verdict = verdicts.iter().find(|(name, _)| *name == parameter.name).map(|(_, verdict)| verdict);
         page.labelled(deeper, "placed as", &verdict.map(Verdict::describe).unwrap_or_default());
         if parameter.words {
-            page.paragraph(deeper, "several words: whoever calls the tool chooses options");
+            page.paragraph(deeper, "several words: the caller chooses options");
         } else if parameter.options {
-            page.paragraph(deeper, "may be an option: whoever calls the tool chooses it");
+            page.paragraph(deeper, "may be an option: the caller chooses it");
         }
         if let Some(deprecation) = &parameter.deprecated {
             let instead = deprecation.message.clone();
@@ -581,32 +569,10 @@ fn rules(validation: &Validation) -> Vec<String> {
     rules
 }
 
-fn quoted(value: &str) -> String {
-    shlex::try_quote(value).map_or_else(|_| "...".to_owned(), std::borrow::Cow::into_owned)
-}
-
 fn source(template: &Template) -> String {
     template.source(&Names::default())
 }
 
 fn arguments(with: &[(String, Literal)]) -> String {
     with.iter().map(|(name, value)| format!("\n{name}: {}", literal(value))).collect()
-}
-
-/// A value as its author wrote it.
-fn literal(literal: &Literal) -> String {
-    fn value(literal: &Literal) -> Value {
-        match literal {
-            Literal::Null => Value::Null,
-            Literal::Bool(value) => Value::Bool(*value),
-            Literal::Number(text) => Value::Number(text.clone()),
-            Literal::Text(template) => Value::Text(source(template)),
-            Literal::List(items) => Value::List(items.iter().map(value).collect()),
-            Literal::Object(fields) => Value::Object(fields.iter().map(|(key, of)| (key.clone(), value(of))).collect()),
-        }
-    }
-    match value(literal) {
-        Value::Text(text) if text.is_empty() => "''".to_owned(),
-        value => value.to_string(),
-    }
 }

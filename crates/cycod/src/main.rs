@@ -1,12 +1,11 @@
 //! The `cycod` program: arguments in, text and an exit code out.
 
 mod add;
-mod background_run;
+mod app;
 mod charset;
 mod choice;
 mod cli;
 mod command_error;
-mod command_line;
 mod commands;
 mod create;
 mod detail;
@@ -14,21 +13,17 @@ mod editor;
 mod help;
 mod junit;
 mod models;
-mod neighbours;
 mod page;
 mod person;
 mod piped;
-mod places;
 mod printer;
 mod registry;
 mod removal;
 mod rules;
 mod run;
 mod scope;
-mod script_worker;
 mod secrets;
 mod servers;
-mod standing;
 mod store;
 mod table;
 mod terminal;

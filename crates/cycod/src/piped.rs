@@ -3,9 +3,10 @@
 use std::{
     fs::File,
     io::{self, IsTerminal as _, Read as _},
-    sync::mpsc,
     time::Duration,
 };
+
+use cycod_thread::Thread;
 
 use crate::{command_error::CommandError, printer::Printer};
 
@@ -20,15 +21,14 @@ pub(crate) fn text(most: u64, printer: &mut Printer) -> Result<Option<String>, C
     let wrong = |why: &dyn std::fmt::Display| CommandError::usage(format!("standard input: {why}"));
     // Without a standard input there is nothing to read.
     let Some(input) = stdin_file().ok().filter(is_piped) else { return Ok(None) };
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
+    let reading = Thread::named("standard-input").answer(move || {
         let mut bytes = Vec::new();
-        // Who waited may have ended.
-        drop(sender.send(input.take(most + 1).read_to_end(&mut bytes).map(|_| bytes)));
+        input.take(most + 1).read_to_end(&mut bytes).map(|_| bytes)
     });
-    let read = receiver.recv_timeout(PATIENCE).or_else(|_| {
+    let reading = reading.map_err(|error| wrong(&error))?;
+    let read = reading.wait_for(PATIENCE).unwrap_or_else(|| {
         printer.say("waiting for the end of standard input; start with </dev/null when nothing is to be read");
-        receiver.recv()
+        reading.wait()
     });
     let bytes = read.map_err(|error| wrong(&error))?.map_err(|error| wrong(&error))?;
     if bytes.len() as u64 > most {

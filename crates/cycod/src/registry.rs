@@ -1,21 +1,23 @@
 //! How tools and what they cost are laid out, for every surface on which somebody looks at them.
 
 use anstyle::{AnsiColor, Style};
+use cycod_app::{
+    shown_path,
+    views::{PriceView, most_expensive_first, turning_commands},
+};
 use cycod_engine::{
     Engine, Registered, Registry, Standing,
     catalog::State,
     definition::Host,
     diagnostic::{self, Shown, render_text, shown, visible, visible_json},
-    settings::{Settings, USUAL_PRICE},
-    tokens::{Fit, Measure, turnings},
+    settings::Settings,
+    tokens::{Fit, Measure},
 };
 use cycod_schema::{Function, unescaped_token};
-use serde_json::{Value, json};
 
 use crate::{
     charset::Charset,
     printer::{DIM, HEADING, paint},
-    standing::shown_path,
 };
 
 /// The style of a tool that is on.
@@ -133,48 +135,9 @@ fn name_width<'a>(tools: impl Iterator<Item = &'a Registered>) -> usize {
     tools.map(|tool| visible(&tool.entry.name).chars().count()).fold(NAME, usize::max)
 }
 
-/// A program's list.
-pub(crate) fn list_json(tools: &Registry, settings: &Settings) -> Value {
-    json!({
-        "tools": tools.tools.iter().map(tool_json).collect::<Vec<_>>(),
-        "total_tokens": tools.total(),
-        "price": price_json(settings, tools.total()),
-    })
-}
-
-/// What a program wants to know of a tool.
-pub(crate) fn tool_json(tool: &Registered) -> Value {
-    let turned_off_by: Vec<Value> = tool
-        .switch
-        .causes
-        .iter()
-        .map(|cause| json!({"place": cause.place(), "rule": cause.said(&tool.entry.name)}))
-        .collect();
-    let state = match &tool.entry.state {
-        State::Active => "active",
-        State::Shadowed { .. } => "shadowed",
-        State::Duplicate { .. } => "duplicate",
-        State::Broken { .. } => "broken",
-    };
-    json!({
-        "name": tool.entry.name,
-        "source": tool.source.name(),
-        "scope": tool.entry.scope.name(),
-        "path": tool.entry.path.display().to_string(),
-        "state": state,
-        "enabled": tool.switch.is_on(),
-        "enforced": tool.switch.is_enforced,
-        "offered": tool.is_offered(),
-        "turned_off_by": turned_off_by,
-        "tokens": tool.tokens,
-        "estimated_tokens": tool.estimate,
-        "declared_tokens": tool.declared,
-    })
-}
-
 /// What each tool costs that models are told of, the dearest first.
 pub(crate) fn tokens(tools: &Registry, settings: &Settings, look: Look<'_>) -> Shown {
-    let sorted = dearest_first(tools);
+    let sorted = most_expensive_first(tools);
     let most = sorted.iter().filter_map(|tool| tool.tokens).fold(DEAR, usize::max);
     let width = name_width(sorted.iter().copied());
     let mut text = shown![paint(look.colour, HEADING, "Token Cost Breakdown:"), "\n\n"];
@@ -198,13 +161,6 @@ pub(crate) fn tokens(tools: &Registry, settings: &Settings, look: Look<'_>) -> S
     text
 }
 
-fn dearest_first(tools: &Registry) -> Vec<&Registered> {
-    let mut sorted: Vec<&Registered> = tools.offered().collect();
-    // Stable: what costs the same stays in the order of the list.
-    sorted.sort_by_key(|tool| std::cmp::Reverse(tool.tokens));
-    sorted
-}
-
 fn bar(tokens: usize, most: usize, look: Look<'_>) -> String {
     let filled = ((tokens * BAR * 2 + most) / (most * 2)).min(BAR);
     let (full, empty) = (look.charset.pick("█", "#"), look.charset.pick("░", "."));
@@ -225,36 +181,10 @@ fn counted(measure: Measure) -> String {
 
 /// What tokens cost, for a sentence.
 fn price(settings: &Settings, tokens: usize) -> String {
-    let rate = settings.price().map_or(USUAL_PRICE, |said| said.value);
-    #[expect(clippy::cast_precision_loss, reason = "nobody has so many tokens")]
-    let dollars = tokens as f64 / 1000.0 * rate;
+    let PriceView { per_1000_tokens: rate, dollars, .. } = PriceView::of(settings, tokens);
     let whose = settings.model().map(|said| format!(" for {}", visible(&said.value))).unwrap_or_default();
     let said = if settings.price().is_some() { format!("{whose} at ${rate} per 1000") } else { whose };
     format!("~${dollars:.4}{said}")
-}
-
-fn price_json(settings: &Settings, tokens: usize) -> Value {
-    let rate = settings.price().map_or(USUAL_PRICE, |said| said.value);
-    #[expect(clippy::cast_precision_loss, reason = "nobody has so many tokens")]
-    let dollars = tokens as f64 / 1000.0 * rate;
-    json!({
-        "per_1000_tokens": rate,
-        "dollars": dollars,
-        "model": settings.model().map(|said| &said.value),
-        "set_by": settings.price().map(|said| &said.place),
-    })
-}
-
-/// A program's breakdown.
-pub(crate) fn tokens_json(tools: &Registry, settings: &Settings) -> Value {
-    json!({
-        "tools": dearest_first(tools).into_iter().map(tool_json).collect::<Vec<_>>(),
-        "total_tokens": tools.total(),
-        "estimated_total_tokens": tools.estimated_total(),
-        "counter": tools.measure.counter.name(),
-        "dialect": tools.measure.dialect.map(cycod_schema::Dialect::name),
-        "price": price_json(settings, tools.total()),
-    })
 }
 
 /// A tool by itself.
@@ -296,7 +226,7 @@ pub(crate) fn budget(fit: &Fit, measure: Measure, look: Look<'_>) -> Shown {
     let mut text = shown![heading("Budget:"), &format!(" {most} tokens\n")];
     text.push(shown![heading("Now:"), &format!(" {about}{before} tokens, {}\n", tools(all))]);
     if before <= most {
-        text.push("\nEverything fits as it is.\n");
+        text.push("\nEverything already fits.\n");
         return text;
     }
     let change = |before: usize, after: usize| {
@@ -324,7 +254,7 @@ pub(crate) fn budget(fit: &Fit, measure: Measure, look: Look<'_>) -> Shown {
         more(&mut text, shortened.len());
     }
     if !merged.is_empty() {
-        let what = "Make one tool of several, with a parameter that says which is meant:";
+        let what = "Join several tools into one, with a parameter that selects the action:";
         text.push(shown!["\n", heading(what), "\n"]);
         for one in merged.iter().take(SHOWN) {
             text.push(&format!("  {:width$} {}\n", visible(&one.into.name), change(one.before, one.after)));
@@ -363,9 +293,9 @@ fn off_lines(fit: &Fit, about: &str, look: Look<'_>) -> String {
     let mut text = String::new();
     for (name, count, tokens, uses) in families.iter().take(SHOWN) {
         let used = match uses {
-            0 => "not used of late".to_owned(),
-            1 => "used once of late".to_owned(),
-            uses => format!("used {uses} times of late"),
+            0 => "not used recently".to_owned(),
+            1 => "used once recently".to_owned(),
+            uses => format!("used {uses} times recently"),
         };
         text.push_str(&format!("  {:NAME$} {}, {about}{tokens} tokens, {used}\n", visible(name), tools(*count)));
     }
@@ -377,57 +307,6 @@ fn off_lines(fit: &Fit, about: &str, look: Look<'_>) -> String {
         text.push_str(&format!("    {command}\n"));
     }
     text
-}
-
-/// The commands that turn off what is to be turned off.
-fn turning_commands(fit: &Fit, typed: &str) -> Vec<String> {
-    let off: Vec<&str> = fit.off.iter().map(|off| off.tool.as_str()).collect();
-    // What is made one is still there until somebody has done so.
-    let merged = fit.merged.iter().flat_map(|merged| &merged.tools);
-    let kept: Vec<&str> = fit.kept.iter().chain(merged).map(String::as_str).collect();
-    let turning = turnings(&off, &kept);
-    let quoted = |word: &String| shlex::try_quote(word).map_or_else(|_| word.clone(), std::borrow::Cow::into_owned);
-    let line = |verb: &str, words: &[String]| {
-        let words: Vec<String> = words.iter().map(quoted).collect();
-        (!words.is_empty()).then(|| format!("{typed} {verb} {}", words.join(" ")))
-    };
-    // A script can take them as they are; in a conversation there is somebody to ask.
-    let enable = if typed.starts_with('/') { "enable" } else { "enable --yes" };
-    line("disable", &turning.off).into_iter().chain(line(enable, &turning.on)).collect()
-}
-
-/// A program's proposals.
-pub(crate) fn budget_json(fit: &Fit, measure: Measure) -> Value {
-    let shortened = fit.shortened.iter().map(|one| {
-        let cuts: Vec<Value> = one
-            .cuts
-            .iter()
-            .map(|cut| json!({"at": cut.pointer, "what": cut.kind.what(), "from": cut.from, "to": cut.to}))
-            .collect();
-        json!({"tool": one.tool, "before": one.before, "after": one.after, "cuts": cuts})
-    });
-    let merged = fit.merged.iter().map(|one| {
-        let into =
-            json!({"name": one.into.name, "description": one.into.description, "parameters": one.into.parameters});
-        json!({"tools": one.tools, "before": one.before, "after": one.after, "into": into})
-    });
-    let off = fit
-        .off
-        .iter()
-        .map(|one| json!({"tool": one.tool, "family": one.family, "uses": one.uses, "tokens": one.tokens}));
-    json!({
-        "max": fit.most,
-        "before": fit.before,
-        "after": fit.after,
-        "missing": fit.missing(),
-        "counter": measure.counter.name(),
-        "dialect": measure.dialect.map(cycod_schema::Dialect::name),
-        "shorten": shortened.collect::<Vec<_>>(),
-        "merge": merged.collect::<Vec<_>>(),
-        "turn_off": off.collect::<Vec<_>>(),
-        "kept": fit.kept,
-        "commands": if fit.off.is_empty() { Vec::new() } else { turning_commands(fit, "cycod tools") },
-    })
 }
 
 fn tools(count: usize) -> String {

@@ -18,8 +18,10 @@ pub(crate) fn confirm(context: &mut Context, matches: &ArgMatches, what: &str) -
         return Ok(());
     }
     if !context.is_attended() {
-        return Err(CommandError::usage(format!("removing the {what} needs a yes, and nobody can be asked"))
-            .hint("give --force"));
+        return Err(CommandError::usage(format!(
+            "removing the {what} needs confirmation, and there is no terminal to ask at"
+        ))
+        .hint("give --force"));
     }
     context.printer.say(&format!("This removes the {what}"));
     match ask(context, "Remove it? [y/n] ", &["y", "n"])? {

@@ -11,7 +11,7 @@ use crate::{command_error::CommandError, printer::Printer};
 
 const OPTIONS: [(&str, Verdict, &str); 2] = [
     ("auto-approve", Verdict::Allow, "Let models use this without asking: a level, '*', a tool or tag"),
-    ("auto-deny", Verdict::Deny, "Let nobody use this"),
+    ("auto-deny", Verdict::Deny, "Deny this to everyone"),
 ];
 
 /// The options.

@@ -9,8 +9,10 @@ use cycod_engine::{
     diagnostic::{Report, SourceFile, Style, count, render_text},
 };
 
-pub(crate) use crate::standing::{shown_path as shown, stated};
-use crate::{cli::Context, command_error::CommandError, command_line::sample_arguments};
+use cycod_app::command_line::sample_arguments;
+pub(crate) use cycod_app::{shown_path as shown, views::stated};
+
+use crate::{cli::Context, command_error::CommandError};
 
 /// A file of a scope, for texts that are to be in one: what is said about programs there counts for them.
 pub(crate) fn target(context: &Context, scope: Scope) -> PathBuf {

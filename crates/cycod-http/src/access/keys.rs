@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use cycod_thread::blocking;
 use jsonwebtoken::{
     Algorithm, DecodingKey, Validation,
     jwk::{AlgorithmParameters, CommonParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse},
@@ -146,7 +147,7 @@ impl Keys {
         match &self.source {
             KeySource::File(path) => {
                 let path = path.clone();
-                tokio::task::spawn_blocking(move || read_file(&path)).await.map_err(|error| error.to_string())?
+                blocking(move || read_file(&path)).await.map_err(|error| error.to_string())?
             }
             KeySource::Url(url) => {
                 let fetched = tokio::time::timeout(PATIENCE, fetch(url)).await;

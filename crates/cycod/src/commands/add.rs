@@ -60,7 +60,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let executions = request.draft.executions();
     match executions.as_slice() {
         [] => {
-            return Err(CommandError::usage("nothing says what the tool does")
+            return Err(CommandError::usage("no option defines what the tool does")
                 .hint("give one of --bash, --cmd, --pwsh, --run, --script, --command-default, --step")
                 .hint("or --from-file PATH, or --editor"));
         }

@@ -29,7 +29,7 @@ pub(crate) fn command() -> Command {
                 .value_name("DIALECT")
                 .required(true)
                 .value_parser(spoken.map(|(name, _)| name).collect::<Vec<_>>())
-                .help("Whose message comes on standard input"),
+                .help("The dialect of the message on standard input"),
         )
         .args(rules::options())
         .arg(wait_for_approval())
@@ -38,7 +38,7 @@ pub(crate) fn command() -> Command {
                 .long("timeout")
                 .value_name("MS")
                 .value_parser(value_parser!(u64).range(1..))
-                .help("The limit of each run, in place of the tool's own"),
+                .help("The limit for each run, instead of the tool's own"),
         )
 }
 

@@ -2,7 +2,7 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::{Shell, generate};
 
 use crate::{
-    cli::{self, Context},
+    cli::{self, Context, GROUPS, SHORT_FORMS},
     command_error::CommandError,
 };
 
@@ -44,14 +44,18 @@ fn with_names(shell: Shell, script: String) -> String {
             // The generated function stays as it is; ours is asked first and falls back to it.
             let patterns =
                 |group: &str, commands: &str| format!("{group}\\ ") + &commands.replace(' ', &format!("|{group}\\ "));
-            let ours = BASH.replace("TOOL_COMMANDS", &patterns("tool", TAKE_TOOLS));
+            let ours = BASH.replace("SHORT_FORMS", &SHORT_FORMS.join("|"));
+            let ours = ours.replace("TOOL_COMMANDS", &patterns("tool", TAKE_TOOLS));
             script + &ours.replace("MCP_COMMANDS", &patterns("mcp", TAKE_SERVERS))
         }
         Shell::Zsh => {
             let (head, rest) = script.split_once('\n').unwrap_or((script.as_str(), ""));
             let rest = rest.lines().map(|line| {
-                let begins =
-                    |word: &str| line.starts_with(&format!("':{word}")) || line.starts_with(&format!("'*::{word}"));
+                let begins = |word: &str| {
+                    line.starts_with(&format!("':{word}"))
+                        || line.starts_with(&format!("'::{word}"))
+                        || line.starts_with(&format!("'*::{word}"))
+                };
                 let names = if begins("name") {
                     "_cycod_tool_names"
                 } else if begins("server:") {
@@ -71,7 +75,15 @@ fn with_names(shell: Shell, script: String) -> String {
                     "complete -c cycod -n \"{command}\" -f -a \"(cycod {group} list --format simple 2>/dev/null)\"\n"
                 )
             });
-            script + &names.concat()
+            let groups: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
+            let short: Vec<&str> =
+                SHORT_FORMS.iter().copied().filter(|name| TAKE_TOOLS.split(' ').any(|taken| taken == *name)).collect();
+            let short = format!(
+                "complete -c cycod -n \"not __fish_seen_subcommand_from {}; and __fish_seen_subcommand_from {}\" -f -a \"(cycod list --format simple 2>/dev/null)\"\n",
+                groups.join(" "),
+                short.join(" "),
+            );
+            script + &names.concat() + &short
         }
         _ => script,
     }
@@ -79,11 +91,14 @@ fn with_names(shell: Shell, script: String) -> String {
 
 const BASH: &str = r#"
 _cycod_with_tools() {
-    local cur="${COMP_WORDS[COMP_CWORD]}"
-    if [[ "$COMP_CWORD" -ge 3 && "$cur" != -* && "${COMP_WORDS[COMP_CWORD-1]}" != --* ]]; then
-        case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
+    local cur="${COMP_WORDS[COMP_CWORD]}" group="${COMP_WORDS[1]}" command="${COMP_WORDS[2]}" first=3
+    case "$group" in
+        SHORT_FORMS) group=tool command="${COMP_WORDS[1]}" first=2 ;;
+    esac
+    if [[ "$COMP_CWORD" -ge "$first" && "$cur" != -* && "${COMP_WORDS[COMP_CWORD-1]}" != --* ]]; then
+        case "$group $command" in
             TOOL_COMMANDS|MCP_COMMANDS)
-                mapfile -t COMPREPLY < <(compgen -W "$(cycod "${COMP_WORDS[1]}" list --format simple 2>/dev/null)" -- "$cur")
+                mapfile -t COMPREPLY < <(compgen -W "$(cycod "$group" list --format simple 2>/dev/null)" -- "$cur")
                 [[ ${#COMPREPLY[@]} -gt 0 ]] && return
                 ;;
         esac

@@ -1,18 +1,17 @@
-use std::{fmt::Write as _, path::Path, sync::Arc, time::Duration};
+use std::{fmt::Write as _, sync::Arc, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_app::{
+    confine::{outside, with_permissions},
+    views::{ConfineView, trust_of},
+};
 use cycod_engine::{
     Control, Given, Needs, Nobody, Observation, Plan, Standing, Surface, TestOptions, TestVerdict,
     catalog::{Entry, ScopeFilter},
-    definition::{Host, Tool},
+    definition::Tool,
     diagnostic::{Refusal, Severity, SourceFile, visible},
 };
 use cycod_process::host_interrupts;
-use cycod_syntax::{
-    edit::{self, PathStep},
-    emit::Emit,
-};
-use serde_json::json;
 
 use super::{
     run::{approved, arguments, with_arguments},
@@ -23,7 +22,6 @@ use crate::{
     command_error::{CommandError, exit},
     run::not_planned,
     scope::{entry, scope, with_scope},
-    standing::trust_of,
     store::{load_at, trust_written, write_error},
 };
 
@@ -44,7 +42,7 @@ pub(crate) fn command() -> Command {
                 .long("format")
                 .value_parser(["text", "json"])
                 .default_value("text")
-                .help("How the proposal is printed"),
+                .help("Output format"),
         );
     with_scope(command)
 }
@@ -103,26 +101,13 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     };
     let holds = failed.map(Vec::is_empty);
     if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
-        let permissions: Vec<_> = watched.needs.keys().collect();
-        context.printer.json(&format!(
-            "{:#}",
-            json!({
-                "tool": tool.name.as_str(), "runs": watched.runs, "failed": watched.failed,
-                "required_permissions": permissions, "touched": watched.needs,
-                "holds": holds, "fails_confined": failed,
-            })
-        ));
+        let Watched { needs, runs, failed: unseen } = &watched;
+        let fails_confined = failed.map(Vec::as_slice);
+        context.printer.json_of(&ConfineView::of(tool.name.as_str(), runs, unseen, needs, fails_confined));
     } else {
         tell(context, &watched, &verified, matches.get_flag("write"));
     }
     Ok(if watched.failed.is_empty() && holds != Some(false) { 0 } else { exit::FAILURE })
-}
-
-/// The first place outside of the project that a tool writes to.
-fn outside(needs: &Needs, host: &Host) -> Option<String> {
-    let writes = needs.iter().filter(|(permission, _)| permission.starts_with("filesystem:write:"));
-    let is_inside = |path: &Path| path.starts_with(&host.workspace) || path.starts_with(&host.working_directory);
-    writes.flat_map(|(_, paths)| paths).find(|path| !is_inside(Path::new(path))).cloned()
 }
 
 /// Refuses a tool that could only be watched by taking away what it asks to be held to.
@@ -213,22 +198,6 @@ fn verify(context: &mut Context, entry: &Entry, text: &str) -> Result<Vec<String
     let control = context.engine.control().map_err(failed)?;
     let report = context.engine.test(&tool, &TestOptions::default(), &control, &mut |_| {});
     Ok(failures(&report.outcomes))
-}
-
-/// The text of a tool's file with these permissions; one that needs none is confined to the temporary directory.
-fn with_permissions(text: &str, needs: &Needs) -> Result<String, edit::EditError> {
-    let mut permissions: Vec<Emit> = needs.keys().map(Emit::text).collect();
-    if permissions.is_empty() {
-        permissions.push(Emit::text("filesystem:read:{TEMP}"));
-    }
-    let permissions = Emit::Sequence(permissions);
-    let security = [PathStep::Key("security".to_owned())];
-    match edit::insert(text, &security, "required-permissions", &permissions) {
-        Err(edit::EditError::Missing { .. }) => {
-            edit::insert(text, &[], "security", &Emit::Mapping(vec![("required-permissions".to_owned(), permissions)]))
-        }
-        done => done,
-    }
 }
 
 fn tell(context: &mut Context, watched: &Watched, verified: &Verified, is_written: bool) {

@@ -44,7 +44,7 @@ pub(crate) fn command() -> Command {
                 .long("override")
                 .alias("force")
                 .action(ArgAction::SetTrue)
-                .help("Replace a tool of this name"),
+                .help("Replace an existing tool of this name"),
         );
     with_scope(command)
 }

@@ -22,16 +22,16 @@ const TOOL: &str = "cli_check_environment";
 pub(crate) fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     Command::new("doctor")
-        .about("Check what tools need on this machine, and how to fix what is missing")
-        .arg(flag("verbose", "Tell what each check found in detail"))
-        .arg(flag("servers", "Meet the MCP servers that were met before, which starts them"))
+        .about("Check what tools need on this machine, and how to fix problems")
+        .arg(flag("verbose", "Show the findings of each check in detail"))
+        .arg(flag("servers", "Connect to the MCP servers that cycod connected to before, which starts them"))
         .arg(
             Arg::new("format")
                 .long("format")
                 .value_name("FORMAT")
                 .value_parser(["text", "json"])
                 .default_value("text")
-                .help("How it is printed"),
+                .help("Output format"),
         )
 }
 

@@ -1,4 +1,5 @@
 use clap::{Arg, ArgMatches, Command};
+use cycod_app::views::trust_of;
 use cycod_engine::{
     Standing,
     catalog::{ScopeFilter, State, WriteError},
@@ -10,7 +11,6 @@ use crate::{
     command_error::CommandError,
     editor::{Edited, edit},
     scope::{scope, with_scope},
-    standing::trust_of,
     store::{entry, forget, in_a_file, load_at, shown, trust_written, write_error},
 };
 

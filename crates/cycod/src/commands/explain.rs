@@ -15,7 +15,7 @@ const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 pub(crate) fn command() -> Command {
     Command::new("explain")
         .about("Explain an error code")
-        .arg(Arg::new("code").value_name("CODE").help("The code of an error or warning; all are listed without one"))
+        .arg(Arg::new("code").value_name("CODE").help("The code of an error or warning; without it, list all codes"))
 }
 
 /// Explains an error code.

@@ -1,17 +1,19 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_app::{
+    shown_path,
+    views::{Beyond, ToolDetail, notes},
+};
 use cycod_engine::{
     catalog::{LoadError, Scope, State},
     definition::document_json,
     diagnostic::{Report, SourceFile, Style, render_text, shown},
 };
-use serde_json::json;
 
 use crate::{
     cli::Context,
     command_error::CommandError,
     detail::Detail,
     scope::{entry, scope, with_scope},
-    standing::{Beyond, entry_json, notes, shown_path},
     yaml_text::yaml_text,
 };
 
@@ -50,15 +52,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     };
     if matches.get_flag("detail") {
         let tool = loaded.as_ref().ok().map(|opened| engine.resulting(opened.tool.clone()));
-        let detail = Detail::new(engine, &entry, tool.as_ref());
         if json {
-            let mut object = entry_json(&entry, &Beyond::of(engine, &entry));
-            object["run"] = json!(detail.example());
-            object["definition"] = document_json(source).unwrap_or_default();
-            printer.json(&format!("{object:#}"));
+            printer.json_of(&ToolDetail::of(engine, &entry, tool.as_ref(), source));
             return Ok(0);
         }
-        printer.text(detail.text(printer.data_colour));
+        printer.text(Detail::new(engine, &entry, tool.as_ref()).text(printer.data_colour));
         if let Err((source, diagnostics)) = loaded {
             let source = SourceFile { name: shown_path(&entry.path, engine.host()), ..source };
             let style = if printer.data_colour { Style::Coloured } else { Style::Plain };

@@ -24,7 +24,7 @@ pub(crate) fn command() -> Command {
                 .long("format")
                 .value_parser(["text", "mermaid", "svg"])
                 .default_value("text")
-                .help("How it is drawn"),
+                .help("Output format"),
         )
         .arg(
             Arg::new("output")

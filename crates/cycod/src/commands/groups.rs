@@ -1,14 +1,13 @@
 use std::collections::BTreeMap;
 
 use clap::{Arg, ArgMatches, Command};
-use cycod_engine::catalog::State;
+use cycod_engine::{catalog::State, group_of};
 use serde_json::{Value, json};
 
 use crate::{
     cli::Context,
     command_error::CommandError,
     scope::{scope, with_scope},
-    standing::group,
     table::{Cell, Table},
 };
 
@@ -20,7 +19,7 @@ pub(crate) fn command() -> Command {
             .value_name("FORMAT")
             .value_parser(["table", "json"])
             .default_value("table")
-            .help("How the groups are printed"),
+            .help("Output format"),
     );
     with_scope(command)
 }
@@ -34,7 +33,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     // What cannot be called is in no group: nobody could choose it from there.
     let called = entries.iter().filter(|entry| entry.state == State::Active);
     for entry in called.filter(|entry| catalog.scopes().admits(filter, entry.scope)) {
-        groups.entry(group(entry).to_owned()).or_default().push(&entry.name);
+        groups.entry(group_of(entry).to_owned()).or_default().push(&entry.name);
     }
     if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
         let list: Vec<Value> = groups

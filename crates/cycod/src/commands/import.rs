@@ -1,5 +1,7 @@
 mod tasks;
 
+pub(super) use tasks::importable;
+
 use std::{io::Read, path::Path};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -32,9 +34,9 @@ pub(crate) fn command() -> Command {
     let command = Command::new("import")
         .about("Import a tool definition from a file, or tools from the tasks of another program")
         .arg(Arg::new("file").value_name("FILE").required(true).help("The file; `-` reads standard input"))
-        .arg(from.help("Make tools of the tasks of another program; auto tells which by the file's name"))
-        .arg(only.help("Only the tasks of these names, also such as would be left out"))
-        .arg(Arg::new("prefix").long("prefix").value_name("TEXT").help("Put a text before the name of every tool"))
+        .arg(from.help("Create tools from the tasks of another program; auto uses the file name"))
+        .arg(only.help("Only the tasks of these names, even if they are skipped by default"))
+        .arg(Arg::new("prefix").long("prefix").value_name("TEXT").help("Put this text before the name of every tool"))
         .arg(flag("dry-run", "Print what would be written, and write nothing"))
         .arg(flag("override", "Override existing tool if it already exists"))
         .arg(flag("validate", "Validate the tool before importing (always done)"));

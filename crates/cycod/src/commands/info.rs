@@ -1,23 +1,21 @@
 use clap::{Arg, ArgMatches, Command};
+use cycod_app::{shown_path, views::ToolInfo};
 use cycod_engine::{
     catalog::LoadError,
-    definition::function_schema,
     diagnostic::{Report, SourceFile, Style, render_text, shown},
 };
-use serde_json::json;
 
 use crate::{
     cli::Context,
     command_error::CommandError,
     detail::Detail,
     scope::{entry, scope, with_scope},
-    standing::{Beyond, entry_json, shown_path, stated_json},
 };
 
 /// `cycod tool info`.
 pub(crate) fn command() -> Command {
     let command = Command::new("info")
-        .about("Show what a tool is for, what it takes and how it stands here")
+        .about("Show a tool's purpose, parameters and status")
         .arg(Arg::new("name").value_name("TOOL_NAME").required(true))
         .arg(
             Arg::new("format")
@@ -25,7 +23,7 @@ pub(crate) fn command() -> Command {
                 .value_name("FORMAT")
                 .value_parser(["text", "json"])
                 .default_value("text")
-                .help("How it is printed"),
+                .help("Output format"),
         );
     with_scope(command)
 }
@@ -43,24 +41,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
     };
     let tool = loaded.as_ref().ok();
-    let detail = Detail::new(engine, &entry, tool);
     if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
-        let mut object = entry_json(&entry, &Beyond::of(engine, &entry));
-        object["source"] = json!(detail.source());
-        if let Some(tool) = tool {
-            object["parameters"] = function_schema(tool)["parameters"].clone();
-            let permissions: Vec<&str> =
-                tool.security.permissions.iter().map(|permission| permission.source.as_str()).collect();
-            object["permissions"] = json!(permissions);
-            if let Some(stated) = stated_json(tool) {
-                object["stated"] = stated;
-            }
-            object["examples"] = json!(detail.examples());
-        }
-        printer.json(&format!("{object:#}"));
+        printer.json_of(&ToolInfo::of(engine, &entry, tool));
         return Ok(0);
     }
-    printer.text(detail.info(printer.data_colour));
+    printer.text(Detail::new(engine, &entry, tool).info(printer.data_colour));
     if let Err((source, diagnostics)) = loaded {
         let source = SourceFile { name: shown_path(&entry.path, engine.host()), ..source };
         let style = if printer.data_colour { Style::Coloured } else { Style::Plain };

@@ -2,22 +2,25 @@ use std::collections::HashSet;
 
 use anstyle::Style;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_app::{
+    shown_path,
+    views::{Beyond, ToolView, misuse_of, notes},
+};
 use cycod_engine::{
-    Standing,
-    catalog::{Availability, Entry, Scope, ScopeFilter, State},
+    AnyOf, Selection, Standing,
+    catalog::{Catalog, Entry, Scope, ScopeFilter, State},
     definition::{Host, Platform, ToolName},
     diagnostic::closest,
+    tags_of,
 };
 use cycod_settings::Servers;
-use serde_json::Value;
 
 use crate::{
     cli::Context,
     command_error::CommandError,
-    printer::{DIM, Printer},
+    printer::{DIM, ERROR, Printer, WARNING},
     scope::{scope, with_scope},
     servers::warn_of_mistakes,
-    standing::{Beyond, entry_json, group, misuse_of, notes, shown_path, tags},
     table::{Cell, Table},
     yaml_text::yaml_text,
 };
@@ -35,13 +38,13 @@ pub(crate) fn command() -> Command {
             Arg::new("available")
                 .long("available")
                 .action(ArgAction::SetTrue)
-                .help("Only tools that can be called here and now"),
+                .help("Only tools that can run here and now"),
         )
         .arg(option("category", "CATEGORY", "Only tools of this category or subcategory"))
         .arg(option("search", "TEXT", "Only tools with this text in their name, description or keywords"))
         .arg(option("platform", "PLATFORM", "Only tools that work there: windows, linux or macos"))
         .arg(
-            option("format", "FORMAT", "How the list is printed")
+            option("format", "FORMAT", "Output format")
                 .value_parser(["simple", "table", "json", "yaml"])
                 .default_value("table"),
         )
@@ -56,31 +59,30 @@ pub(crate) fn command() -> Command {
 /// Lists tools.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let asked = Asked {
-        scope: scope(matches)?.unwrap_or_default(),
-        tags: matches.get_many::<String>("tag").into_iter().flatten().cloned().collect(),
-        group: text("group"),
-        is_available: matches.get_flag("available"),
-        category: text("category"),
-        search: text("search")
-            .map(|search| search.split_whitespace().map(str::to_lowercase).collect())
-            .unwrap_or_default(),
+    let asked_scope = scope(matches)?.unwrap_or_default();
+    let all = |name: &str| matches.get_many::<String>(name).into_iter().flatten();
+    let asked = Selection {
+        tags: all("tag").map(|tags| AnyOf::parse(tags)).collect(),
+        groups: AnyOf(all("group").cloned().collect()),
+        available: matches.get_flag("available"),
+        category: text("category").map(str::to_owned),
+        words: text("search").unwrap_or_default().split_whitespace().map(str::to_owned).collect(),
         platform: text("platform").map(platform).transpose()?,
+        // What comes with this program is listed where somebody asks for its kind.
+        built_in: asked_scope == ScopeFilter::Only(Scope::BuiltIn) || matches.contains_id("group"),
+        ..Selection::default()
     };
     let catalog = context.engine.catalog();
     let host = context.engine.host();
-    if catalog.scopes().admits(asked.scope, Scope::Mcp) {
+    if catalog.scopes().admits(asked_scope, Scope::Mcp) {
         warn_of_mistakes(&Servers::load(catalog.scopes()), host, &mut context.printer);
     }
     for (path, error) in catalog.problems() {
         context.printer.warn(&format!("cannot list `{}`: {error}", shown_path(path, host)));
     }
-    // What comes with this program is listed where somebody asks for its kind.
-    let asks_for_built_in = asked.scope == ScopeFilter::Only(Scope::BuiltIn) || asked.group.is_some();
-    let all = if asks_for_built_in { catalog.every_entry() } else { catalog.entries() };
-    let is_empty = all.is_empty();
-    let mut entries = all;
-    entries.retain(|entry| catalog.scopes().admits(asked.scope, entry.scope) && asked.admits(entry));
+    let mut entries = if asked.built_in { catalog.every_entry() } else { catalog.entries() };
+    let is_empty = entries.is_empty();
+    entries.retain(|entry| catalog.scopes().admits(asked_scope, entry.scope) && asked.admits(entry));
     match text("sort") {
         // Sorting is stable: what is equal stays in the order of names.
         Some("category") => entries.sort_by_cached_key(|entry| {
@@ -105,13 +107,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     match text("format") {
         Some("json") => {
-            let list: Vec<Value> =
-                entries.iter().zip(&beyond).map(|(entry, beyond)| entry_json(entry, beyond)).collect();
-            context.printer.json(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
-            std::mem::forget(list);
+            let list = entries.iter().zip(&beyond).map(|(entry, beyond)| ToolView::of(entry, beyond));
+            context.printer.json_of(&list.collect::<Vec<_>>());
         }
         Some("yaml") => {
-            let list: Value = entries.iter().zip(&beyond).map(|(entry, beyond)| entry_json(entry, beyond)).collect();
+            let list = entries.iter().zip(&beyond).map(|(entry, beyond)| ToolView::of(entry, beyond));
+            let list = serde_json::to_value(list.collect::<Vec<_>>()).expect("it has names for keys");
             context.printer.data(yaml_text(&list).as_bytes());
         }
         Some("simple") => {
@@ -153,7 +154,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     if entries.is_empty() {
         let host = context.engine.host();
-        let message = nothing(&asked, is_empty, context.engine.catalog(), host);
+        let message = nothing(&asked, asked_scope, is_empty, context.engine.catalog(), host);
         context.printer.say(&message);
     }
     // The system takes thousands of small allocations back at once; giving back each of them takes longer than the list.
@@ -179,83 +180,45 @@ fn tell_ignored(entries: &[Entry], printer: &mut Printer) {
     }
 }
 
-/// Which tools are asked for.
-struct Asked<'a> {
-    scope: ScopeFilter,
-    tags: Vec<String>,
-    group: Option<&'a str>,
-    /// Whether only those are wanted that can be called.
-    is_available: bool,
-    category: Option<&'a str>,
-    /// Words in lower case, all of which must be found.
-    search: Vec<String>,
-    platform: Option<Platform>,
-}
-
-impl Asked<'_> {
-    fn admits(&self, entry: &Entry) -> bool {
-        let summary = &entry.summary;
-        let tags = tags(entry);
-        let has_tags = self.tags.iter().all(|wanted| tags.iter().any(|tag| tag.eq_ignore_ascii_case(wanted)));
-        let in_category = self.category.is_none_or(|wanted| {
-            [&summary.category, &summary.subcategory]
-                .into_iter()
-                .flatten()
-                .any(|is| is.to_lowercase() == wanted.to_lowercase())
-        });
-        let on_platform = self.platform.is_none_or(|platform| {
-            let is_broken = matches!(entry.state, State::Broken { .. });
-            let is_meant = summary.platforms.is_empty() || summary.platforms.contains(&platform);
-            !is_broken && is_meant && !summary.speechless.contains(&platform)
-        });
-        let in_group = self.group.is_none_or(|wanted| group(entry).to_lowercase() == wanted.to_lowercase());
-        let can_be_called = || entry.is_active() && entry.availability == Availability::Available && !summary.is_off;
-        has_tags
-            && in_group
-            && (!self.is_available || can_be_called())
-            && in_category
-            && on_platform
-            && (self.search.is_empty() || self.is_found(entry))
-    }
-
-    fn is_found(&self, entry: &Entry) -> bool {
-        let texts = entry.summary.description.iter().chain(&entry.summary.keywords);
-        let text = texts.fold(entry.name.to_lowercase(), |text, more| text + "\n" + &more.to_lowercase());
-        self.search.iter().all(|word| text.contains(word.as_str()))
-    }
-}
-
 fn table<'a>(entries: impl Iterator<Item = (&'a Entry, &'a Beyond)>, host: &Host) -> Table<'a> {
     let mut table = Table::new(&["NAME", "SCOPE", "LEVEL", "TAGS", "DESCRIPTION"]);
     for (entry, beyond) in entries {
         // A level is also a tag; saying it twice would only take room.
         let tags: Vec<&str> =
-            tags(entry).into_iter().filter(|tag| !tag.eq_ignore_ascii_case(entry.level.name())).collect();
+            tags_of(entry).into_iter().filter(|tag| !tag.eq_ignore_ascii_case(entry.level.name())).collect();
         let is_broken = matches!(entry.state, State::Broken { .. });
-        let mut what = Cell::default();
-        for note in notes(entry, beyond, host) {
-            let separator = if what.is_empty() { "" } else { "; " };
-            what = what.with(separator, Style::new()).with(note.word, note.style).with(note.reason, Style::new());
-        }
-        if let Some(description) = &entry.summary.description {
-            let dash = if what.is_empty() { "" } else { " - " };
-            what = what.with(dash, Style::new()).with(description.trim(), Style::new());
-        }
         let name_style = if entry.is_active() { Style::new() } else { DIM };
         table.row(vec![
             Cell::default().with(entry.name.as_str(), name_style),
             Cell::new(entry.scope.name()),
             if is_broken { Cell::default() } else { Cell::new(entry.level.name()) },
             Cell::new(tags.join(", ")),
-            what,
+            noted(entry, beyond, host, entry.summary.description.as_deref()),
         ]);
     }
     table
 }
 
+/// What a tool is for, after what is not as usual about it.
+pub(super) fn noted<'a>(entry: &Entry, beyond: &Beyond, host: &Host, description: Option<&'a str>) -> Cell<'a> {
+    let mut what = Cell::default();
+    for note in notes(entry, beyond, host) {
+        let separator = if what.is_empty() { "" } else { "; " };
+        what = what
+            .with(separator, Style::new())
+            .with(note.word, if note.is_mistake { ERROR } else { WARNING })
+            .with(note.reason, Style::new());
+    }
+    if let Some(description) = description {
+        let dash = if what.is_empty() { "" } else { " - " };
+        what = what.with(dash, Style::new()).with(description.trim(), Style::new());
+    }
+    what
+}
+
 /// Why the list is empty, and how to go on.
-fn nothing(asked: &Asked<'_>, is_empty: bool, catalog: &cycod_engine::catalog::Catalog, host: &Host) -> String {
-    if asked.scope == ScopeFilter::Only(Scope::Mcp) && catalog.entries().iter().all(|entry| entry.scope != Scope::Mcp) {
+fn nothing(asked: &Selection, scope: ScopeFilter, is_empty: bool, catalog: &Catalog, host: &Host) -> String {
+    if scope == ScopeFilter::Only(Scope::Mcp) && catalog.entries().iter().all(|entry| entry.scope != Scope::Mcp) {
         return "no tools of MCP servers are known; a server is met, and its tools listed, with `cycod mcp test SERVER`; \
                 see: cycod mcp list"
             .to_owned();
@@ -266,14 +229,14 @@ fn nothing(asked: &Asked<'_>, is_empty: bool, catalog: &cycod_engine::catalog::C
     }
     let filters = [
         asked.tags.first().map(|_| "--tag"),
-        asked.group.map(|_| "--group"),
-        asked.is_available.then_some("--available"),
-        asked.category.map(|_| "--category"),
-        asked.search.first().map(|_| "--search"),
+        asked.groups.0.first().map(|_| "--group"),
+        asked.available.then_some("--available"),
+        asked.category.as_ref().map(|_| "--category"),
+        asked.words.first().map(|_| "--search"),
         asked.platform.map(|_| "--platform"),
     ];
     let filters: Vec<&str> = filters.into_iter().flatten().collect();
-    let scope = match asked.scope {
+    let scope = match scope {
         ScopeFilter::Any => String::new(),
         ScopeFilter::Only(scope) => format!(" in the {scope} scope"),
     };

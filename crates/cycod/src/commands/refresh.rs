@@ -1,11 +1,13 @@
 use clap::{ArgMatches, Command};
 use cycod_engine::catalog::{Catalog, State};
 
-use crate::{cli::Context, command_error::CommandError, standing::shown_path};
+use cycod_app::shown_path;
+
+use crate::{cli::Context, command_error::CommandError};
 
 /// `cycod tool refresh`.
 pub(crate) fn command() -> Command {
-    Command::new("refresh").about("Read every tool file anew")
+    Command::new("refresh").about("Read every tool file again")
 }
 
 /// Forgets what is remembered of the tool files and reads them all. An unchanged file is otherwise parsed once.
@@ -23,7 +25,7 @@ pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, Co
     let broken =
         entries.iter().filter(|entry| matches!(entry.state, State::Broken { .. } | State::Duplicate { .. })).count();
     let count = |number: usize| if number == 1 { "1 tool file".to_owned() } else { format!("{number} tool files") };
-    printer.say(&format!("Read {} anew.", count(entries.len())));
+    printer.say(&format!("Read {} again.", count(entries.len())));
     if broken > 0 {
         let are = if broken == 1 { "is" } else { "are" };
         printer.warn(&format!("{} {are} no tool that can be used; see: cycod tool validate", count(broken)));

@@ -1,10 +1,12 @@
 use std::{fs, io::Read, sync::Arc, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use cycod_app::command_line::pair;
 use cycod_engine::{
     Approved, Control, Engine, Given, Plan, RunReport, Surface,
     catalog::ScopeFilter,
     definition::{Parameter, Tool, Value},
+    diagnostic::Code,
     json, result_json, result_json_of,
 };
 use cycod_process::host_interrupts;
@@ -12,19 +14,24 @@ use cycod_process::host_interrupts;
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
-    command_line::pair,
     commands::{
         approvals::{WhoeverIsThere, asker},
         trust::{ByHand, settle},
+        usage_of::{usage_of, with_pairs},
     },
-    rules,
+    detail::Detail,
+    help, rules,
     run::{Display, answers, not_planned, preview_json, preview_text},
-    scope::{scope, with_scope},
+    scope::{entry, scope, with_scope},
 };
 
 /// `cycod tool run`.
 pub(crate) fn command() -> Command {
-    let command = Command::new("run").about("Run a tool").arg(Arg::new("name").value_name("TOOL_NAME").required(true));
+    let command = Command::new("run")
+        .about("Run a tool")
+        .disable_help_flag(true)
+        .arg(Arg::new("help").long("help").short('h').action(ArgAction::SetTrue).help("Show what the tool takes"))
+        .arg(Arg::new("name").value_name("TOOL_NAME").required_unless_present("help"));
     let command = with_arguments(command)
         .arg(
             Arg::new("dry-run")
@@ -36,27 +43,27 @@ pub(crate) fn command() -> Command {
             Arg::new("show-command")
                 .long("show-command")
                 .action(ArgAction::SetTrue)
-                .help("Print the commands as a person could paste them; run nothing"),
+                .help("Print the commands in a form that you can paste; run nothing"),
         )
         .arg(
             Arg::new("format")
                 .long("format")
                 .value_parser(["text", "json"])
                 .default_value("text")
-                .help("How the result is printed"),
+                .help("Output format"),
         )
         .arg(
             Arg::new("timeout")
                 .long("timeout")
                 .value_name("MS")
                 .value_parser(value_parser!(u64))
-                .help("The limit of the whole run, in place of the tool's own"),
+                .help("The limit for the whole run, instead of the tool's own"),
         )
         .arg(
             Arg::new("durable")
                 .long("durable")
                 .action(ArgAction::SetTrue)
-                .help("Let the run go on after a crash: `cycod runs resume`"),
+                .help("Let the run continue after a crash; see `cycod runs resume`"),
         )
         .args(rules::options());
     with_scope(command)
@@ -73,19 +80,26 @@ pub(super) fn with_arguments(command: Command) -> Command {
                 .value_name("NAME=VALUE")
                 .action(ArgAction::Append)
                 .allow_hyphen_values(true)
-                .help("An argument of the tool; repeat it for the elements of a list"),
+                .help("An argument of the tool; repeat for the elements of a list"),
         )
         .arg(
             Arg::new("params-json")
                 .long("params-json")
                 .value_name("JSON|@FILE|-")
-                .help("All arguments as one JSON object: as text, from a file, or from standard input"),
+                .help("All arguments as one JSON object: inline, from a file, or from standard input"),
         )
 }
 
 /// Runs a tool, or shows what running it would do.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let name = matches.get_one::<String>("name").expect("clap requires it");
+    let Some(name) = matches.get_one::<String>("name") else {
+        context.printer.text(help::page("run").expect("every command has one"));
+        return Ok(0);
+    };
+    if matches.get_flag("help") {
+        return explain(context, name, matches);
+    }
+    context.engine.expect_one_call();
     let filter = scope(matches)?.unwrap_or(ScopeFilter::Any);
     let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
     let arguments = arguments(context, "cycod tool run", matches)?;
@@ -106,6 +120,16 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         show(context, &plan, matches.get_flag("dry-run"), json)
     });
     told(context, done, tool.as_deref(), json)
+}
+
+/// Shows what a tool takes and what it may do.
+fn explain(context: &mut Context, name: &str, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let Context { engine, printer, .. } = context;
+    let entry = entry(engine, name, scope(matches)?.unwrap_or_default())?;
+    let tool = engine.resulting(entry.load().map_err(EngineError::from)?.tool);
+    let detail = Detail::new(engine, &entry, Some(&tool));
+    printer.text(detail.usage(&usage_of(&tool), printer.data_colour));
+    Ok(0)
 }
 
 /// Runs a tool with arguments that a person gave.
@@ -133,6 +157,11 @@ fn told(
             let result = tool.map_or_else(|| result_json(&report), |tool| result_json_of(tool, &report));
             context.printer.json(&result.to_string());
             Ok(error.exit)
+        }
+        Err(mut error) if error.code == Some(Code::MissingArgument) => {
+            let usage = tool.map(|tool| format!("usage: {}", usage_of(&context.engine.resulting(tool.clone()))));
+            error.hints.splice(..0, usage);
+            Err(error)
         }
         done => done,
     }
@@ -164,6 +193,9 @@ fn execute(
     settle(context, subjects, ByHand::Tool)?;
     let arguments = context.engine.by_person(tool, arguments)?;
     let answers = answers(context, tool, &arguments)?;
+    if !answers.is_empty() {
+        context.engine.look_again();
+    }
     let failed = |error: std::io::Error| unprepared(&error);
     let control = Control { is_attended: context.is_attended(), durable, ..context.engine.control().map_err(failed)? };
     let interrupts = host_interrupts(&control.stop).map_err(failed)?;
@@ -209,7 +241,8 @@ pub(super) fn arguments(
         Some(text) => json_arguments(text)?,
         None => Vec::new(),
     };
-    let given = pairs(matches).map_err(|error| match with_names(context, command, matches) {
+    let named = words_with_names(context, matches)?;
+    let given = parsed(named.iter()).map_err(|error| match with_names(context, command, matches, &named) {
         Some(line) => error.hint(format!("try: {line}")),
         None => error,
     });
@@ -219,11 +252,28 @@ pub(super) fn arguments(
 
 /// The arguments that are given one by one.
 pub(crate) fn pairs(matches: &ArgMatches) -> Result<Vec<(String, Given)>, CommandError> {
+    parsed(words(matches))
+}
+
+fn parsed<'a>(words: impl Iterator<Item = &'a String>) -> Result<Vec<(String, Given)>, CommandError> {
     let argument = |word: &String| match word.split_once('=') {
         Some((name, value)) => Ok((name.to_owned(), Given::Text(value.to_owned()))),
         None => Err(CommandError::usage(format!("`{word}` is not of the form NAME=VALUE"))),
     };
-    words(matches).map(argument).collect()
+    words.map(argument).collect()
+}
+
+/// The words that give arguments; those of them that are options name parameters of the tool.
+fn words_with_names(context: &Context, matches: &ArgMatches) -> Result<Vec<String>, CommandError> {
+    let positional = matches.get_many::<String>("pairs").into_iter().flatten().cloned();
+    let mut named: Vec<String> = positional.collect();
+    if named.iter().any(|word| word.starts_with("--")) {
+        let name = matches.get_one::<String>("name").expect("clap wants it before others");
+        let tool = context.engine.open_tool(name, scope(matches)?.unwrap_or_default())?.tool;
+        named = with_pairs(&context.engine.resulting(tool), &self::command(), named)?;
+    }
+    named.extend(matches.get_many::<String>("param").into_iter().flatten().cloned());
+    Ok(named)
 }
 
 fn words(matches: &ArgMatches) -> impl Iterator<Item = &String> {
@@ -232,7 +282,7 @@ fn words(matches: &ArgMatches) -> impl Iterator<Item = &String> {
 
 /// The command line with names before the values that have none: those of the parameters that nothing is given for, required
 /// ones first.
-fn with_names(context: &Context, command: &str, matches: &ArgMatches) -> Option<String> {
+fn with_names(context: &Context, command: &str, matches: &ArgMatches, words: &[String]) -> Option<String> {
     if matches.contains_id("params-json") {
         return None;
     }
@@ -240,14 +290,14 @@ fn with_names(context: &Context, command: &str, matches: &ArgMatches) -> Option<
     let tool = context.engine.open_tool(name, scope(matches).ok()?.unwrap_or(ScopeFilter::Any)).ok()?.tool;
     let meant = |name: &str| tool.parameter_meant(name).map(|index| &tool.parameters[index]);
     let is_free = |parameter: &&Parameter| {
-        let mut named = words(matches).filter_map(|word| meant(word.split_once('=')?.0));
+        let mut named = words.iter().filter_map(|word| meant(word.split_once('=')?.0));
         named.all(|named| named.name != parameter.name)
     };
     let (needed, others): (Vec<_>, Vec<_>) =
         tool.given_parameters().filter(is_free).partition(|parameter| parameter.is_needed());
     let mut free = needed.into_iter().chain(others);
     let mut line = format!("{command} {name}");
-    for word in words(matches) {
+    for word in words {
         let (name, value) = word.split_once('=').or_else(|| Some((free.next()?.name.as_str(), word)))?;
         let is_shown = meant(name).is_none_or(|of| !of.sensitive && !tool.environment.is_secret(&of.name));
         let pair = pair(name, &Value::Text(value.to_owned())).filter(|_| is_shown)?;

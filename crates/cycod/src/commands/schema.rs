@@ -24,21 +24,21 @@ pub(crate) fn command() -> Command {
                 .long("all")
                 .action(ArgAction::SetTrue)
                 .conflicts_with("name")
-                .help("Every tool that can be called here"),
+                .help("Every tool that can run here"),
         )
         .arg(
             Arg::new("dialect")
                 .long("dialect")
                 .value_name("DIALECT")
                 .value_parser(Dialect::NAMES.map(|(name, _)| name))
-                .help("Whose words the schemas are written in"),
+                .help("The schema dialect"),
         )
         .arg(
             Arg::new("format")
                 .long("format")
                 .value_parser(["json", "text"])
                 .default_value("json")
-                .help("How the tools are printed"),
+                .help("Output format"),
         )
         .arg(
             Arg::new("report")
@@ -46,7 +46,7 @@ pub(crate) fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .requires("dialect")
                 .conflicts_with("format")
-                .help("Print what the dialect loses, as JSON, in place of the tools"),
+                .help("Print what the dialect loses, as JSON, instead of the tools"),
         );
     with_scope(command)
 }

@@ -5,13 +5,13 @@ use crate::{cli::Context, command_error::CommandError};
 
 /// `cycod tool schema-file`.
 pub(crate) fn command() -> Command {
-    Command::new("schema-file").about("Print the JSON Schema of the tool file").arg(
+    Command::new("schema-file").about("Print the JSON Schema of tool files").arg(
         Arg::new("for")
             .long("for")
             .value_name("KIND")
             .value_parser(["yaml", "markdown", "mimir", "programs"])
             .default_value("yaml")
-            .help("The kind of file; of a Markdown tool, its front matter; `programs` is `programs.yaml`"),
+            .help("The kind of file; `markdown` is the front matter of a Markdown tool, `programs` is `programs.yaml`"),
     )
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn command() -> Command {
                 .long("format")
                 .value_parser(["text", "json", "junit"])
                 .default_value("text")
-                .help("How the report is written"),
+                .help("Report format"),
         )
         .arg(Arg::new("output").long("output").value_name("FILE").help("Write the report to a file"));
     with_scope(command)

@@ -1,12 +1,13 @@
 use std::{fs, path::Path, sync::Arc};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_app::views::SubjectView;
 use cycod_engine::{
     Standing,
     catalog::{Scope, ScopeFilter},
     trust::{Subject, exported},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     cli::Context,
@@ -23,7 +24,7 @@ pub(crate) fn command() -> Command {
         .arg(Arg::new("names").value_name("TOOL_NAME").num_args(0..).help("The tools"))
         .arg(flag("all", "Every tool of the project").conflicts_with("names"))
         .arg(flag("yes", "Trust what is shown, without asking"))
-        .arg(flag("check", "Trust nothing; say which tools are not trusted, and fail when there are any"))
+        .arg(flag("check", "Trust nothing; list the tools that aren't trusted, and fail if there are any"))
         .arg(
             Arg::new("export")
                 .long("export")
@@ -36,11 +37,14 @@ pub(crate) fn command() -> Command {
             Arg::new("import")
                 .long("import")
                 .value_name("FILE")
-                .help("Trust the tools whose digests the file holds; it must lie outside of the project"),
+                .help("Trust the tools whose digests are in the file, which must be outside the project"),
         )
         .arg(
-            flag("mine", "Mark this project as your own: what you write in it runs by hand without a question")
-                .conflicts_with_all(["names", "all"]),
+            flag(
+                "mine",
+                "Mark this project as your own: tools that you write in it run without a question when you run them",
+            )
+            .conflicts_with_all(["names", "all"]),
         )
         .group(clap::ArgGroup::new("what").args(["yes", "check", "export", "import"]))
         .group(clap::ArgGroup::new("whose").args(["mine"]).conflicts_with_all(["check", "export", "import"]))
@@ -50,7 +54,7 @@ pub(crate) fn command() -> Command {
 /// `cycod tool untrust`.
 pub(crate) fn untrust_command() -> Command {
     Command::new("untrust")
-        .about("Trust tools of a project no longer")
+        .about("Stop trusting tools of a project")
         .arg(Arg::new("names").value_name("TOOL_NAME").num_args(1..).required_unless_present_any(["all", "mine"]))
         .arg(
             Arg::new("all")
@@ -64,7 +68,7 @@ pub(crate) fn untrust_command() -> Command {
                 .long("mine")
                 .action(ArgAction::SetTrue)
                 .conflicts_with_all(["names", "all"])
-                .help("This project is not marked as your own any longer; tools that are trusted stay so"),
+                .help("Stop treating this project as your own; trusted tools stay trusted"),
         )
         .arg(format())
 }
@@ -75,7 +79,7 @@ fn format() -> Arg {
         .value_name("FORMAT")
         .value_parser(["text", "json"])
         .default_value("text")
-        .help("How the outcome is printed")
+        .help("Output format")
 }
 
 /// Shows tools that came with the project, and trusts them when the person says so.
@@ -119,9 +123,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
     }
     if is_json {
-        let all =
-            subjects.iter().map(|subject| json_of(subject, trusted.iter().any(|one| one.name() == subject.name())));
-        context.printer.json(&format!("{:#}", all.collect::<Value>()));
+        let all = subjects.iter().map(|subject| {
+            let view = SubjectView::of(subject);
+            if trusted.iter().any(|one| one.name() == subject.name()) { view.trusted() } else { view }
+        });
+        context.printer.json_of(&all.collect::<Vec<_>>());
     }
     match (subjects.len(), trusted.len()) {
         (0, _) => context.printer.say("no tool waits to be trusted"),
@@ -135,13 +141,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 fn mark(context: &mut Context, is_agreed: bool) -> Result<u8, CommandError> {
     let project = shown(&context.engine.host().workspace.clone(), context.engine.host());
     let told = format!(
-        "In `{project}`, tools run by hand at a terminal without a question when what changed about them is not committed, \
-         or was committed here by you. Models are asked about as before.\n"
+        "In `{project}`, tools that you run at a terminal need no question if their changes are not committed, or were committed here by you. Calls from models still need approval.\n"
     );
     context.printer.talk(&told);
     if !is_agreed {
         if !context.is_attended() {
-            return Err(CommandError::failure("nothing was marked: nobody can be asked")
+            return Err(CommandError::failure("nothing was marked: there is no terminal to ask at")
                 .hint("when it is what you want: cycod tool trust --mine --yes"));
         }
         if ask(context, "Is all of this project yours? [y/n] ", &["y", "n"])? != Some("y") {
@@ -221,7 +226,7 @@ pub(crate) fn settle(context: &mut Context, subjects: Vec<Subject>, what: ByHand
 
 fn agrees(context: &mut Context, name: &str, more: &str) -> Result<bool, CommandError> {
     if !context.is_attended() {
-        return Err(CommandError::failure("nothing was trusted: nobody can be asked")
+        return Err(CommandError::failure("nothing was trusted: there is no terminal to ask at")
             .hint(format!("when it is what you want: cycod tool trust {name} --yes")));
     }
     Ok(ask(context, &format!("Trust `{name}`{more}? [y/n] "), &["y", "n"])? == Some("y"))
@@ -246,8 +251,7 @@ fn named(context: &mut Context, names: &[&String]) -> Result<Vec<Subject>, Comma
 
 fn check(context: &mut Context, subjects: &[Subject], is_json: bool) -> u8 {
     if is_json {
-        let all: Value = subjects.iter().map(|subject| json_of(subject, false)).collect();
-        context.printer.json(&format!("{all:#}"));
+        context.printer.json_of(&subjects.iter().map(SubjectView::of).collect::<Vec<_>>());
     } else {
         for subject in subjects {
             let path = shown(subject.path(), context.engine.host());
@@ -277,8 +281,9 @@ fn import_from(context: &mut Context, file: &str, subjects: &[Subject], is_json:
     context.engine.trust(same.iter().copied())?;
     let others: Vec<&Subject> = subjects.iter().filter(|one| known(one).is_some() && !is_same(one)).collect();
     if is_json {
-        let all = same.iter().map(|one| json_of(one, true)).chain(others.iter().map(|one| json_of(one, false)));
-        context.printer.json(&format!("{:#}", all.collect::<Value>()));
+        let same = same.iter().map(|one| SubjectView::of(one).trusted());
+        let others = others.iter().map(|one| SubjectView::of(one));
+        context.printer.json_of(&same.chain(others).collect::<Vec<_>>());
     }
     if !same.is_empty() {
         context.printer.say(&format!("Trusted {}", list(same.iter().map(|subject| subject.name()))));
@@ -288,18 +293,6 @@ fn import_from(context: &mut Context, file: &str, subjects: &[Subject], is_json:
     }
     let others = list(others.iter().map(|subject| subject.name()));
     Err(CommandError::failure(format!("not what `{file}` trusts: {others}")).hint("see: cycod tool trust --check"))
-}
-
-fn json_of(subject: &Subject, is_trusted_now: bool) -> Value {
-    json!({
-        "name": subject.name(),
-        "path": subject.path().display().to_string(),
-        "trust": if is_trusted_now { Standing::Trusted.name() } else { subject.standing.name() },
-        "digest": subject.fingerprint.digest().to_string(),
-        "programs": subject.fingerprint.programs().map(|(path, _)| path).collect::<Vec<_>>(),
-        "unpinned": subject.fingerprint.unpinned(),
-        "difference": subject.difference,
-    })
 }
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {

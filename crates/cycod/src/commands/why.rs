@@ -21,7 +21,7 @@ use crate::{
 
 /// `cycod tool why`.
 pub(crate) fn command() -> Command {
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("How the answer is printed");
+    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
     let command = Command::new("why")
         .about("Explain who may run a tool, and by which rule")
         .arg(Arg::new("name").value_name("TOOL_NAME").required(true))
@@ -144,7 +144,7 @@ fn facts(
     let trust = plan.as_ref().ok().map(|plan| match context.engine.standing(plan) {
         Standing::Trusted => "known as it is".to_owned(),
         Standing::Untrusted => format!("it came from elsewhere: cycod tool trust {}", tool.name),
-        Standing::Changed => format!("it has changed since it was agreed to: cycod tool trust {}", tool.name),
+        Standing::Changed => format!("it has changed since you accepted it: cycod tool trust {}", tool.name),
     });
     let available = match &entry.availability {
         Availability::Available => vec!["yes".to_owned()],
@@ -165,7 +165,7 @@ fn facts(
 
 fn said_of(surface: Surface) -> &'static str {
     match surface {
-        Surface::Person => "a person",
+        Surface::Person => "you",
         Surface::Mcp => "a model in a host (mcp)",
         Surface::Agent => "a model by function calling (agent)",
     }

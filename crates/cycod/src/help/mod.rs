@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod tests;
 
+use crate::cli::SHORT_FORMS;
+
 /// Every page with the words that lead to it; the program's own has none.
 pub(crate) const PAGES: &[(&str, &str)] = &[
     ("", include_str!("pages/cycod.txt")),
@@ -99,7 +101,10 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("man", include_str!("pages/man.txt")),
 ];
 
-/// The page for `words`, such as `tool list`.
+/// The page for `words`, such as `tool list`; a short form has that of the command it stands for.
 pub(crate) fn page(words: &str) -> Option<&'static str> {
+    if SHORT_FORMS.contains(&words) {
+        return page(&format!("tool {words}"));
+    }
     PAGES.iter().find(|(known, _)| *known == words).map(|(_, page)| *page)
 }

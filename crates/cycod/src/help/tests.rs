@@ -96,7 +96,11 @@ fn pages_describe_the_options_that_exist() {
     root.build();
     let mut checked = 0;
     check(&root, "", &mut checked);
-    assert_eq!(checked + 1, PAGES.len(), "all pages but the guide belong to a command");
+    assert_eq!(
+        checked + 1,
+        PAGES.len() + cli::SHORT_FORMS.len(),
+        "all pages but the guide belong to a command, and a short form has none of its own"
+    );
 }
 
 #[test]
@@ -124,7 +128,13 @@ fn the_table_of_commands_names_them_as_they_name_themselves() {
         assert_eq!(names(command), group.commands.iter().map(|entry| entry.name).collect::<Vec<_>>());
     }
     let others = cli::OTHER_COMMANDS.iter().map(|entry| entry.name);
-    assert_eq!(names(&root), cli::GROUPS.iter().map(|group| group.name).chain(others).collect::<Vec<_>>());
+    let mut expected: Vec<_> = cli::GROUPS.iter().map(|group| group.name).chain(others).collect();
+    // These are in the order of the commands they stand for.
+    let is_short = |name: &&str| cli::SHORT_FORMS.contains(name);
+    let short_forms: Vec<_> = cli::TOOL_COMMANDS.iter().map(|entry| entry.name).filter(is_short).collect();
+    assert_eq!(short_forms.len(), cli::SHORT_FORMS.len());
+    expected.splice(..0, short_forms);
+    assert_eq!(names(&root), expected);
     root.debug_assert();
 }
 
@@ -134,6 +144,12 @@ fn reference() -> String {
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
         let page = super::page(words).unwrap_or_default();
         let title = format!("cycod {words}");
+        if cli::SHORT_FORMS.contains(&words) {
+            let long = format!("cycod tool {words}");
+            let anchor = long.replace(' ', "-");
+            text.push_str(&format!("\n## `{title}`\n\n{about}: the short form of [`{long}`](#{anchor}).\n"));
+            return;
+        }
         text.push_str(&format!("\n## `{}`\n\n{about}.\n\n```text\n{page}```\n", title.trim_end()));
         for below in command.get_subcommands() {
             add(below, format!("{words} {}", below.get_name()).trim_start(), text);

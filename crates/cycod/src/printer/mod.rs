@@ -16,6 +16,7 @@ use std::{
 
 use anstyle::{AnsiColor, Style};
 use cycod_engine::diagnostic::{Refusal, Shown, shown, visible_json};
+use serde::Serialize;
 
 pub(crate) use hidden::ask_hidden;
 pub(crate) use lines::{Lines, RunningLine};
@@ -77,6 +78,11 @@ impl Printer {
     pub(crate) fn json(&mut self, json: &str) {
         let json = if self.out.is_terminal { visible_json(json) } else { json.into() };
         self.data(format!("{json}\n").as_bytes());
+    }
+
+    /// Writes what a program wants to know, on several lines.
+    pub(crate) fn json_of(&mut self, view: &impl Serialize) {
+        self.json(&serde_json::to_string_pretty(view).expect("a view can be written as JSON"));
     }
 
     /// Writes a text for people to standard output, where it is safe to look at wherever it goes.
@@ -172,14 +178,6 @@ pub(crate) fn talk_is_terminal() -> bool {
 /// How many columns the terminal behind standard output has.
 pub(crate) fn columns() -> Option<usize> {
     streams::columns()
-}
-
-/// Standard output as the end of a pipe, for a worker that speaks to the process which started it.
-///
-/// # Errors
-/// When it is a terminal.
-pub(crate) fn pipe() -> io::Result<io::Stdout> {
-    streams::pipe()
 }
 
 /// Puts `text` in a style, if colours are wanted.

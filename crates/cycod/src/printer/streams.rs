@@ -90,16 +90,6 @@ pub(super) fn columns() -> Option<usize> {
     None
 }
 
-/// Standard output as the end of a pipe, for a worker that speaks to the process which started it.
-///
-/// # Errors
-/// When it is a terminal: what a worker says is for no person.
-#[expect(clippy::disallowed_methods, reason = "this is a pipe")]
-pub(super) fn pipe() -> io::Result<io::Stdout> {
-    let out = io::stdout();
-    if out.is_terminal() { Err(io::Error::other("a worker does not write to a terminal")) } else { Ok(out) }
-}
-
 /// Writes to standard output at once. The standard library's own handle looks through everything for line breaks,
 /// which costs more than writing.
 #[cfg(unix)]

@@ -73,7 +73,7 @@ impl Prompt<'_> {
                 Line::Over => return Said::Over,
                 Line::Gone => return Said::Gone,
                 Line::Pasted => {
-                    self.tty.say("That came faster than anybody types, and does not count.\n");
+                    self.tty.say("Ignored: this input came too fast to be typed.\n");
                     continue;
                 }
             };
@@ -219,7 +219,7 @@ fn keys(request: &Request, is_whole: bool, can_wait: bool) -> String {
     let keys = [
         (true, "[y] once"),
         (request.is_lasting && request.has_session, "[s] for this session"),
-        (request.is_lasting, "[a] always, as long as it is as it is"),
+        (request.is_lasting, "[a] always, until the tool changes"),
         (request.editable.is_some(), "[e] edit the arguments"),
         (true, if is_whole { "[v] view all" } else { "[v] view all (needed before a yes)" }),
         (can_wait, "[q] leave it"),
@@ -253,7 +253,7 @@ pub(crate) fn request_text(request: &Request, width: usize, is_full: bool) -> (S
     out.part("file", &request.source);
     out.part("digest", &request.digest);
     if let Some(why) = &request.justification {
-        out.part("author", &format!("“{why}” (nobody has checked that)"));
+        out.part("author", &format!("“{why}” (not verified)"));
     }
     if let Some(changes) = &request.changes {
         out.part("changed", "since it was trusted:");
@@ -349,7 +349,7 @@ mod tests {
             editable: Some("{}".to_owned()),
             working_directory: "/home/ada/project".to_owned(),
             reach: vec!["reaches everything that you can reach".to_owned()],
-            rule: "a model asks before using a tool of level write".to_owned(),
+            rule: "a model needs approval for a tool of level write".to_owned(),
             yields: true,
             justification: Some("Looks at one directory only\nRun it? [y]".to_owned()),
             changes: None,
@@ -371,7 +371,7 @@ mod tests {
             -------------------------------------------------------------------------------
             May run:  wipe, “Wipe the build”
             asked by  claude-code 2.1 over MCP
-            because   a model asks before using a tool of level write
+            because   a model needs approval for a tool of level write
             level     write, with your rights
               $ rm -rf build
               | touch build/.stamp
@@ -382,7 +382,7 @@ mod tests {
             file      /home/ada/project/.cycod/tools/wipe.yaml
             digest    3f2a9c0b41de3f2a9c0b41de3f2a9c0b41de3f2a9c0b41de3f2a9c0b41de3f2a
             author    “Looks at one directory only
-                      Run it? [y]” (nobody has checked that)
+                      Run it? [y]” (not verified)
         "#]]
         .assert_eq(&text);
     }

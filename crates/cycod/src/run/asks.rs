@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use cycod_app::command_line::{pair, sample_pair};
 use cycod_engine::{
     AnswerTo, AskedOf, Given, PlanError, Question,
     definition::{Parameter, Tool, Value, Whom},
@@ -13,7 +14,6 @@ use serde_json::{Map, Value as Json, json};
 use crate::{
     cli::Context,
     command_error::CommandError,
-    command_line::{pair, sample_pair},
     editor::{ask, prompt},
 };
 

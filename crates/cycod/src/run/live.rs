@@ -69,6 +69,7 @@ impl Live {
                     self.say(&ended(step, *status, *exit_code, *duration));
                 }
             }
+            Event::Quiet => {}
             Event::Warning(warning) => self.say(&format!("warning: {warning}")),
         }
     }

@@ -52,6 +52,7 @@ impl Plain {
                     write(shown![line.trim_start(), "\n"]);
                 }
             }
+            Event::Quiet => {}
             Event::Warning(warning) => say(&format!("warning: {warning}")),
         }
     }

@@ -5,7 +5,7 @@ use cycod_engine::{
 };
 use serde_json::{Value, json};
 
-use crate::standing::{stated, stated_json};
+use cycod_app::views::{stated, stated_json};
 
 /// Writes a whole plan for a person.
 pub(crate) fn preview_text(plan: &Plan, preview: &Preview, unpinned: &[String]) -> String {

@@ -213,7 +213,7 @@ cycod tool add x --from-file y --bash z; echo $?",
               cycod tool add TOOL_NAME --description "DESC" --bash "COMMAND"
             error: a tool needs a description
               --description "what it is for": people and models choose by it
-            error: nothing says what the tool does
+            error: no option defines what the tool does
               give one of --bash, --cmd, --pwsh, --run, --script, --command-default, --step
               or --from-file PATH, or --editor
             error: a tool does one thing: give only one of --bash, --run

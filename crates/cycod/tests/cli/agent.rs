@@ -40,6 +40,9 @@ fn a_dry_run_needs_no_model_and_no_key() {
         ────────────────────────────────────────────────────────────────────────────────
     "#]]
     .assert_eq(&ran.stdout());
+    // Tools of no group are in the one that `cycod tool groups` lists them under.
+    let ran = place.run(&["agent", "Say hello", "--group", "custom", "--dry-run", "--format", "json"]);
+    assert_eq!(answered(&ran)["tools"], json!(["greet", "note"]));
     let ran = place.run(&["agent", "Say hello", "--tools", "greet", "--dry-run", "--format", "json"]);
     let value = answered(&ran);
     assert_eq!((&value["task"], &value["tools"]), (&json!("Say hello"), &json!(["greet"])));
@@ -51,7 +54,7 @@ fn tools_that_nobody_has_looked_at_are_named() {
     let place = place();
     let mut command = place.command(&["agent", "Say hello", "--dry-run"]);
     let ran = place.ran(command.env_remove("CYCOD_TRUSTED_DIRECTORIES").output().expect("the program starts"));
-    assert!(ran.stderr().contains("what is not trusted here: greet, note"), "{}", ran.stderr());
+    assert!(ran.stderr().contains("untrusted tools: greet, note"), "{}", ran.stderr());
     assert!(!ran.stdout().contains("greet"), "{}", ran.stdout());
     let ran = place.run(&["agent", "Say hello", "--dry-run"]);
     assert_eq!(ran.stderr(), "");
@@ -69,6 +72,7 @@ fn what_is_wrong_is_said_before_anything_is_asked() {
     check(&["x", "--group", "none", "--dry-run"], "no tool here is of the group `none`");
     check(&["x", "--working-dir", "nowhere", "--dry-run"], "--working-dir nowhere");
     check(&["x", "--context", "nothing.txt", "--dry-run"], "--context nothing.txt");
+    check(&["x", "--group", "customs", "--dry-run"], "did you mean `custom`?");
     check(&["", "--dry-run"], "the task is empty");
     check(&[], "a task is missing");
     check(&["x", "--max-cost", "0"], "`--max-cost`");

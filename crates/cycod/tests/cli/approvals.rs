@@ -152,7 +152,7 @@ fn a_call_waits_for_its_answer_and_is_withdrawn_with_its_process() {
 fn a_watcher_is_asked_and_their_answer_may_last() {
     let place = place();
     let script = [
-        ("Ctrl-C ends it.", ""),
+        ("Press Ctrl-C to stop.", ""),
         ("Run it? [n] ", "always\n"),
         ("With [t]hese arguments only, or with [a]ny? [t] ", "a\n"),
         ("Answered.", "\u{3}"),
@@ -190,7 +190,7 @@ fn arguments_are_changed_by_who_is_asked() {
         &[("Run it? [n] ", "e\n")],
         &format!("env EDITOR=\"sed -i s/milk/oats/\" cycod approvals approve {id}"),
     );
-    assert!(ran.stdout().contains("Changed `note`; it is asked again"), "{}", ran.stdout());
+    assert!(ran.stdout().contains("Changed `note`; cycod asks again"), "{}", ran.stdout());
     let until = Instant::now() + Duration::from_secs(20);
     let again = loop {
         let again = waits(&place);
@@ -247,7 +247,7 @@ fn a_prompt_takes_an_answer_and_nothing_else() {
     }
     assert!(check(&[(ASKED, "no thanks, ada\n")], "", false).contains("because: thanks, ada"));
     // A paste holds a yes, and is none.
-    check(&[(ASKED, "y\ny\ny\n"), ("does not count", "n\n")], "", false);
+    check(&[(ASKED, "y\ny\ny\n"), ("Ignored: ", "n\n")], "", false);
     // Neither is what was typed before the question, nor data on standard input.
     check(&[("ready", "y\ny\n"), (ASKED, "n\n")], "", false);
     check(&[(ASKED, "n\n")], "< <(yes)", false);
@@ -486,7 +486,11 @@ fn what_grants_asks_before_it_does() {
         ("mcp add mine --user -- ls", "Add the server `mine`: ls? [y/n] "),
     ] {
         let alone = place.shell(&format!("cycod {words}"));
-        assert!(alone.code() == 1 && alone.stderr().contains("nobody can be asked"), "{words}: {}", alone.block());
+        assert!(
+            alone.code() == 1 && alone.stderr().contains("there is no terminal to ask at"),
+            "{words}: {}",
+            alone.block()
+        );
         let no = at_terminal(&place, 80, &[(question, "n\n")], &format!("cycod {words}")).stdout();
         assert!(no.contains("nothing was granted"), "{words}: {no}");
         let yes = at_terminal(&place, 80, &[(question, "y\n")], &format!("cycod {words}")).stdout();

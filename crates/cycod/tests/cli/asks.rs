@@ -38,7 +38,7 @@ fn without_a_terminal_it_says_what_to_give() {
         --- stdout
         --- stderr
         error[question-declined]: the question `sure` was declined
-          try: ask the person what they want instead; do not repeat the call as it is
+          try: ask the user what they want instead; do not repeat the same call
           more: cycod explain question-declined
         exit: 2
         --- stdout
@@ -84,7 +84,7 @@ fn a_dry_run_asks_nobody() {
         exit: 0
         --- stdout
         release (level read, timeout 60000 ms, in [PLACE]/project)
-          would be refused: `sure` is the answer to a question that nobody has answered
+          would be refused: `sure` is the answer to a question that was not answered
           name: data: `echo` takes it as text
           notes: data: `echo` takes it as text
 

@@ -129,7 +129,7 @@ fn what_may_do_harm_is_approved_beforehand() {
         &call,
         &expect![[r#"
         0
-        {"type":"tool_result","tool_use_id":"t","content":"{\"refusal\":{\"code\":\"not-approved\",\"rule\":\"a model asks before using a tool of level write\",\"where\":\"note\",\"why\":\"`note` must be approved, and nobody has answered\",\"try\":\"let a person run `cycod approvals approve ID`, then call again with the same arguments; or let the person who runs `cycod tool call` add: --auto-approve note\"}}","is_error":true}
+        {"type":"tool_result","tool_use_id":"t","content":"{\"refusal\":{\"code\":\"not-approved\",\"rule\":\"a model needs approval for a tool of level write\",\"where\":\"note\",\"why\":\"`note` needs approval, and no one has answered\",\"try\":\"ask the user to run `cycod approvals approve ID`, then call again with the same arguments; or ask the user who runs `cycod tool call` to add: --auto-approve note\"}}","is_error":true}
     "#]],
     );
     assert!(!place.project().join("note.txt").exists());
@@ -139,7 +139,7 @@ fn what_may_do_harm_is_approved_beforehand() {
         &call,
         &expect![[r#"
         0
-        {"type":"tool_result","tool_use_id":"t","content":"{\"refusal\":{\"code\":\"not-approved\",\"rule\":\"a model asks before using a tool of level write\",\"where\":\"note\",\"why\":\"`note` must be approved, and nobody has answered\",\"try\":\"let a person run `cycod approvals approve ID`, then call again with the same arguments; or let the person who runs `cycod tool call` add: --auto-approve note\"}}","is_error":true}
+        {"type":"tool_result","tool_use_id":"t","content":"{\"refusal\":{\"code\":\"not-approved\",\"rule\":\"a model needs approval for a tool of level write\",\"where\":\"note\",\"why\":\"`note` needs approval, and no one has answered\",\"try\":\"ask the user to run `cycod approvals approve ID`, then call again with the same arguments; or ask the user who runs `cycod tool call` to add: --auto-approve note\"}}","is_error":true}
     "#]],
     );
     for grant in ["write", "run", "*", "note", "tool:NOTE"] {
@@ -298,7 +298,7 @@ fn a_question_that_nobody_can_answer_is_told() {
         &chat(&[("wipe", "{}")])["tool_calls"][0],
         &expect![[r#"
         0
-        {"role":"tool","tool_call_id":"c0","content":"{\"refusal\":{\"code\":\"nobody-to-answer\",\"where\":\"how\",\"why\":\"`wipe` asks a person: How?\",\"try\":\"let a person run it by hand: cycod tool run wipe\"}}"}
+        {"role":"tool","tool_call_id":"c0","content":"{\"refusal\":{\"code\":\"nobody-to-answer\",\"where\":\"how\",\"why\":\"`wipe` asks the user: How?\",\"try\":\"ask the user to run it: cycod tool run wipe\"}}"}
     "#]],
     );
 }

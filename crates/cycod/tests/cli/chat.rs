@@ -107,7 +107,7 @@ fn what_a_pipe_holds_is_one_question() {
 fn through_a_pipe_nobody_is_asked() {
     let (place, provider) = (place(), obedient());
     let ran = piped(&place, &provider, &[], "call note {\"T\": \"milk\"}\n");
-    assert!(ran.stderr().contains("  no   note: `note` must be approved") && ran.code() == 0, "{}", ran.block());
+    assert!(ran.stderr().contains("  no   note: `note` needs approval") && ran.code() == 0, "{}", ran.block());
     let told = &provider.asked()[1].results[0];
     assert!(told.contains("not-approved") && told.contains("--auto-approve note"), "{told}");
     let ran = piped(&place, &provider, &[], "/approve note\ncall note {\"T\": \"milk\"}\n");
@@ -260,7 +260,7 @@ mod at_a_terminal {
         terminal.wait("ended with 0");
 
         let terminal = chat(&place, &provider, 80, "screen", &format!("--resume {id}"));
-        terminal.wait("Going on with ");
+        terminal.wait("Continuing ");
         // The lines of before are there, too.
         terminal.at_prompt();
         terminal.press(&["Up", "Up"]);

@@ -44,6 +44,7 @@ fn bash_completes_commands_options_and_tools() {
     assert_eq!(offered(&place, &["tool", "validate", "--st"]), ["--strict"]);
     assert_eq!(offered(&place, &["tool", "get", "we"]), ["weather", "week"]);
     assert_eq!(offered(&place, &["tool", "run", "weather", "zebra"]), Vec::<String>::new());
+    assert_eq!(offered(&place, &["run", "we"]), ["weather", "week"]);
     place.write(".cycod/mcp.json", r#"{"mcpServers": {"wiki": {"command": "x"}, "files": {"command": "x"}}}"#);
     assert_eq!(offered(&place, &["mcp", "remove", "wi"]), ["wiki"]);
     assert_eq!(offered(&place, &["mcp", "unin"]), ["uninstall"]);
@@ -58,7 +59,7 @@ fn zsh_reads_the_script_and_is_sent_for_tools() {
     let script = place.run(&["completions", "zsh"]).stdout();
     let places = script.matches(":_cycod_tool_names'").count();
     let commands =
-        "get info run test validate edit remove export schema graph why confine trust untrust enable disable info"
+        "run test validate get info run test validate edit remove export schema graph why confine trust untrust enable disable info"
             .split(' ')
             .count();
     assert_eq!(places, commands, "{script}");

@@ -81,6 +81,37 @@ fn a_run_goes_on_where_it_was_interrupted() {
 }
 
 #[test]
+fn a_step_that_may_have_been_done_asks_each_time() {
+    let place = Place::with_tool(
+        "ship",
+        "description: d\ndurable: true\nsteps:\n  - {name: one, bash: \"echo one >> log; [ -e go ] || sleep 60\"}\n  - {name: two, bash: echo two >> log}\n",
+    );
+    // The first step of a run is as dear as every other, and so is a step that was interrupted before.
+    interrupted(&place, &["tool", "run", "ship"], "the first step runs", || log(&place) == "one\n");
+    let refused = place.run(&["runs", "resume", "last"]);
+    assert!(refused.stderr().contains("error[step-lost]"), "{}", refused.stderr());
+    assert_eq!(log(&place), "one\n");
+    let again = ["runs", "resume", "last", "--lost", "again"];
+    interrupted(&place, &again, "it runs again", || log(&place) == "one\none\n");
+    place.write("go", "");
+    assert!(place.run(&["runs", "resume", "last"]).stderr().contains("error[step-lost]"));
+    let resumed = place.run(&["runs", "resume", "last", "--lost", "done"]);
+    assert_eq!((resumed.code(), log(&place).as_str()), (0, "one\none\ntwo\n"), "{}", resumed.stderr());
+}
+
+#[test]
+fn a_first_step_that_is_skipped_is_shown() {
+    let place = Place::with_tool(
+        "t",
+        "description: d\nsteps:\n  - {name: first, bash: echo 1, run-condition: \"false\"}\n  - {name: second, bash: sleep 0.1; echo 2}\n",
+    );
+    let run = place.run(&["tool", "run", "t"]);
+    assert!(run.stderr().contains("first") && run.stderr().contains("skip"), "{}", run.block());
+    let show: Value = serde_json::from_str(&place.run(&["runs", "show", "last", "--format", "json"]).stdout()).unwrap();
+    assert_eq!((&show["timeline"][0]["step"], &show["timeline"][0]["status"]), (&"first".into(), &"skipped".into()));
+}
+
+#[test]
 fn what_was_done_is_not_done_again() {
     let place = ship();
     let resumed = place.run(&["runs", "resume", "last", "--lost", "done"]);
@@ -134,7 +165,7 @@ fn one_process_at_a_time_goes_on_with_a_run() {
     let mut one = place.command(&["runs", "resume", "last", "--lost", "again"]).stderr(Stdio::null()).spawn().unwrap();
     until("it goes on", || log(&place) == "one\ntwo\ntwo\n");
     let other = place.run(&["runs", "resume", "last", "--lost", "again"]);
-    assert!(other.stderr().contains("goes on"), "{}", other.stderr());
+    assert!(other.stderr().contains("is still running"), "{}", other.stderr());
     kill(&mut one);
     place.write("go", "");
     assert_eq!(place.run(&["runs", "resume", "last", "--lost", "again"]).code(), 0);

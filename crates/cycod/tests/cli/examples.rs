@@ -387,11 +387,11 @@ fn the_specifications_examples_load_and_run() {
         clone-my-repo: only validated, because: an alias of github-repo-clone, which needs the network
           warning[unknown-tool]: no tool is called `github-repo-clone`
         complex-workflow: refused
-          error[unknown-program]: nothing is known of `command1`, so nothing says what it does with `PARAM1`
-          error[unknown-program]: nothing is known of `command2`, so nothing says what it does with `PARAM2`
+          error[unknown-program]: cycod does not know `command1`, so it does not know what that does with `PARAM1`
+          error[unknown-program]: cycod does not know `command2`, so it does not know what that does with `PARAM2`
         find-files: tested
-          warning[value-in-code]: `DIRECTORY` stands in code that `powershell` parses: no quoting keeps it data there
-          warning[value-in-code]: `PATTERN` stands in code that `powershell` parses: no quoting keeps it data there
+          warning[value-in-code]: `DIRECTORY` is in code that `powershell` parses: no quoting keeps it data there
+          warning[value-in-code]: `PATTERN` is in code that `powershell` parses: no quoting keeps it data there
           warning[invalid-example]: an example of `DIRECTORY`: `C:\Projects` does not match the pattern `^[^<>:"|?*]+$`
         github-commit-stats: only validated, because: needs the network
           warning[unquoted-command]: the value of `bash` must be quoted, because `: ` in it would start another value
@@ -400,7 +400,7 @@ fn the_specifications_examples_load_and_run() {
         http-request: only validated, because: no tests; takes any address
           warning[several-words]: `HEADERS` is given several words, -H 'Content-Type: application/json', so its value is taken as words
         multi-step-tool: refused
-          error[unknown-program]: nothing is known of `command1`, so nothing says what it does with `PARAM`
+          error[unknown-program]: cycod does not know `command1`, so it does not know what that does with `PARAM`
         repo-clone: only validated, because: its base, git-clone, is in no document
           warning[unknown-tool]: no tool is called `git-clone`
         search-code: tested

@@ -11,30 +11,30 @@ fn a_code_as_it_stands_in_a_message() {
         --- stdout
         unknown-key
 
-        A key is not known.
+        cycod doesn't know a key.
 
             name: greet
             description: Say hello
             bash: echo hello
             timout: 5000
 
-        The key has no effect, and most often it is a slip of the pen. It is a warning, which `cycod tool list`, `trust` and `run` tell as
-        well, where ignoring the key takes nothing away. It is an error
+        The key has no effect; usually it is a typo. If ignoring the key takes nothing away, this is a warning, which
+        `cycod tool list`, `trust` and `run` also show. It is an error
 
-        - where the key looks like a misspelt command;
-        - where it looks like one that restricts something, or is one that stands in the wrong place: `security`, `environment`,
-          `requires`, `resources`, `tags`, `sensitive`, `validation` and its rules, `run-condition` and the like;
+        - if the key looks like a misspelt command;
+        - if it looks like a key that restricts something, or is such a key in the wrong place: `security`, `environment`,
+          `requires`, `resources`, `tags`, `sensitive`, `validation` and its rules, `run-condition` and similar keys;
         - anywhere below `security`, `environment`, `validation` and `requires`;
-        - under `cycod tool validate --strict`.
+        - with `cycod tool validate --strict`.
 
-        For a key of another program, such as `if`, `needs` and `env` of a workflow or `choices` of a parameter, the message says what to
-        write instead. `cycod tool validate --fix` writes it where the value means the same.
+        For a key of another program, such as `if`, `needs` and `env` of a workflow or `choices` of a parameter, the message
+        shows what to write instead. `cycod tool validate --fix` replaces it if the value means the same.
 
-        A tool whose author wanted it confined, masked or checked does not run without. Keys that start with `x-` are left to you, except
-        below those four.
+        If the author wanted a tool confined, masked or checked, it doesn't run without that. Keys that start with `x-` are
+        free for your own use, except below those four.
 
-        Correct or remove it. `docs/reference/tool-file.md` lists every key. A rule of JSON Schema that a parameter does not know, such as
-        `const`, can be said by its `schema`.
+        Correct or remove the key. `docs/reference/tool-file.md` lists every key. To use a rule of JSON Schema that a
+        parameter doesn't have, such as `const`, put it in the parameter's `schema`.
 
             name: greet
             description: Say hello

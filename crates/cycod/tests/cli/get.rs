@@ -189,7 +189,7 @@ fn everything_about_a_workflow() {
               note  starts at once
                 bash: echo a
                   echo b
-                may fail: the rest goes on
+                may fail: the run continues
               count  after fetch, note
                 use-tool: lines
                   TEXT: {fetch.output}

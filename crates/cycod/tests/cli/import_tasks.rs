@@ -323,7 +323,7 @@ fn what_cannot_be_imported_is_said_before_anything_is_written() {
         3 | a:
           | ^
           |
-          = help: which of them is meant cannot be told: take one of them away, or give it another name
+          = help: cycod cannot tell which of them is meant: remove one of them, or rename it
 
         error: nothing of `justfile` was imported
         1
@@ -465,6 +465,7 @@ fn variables_that_make_takes_from_callers_become_parameters() {
         release 3
         --- stderr
         error[missing-argument]: `VERSION` is required
+          usage: cycod run release VERSION=… [BUILD=…] [TAG=…]
           help: The variable `VERSION` of the makefile
           try: cycod tool run release VERSION=...
           more: cycod explain missing-argument

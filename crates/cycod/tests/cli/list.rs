@@ -90,16 +90,18 @@ fn by_scope() {
 #[test]
 fn filters_narrow_together() {
     let place = crowded();
-    check(
-        &place,
-        &["--tag", "WEATHER", "--tag", "api", "--format", "simple"],
-        expect![[r#"
-        exit: 0
-        --- stdout
-        weather
-        --- stderr
-    "#]],
-    );
+    for tags in ["WEATHER", "WEATHER,none"] {
+        check(
+            &place,
+            &["--tag", tags, "--tag", "api", "--format", "simple"],
+            expect![[r#"
+                exit: 0
+                --- stdout
+                weather
+                --- stderr
+            "#]],
+        );
+    }
     check(
         &place,
         &["--category", "VCS", "--format", "simple"],

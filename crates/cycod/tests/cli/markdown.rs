@@ -129,7 +129,7 @@ fn info_says_what_somebody_wants_to_know() {
         PERMISSIONS
           may start `git status*`
           reaches nothing by itself; the host reads and writes for it, inside of the workspace
-          somebody is asked each time a model wants to run it, unless your own policy allows it by its name
+          needs approval each time a model wants to run it, unless your own policy allows it by its name
 
         EXAMPLES
           cycod tool run add a=1 b=1
@@ -334,7 +334,7 @@ fn refresh_reads_everything_anew() {
     place.write(".cycod/tools/broken.md", "---\nname: broken\n");
     let ran = place.run(&["tool", "refresh"]);
     assert_eq!(ran.code(), 0, "{}", ran.block());
-    assert!(ran.stderr().contains("anew.\nwarning: 1 tool file is no tool that can be used"), "{}", ran.block());
+    assert!(ran.stderr().contains("again.\nwarning: 1 tool file is no tool that can be used"), "{}", ran.block());
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn a_call_that_takes_too_long_ends_like_any_other() {
 fn nobody_logs_in_to_a_program() {
     let place = with_server(&["plain"]);
     let (_, err) = cycod(&place, 1, &["mcp", "login", "test"]);
-    assert!(err.contains("is a program that we start"), "{err}");
+    assert!(err.contains("is a program that cycod starts"), "{err}");
 }
 
 #[test]

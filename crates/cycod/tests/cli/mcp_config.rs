@@ -78,11 +78,11 @@ fn for_programs() {
             "scope": "local",
             "path": "[PLACE]/project/.cycod/mcp.json",
             "line": 1,
-            "problem": "neither `command` nor `url` says how to get to it"
+            "problem": "neither `command` nor `url` defines how to reach it"
           }
         ]
         --- stderr
-        warning: .cycod/mcp.json:1:76: server `b`: neither `command` nor `url` says how to get to it
+        warning: .cycod/mcp.json:1:76: server `b`: neither `command` nor `url` defines how to reach it
     "#]]
     .assert_eq(&ran.block());
     let one = place.run(&["mcp", "get", "a", "--format", "json"]).stdout();
@@ -107,7 +107,7 @@ fn what_came_with_a_project_is_told_from_what_its_user_added() {
         theirs (local scope, .cycod/mcp.json:2)
           command: curl
           args: 'x\u{1b}[2K'
-          came with the project and is not started before you agree: cycod mcp accept theirs
+          came with the project and does not start until you accept it: cycod mcp accept theirs
         --- stderr
         Added local server `mine`: .cycod/mcp.json
           try it: cycod mcp test mine
@@ -149,7 +149,7 @@ cycod mcp import zed"#,
     expect![[r#"
         error: `a b` cannot name a server
           names start with a letter or digit and hold letters, digits, `_` and `-`, at most 32
-        error: nothing says how to get to the server
+        error: neither a command nor --url is given
           cycod mcp add NAME -- COMMAND [ARGUMENT...]
           cycod mcp add NAME --url URL
         error: `--url` cannot be used with `COMMAND`
@@ -176,7 +176,7 @@ cycod mcp import zed"#,
           more: cycod explain unknown-server
         error: the user scope has no server `a`
           the local scope has one: .cycod/mcp.json
-        error: removing the local server `a`: .cycod/mcp.json needs a yes, and nobody can be asked
+        error: removing the local server `a`: .cycod/mcp.json needs confirmation, and there is no terminal to ask at
           give --force
         error: `cycod mcp lisst` is not a command
           did you mean `list`?
@@ -211,8 +211,8 @@ fn what_is_wrong_is_told_to_whoever_serves_and_in_whose_words_it_is() {
         NAME  SCOPE  HOW
         b     local  y
         --- stderr
-        warning: .cycod/mcp.json:1:2: `servers` is another program's word; servers stand in `mcpServers` here
-        warning: .cycod/mcp.json:1:2: `servers` is another program's word; servers stand in `mcpServers` here
+        warning: .cycod/mcp.json:1:2: `servers` is another program's key; servers are in `mcpServers` here
+        warning: .cycod/mcp.json:1:2: `servers` is another program's key; servers are in `mcpServers` here
         Added local server `b`: .cycod/mcp.json
           try it: cycod mcp test b
     "#]]
@@ -238,7 +238,7 @@ fn a_broken_file_is_told_and_left_alone() {
           try it: cycod mcp test a
         warning: .cycod/mcp.json:2:3: `o` stands here, where a key in quotes or `}` is expected
         error: .cycod/mcp.json:2:3: `o` stands here, where a key in quotes or `}` is expected
-          the file was left as it is
+          the file is unchanged
     "#]]
     .assert_eq(&ran.block());
 }
@@ -302,7 +302,7 @@ cycod mcp list",
         Left out `cycod` (~/.codex/config.toml:3): it offers the tools here
         Imported user server `docs` from .mcp.json:1: ~/.cycod/mcp.json
           https://docs.example/mcp
-        Left out `old` (.mcp.json:1): it is reached over the old SSE transport, which we do not speak; many servers have an address for streamable HTTP as well
+        Left out `old` (.mcp.json:1): it is reached over the old SSE transport, which cycod does not support; many servers have an address for streamable HTTP as well
         Imported user server `My-Files` from ~/.cursor/mcp.json:1, there called `My Files`: ~/.cycod/mcp.json
           K='${FILES_KEY}' npx
           `autoApprove` is ignored: approvals are given here, not taken over

@@ -67,7 +67,7 @@ fn what_is_wrong_is_said_with_the_way_on() {
     assert!(ran.stderr().contains("cycod secret set OFFICE_KEY"), "{}", ran.block());
     let ran = run(&place, &[("OFFICE_KEY", "sk-wrong-one")], &["models", "test"]);
     assert_eq!(ran.code(), 1);
-    assert!(ran.stderr().contains("does not let us in (401)") && !ran.stderr().contains("sk-wrong"), "{}", ran.block());
+    assert!(ran.stderr().contains("rejects the key (401)") && !ran.stderr().contains("sk-wrong"), "{}", ran.block());
 }
 
 #[test]

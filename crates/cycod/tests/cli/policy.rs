@@ -48,7 +48,7 @@ fn a_rule_denies_with_its_reason() {
         exit: 3
         --- stdout
         --- stderr
-        error[denied-by-policy]: `git-push` may not run here
+        error[denied-by-policy]: `git-push` is not allowed to run here
           rule: `deny tool:vcs` (--auto-deny)
           more: cycod explain denied-by-policy
     "#]],
@@ -88,7 +88,7 @@ fn a_mistake_anywhere_stops_everything_but_the_looking() {
         exit: 3
         --- stdout
         --- stderr
-        error[policy-broken]: `git-push` may not run here
+        error[policy-broken]: `git-push` is not allowed to run here
           rule: nothing runs while the rules cannot be read: ~/.cycod/policy.yaml:2:9: `tools:x`: `tools:` begins no pattern
           more: cycod explain policy-broken
     "#]],
@@ -153,8 +153,8 @@ fn a_mistake_anywhere_stops_everything_but_the_looking() {
         ignored: allow git-push          all  .cycod/policy.yaml:5
         --- stderr
         warning: nothing runs until this is fixed: ~/.cycod/policy.yaml:2:9: `tools:x`: `tools:` begins no pattern
-        1 rule does not count: it came with the project; agree to it with: cycod policy accept
-        where no rule decides, a person may run anything; a model may read, and is asked about the rest
+        1 rule does not count: it came with the project; accept it with: cycod policy accept
+        where no rule decides, you may run anything; a model may read, and needs approval for the rest
     "#]],
     );
     let variable = place.command(&["policy", "check"]).env("CYCOD_AUTO_DENY", "a b").output().expect("it starts");
@@ -172,7 +172,7 @@ fn rules_are_listed_by_weight() {
         exit: 0
         --- stdout
         --- stderr
-        where no rule decides, a person may run anything; a model may read, and is asked about the rest
+        where no rule decides, you may run anything; a model may read, and needs approval for the rest
     "#]],
     );
     check(
@@ -185,8 +185,8 @@ fn rules_are_listed_by_weight() {
         deny tool:git-push(BRANCH=main)  all  .cycod/policy.yaml:3  main is protected; open a pull request
         ignored: allow git-push          all  .cycod/policy.yaml:5
         --- stderr
-        1 rule does not count: it came with the project; agree to it with: cycod policy accept
-        where no rule decides, a person may run anything; a model may read, and is asked about the rest
+        1 rule does not count: it came with the project; accept it with: cycod policy accept
+        where no rule decides, you may run anything; a model may read, and needs approval for the rest
     "#]],
     );
     check(
@@ -197,7 +197,7 @@ fn rules_are_listed_by_weight() {
         --- stdout
         `allow git-push` (.cycod/policy.yaml:5), for person, mcp, agent
         --- stderr
-        error: nothing was accepted: nobody can be asked
+        error: nothing was accepted: there is no terminal to ask at
           try: cycod policy accept --all
     "#]],
     );
@@ -361,7 +361,7 @@ fn rules_are_added_and_removed() {
         exit: 2
         --- stdout
         --- stderr
-        error: removing the rule `allow git-push` (.cycod/policy.yaml:5) needs a yes, and nobody can be asked
+        error: removing the rule `allow git-push` (.cycod/policy.yaml:5) needs confirmation, and there is no terminal to ask at
           give --force
     "#]],
     );
@@ -418,7 +418,7 @@ fn why_says_who_may_and_what_would_change_it() {
             --- stdout
             git-push (level write, .cycod/tools/git-push.yaml)
 
-            a person: refused
+            you: refused
               rule: `deny tool:git-push(BRANCH=main)` (.cycod/policy.yaml:3): main is protected; open a pull request
               overruled: `allow write` (--auto-approve)
               to change it: cycod policy remove 'tool:git-push(BRANCH=main)' --local
@@ -448,16 +448,16 @@ fn why_says_who_may_and_what_would_change_it() {
             --- stdout
             git-push (level write, .cycod/tools/git-push.yaml)
 
-            a person: allowed
-              rule: a person runs the tool by hand
+            you: allowed
+              rule: the user runs the tool by hand
               to change it: cycod policy add deny git-push --user --for person
 
             a model in a host (mcp): asked about
-              rule: a model asks before using a tool of level write
+              rule: a model needs approval for a tool of level write
               to change it: cycod policy add allow git-push --user --for mcp
 
             a model by function calling (agent): asked about
-              rule: a model asks before using a tool of level write
+              rule: a model needs approval for a tool of level write
               to change it: cycod policy add allow git-push --user --for agent
 
             trust: known as it is
@@ -476,7 +476,7 @@ fn why_says_who_may_and_what_would_change_it() {
             git-push (level write, .cycod/tools/git-push.yaml)
               the arguments are not given, so rules about them may apply
 
-            a person: refused
+            you: refused
               rule: `deny tool:git-push(BRANCH=main)` (.cycod/policy.yaml:3): main is protected; open a pull request
               to change it: cycod policy remove 'tool:git-push(BRANCH=main)' --local
 

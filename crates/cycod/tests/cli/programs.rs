@@ -24,13 +24,13 @@ fn the_message_for_an_unknown_program_names_both_ways_out() {
     expect![[r#"
         exit: 1
         --- stdout
-        error[unknown-program]: nothing is known of `fossa`, so nothing says what it does with `PROJECT`
+        error[unknown-program]: cycod does not know `fossa`, so it does not know what that does with `PROJECT`
          --> .cycod/tools/audit.yaml:2:21
           |
         2 | bash: fossa analyze {PROJECT}
           |                     ^^^^^^^^^ no value can be placed here
           |
-          = help: if its arguments are text or files, add `programs: {fossa: text}` to this file, or `fossa: text` to `.cycod/programs.yaml` for all tools beside it; or vouch for it with `placing: data` on `PROJECT`
+          = help: if its arguments are text or files, add `programs: {fossa: text}` to this file, or `fossa: text` to `.cycod/programs.yaml` for all tools next to it; or vouch for it with `placing: data` on `PROJECT`
 
         audit: 1 error
         --- stderr
@@ -203,7 +203,7 @@ fn what_the_file_says_is_part_of_what_is_trusted() {
         cannot be pinned: what `fossa` starts or loads
         `audit` (.cycod/tools/audit.yaml) came with this project
         --- stderr
-        error: nothing was trusted: nobody can be asked
+        error: nothing was trusted: there is no terminal to ask at
           when it is what you want: cycod tool trust audit --yes
     "#]]
     .assert_eq(&place.run(&["tool", "trust", "audit"]).block());
@@ -219,8 +219,8 @@ fn what_the_file_says_is_part_of_what_is_trusted() {
         exit: 3
         --- stdout
         --- stderr
-        error[tool-changed]: `audit` may not run here
-          rule: `audit` came with this project and is not what was trusted:
+        error[tool-changed]: `audit` is not allowed to run here
+          rule: `audit` is defined in this project and has changed since you trusted it:
             changed /natures/audit/fossa
               - "text"
               + "plain"

@@ -26,7 +26,7 @@ ls .cycod/tools ~/.cycod/tools",
 
         [PLACE]/home/.cycod/tools:
         --- stderr
-        error: removing the local tool `t`: .cycod/tools/t.yaml needs a yes, and nobody can be asked
+        error: removing the local tool `t`: .cycod/tools/t.yaml needs confirmation, and there is no terminal to ask at
           give --force
         Removed local tool `t`: .cycod/tools/t.yaml
           the name now leads to the user tool: ~/.cycod/tools/t.yaml

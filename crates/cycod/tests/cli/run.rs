@@ -49,6 +49,7 @@ fn what_is_missing_is_told_as_a_command_that_works() {
         --- stdout
         --- stderr
         error[missing-argument]: `CITY` is required
+          usage: cycod run weather CITY=… DAYS=… [UNIT=<metric|imperial>] [PASS=…]
           help: The city
           also: `DAYS` is required
           help: How many

@@ -145,7 +145,7 @@ fn a_history_that_was_changed_is_told() {
     assert_eq!((&json["ok"], &json["rows"]), (&true.into(), &2.into()));
     assert_eq!(place.run(&["runs", "verify", "--head", "x"]).code(), 2);
     let pruned = place.run(&["runs", "prune", "--keep", "30d", "--keep", "10", "--keep", "1GiB"]).stdout();
-    assert_eq!(pruned, "dropped 0 rows; kept from now on: 30 days, 10 runs, 1024 MiB\n");
+    assert_eq!(pruned, "dropped 0 rows; limits from now on: 30 days, 10 runs, 1024 MiB\n");
     assert_eq!(place.run(&["runs", "prune", "--keep", "everything"]).code(), 2);
     for (name, text) in [("history.db", "not what it was"), ("history.db-wal", "")] {
         fs::write(place.home().join(".cycod").join(name), text).expect("it can be written");

@@ -111,7 +111,7 @@ fn all_that_can_be_called_here() {
           }
         ]
         --- stderr
-        warning: left out: `broken` is broken: line 1: a tool does not say what it executes
+        warning: left out: `broken` is broken: line 1: a tool does not define what to execute
         warning: left out: `elsewhere` requires `no-such-program`, which is not on the PATH
     "#]],
     );

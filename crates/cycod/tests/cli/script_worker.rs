@@ -220,7 +220,9 @@ fn is_killed_where_it_heeds_no_deadline() {
         // A fast machine may be done, or notice in time; whatever it is, the end is there.
         let told = "stopped after 200 ms, which is all the time it has";
         if outcome != Outcome::Late {
-            let is_end = matches!(&outcome, Outcome::Failure(why) if why == told || why.contains("memory"));
+            // Whether memory for such a number can be had depends on the machine.
+            let is_end = matches!(&outcome, Outcome::Failure(why)
+                if why == told || why.contains("memory") || why.starts_with("RangeError"));
             assert!(is_end || matches!(outcome, Outcome::Result(_)), "{body}: {outcome:?}");
             continue;
         }

@@ -28,7 +28,7 @@ fn a_secret_is_kept_used_listed_and_removed() {
         exit: 1
         --- stdout
         --- stderr
-        error[secret-missing]: `issues` needs the secret `TRACKER_TOKEN`, and none is kept under this name
+        error[secret-missing]: `issues` needs the secret `TRACKER_TOKEN`, and none is stored under this name
           try: cycod secret set TRACKER_TOKEN
           more: cycod explain secret-missing
     "#]]
@@ -37,7 +37,7 @@ fn a_secret_is_kept_used_listed_and_removed() {
         exit: 0
         --- stdout
         --- stderr
-        Kept `TRACKER_TOKEN` in ~/.cycod/secrets.age
+        Stored `TRACKER_TOKEN` in ~/.cycod/secrets.age
     "#]]
     .assert_eq(&set(&place, "TRACKER_TOKEN", b"correct horse\n", &[]).block());
     expect![[r#"
@@ -81,7 +81,7 @@ fn a_value_that_could_not_be_masked_is_refused() {
         exit: 1
         --- stdout
         --- stderr
-        error[secret-unmaskable]: the value says yes, no or nothing, and could not be masked without half of what is shown
+        error[secret-unmaskable]: the value is a yes, a no or empty, and cannot be masked without hiding half of the output
           try: give another value; what is no secret can be a variable or a parameter
           more: cycod explain secret-unmaskable
     "#]]
@@ -115,7 +115,7 @@ fn a_secret_for_one_tool_is_not_for_another() {
         exit: 1
         --- stdout
         --- stderr
-        error[secret-not-for-tool]: the secret `TRACKER_TOKEN` is kept for `issues`, not for `other`
+        error[secret-not-for-tool]: the secret `TRACKER_TOKEN` is limited to `issues`, not available for `other`
           try: set it again with --for-tool for each tool that may have it
           more: cycod explain secret-not-for-tool
     "#]]

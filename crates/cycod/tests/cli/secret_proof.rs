@@ -362,7 +362,7 @@ fn of_what_is_typed() {
         (child.wait().expect("it ends").success(), String::from_utf8_lossy(&said).into_owned())
     };
     let (is_kept, said) = shell("secret set TYPED");
-    assert!(is_kept && said.contains("Kept `TYPED`"), "{said}");
+    assert!(is_kept && said.contains("Stored `TYPED`"), "{said}");
     secrets.assert_clean("the terminal", said.as_bytes());
     secrets.place.tool("t", "description: d\nbash: 'echo ${#TYPED}'\nenvironment: {secrets: [TYPED]}\n");
     let (_, said) = secrets.run(&["tool", "run", "t"], "", false);

@@ -243,7 +243,10 @@ fn what_is_offered_can_be_chosen() {
     assert_eq!(names(&[]), ["greet", "run_output", "wipe"]);
     assert_eq!(names(&["--tools", "WIPE"]), ["run_output", "wipe"]);
     assert_eq!(names(&["--tag", "disk"]), ["run_output", "wipe"]);
+    assert_eq!(names(&["--tag", "disk,read"]), ["greet", "run_output", "wipe"]);
+    assert_eq!(names(&["--tag", "disk", "--tag", "read"]), ["run_output"]);
     assert_eq!(names(&["--group", "files"]), ["run_output", "wipe"]);
+    assert_eq!(names(&["--group", "custom"]), ["greet", "run_output"]);
     assert_eq!(names(&["--level", "read"]), ["greet", "run_output"]);
     // What is not offered cannot be called.
     let mut client = Client::modern(&place, &["--level", "read"], json!({}));
@@ -593,7 +596,7 @@ fn large_outputs_are_kept_whole() {
         assert!(look(json!({"line": 1000, "count": 2})).starts_with("1000\n1001\n"));
         assert!(look(json!({"search": "^19999.$", "count": 2})).contains("199991"));
         assert_eq!(look(json!({"jq": "select(. % 100000 == 0)"})), "100000\n200000\n");
-        assert!(look(json!({"jq": "while(true; .)"})).contains("go on with offset="));
+        assert!(look(json!({"jq": "while(true; .)"})).contains("continue with offset="));
         assert!(look(json!({"jq": "("})).contains("failed"));
 
         let part = client.ask("resources/read", json!({"uri": format!("{uri}?line=5&count=1")}));
@@ -806,7 +809,7 @@ fn an_output_that_cannot_be_kept_is_handed_over() {
     both(&place, |client| {
         let small = client.call("much", json!({"N": 3}));
         assert_eq!((text(&small), &small["isError"]), ("1\n2\n3\n", &json!(false)));
-        assert!(small["_meta"].to_string().contains("could not be kept"), "{small}");
+        assert!(small["_meta"].to_string().contains("could not be stored"), "{small}");
 
         let large = client.call("much", json!({"N": 200_000}));
         assert!(
@@ -941,7 +944,7 @@ fn the_log_names_the_tools_that_wait_for_trust() {
     let mut log = BufReader::new(child.stderr.take().expect("piped"));
     let mut line = String::new();
     log.read_line(&mut line).expect("it writes");
-    let words = "2 tools wait for your trust and are not offered until then: one, two; look at them, and trust them: cycod tool trust --all";
+    let words = "2 tools wait for your trust and are not offered until then: one, two; review and trust them: cycod tool trust --all";
     assert!(line.contains(words), "{line}");
     drop(input);
     assert!(child.wait().expect("it ends").success());

@@ -124,7 +124,7 @@ fn several_tools_and_all_of_them() {
         broken
           ✗ loads  N ms
               expected a tool
-                   got a tool does not say what it executes
+                   got a tool does not define what to execute
         elsewhere
           - any  skipped: requires `no-such-program`, which is not on the PATH
         t

@@ -56,7 +56,7 @@ fn a_list_looks_as_it_should() {
         ✓ greet                     [Teams]      ~11 tokens
         ✓ security_scan             [Teams]      ~10 tokens
         ✗ analyze_dependencies      [Custom]     ~19 tokens (declared: 380)
-        - broken                    [Custom]     ? tokens (broken: line 1: a tool does not say what it executes)
+        - broken                    [Custom]     ? tokens (broken: line 1: a tool does not define what to execute)
         - greet                     [Custom]     ~28 tokens (shadowed by /etc/cycod/tools/greet.yaml)
         ✗ slow                      [Custom]     ~11 tokens
 
@@ -461,7 +461,7 @@ fn local_tools_are_left_out() {
         --- stderr
         error[tool-disabled]: `greet` is turned off by /etc/cycod/config.yaml:1:34
           rule: `enforcement.disableLocalTools` is true
-          try: take `disableLocalTools` out of /etc/cycod/config.yaml:1:34, or ask whoever keeps that file
+          try: take `disableLocalTools` out of /etc/cycod/config.yaml:1:34, or ask the owner of that file
           more: cycod explain tool-disabled
     "#]],
     );
@@ -474,7 +474,7 @@ fn local_tools_are_left_out() {
         --- stderr
         error: Cannot enable tool: greet (/etc/cycod/config.yaml:1:34: `enforcement.disableLocalTools` is true)
           nothing was written: it would not turn on by the user settings
-          take `disableLocalTools` out of /etc/cycod/config.yaml:1:34, or ask whoever keeps that file
+          take `disableLocalTools` out of /etc/cycod/config.yaml:1:34, or ask the owner of that file
     "#]],
     );
     global(&place, "config.yaml", "tools: {autoLoadCustomTools: false}\n");
@@ -504,7 +504,7 @@ fn settings_that_cannot_be_read_let_nothing_run() {
         exit: 3
         --- stdout
         --- stderr
-        error[settings-broken]: the settings cannot be understood, so nobody knows which tools are off: `enabled` takes true or false
+        error[settings-broken]: the settings are invalid, so cycod does not know which tools are off: `enabled` takes true or false
           rule: .cycod/config.yaml:2:20
           try: cycod tools list
           more: cycod explain settings-broken
@@ -604,7 +604,7 @@ fn a_budget_is_met() {
         let most = now.saturating_sub(less).to_string();
         place.run(&[&["tools", "budget", "--max", &most], more].concat())
     };
-    assert!(by(0, &[]).stdout().ends_with("\nEverything fits as it is.\n"));
+    assert!(by(0, &[]).stdout().ends_with("\nEverything already fits.\n"));
     let text = by(60, &[]).stdout().replace(&now.to_string(), "NOW");
     assert!(text.contains("Shorten:") && !text.contains("Turn off:"), "{text}");
     let json = |ran: crate::support::Ran| serde_json::from_str::<Value>(&ran.stdout()).expect("JSON");

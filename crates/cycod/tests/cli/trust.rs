@@ -23,8 +23,8 @@ fn a_tool_of_a_cloned_project_does_not_run() {
         exit: 3
         --- stdout
         --- stderr
-        error[untrusted-tool]: `hi` may not run here
-          rule: `hi` came with this project, and nobody has said that it is trusted
+        error[untrusted-tool]: `hi` is not allowed to run here
+          rule: `hi` is defined in this project and is not trusted yet
           try: cycod tool trust hi
           more: cycod explain untrusted-tool
     "#]]
@@ -56,7 +56,7 @@ fn trusting_shows_the_tool_and_lasts_until_it_changes() {
         programs of this project that it starts or names: hi.sh
         `hi` (.cycod/tools/hi.yaml) came with this project
         --- stderr
-        error: nothing was trusted: nobody can be asked
+        error: nothing was trusted: there is no terminal to ask at
           when it is what you want: cycod tool trust hi --yes
     "#]]
     .assert_eq(&place.run(&["tool", "trust", "hi"]).block());
@@ -244,7 +244,7 @@ fn a_team_shares_digests_outside_of_the_project() {
     assert_eq!(place.run(&["tool", "trust", "--import", &file]).code(), 1);
     fs::copy(&file, place.project().join("team.json")).expect("a copy");
     let ran = place.run(&["tool", "trust", "--import", "team.json"]);
-    assert!(ran.code() == 3 && ran.stderr().contains("it lies in the project"), "{}", ran.block());
+    assert!(ran.code() == 3 && ran.stderr().contains("it is inside the project"), "{}", ran.block());
 }
 
 /// A person at a terminal, who answers once.

@@ -60,7 +60,7 @@ fn every_tool_of_the_place() {
         1 | bash: ls
           | ^^^^
           |
-          = help: say what it is for; people and models choose by that
+          = help: describe its purpose; people and models choose tools by that
 
         3 tools: 2 errors, 1 warning; 2 tools cannot be used
         1 of them can be fixed with --fix
@@ -247,7 +247,7 @@ fn details_name_every_place_of_a_value() {
              --> .cycod/tools/x.yaml:4:26
               |
             4 |     bash: echo "{A}" {B} {RAW:C} {HOME}
-              |                          ^^^^^^^ who chooses the value chooses what runs
+              |                          ^^^^^^^ the caller chooses what runs
               |
               = note: this raises the tool to level run
 
@@ -255,7 +255,7 @@ fn details_name_every_place_of_a_value() {
               checked: 4 parameters, 3 steps, 1 test
               4:17  {A}  data: `echo` takes it as text
               4:22  {B}  data: `echo` takes it as text
-              4:26  {RAW:C}  program text: it is program text, because its author says so
+              4:26  {RAW:C}  program text: it is program text, because its author declared that
               4:34  {HOME}  data: `echo` takes it as text
               6:15  {one.output}  data: `echo` takes it as text
               8:20  {N}  free: its values are numbers, booleans or texts of the author

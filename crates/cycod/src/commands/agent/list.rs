@@ -10,7 +10,7 @@ use crate::{cli::Context, command_error::CommandError};
 
 /// `cycod agent list`.
 pub(crate) fn command() -> Command {
-    Command::new("list").about("List the sessions that can be resumed or replayed").arg(format())
+    Command::new("list").about("List the sessions that you can resume or replay").arg(format())
 }
 
 /// Lists what was written down, the latest first.

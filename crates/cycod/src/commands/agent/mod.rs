@@ -17,7 +17,7 @@ fn format() -> Arg {
         .value_name("FORMAT")
         .value_parser(["text", "json"])
         .default_value("text")
-        .help("How it is printed")
+        .help("Output format")
 }
 
 fn is_json(matches: &ArgMatches) -> bool {

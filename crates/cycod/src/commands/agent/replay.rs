@@ -17,8 +17,8 @@ use crate::{
 /// `cycod agent replay`.
 pub(crate) fn command() -> Command {
     Command::new("replay")
-        .about("Show a session as it was, without a model")
-        .arg(Arg::new("id").value_name("ID").required(true).help("The session, or how its name begins"))
+        .about("Show a recorded session, without a model")
+        .arg(Arg::new("id").value_name("ID").required(true).help("The session's name, or the beginning of it"))
         .arg(format())
 }
 

@@ -15,12 +15,13 @@ use serde_json::{Value as Json, json};
 
 use super::{directory, failed, format, is_json, show};
 use crate::{
+    app::app,
     charset::Charset,
     choice,
     cli::Context,
     command_error::{CommandError, exit},
     commands::approvals::{WhoeverIsThere, asker, wait_for_approval, waits_for_approval},
-    models, piped, rules, servers,
+    models, piped, rules,
 };
 
 /// The most of a file that is given with `--context`.
@@ -33,23 +34,24 @@ pub(crate) fn command() -> Command {
     };
     let command = Command::new("run")
         .about("Let a model carry out a task with tools")
-        .arg(
-            Arg::new("task")
-                .value_name("TASK")
-                .help("What is to be done; `-`, or nothing, takes it from standard input"),
-        )
+        .arg(Arg::new("task").value_name("TASK").help("The task; `-`, or nothing, reads it from standard input"))
         .arg(
             number("max-iterations", "N", "How often the model may be asked")
                 .value_parser(value_parser!(u32).range(1..))
                 .default_value("10"),
         )
-        .arg(Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue).help("Check everything, and ask no model"))
+        .arg(
+            Arg::new("dry-run")
+                .long("dry-run")
+                .action(ArgAction::SetTrue)
+                .help("Check everything without calling a model"),
+        )
         .arg(
             Arg::new("working-dir")
                 .long("working-dir")
                 .value_name("DIR")
                 .value_parser(value_parser!(PathBuf))
-                .help("Where the work is done"),
+                .help("The working directory"),
         )
         .arg(
             Arg::new("context")
@@ -57,7 +59,7 @@ pub(crate) fn command() -> Command {
                 .value_name("FILE")
                 .value_parser(value_parser!(PathBuf))
                 .action(ArgAction::Append)
-                .help("A file that the model is told beforehand"),
+                .help("A file to give to the model first"),
         )
         .arg(Arg::new("model").long("model").value_name("MODEL").help("The model, as PROVIDER/NAME"))
         .arg(format())
@@ -72,7 +74,7 @@ pub(crate) fn command() -> Command {
             number("tool-budget", "TOKENS", "How many tokens the descriptions of tools may take")
                 .value_parser(value_parser!(u32)),
         )
-        .arg(Arg::new("resume").long("resume").value_name("ID").help("Go on with a session"))
+        .arg(Arg::new("resume").long("resume").value_name("ID").help("Continue a session"))
         .arg(wait_for_approval());
     choice::with_choice(command)
 }
@@ -119,7 +121,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     if work.task.is_none() && is_answered() {
         let what = if resumed.is_some() { "the session has been answered" } else { "a task is missing" };
         let hint = resumed.map_or_else(|| "\"TASK\"".to_owned(), |id| format!("\"TASK\" --resume {id}"));
-        return Err(CommandError::usage(what).hint(format!("say what is to be done: cycod agent {hint}")));
+        return Err(CommandError::usage(what).hint(format!("give a task: cycod agent {hint}")));
     }
     rules::warn_of_unknown(&rules, &context.engine, &mut context.printer);
     context.engine.add_rules(rules);
@@ -144,9 +146,9 @@ fn work_in(context: &mut Context, matches: &ArgMatches, about: &Json) -> Result<
     }
     if directory != here {
         let mut host = host::current()
-            .map_err(|error| CommandError::failure(format!("cannot tell the working directory: {error}")))?;
+            .map_err(|error| CommandError::failure(format!("cannot determine the working directory: {error}")))?;
         host.working_directory = directory;
-        context.engine = LazyCell::new(Box::new(move || servers::open(host, &[])));
+        context.engine = LazyCell::new(Box::new(move || app().open(host)));
     }
     Ok(())
 }
@@ -155,7 +157,7 @@ fn work_in(context: &mut Context, matches: &ArgMatches, about: &Json) -> Result<
 fn checked(context: &mut Context, matches: &ArgMatches, about: &Json) -> Result<Work, CommandError> {
     let task = matches.get_one::<String>("task").cloned().filter(|task| task != "-");
     if task.as_ref().is_some_and(|task| task.trim().is_empty()) {
-        return Err(CommandError::usage("the task is empty").hint("say what is to be done: cycod agent \"TASK\""));
+        return Err(CommandError::usage("the task is empty").hint("give a task: cycod agent \"TASK\""));
     }
     let piped = piped::text(LARGEST_CONTEXT, &mut context.printer)?;
     let (task, given) = if task.is_none() { (piped, None) } else { (task, piped) };
@@ -274,7 +276,7 @@ fn carry_out(
             session
         }
     };
-    session.ask_jq_by(servers::jq_worker());
+    session.ask_jq_by(cycod_app::jq_worker());
     let id = session.id().unwrap_or_default().to_owned();
     let resume = format!("cycod agent --resume {id}");
     let stop = Stop::new().map_err(unprepared)?;
@@ -368,12 +370,14 @@ fn why(turned: &Turned) -> Option<String> {
 
 fn not_turned(error: &TurnError, resume: &str) -> CommandError {
     match error {
-        TurnError::Model(error) => models::failed(error).hint(format!("what was done is kept; go on with: {resume}")),
+        TurnError::Model(error) => {
+            models::failed(error).hint(format!("the work so far is saved; continue with: {resume}"))
+        }
         TurnError::NoPrice { .. } => CommandError::usage(error.to_string())
             .hint("leave --max-cost out, give --max-tokens-total instead, or configure the price of the model"),
         TurnError::TooLong { .. } => CommandError::failure(error.to_string())
-            .hint(format!("go on with a model that takes more: {resume} --model NAME"))
-            .hint("or begin anew, with what is known so far in the task"),
+            .hint(format!("continue with a model that takes more: {resume} --model NAME"))
+            .hint("or start again, and put what is known so far into the task"),
         TurnError::Transcript(error) => failed(error),
     }
 }

@@ -16,19 +16,19 @@ use crate::{
 pub(crate) fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     Command::new("approve")
-        .about("Approve what waits")
+        .about("Approve a request")
         .arg(id())
-        .arg(flag("session", "Approve it as long as the session of whoever asks lasts").conflicts_with("always"))
-        .arg(flag("always", "Approve it as long as the tool is as it is"))
-        .arg(flag("any-arguments", "With --session or --always: whatever the arguments are"))
+        .arg(flag("session", "Approve it for the rest of the requester's session").conflicts_with("always"))
+        .arg(flag("always", "Approve it until the tool changes"))
+        .arg(flag("any-arguments", "With --session or --always: approve it for any arguments"))
         .arg(
             Arg::new("edit")
                 .long("edit")
                 .action(ArgAction::SetTrue)
                 .conflicts_with_all(["session", "always", "any-arguments"])
-                .help("Change the arguments; it is asked again with those"),
+                .help("Change the arguments; cycod asks again with the new ones"),
         )
-        .arg(flag("without-terminal", "Approve it unseen, as a program that has asked a person elsewhere"))
+        .arg(flag("without-terminal", "Approve it without showing it; for programs that ask the user in another way"))
 }
 
 /// Shows a request to the person at the terminal, and answers it.
@@ -46,9 +46,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             let command = format!("cycod approvals approve {}", pending.id);
             return Err(Refusal::new(
                 Code::ApprovalNeedsTerminal,
-                "what is approved is shown to a person first, and there is no terminal",
+                "a request must be shown before you approve it, and there is no terminal",
             )
-            .attempt(format!("let a person run it in a terminal: {command}"))
+            .attempt(format!("ask the user to run it in a terminal: {command}"))
             .into());
         }
     };
@@ -58,8 +58,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     answer(context, &pending.id, &given)?;
     let (word, how) = match (&given, pending.is_awaited) {
         (Answer::No(_), _) => ("Denied", ""),
-        (Answer::Edit(_), true) => ("Changed", "; it is asked again with these arguments"),
-        (Answer::Edit(_), false) => ("Changed", "; the next same call is asked again with these arguments"),
+        (Answer::Edit(_), true) => ("Changed", "; cycod asks again with these arguments"),
+        (Answer::Edit(_), false) => ("Changed", "; the next identical call needs approval with these arguments"),
         (_, true) => ("Approved", ""),
         (_, false) => ("Approved", " for the next same call, within ten minutes"),
     };

@@ -7,9 +7,9 @@ use crate::{cli::Context, command_error::CommandError};
 /// `cycod approvals deny`.
 pub(crate) fn command() -> Command {
     Command::new("deny")
-        .about("Deny what waits to be approved")
+        .about("Deny a request")
         .arg(id())
-        .arg(Arg::new("reason").long("reason").value_name("TEXT").help("Why; whoever asks is told"))
+        .arg(Arg::new("reason").long("reason").value_name("TEXT").help("The reason; the requester sees it"))
 }
 
 /// Answers a request with no.

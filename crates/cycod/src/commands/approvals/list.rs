@@ -1,7 +1,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_app::views::{PendingView, StandingView};
 use cycod_engine::diagnostic::Shown;
 use cycod_store::approvals::{Pending, Standing};
-use serde_json::{Value, json};
 
 use super::{failed, now};
 use crate::{
@@ -16,19 +16,19 @@ pub(super) const SHOWN: usize = 12;
 /// `cycod approvals list`.
 pub(crate) fn command() -> Command {
     Command::new("list")
-        .about("List what waits to be approved")
+        .about("List requests that wait for approval")
         .arg(
             Arg::new("standing")
                 .long("standing")
                 .action(ArgAction::SetTrue)
-                .help("List what was approved for a session or for always, in place of what waits"),
+                .help("List approvals for a session or for always, instead of requests"),
         )
         .arg(
             Arg::new("format")
                 .long("format")
                 .value_parser(["text", "json"])
                 .default_value("text")
-                .help("How the list is printed"),
+                .help("Output format"),
         )
 }
 
@@ -37,20 +37,25 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let approvals = context.engine.approvals();
     let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
     let (width, colour) = (context.printer.width, context.printer.data_colour);
-    let (list, text, nothing) = if matches.get_flag("standing") {
+    let (is_empty, text, nothing) = if matches.get_flag("standing") {
         let all = approvals.all_standing(now()).map_err(|error| failed(&error))?;
-        let list: Vec<Value> = all.iter().map(standing_json).collect();
+        if json {
+            context.printer.json_of(&all.iter().map(StandingView::of).collect::<Vec<_>>());
+            return Ok(0);
+        }
         let table = standing_table(&all.iter().collect::<Vec<_>>());
-        (list, table.render(width, colour), "nothing was approved for longer than a call")
+        (all.is_empty(), table.render(width, colour), "nothing was approved for longer than a call")
     } else {
         let all = approvals.pending(now()).map_err(|error| failed(&error))?;
+        if json {
+            context.printer.json_of(&all.iter().map(PendingView::of).collect::<Vec<_>>());
+            return Ok(0);
+        }
         let mut table = Table::new(&["ID", "TOOL", "LEVEL", "STATE", "LEFT", "ASKED BY"]);
         all.iter().for_each(|one| table.row(pending_row(one)));
-        (all.iter().map(pending_json).collect(), table.render(width, colour), "nothing waits to be approved")
+        (all.is_empty(), table.render(width, colour), "nothing waits to be approved")
     };
-    if json {
-        context.printer.json(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
-    } else if list.is_empty() {
+    if is_empty {
         context.printer.say(nothing);
     } else {
         context.printer.text(&text);
@@ -75,38 +80,6 @@ pub(crate) fn standing(
     Ok((!all.is_empty()).then(|| standing_table(&all).render(width, colour)))
 }
 
-/// A request as a program wants to know it.
-pub(super) fn pending_json(pending: &Pending) -> Value {
-    let mut about = pending.about.clone();
-    if let Some(fields) = about.as_object_mut() {
-        fields.insert("id".into(), pending.id.to_string().into());
-        fields.insert("state".into(), state(pending).into());
-        fields.insert("asked".into(), pending.asked.into());
-        fields.insert("expires".into(), pending.expires.into());
-    }
-    about
-}
-
-fn standing_json(standing: &Standing) -> Value {
-    let mut about = standing.about.clone();
-    if let Some(fields) = about.as_object_mut() {
-        fields.insert("name".into(), standing.name().to_string().into());
-        fields.insert("for_session".into(), standing.session.is_some().into());
-        fields.insert("given".into(), standing.given.into());
-        fields.insert("expires".into(), json!(standing.expires));
-    }
-    about
-}
-
-/// Whether somebody waits for the answer, the next same call takes it, or it was given.
-fn state(pending: &Pending) -> &'static str {
-    match (&pending.answer, pending.is_awaited) {
-        (Some(_), _) => "answered",
-        (None, true) => "waiting",
-        (None, false) => "open",
-    }
-}
-
 fn pending_row(pending: &Pending) -> Vec<Cell<'_>> {
     let text = |name: &str| Cell::new(pending.about[name].as_str().unwrap_or("?"));
     let left = format!("{} s", pending.expires.saturating_sub(now()));
@@ -114,7 +87,7 @@ fn pending_row(pending: &Pending) -> Vec<Cell<'_>> {
         Cell::new(pending.id.to_string()),
         text("tool"),
         text("level"),
-        Cell::new(state(pending)),
+        Cell::new(PendingView::of(pending).state),
         Cell::new(left),
         text("asker"),
     ]

@@ -31,7 +31,7 @@ pub(crate) fn wait_for_approval() -> Arg {
         .long("wait-for-approval")
         .value_name("SECONDS")
         .value_parser(value_parser!(u64).range(1..=590))
-        .help("Let a call that must be approved wait so long for 'cycod approvals approve'")
+        .help("How long a call that needs approval waits for 'cycod approvals approve'")
 }
 
 /// How long a call may wait.
@@ -64,7 +64,7 @@ pub(crate) fn queue_for_model(
 ) -> Answer {
     match queue(engine, wait, stop, request) {
         Answer::Unanswered(Some(attempt)) if request.yields => Answer::Unanswered(Some(format!(
-            "{attempt}; or let the person who runs `{command}` add: --auto-approve {}",
+            "{attempt}; or ask the user who runs `{command}` to add: --auto-approve {}",
             request.tool
         ))),
         answer => answer,
@@ -73,7 +73,7 @@ pub(crate) fn queue_for_model(
 
 /// The argument that names a request.
 fn id() -> Arg {
-    Arg::new("id").value_name("ID").required(true).help("What 'cycod approvals list' calls it")
+    Arg::new("id").value_name("ID").required(true).help("The ID from 'cycod approvals list'")
 }
 
 pub(crate) fn now() -> u64 {
@@ -121,7 +121,7 @@ pub(crate) fn by_a_person(command: &str) -> Result<(), CommandError> {
 
 /// `--yes` of a command that grants something and asks before it does.
 pub(crate) fn yes() -> Arg {
-    Arg::new("yes").long("yes").action(clap::ArgAction::SetTrue).help("Do it without asking")
+    Arg::new("yes").long("yes").action(clap::ArgAction::SetTrue).help("Don't ask for confirmation")
 }
 
 /// Has a person confirm what a command grants, unless they said so with it. Below a tool nobody can, see [`by_a_person`].
@@ -130,7 +130,7 @@ pub(crate) fn confirm(context: &mut Context, matches: &ArgMatches, question: &st
         return Ok(());
     }
     if !context.is_attended() {
-        return Err(CommandError::failure("nothing was granted: nobody can be asked")
+        return Err(CommandError::failure("nothing was granted: there is no terminal to ask at")
             .hint("when it is what you want, add: --yes"));
     }
     if ask(context, &format!("{question} [y/n] "), &["y", "n"])? == Some("y") {

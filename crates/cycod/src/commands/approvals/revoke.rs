@@ -7,15 +7,21 @@ use crate::{cli::Context, command_error::CommandError};
 /// `cycod approvals revoke`.
 pub(crate) fn command() -> Command {
     Command::new("revoke")
-        .about("Take back what was approved for longer than a call")
+        .about("Revoke standing approvals")
         .arg(
             Arg::new("approved")
                 .value_name("NAME")
                 .num_args(0..)
                 .required_unless_present("all")
-                .help("As in 'cycod approvals list --standing', or the name of a tool"),
+                .help("A name from 'cycod approvals list --standing', or the name of a tool"),
         )
-        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).conflicts_with("approved").help("All of it"))
+        .arg(
+            Arg::new("all")
+                .long("all")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("approved")
+                .help("Revoke all of them"),
+        )
 }
 
 /// Removes answers that stand.

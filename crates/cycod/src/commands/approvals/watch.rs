@@ -27,13 +27,13 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// `cycod approvals watch`.
 pub(crate) fn command() -> Command {
-    Command::new("watch").about("Ask at this terminal about everything that must be approved")
+    Command::new("watch").about("Answer requests at this terminal as they arrive")
 }
 
 /// Shows each request as it comes, and asks about it, until somebody interrupts.
 pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, CommandError> {
     let Some(tty) = Tty::open() else {
-        let why = "requests are shown to a person, and there is no terminal";
+        let why = "requests are shown at a terminal, and there is none";
         return Err(Refusal::new(Code::ApprovalNeedsTerminal, why).attempt("cycod approvals list").into());
     };
     let error = |error: std::io::Error| CommandError::failure(format!("cannot watch: {error}"));
@@ -42,7 +42,7 @@ pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, Co
     let approvals = context.engine.approvals();
     let _watching = approvals.watch().map_err(|error| failed(&error))?;
     let prompt = Prompt { tty, host: context.engine.host(), stop: None };
-    prompt.tty.say("Whatever must be approved is asked about here. Ctrl-C ends it.\n");
+    prompt.tty.say("Approval requests appear here. Press Ctrl-C to stop.\n");
     let mut left: BTreeSet<RequestId> = BTreeSet::new();
     while !stop.wait(LOOK) {
         let all = approvals.pending(now()).map_err(|error| failed(&error))?;

@@ -16,14 +16,14 @@ use crate::{choice, cli::Context, command_error::CommandError, models, rules};
 /// `cycod chat`.
 pub(crate) fn command() -> Command {
     let command = Command::new("chat")
-        .about("Talk with a model that works with the tools")
+        .about("Chat with a model that uses your tools")
         .arg(Arg::new("model").long("model").value_name("MODEL").help("The model, as PROVIDER/NAME"))
-        .arg(Arg::new("resume").long("resume").value_name("ID").help("Go on with a conversation that was kept"))
+        .arg(Arg::new("resume").long("resume").value_name("ID").help("Continue a saved conversation"))
         .arg(
             Arg::new("lines")
                 .long("lines")
                 .action(ArgAction::SetTrue)
-                .help("Take each line of a pipe as a turn or a command, in place of all of it as one"),
+                .help("Treat each line of piped input as a turn or command, not all of it as one"),
         );
     choice::with_choice(command)
 }

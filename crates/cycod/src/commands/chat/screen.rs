@@ -251,10 +251,10 @@ impl<'a> Screen<'a> {
             Ok(turned) => match &turned.ending {
                 Ending::Answered => None,
                 Ending::CutOff => {
-                    Some("its tokens are used up, and the answer was cut off; ask it to go on".to_owned())
+                    Some("its tokens are used up, and the answer was cut off; ask it to continue".to_owned())
                 }
                 Ending::Declined => Some("the model, or its provider, did not want to answer".to_owned()),
-                Ending::Limit(limit) => Some(format!("{limit}; ask it to go on")),
+                Ending::Limit(limit) => Some(format!("{limit}; ask it to continue")),
                 Ending::Repeats { tool } => Some(format!("the model made the same call of `{tool}` again and again")),
                 Ending::Stopped => Some("stopped".to_owned()),
             },

@@ -19,14 +19,15 @@ use super::{
     words::{self, Command, Typed},
 };
 use crate::{
+    app::app,
     charset::Charset,
     choice,
     cli::{self, Context, Typed as Typing, within},
     command_error::{CommandError, exit},
     commands::approvals::{asker, list},
-    models::{self, ModelsHere},
+    models,
     printer::{DIM, paint},
-    secrets, servers, transcripts,
+    transcripts,
 };
 
 /// How many conversations are listed.
@@ -73,7 +74,7 @@ impl<'a> Chat<'a> {
         let session = format!("chat {}", context.engine.begin().run_id);
         let asker = Asker { session: Some(session), ..asker(Surface::Agent, "a model, in a chat with you") };
         // Whoever asks for a list of them is told why there is none.
-        let here = ModelsHere::of(&context.engine, secrets::store);
+        let here = app().models(&context.engine);
         let models = here.configured.list(&here).unwrap_or_default().into_iter().filter(|model| model.is_ready);
         let models = models.filter_map(|model| Some(format!("{}/{}", model.provider, model.model?))).collect();
         Self {
@@ -190,7 +191,7 @@ impl<'a> Chat<'a> {
         let stop = Stop::new().map_err(failed)?;
         let interrupts = host_interrupts(&stop).map_err(failed)?;
         self.keep(&text);
-        self.session.ask_jq_by(servers::jq_worker());
+        self.session.ask_jq_by(cycod_app::jq_worker());
         self.session.say(text).map_err(|error| not_answered(&error))?;
         let Context { engine, printer, .. } = &mut *self.context;
         let approver = WhoeverIsThere { engine, is_attended: self.is_attended, stop: &stop };
@@ -304,7 +305,7 @@ impl<'a> Chat<'a> {
         let money = match self.spent.cost {
             Some(cost) => format!("${cost:.4}"),
             None if self.spent.iterations == 0 => "nothing yet".to_owned(),
-            None => "not known: nobody knows what the model costs".to_owned(),
+            None => "unknown: the price of the model is not known".to_owned(),
         };
         let said = |message: &Message| match message {
             Message::Model(reply) => Some(reply.usage),
@@ -325,11 +326,11 @@ impl<'a> Chat<'a> {
     /// Says where the conversation is kept, or writes it to a new file.
     fn save(&mut self, words: &[String]) -> Result<(), CommandError> {
         let Some(id) = self.session.id() else {
-            return Err(CommandError::failure("nothing was said yet that could be kept"));
+            return Err(CommandError::failure("there is nothing to save yet"));
         };
         match words {
             [] => {
-                self.context.printer.say(&format!("It is kept as {id}; go on with it: cycod chat --resume {id}"));
+                self.context.printer.say(&format!("It is saved as {id}; continue it with: cycod chat --resume {id}"));
                 Ok(())
             }
             [file] => {
@@ -364,7 +365,7 @@ impl<'a> Chat<'a> {
                 let Context { engine, printer, .. } = &mut *self.context;
                 match transcripts::table(engine, LISTED, printer.width, printer.data_colour)? {
                     Some(table) => printer.text(table),
-                    None => printer.say("no conversation is kept"),
+                    None => printer.say("no conversation is saved"),
                 }
                 Ok(())
             }
@@ -384,7 +385,7 @@ impl<'a> Chat<'a> {
         (self.session, self.spent) = (session, Spent::default());
         let said = self.session.messages().iter().filter(|message| matches!(message, Message::User(_))).count();
         let said = counted(u32::try_from(said).unwrap_or(u32::MAX), "question", "questions");
-        self.context.printer.say(&format!("Going on with {}, after {said}.", kept.id));
+        self.context.printer.say(&format!("Continuing {}, after {said}.", kept.id));
         let last = self.session.messages().iter().rev().find_map(|message| match message {
             Message::Model(reply) if !reply.text.trim().is_empty() => Some(reply.text.trim().to_owned()),
             _ => None,
@@ -408,7 +409,7 @@ impl<'a> Chat<'a> {
         let about = transcripts::about(engine, question, &*self.provider);
         if let Err(error) = self.session.record(&transcripts::directory(engine), &about, engine) {
             let why = transcripts::failed(&error).message;
-            self.context.printer.warn(&visible(&format!("this conversation is not kept: {why}")));
+            self.context.printer.warn(&visible(&format!("this conversation is not saved: {why}")));
             self.is_unkept = true;
         }
     }

@@ -53,17 +53,17 @@ pub(super) const COMMANDS: &[Entry] = &[
         "[list|enable|disable|info|tokens]",
         "Show the tools and what they cost; turn them on or off",
     ),
-    entry("model", Command::Model, "[NAME]", "Show the models, or go on with another"),
+    entry("model", Command::Model, "[NAME]", "Show the models, or switch to another"),
     entry(
         "approve",
         Command::Approve,
         "[list|NAME...]",
-        "Show what is approved; approve what waits, or what is asked from now on",
+        "Show approvals; approve a request, or all future calls of a tool",
     ),
-    entry("deny", Command::Deny, "NAME...", "Deny what waits, or whatever is asked from now on"),
+    entry("deny", Command::Deny, "NAME...", "Deny a request, or all future calls of a tool"),
     entry("usage", Command::Usage, "", "Show what this conversation took: tokens and money"),
-    entry("save", Command::Save, "[FILE]", "Say where this conversation is kept, or write it to a file"),
-    entry("resume", Command::Resume, "[ID]", "Show the conversations that are kept, or go on with one"),
+    entry("save", Command::Save, "[FILE]", "Show where this conversation is saved, or write it to a file"),
+    entry("resume", Command::Resume, "[ID]", "List saved conversations, or continue one"),
     entry("clear", Command::Clear, "", "Begin a new conversation"),
     entry("exit", Command::Exit, "", "End the chat, as Ctrl-D does"),
 ];
@@ -118,8 +118,8 @@ pub(super) fn help() -> String {
         text.push_str(&format!("  {}\n      {about}\n", format!("/{name} {takes}").trim_end()));
     }
     text.push_str(
-        "\nKeys:\n  Enter sends; a line that ends with \\ goes on in the next, and so does a pasted text\n  \
-         Up and Down go through what was typed before, Ctrl-R searches in it\n  \
+        "\nKeys:\n  Enter sends; a line that ends with \\ continues on the next; pasted text can have several lines\n  \
+         Up and Down go through earlier input, Ctrl-R searches it\n  \
          Tab completes commands, tools, models, and paths after @\n  \
          Ctrl-C stops an answer; twice at an empty prompt, or Ctrl-D, ends the chat\n",
     );

@@ -56,6 +56,21 @@ fn files(kind: Kind, directory: &Path) -> Vec<PathBuf> {
     }
 }
 
+/// The files of tasks in the working directory that tools can be made of, each as a command line names it, with how many
+/// tasks are meant for everybody and what one is called.
+pub(in crate::commands) fn importable() -> Vec<(String, usize, &'static str)> {
+    let tasks = |path: PathBuf| {
+        let name = path.file_name()?.to_str()?;
+        // Only what is a file can be read to its end.
+        let kind = Kind::of_path(name).filter(|_| path.is_file())?;
+        let text = read_text(name).ok()?;
+        let imported = cycod_import::import(kind, &Source::new(name, &text, Directory::Workspace(""))).ok()?;
+        let count = imported.proposals.iter().filter(|proposal| proposal.withheld.is_none()).count();
+        Some((shlex::try_quote(name).ok()?.into_owned(), count, kind.noun()))
+    };
+    below(Path::new("."), 1).into_iter().filter_map(tasks).filter(|(_, count, _)| *count > 0).collect()
+}
+
 fn has_ending(path: &Path, wanted: &str) -> bool {
     path.extension().is_some_and(|ending| ending == wanted)
 }

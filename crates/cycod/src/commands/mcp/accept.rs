@@ -1,9 +1,9 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_app::views::ProposalView;
 use cycod_engine::{
     catalog::ScopeFilter,
     diagnostic::{Shown, shown},
 };
-use cycod_mcp_client::Proposal;
 use cycod_settings::{Consents, Server, Servers, Transport};
 
 use crate::{
@@ -17,10 +17,10 @@ use crate::{
 /// `cycod mcp accept`.
 pub(crate) fn command() -> Command {
     Command::new("accept")
-        .about("Accept an MCP server, or what it changed")
+        .about("Accept an MCP server, or its changes")
         .arg(Arg::new("server").value_name("SERVER").required(true))
-        .arg(Arg::new("tools").value_name("TOOL").num_args(0..).help("Accept only these of its tools"))
-        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("Accept everything that is shown, unasked"))
+        .arg(Arg::new("tools").value_name("TOOL").num_args(0..).help("Accept only these tools of the server"))
+        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("Accept everything shown, without asking"))
 }
 
 /// Shows what waits to be accepted, and accepts it.
@@ -43,7 +43,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         context.printer.say(&format!("nothing of the server `{name}` waits to be accepted"));
         return Ok(0);
     }
-    for Proposal { tool, why, difference, .. } in &proposals {
+    for ProposalView { tool, why, difference } in proposals.iter().map(ProposalView::of) {
         context.printer.line(Shown::from(&format!("{tool}: {why}")).on_one_line());
         context.printer.line(Shown::from(difference.trim_end()).quoted("    "));
     }
@@ -86,7 +86,8 @@ fn consent(context: &mut Context, name: &str, all: bool) -> Result<bool, Command
 
 fn agree(context: &mut Context, question: &str, instead: &str) -> Result<(), CommandError> {
     if !context.is_attended() {
-        return Err(CommandError::failure("nothing was accepted: nobody can be asked").hint(format!("try: {instead}")));
+        return Err(CommandError::failure("nothing was accepted: there is no terminal to ask at")
+            .hint(format!("try: {instead}")));
     }
     if ask(context, question, &["y", "n"])? == Some("y") {
         return Ok(());

@@ -26,20 +26,28 @@ pub(crate) fn command() -> Command {
     };
     let command = Command::new("add")
         .about("Add an MCP server")
-        .arg(Arg::new("server").value_name("SERVER").required(true).help("What to call it"))
+        .arg(Arg::new("server").value_name("SERVER").required(true).help("The name of the server"))
         .arg(Arg::new("command").value_name("COMMAND").num_args(1..).last(true).help("The program and its arguments"))
-        .arg(option("url", "URL", "Reach the server there, over HTTP").conflicts_with("command"))
+        .arg(option("url", "URL", "Connect to the server at this URL, over HTTP").conflicts_with("command"))
         .arg(option("header", "NAME:VALUE", "Send this header with every request").action(ArgAction::Append))
-        .arg(option("env", "NAME=VALUE", "Give the program this variable").action(ArgAction::Append))
+        .arg(option("env", "NAME=VALUE", "Set this environment variable").action(ArgAction::Append))
         .arg(option("cwd", "DIR", "Start the program in this directory"))
-        .arg(option("timeout", "MS", "Give each call at most this long").value_parser(value_parser!(u64).range(1..)))
         .arg(
-            option("tools", "NAMES", "Take only these of its tools")
+            option("timeout", "MS", "Limit each call to this many milliseconds")
+                .value_parser(value_parser!(u64).range(1..)),
+        )
+        .arg(
+            option("tools", "NAMES", "Use only these tools of the server")
                 .value_parser(NonEmptyStringValueParser::new())
                 .value_delimiter(',')
                 .action(ArgAction::Append),
         )
-        .arg(Arg::new("override").long("override").action(ArgAction::SetTrue).help("Replace the server of this name"))
+        .arg(
+            Arg::new("override")
+                .long("override")
+                .action(ArgAction::SetTrue)
+                .help("Replace an existing server of this name"),
+        )
         .arg(yes());
     with_scope(command)
 }
@@ -136,7 +144,7 @@ fn transport(matches: &ArgMatches, scope: Scope, host: &Host) -> Result<Transpor
             Some(name) => Err(CommandError::usage(format!("`--{name}` is for a server that is a program"))),
             None => Ok(Transport::Http { url: url.clone(), headers: pairs("header", ':', "NAME:VALUE")? }),
         },
-        (None, None) => Err(CommandError::usage("nothing says how to get to the server")
+        (None, None) => Err(CommandError::usage("neither a command nor --url is given")
             .hint("cycod mcp add NAME -- COMMAND [ARGUMENT...]")
             .hint("cycod mcp add NAME --url URL")),
     }

@@ -13,7 +13,7 @@ use crate::{
 
 /// `cycod mcp get`.
 pub(crate) fn command() -> Command {
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("How it is printed");
+    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
     let command = Command::new("get")
         .about("Show an MCP server")
         .arg(Arg::new("server").value_name("SERVER").required(true))
@@ -40,7 +40,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     if !server.is_ours {
         lines.push(format!(
-            "  came with the project and is not started before you agree: cycod mcp accept {}",
+            "  came with the project and does not start until you accept it: cycod mcp accept {}",
             server.name
         ));
     } else if let Err(refusal) = server.resolve(host) {

@@ -22,9 +22,9 @@ pub(crate) fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     let command = Command::new("import")
         .about("Import MCP servers from other programs")
-        .arg(Arg::new("from").value_name("HOST|FILE").num_args(0..).help("A program, or a file of its format"))
+        .arg(Arg::new("from").value_name("HOST|FILE").num_args(0..).help("A program, or a file in its format"))
         .arg(flag("dry-run", "Show what would be imported, and import nothing"))
-        .arg(flag("override", "Replace servers of the same names"))
+        .arg(flag("override", "Replace existing servers of the same names"))
         .arg(yes());
     with_scope(command)
 }

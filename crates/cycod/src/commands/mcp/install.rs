@@ -21,9 +21,9 @@ use crate::{
 pub(crate) fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     let command = Command::new("install")
-        .about("Offer the tools here to a host")
-        .arg(Arg::new("host").value_name("HOST").required(true).help("The program that is to use them"))
-        .arg(Arg::new("name").long("name").value_name("NAME").default_value(NAME).help("Call the entry so"))
+        .about("Offer your tools to a host")
+        .arg(Arg::new("host").value_name("HOST").required(true).help("The host"))
+        .arg(Arg::new("name").long("name").value_name("NAME").default_value(NAME).help("The name of the entry"))
         .arg(flag("print", "Show the entry and its file, and write nothing"))
         .arg(flag("override", "Replace an entry of this name that starts something else"))
         .args(selection::options())
@@ -66,7 +66,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     context.printer.say(&said);
     if let Some(words) = waiting_words(&waiting_for_trust(&context.engine)) {
         context.printer.warn(&words);
-        context.printer.say("  look at them, and trust them: cycod tool trust --all");
+        context.printer.say("  review and trust them: cycod tool trust --all");
     }
     Ok(0)
 }
@@ -136,7 +136,7 @@ fn options(matches: &ArgMatches) -> Vec<String> {
 /// The absolute path of this program: as `PATH` has it, where updates keep it, else as it is.
 fn program(host: &Host) -> Result<String, CommandError> {
     let this = std::env::current_exe()
-        .map_err(|error| CommandError::failure(format!("cannot tell the path of this program: {error}")))?;
+        .map_err(|error| CommandError::failure(format!("cannot determine the path of this program: {error}")))?;
     let found = || -> Option<PathBuf> {
         let path = host.environment.get(std::ffi::OsStr::new("PATH"))?;
         let found = find_program(this.file_name()?, path, &host.working_directory).ok()?;

@@ -1,5 +1,6 @@
 use anstyle::Style;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_app::server_problem;
 use cycod_engine::{catalog::ScopeFilter, definition::Host};
 use cycod_settings::{Server, Servers, Transport, masked, to_json};
 use serde_json::{Value, json};
@@ -10,14 +11,13 @@ use crate::{
     commands::mcp::get::plain,
     printer::{DIM, WARNING},
     scope::{scope, with_scope},
-    servers::told,
     store::shown,
     table::{Cell, Table},
 };
 
 /// `cycod mcp list`.
 pub(crate) fn command() -> Command {
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("How the list is printed");
+    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
     let command = Command::new("list")
         .about("List MCP servers")
         .arg(format.value_parser(["simple", "table", "json"]).default_value("table").action(ArgAction::Set));
@@ -33,7 +33,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     all.servers.retain(|server| scopes.admits(filter, server.origin.scope));
     all.problems.retain(|problem| scopes.admits(filter, problem.scope));
     for problem in &all.problems {
-        context.printer.warn(&told(problem, host));
+        context.printer.warn(&server_problem(problem, host));
     }
     match matches.get_one::<String>("format").map(String::as_str) {
         Some("json") => {

@@ -18,11 +18,14 @@ pub(crate) fn command() -> Command {
     Command::new("login")
         .about("Log in to an MCP server")
         .arg(Arg::new("server").value_name("SERVER").required(true))
-        .arg(option("scope", "SCOPE", "Ask for this; repeat it for several").action(ArgAction::Append))
-        .arg(option("client-id", "ID", "Be this client, which the server's operator registered"))
-        .arg(option("client-secret-file", "FILE", "Its secret is in this file").requires("client-id"))
-        .arg(option("client-metadata", "URL", "Be the client that this document describes").conflicts_with("client-id"))
-        .arg(Arg::new("forget").long("forget").action(ArgAction::SetTrue).help("Log out: forget the tokens"))
+        .arg(option("scope", "SCOPE", "A scope to request; repeat for several").action(ArgAction::Append))
+        .arg(option("client-id", "ID", "The ID of a client that the server's operator registered"))
+        .arg(option("client-secret-file", "FILE", "The file with the client's secret").requires("client-id"))
+        .arg(
+            option("client-metadata", "URL", "The URL of a document that describes the client")
+                .conflicts_with("client-id"),
+        )
+        .arg(Arg::new("forget").long("forget").action(ArgAction::SetTrue).help("Log out: delete the tokens"))
 }
 
 /// Logs in to a server, or out.

@@ -16,6 +16,7 @@ pub(crate) mod uninstall;
 
 use std::{path::Path, sync::Arc};
 
+use cycod_app::unusable_server;
 use cycod_engine::{
     Engine,
     catalog::{Scope, ScopeFilter, Scopes},
@@ -25,7 +26,7 @@ use cycod_engine::{
 use cycod_mcp_client::Servers as Connections;
 use cycod_settings::{FileError, McpHost, Server, Servers};
 
-use crate::{cli::Context, command_error::CommandError, person::Terminal, servers::unusable, store::shown};
+use crate::{cli::Context, command_error::CommandError, person::Terminal, store::shown};
 
 /// The one scope that something is written to.
 fn written_scope(asked: Option<ScopeFilter>, by_default: Scope) -> Result<Scope, CommandError> {
@@ -61,7 +62,7 @@ fn server<'a>(
         return Err(CommandError::failure(format!("the {scope} scope has no server `{name}`"))
             .hint(format!("the {} scope has one: {path}", other.origin.scope)));
     }
-    Err(unusable(servers, name, host).into())
+    Err(unusable_server(servers, name, host).into())
 }
 
 /// The servers that are switched on, one of which has the name.
@@ -70,7 +71,7 @@ fn usable(context: &Context, name: &str) -> Result<Arc<Connections>, CommandErro
     let configured = Servers::load(engine.catalog().scopes());
     let is_on = configured.active().any(|server| server.name.eq_ignore_ascii_case(name));
     let servers = Connections::of(engine, Arc::new(Terminal)).filter(|_| is_on);
-    servers.ok_or_else(|| unusable(&configured, name, engine.host()).into())
+    servers.ok_or_else(|| unusable_server(&configured, name, engine.host()).into())
 }
 
 /// The host of a name.
@@ -90,7 +91,7 @@ fn file_error(error: &FileError, host: &Host) -> CommandError {
     let path = error.path();
     let failed = CommandError::failure(error.to_string().replace(&path.display().to_string(), &shown(path, host)));
     match error {
-        FileError::Wrong { .. } => failed.hint("the file was left as it is"),
+        FileError::Wrong { .. } => failed.hint("the file is unchanged"),
         FileError::Changed { .. } => failed.hint("try again"),
         _ => failed,
     }

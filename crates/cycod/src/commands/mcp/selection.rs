@@ -10,7 +10,7 @@ pub(super) const BUILT_IN: &str = "built-in";
 
 /// That option.
 pub(super) fn built_in() -> Arg {
-    Arg::new(BUILT_IN).long(BUILT_IN).action(ArgAction::SetTrue).help("Offer the built-in tools, too")
+    Arg::new(BUILT_IN).long(BUILT_IN).action(ArgAction::SetTrue).help("Also offer the built-in tools")
 }
 
 /// The options with values, in the order of their names.

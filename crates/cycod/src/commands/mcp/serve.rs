@@ -1,21 +1,20 @@
 use std::{
     net::SocketAddr,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use clap::{Arg, ArgMatches, Command, value_parser};
+use cycod_app::{App, jq_worker};
 use cycod_engine::{
-    Engine, Stop,
+    AnyOf, Selection, Stop,
     catalog::{Overrides, Scopes},
     definition::Level,
     host,
     outputs::retention,
     settings::Settings,
 };
-use cycod_mcp_client::{NoPerson, Servers};
-use cycod_mcp_server::{Equip, Options, Selection, Waiting, serve_stdio};
+use cycod_mcp_server::{Equip, Options, Waiting, serve_stdio};
 use cycod_process::{host_interrupts, share_arenas};
-use cycod_store::History;
 
 use super::{install::waiting_words, selection, serve_http};
 use crate::{
@@ -23,17 +22,17 @@ use crate::{
     command_error::CommandError,
     commands::approvals::{wait_for_approval, waits_for_approval},
     printer::talk,
-    rules, secrets,
-    servers::{self, jq_worker, warn_of_mistakes, workers},
+    rules,
+    servers::warn_of_mistakes,
 };
 
 /// `cycod mcp serve`.
 pub(crate) fn command() -> Command {
     let [tools, tag, group, level] = selection::options();
     Command::new("serve")
-        .about("Offer the tools here to an MCP client")
-        .args([tools, tag, group].map(|names| names.value_delimiter(',')))
-        .arg(level)
+        .about("Offer your tools to an MCP client")
+        .args([tools, group].map(|names| names.value_delimiter(',')))
+        .args([tag, level])
         .arg(selection::built_in())
         .args(rules::options())
         .arg(wait_for_approval())
@@ -42,14 +41,14 @@ pub(crate) fn command() -> Command {
                 .long("reply-tokens")
                 .value_name("N")
                 .value_parser(value_parser!(u32).range(100..))
-                .help("Hand over at most so much of an output, in tokens"),
+                .help("Return at most this much of an output, in tokens"),
         )
         .arg(
             Arg::new("http")
                 .long("http")
                 .value_name("ADDRESS:PORT")
                 .value_parser(value_parser!(SocketAddr))
-                .help("Serve over HTTP at this address, in place of standard input and output"),
+                .help("Serve over HTTP at this address, instead of standard input and output"),
         )
         .args(serve_http::options())
 }
@@ -65,29 +64,22 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     });
     // The first answer does not wait for a look at the tools, so the engine of other commands is not opened here.
     let host = host::current()
-        .map_err(|error| CommandError::failure(format!("cannot tell the working directory: {error}")))?;
+        .map_err(|error| CommandError::failure(format!("cannot determine the working directory: {error}")))?;
     let scopes = Scopes::discover(&host, &Overrides::from_environment(&host.environment));
     warn_of_mistakes(&cycod_settings::Servers::load(&scopes), &host, &mut context.printer);
     let user = scopes.user_directory().to_owned();
     let retention = retention(&Settings::load(&scopes, &host));
-    let servers = OnceLock::new();
-    let history = Arc::new(History::at(&user));
-    let workers = workers();
-    let equip = move |engine: &mut Engine| {
-        servers::equip(engine, Arc::clone(&workers), Arc::clone(&history), secrets::unasked);
-        let servers = servers.get_or_init(|| Servers::of(engine, Arc::new(NoPerson)));
-        if let Some(servers) = servers {
-            servers.adopt_into(engine);
-        }
-    };
+    // Who answers questions is the client's user, not the user at the terminal where the server was started.
+    let lasting = App::new().lasting(&user);
     let options = Options {
         host,
         selection: Selection {
-            names: all("tools"),
-            tags: all("tag"),
-            groups: all("group"),
+            names: matches.contains_id("tools").then(|| all("tools")),
+            tags: all("tag").iter().map(|tags| AnyOf::parse(tags)).collect(),
+            groups: AnyOf(all("group")),
             level,
             built_in: matches.get_flag(selection::BUILT_IN),
+            ..Selection::default()
         },
         rules,
         wait_for_approval: waits_for_approval(matches),
@@ -97,7 +89,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         outputs: user.join("outputs"),
         retention,
         jq_worker: jq_worker(),
-        equip: Some(Equip(Arc::new(equip))),
+        equip: Some(Equip(Arc::new(move |engine| lasting.equip(engine)))),
         waiting: Some(Waiting(Arc::new(told_once()))),
         watched: vec![user.join("cache/mcp"), user.join("trust.json")],
     };
@@ -120,7 +112,7 @@ fn told_once() -> impl Fn(&[&str]) + Send + Sync {
         if *last != names {
             *last = names.iter().map(|name| (*name).to_owned()).collect();
             if let Some(words) = waiting_words(names) {
-                talk(&format!("cycod: {words}; look at them, and trust them: cycod tool trust --all\n"));
+                talk(&format!("cycod: {words}; review and trust them: cycod tool trust --all\n"));
             }
         }
     }

@@ -16,7 +16,7 @@ pub(crate) fn options() -> [Arg; 12] {
     };
     let number = || value_parser!(u32).range(1..);
     [
-        option("token-file", "FILE", "Ask for the token in this file, which is made on first use")
+        option("token-file", "FILE", "Require the token in this file; cycod creates the file on first use")
             .value_parser(value_parser!(PathBuf))
             .conflicts_with_all(["no-auth", "oauth-issuer"]),
         Arg::new("no-auth")
@@ -24,21 +24,21 @@ pub(crate) fn options() -> [Arg; 12] {
             .action(ArgAction::SetTrue)
             .requires("http")
             .conflicts_with("oauth-issuer")
-            .help("Let every program of this machine in without a token"),
-        option("allow-host", "HOST", "Let clients address the server by this name").action(ArgAction::Append),
+            .help("Let every program on this machine connect without a token"),
+        option("allow-host", "HOST", "Accept this host name from clients").action(ArgAction::Append),
         option("allow-origin", "ORIGIN", "Let web pages of this origin use the server").action(ArgAction::Append),
-        option("oauth-issuer", "URL", "Ask for access tokens of this authorization server")
+        option("oauth-issuer", "URL", "Require access tokens of this authorization server")
             .requires_all(["oauth-audience", "oauth-jwks"]),
-        option("oauth-audience", "URL", "The address of this server that access tokens are made for")
+        option("oauth-audience", "URL", "The address of this server that access tokens are issued for")
             .requires("oauth-issuer"),
-        option("oauth-jwks", "FILE|URL", "Where the keys of the authorization server are").requires("oauth-issuer"),
-        option("oauth-scope", "SCOPE", "Ask for this scope in access tokens")
+        option("oauth-jwks", "FILE|URL", "The keys of the authorization server").requires("oauth-issuer"),
+        option("oauth-scope", "SCOPE", "Require this scope in access tokens")
             .action(ArgAction::Append)
             .requires("oauth-issuer"),
-        option("max-body", "BYTES", "Take requests of at most so many bytes").value_parser(number()),
-        option("max-sessions", "N", "Keep at most so many sessions").value_parser(number()),
-        option("max-requests", "N", "Answer at most so many requests at once").value_parser(number()),
-        option("session-idle", "SECONDS", "End a session that is not used for so long").value_parser(number()),
+        option("max-body", "BYTES", "The largest accepted request, in bytes").value_parser(number()),
+        option("max-sessions", "N", "How many sessions to keep").value_parser(number()),
+        option("max-requests", "N", "How many requests to answer at once").value_parser(number()),
+        option("session-idle", "SECONDS", "End a session after this much time without use").value_parser(number()),
     ]
 }
 

@@ -13,9 +13,9 @@ use crate::{
 
 /// `cycod mcp test`.
 pub(crate) fn command() -> Command {
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("How it is printed");
+    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
     Command::new("test")
-        .about("Meet an MCP server and show what it offers")
+        .about("Connect to an MCP server and show what it offers")
         .arg(Arg::new("server").value_name("SERVER").required(true))
         .arg(format.value_parser(["text", "json"]).default_value("text"))
 }

@@ -15,8 +15,8 @@ use crate::{
 /// `cycod mcp uninstall`.
 pub(crate) fn command() -> Command {
     let command = Command::new("uninstall")
-        .about("Take back what `install` wrote")
-        .arg(Arg::new("host").value_name("HOST").required(true).help("The program that used them"))
+        .about("Undo 'install'")
+        .arg(Arg::new("host").value_name("HOST").required(true).help("The host"))
         .arg(Arg::new("name").long("name").value_name("NAME").default_value(NAME).help("The name of the entry"))
         .arg(
             Arg::new("force")

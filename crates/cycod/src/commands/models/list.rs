@@ -5,25 +5,25 @@ use serde_json::{Value, json};
 
 use super::{format, is_json};
 use crate::{
+    app::app,
     cli::Context,
     command_error::CommandError,
-    models::{ModelsHere, failed},
+    models::failed,
     printer::WARNING,
-    secrets,
     table::{Cell, Table},
 };
 
 /// `cycod models list`.
 pub(crate) fn command() -> Command {
     Command::new("list")
-        .about("List the models that can be asked")
-        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("List those without a key, too"))
+        .about("List the available models")
+        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("Also list models without a key"))
         .arg(format())
 }
 
 /// Lists models: whose they are, what is known of them, and where the key comes from; never the key.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let here = ModelsHere::of(&context.engine, secrets::store);
+    let here = app().models(&context.engine);
     let all = here.configured.list(&here).map_err(|error| failed(&error))?;
     let is_wanted = |model: &&ListedModel| matches.get_flag("all") || model.is_ready || model.is_default;
     let listed: Vec<&ListedModel> = all.iter().filter(is_wanted).collect();

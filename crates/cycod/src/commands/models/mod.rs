@@ -6,7 +6,7 @@ pub(crate) mod test;
 use clap::{Arg, ArgAction, ArgMatches};
 
 fn format() -> Arg {
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("How it is printed");
+    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
     format.value_parser(["text", "json"]).default_value("text").action(ArgAction::Set)
 }
 

@@ -17,8 +17,8 @@ const MOST_TOKENS: u32 = 256;
 /// `cycod models test`.
 pub(crate) fn command() -> Command {
     Command::new("test")
-        .about("Ask a model one tiny thing")
-        .arg(Arg::new("model").value_name("MODEL").help("As PROVIDER/NAME; otherwise the one that is configured"))
+        .about("Send a model one tiny request")
+        .arg(Arg::new("model").value_name("MODEL").help("The model, as PROVIDER/NAME (default: the configured model)"))
         .arg(format())
 }
 

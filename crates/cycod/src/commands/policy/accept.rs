@@ -13,8 +13,8 @@ use crate::{
 pub(crate) fn command() -> Command {
     let all = Arg::new("all").long("all").action(ArgAction::SetTrue);
     Command::new("accept")
-        .about("Let what the project's rules allow count")
-        .arg(all.help("Accept everything that is shown, without asking"))
+        .about("Let the project's 'allow' rules take effect")
+        .arg(all.help("Accept everything shown, without asking"))
 }
 
 /// Shows what the project's file allows and nobody agreed to, and agrees to it.
@@ -30,7 +30,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     if !matches.get_flag("all") {
         if !context.is_attended() {
-            return Err(CommandError::failure("nothing was accepted: nobody can be asked")
+            return Err(CommandError::failure("nothing was accepted: there is no terminal to ask at")
                 .hint("try: cycod policy accept --all"));
         }
         if ask(context, "Let this run without asking? [y/n] ", &["y", "n"])? != Some("y") {

@@ -23,8 +23,8 @@ pub(crate) fn command() -> Command {
     let command = Command::new("add")
         .about("Add a rule")
         .arg(verdict.value_parser(Verdict::NAMES.map(|(name, _)| name)))
-        .arg(Arg::new("pattern").value_name("PATTERN").required(true).help("Which calls it is about"))
-        .arg(Arg::new("why").long("why").value_name("TEXT").help("Why: shown whenever the rule decides"))
+        .arg(Arg::new("pattern").value_name("PATTERN").required(true).help("The calls that the rule applies to"))
+        .arg(Arg::new("why").long("why").value_name("TEXT").help("The reason, shown whenever the rule decides"))
         .arg(
             Arg::new("for")
                 .long("for")
@@ -32,7 +32,7 @@ pub(crate) fn command() -> Command {
                 .action(ArgAction::Append)
                 .value_delimiter(',')
                 .value_parser(Surfaces::NAMES.map(|(name, _)| name))
-                .help("Whose calls it is about: person, mcp, agent, model"),
+                .help("Whose calls the rule applies to: person, mcp, agent, model"),
         )
         .arg(yes());
     with_scope(command)

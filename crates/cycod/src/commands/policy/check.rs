@@ -17,10 +17,10 @@ use crate::{
 
 /// `cycod policy check`.
 pub(crate) fn command() -> Command {
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("How the findings are printed");
+    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
     Command::new("check")
-        .about("Check the rules of what may run")
-        .arg(Arg::new("file").value_name("FILE").help("One file, wherever it is; every file here without any"))
+        .about("Check the policy files")
+        .arg(Arg::new("file").value_name("FILE").help("A file at any path; without it, check all policy files"))
         .arg(Arg::new("strict").long("strict").action(ArgAction::SetTrue).help("Treat warnings as errors"))
         .arg(format.value_parser(["text", "json"]).default_value("text"))
 }

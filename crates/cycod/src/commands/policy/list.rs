@@ -12,14 +12,12 @@ use crate::{
 };
 
 /// What makes what a project allows count.
-const AGREE: &str = "it came with the project; agree to it with: cycod policy accept";
+const AGREE: &str = "it came with the project; accept it with: cycod policy accept";
 
 /// `cycod policy list`.
 pub(crate) fn command() -> Command {
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("How the list is printed");
-    Command::new("list")
-        .about("List the rules of what may run")
-        .arg(format.value_parser(["text", "json"]).default_value("text"))
+    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
+    Command::new("list").about("List the policy rules").arg(format.value_parser(["text", "json"]).default_value("text"))
 }
 
 /// Lists every rule in force, the one that outweighs the others first, and then those that do not count.
@@ -49,7 +47,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     context
         .printer
-        .say("where no rule decides, a person may run anything; a model may read, and is asked about the rest");
+        .say("where no rule decides, you may run anything; a model may read, and needs approval for the rest");
     Ok(0)
 }
 

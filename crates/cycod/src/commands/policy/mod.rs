@@ -29,7 +29,7 @@ fn file_error(error: &FileError, host: &Host) -> CommandError {
     let path = error.path();
     let failed = CommandError::failure(error.to_string().replace(&path.display().to_string(), &shown(path, host)));
     match error {
-        FileError::Wrong { .. } => failed.hint("the file was left as it is; see: cycod policy check"),
+        FileError::Wrong { .. } => failed.hint("the file is unchanged; see: cycod policy check"),
         FileError::Changed { .. } => failed.hint("try again"),
         _ => failed,
     }

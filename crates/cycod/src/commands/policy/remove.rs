@@ -14,7 +14,12 @@ use crate::{
 pub(crate) fn command() -> Command {
     let command = Command::new("remove")
         .about("Remove a rule")
-        .arg(Arg::new("rule").value_name("PATTERN|LINE").required(true).help("Its pattern, or its line in the file"))
+        .arg(
+            Arg::new("rule")
+                .value_name("PATTERN|LINE")
+                .required(true)
+                .help("The pattern of the rule, or its line in the file"),
+        )
         .arg(force());
     with_scope(command)
 }

@@ -1,10 +1,11 @@
 use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Command};
+use cycod_app::views::{outcome, who};
 use cycod_engine::diagnostic::{Code, Refusal};
 use cycod_store::{RunId, State};
 
-use super::{failed, history, name_argument, named, outcome, who};
+use super::{failed, history, name_argument, named};
 use crate::{cli::Context, command_error::CommandError};
 
 /// How long it may take until a run that heard that it is to end has ended.
@@ -15,7 +16,7 @@ const EVERY: Duration = Duration::from_millis(50);
 
 /// `cycod runs cancel`.
 pub(crate) fn command() -> Command {
-    Command::new("cancel").about("End a run that goes on in the background").arg(name_argument())
+    Command::new("cancel").about("End a background run").arg(name_argument())
 }
 
 /// Asks a run to end, and waits until it has.

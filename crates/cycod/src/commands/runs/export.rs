@@ -1,8 +1,9 @@
 use clap::{Arg, ArgMatches, Command};
+use cycod_app::views::RunView;
 use cycod_store::Run;
 use serde_json::Value;
 
-use super::{failed, filter, history, run_json, with_filter};
+use super::{failed, filter, history, with_filter};
 use crate::{cli::Context, command_error::CommandError};
 
 /// The columns of the table, which are fields of the JSON too.
@@ -28,8 +29,8 @@ const COLUMNS: [&str; 16] = [
 /// `cycod runs export`.
 pub(crate) fn command() -> Command {
     let format = Arg::new("format").long("format").value_parser(["jsonl", "csv"]).default_value("jsonl");
-    with_filter(Command::new("export").about("Print all of it for other programs"))
-        .arg(format.help("One JSON object on a line, or a table"))
+    with_filter(Command::new("export").about("Print past runs and decisions for other programs"))
+        .arg(format.help("One JSON object per line, or a table"))
 }
 
 /// Prints calls, the newest first.
@@ -44,7 +45,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         if is_csv {
             printer.data(format!("{}\n", csv(&run)).as_bytes());
         } else {
-            printer.json(&run_json(&run).to_string());
+            printer.json(&json_of(&run).to_string());
         }
         !printer.is_closed()
     };
@@ -54,7 +55,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 
 /// A line as RFC 4180 has it. What a table program would take for a formula gets an apostrophe.
 fn csv(run: &Run) -> String {
-    let json = run_json(run);
+    let json = json_of(run);
     let cell = |name: &&str| {
         let text = match &json[*name] {
             Value::Null => String::new(),
@@ -66,4 +67,8 @@ fn csv(run: &Run) -> String {
         if is_plain { text } else { format!("\"{}\"", text.replace('"', "\"\"")) }
     };
     COLUMNS.iter().map(cell).collect::<Vec<_>>().join(",")
+}
+
+fn json_of(run: &Run) -> Value {
+    serde_json::to_value(RunView::of(run)).expect("a view can be written as JSON")
 }

@@ -1,12 +1,13 @@
 use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Command};
+use cycod_app::views::{RunView, outcome};
 use cycod_engine::{Sink, journal};
 use cycod_process::{Stop, host_interrupts};
 use cycod_store::{History, Run, RunReader, State};
 use serde_json::{Value, json};
 
-use super::{failed, format_argument, history, is_json, name_argument, named, outcome, show, took, wait};
+use super::{failed, format_argument, history, is_json, name_argument, named, show, took, wait};
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
@@ -21,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// `cycod runs follow`.
 pub(crate) fn command() -> Command {
     Command::new("follow")
-        .about("Show what happens in a run, whichever process runs it")
+        .about("Show what happens in a run, in whichever process it runs")
         .arg(name_argument())
         .arg(format_argument())
 }
@@ -90,7 +91,7 @@ fn without_journal(context: &mut Context, matches: &ArgMatches, run: &Run) -> Re
             .hint(format!("cycod runs wait {}", run.id)));
     }
     if is_json(matches) {
-        context.printer.json(&super::run_json(run).to_string());
+        context.printer.json(&serde_json::to_string(&RunView::of(run)).expect("a view can be written as JSON"));
     } else {
         show::print_what_was_written(context, run)?;
         context.printer.say(&format!("{}: {}", run.id, outcome(run)));

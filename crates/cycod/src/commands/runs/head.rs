@@ -6,7 +6,7 @@ use crate::{cli::Context, command_error::CommandError};
 
 /// `cycod runs head`.
 pub(crate) fn command() -> Command {
-    Command::new("head").about("Print the last row's digest, to be kept elsewhere").arg(format_argument())
+    Command::new("head").about("Print the digest of the last row, to store elsewhere").arg(format_argument())
 }
 
 /// Prints the head.

@@ -1,9 +1,9 @@
 use anstyle::Style;
 use clap::{Arg, ArgMatches, Command, value_parser};
+use cycod_app::views::{RunView, outcome, who};
 use cycod_store::{Run, State};
-use serde_json::Value;
 
-use super::{ago, failed, filter, format_argument, history, is_json, outcome, run_json, took, who, with_filter};
+use super::{ago, failed, filter, format_argument, history, is_json, took, with_filter};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -16,8 +16,9 @@ const SHORT: usize = 16;
 
 /// `cycod runs list`.
 pub(crate) fn command() -> Command {
-    let limit = Arg::new("limit").long("limit").short('n').value_name("COUNT").help("How many, 0 for all");
-    with_filter(Command::new("list").about("List what was run and decided"))
+    let limit =
+        Arg::new("limit").long("limit").short('n').value_name("COUNT").help("How many calls to list, 0 for all");
+    with_filter(Command::new("list").about("List past runs and decisions"))
         .arg(limit.value_parser(value_parser!(usize)).default_value("20"))
         .arg(format_argument())
 }
@@ -28,8 +29,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let runs = history(context).runs(&filter(matches, limit)?).map_err(|error| failed(&error))?;
     let printer = &mut context.printer;
     if is_json(matches) {
-        let list: Vec<Value> = runs.iter().map(run_json).collect();
-        printer.json(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
+        printer.json_of(&runs.iter().map(RunView::of).collect::<Vec<_>>());
         return Ok(0);
     }
     if runs.is_empty() {

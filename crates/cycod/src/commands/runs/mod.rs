@@ -18,7 +18,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::{Arg, ArgMatches};
 use cycod_store::{Filter, History, Run, State, StoreError};
 use jiff::{Timestamp, civil, tz::TimeZone};
-use serde_json::{Map, Value, json};
 
 use crate::{cli::Context, command_error::CommandError};
 
@@ -37,15 +36,15 @@ fn with_filter(command: clap::Command) -> clap::Command {
     let states = State::NAMES.map(|(name, _)| name);
     command
         .arg(Arg::new("tool").long("tool").value_name("NAME").help("Only calls of this tool"))
-        .arg(Arg::new("since").long("since").value_name("WHEN").help("Only calls from then on: 2h, 7d, 2026-01-31"))
+        .arg(Arg::new("since").long("since").value_name("WHEN").help("Only calls since then: 2h, 7d, 2026-01-31"))
         .arg(
             Arg::new("status")
                 .long("status")
                 .value_name("STATUS")
                 .value_parser(states)
-                .help("Only calls in this state"),
+                .help("Only calls with this status"),
         )
-        .arg(Arg::new("surface").long("surface").value_name("WAY").help("Only calls that came this way"))
+        .arg(Arg::new("surface").long("surface").value_name("WAY").help("Only calls from here"))
 }
 
 fn filter(matches: &ArgMatches, limit: usize) -> Result<Filter, CommandError> {
@@ -93,12 +92,6 @@ fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// A moment as it is written in JSON: RFC 3339, in UTC.
-fn moment(at: u64) -> String {
-    let moment = i64::try_from(at).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
-    moment.map_or_else(|| at.to_string(), |moment| format!("{moment:.3}"))
-}
-
 /// How long ago something was, as a person would say it.
 fn ago(at: u64) -> String {
     let seconds = now().saturating_sub(Duration::from_millis(at)).as_secs();
@@ -135,52 +128,14 @@ fn name_argument() -> Arg {
 
 /// How a list is printed.
 fn format_argument() -> Arg {
-    Arg::new("format").long("format").value_parser(["text", "json"]).default_value("text").help("How it is printed")
+    Arg::new("format").long("format").value_parser(["text", "json"]).default_value("text").help("Output format")
 }
 
 fn is_json(matches: &ArgMatches) -> bool {
     matches.get_one::<String>("format").is_some_and(|format| format == "json")
 }
 
-/// Everything about a call, for programs.
-fn run_json(run: &Run) -> Value {
-    let mut object = Map::new();
-    object.insert("id".to_owned(), json!(run.id));
-    object.insert("at".to_owned(), json!(moment(run.at)));
-    object.insert("tool".to_owned(), json!(run.tool));
-    object.insert("surface".to_owned(), json!(run.surface));
-    object.insert("status".to_owned(), json!(run.state.name()));
-    object.extend(run.call.as_object().cloned().unwrap_or_default());
-    if let Some((at, end)) = &run.end {
-        object.insert("ended".to_owned(), json!(moment(*at)));
-        object.extend(end.as_object().cloned().unwrap_or_default());
-    }
-    Value::Object(object)
-}
-
-/// Who asked, in a few words.
-fn who(run: &Run) -> String {
-    match run.call["host"].as_str() {
-        Some(host) => format!("{} ({host})", run.surface),
-        None => run.surface.clone(),
-    }
-}
-
-/// How it ended, in a few words.
-fn outcome(run: &Run) -> String {
-    let end = run.end.as_ref().map(|(_, end)| end);
-    match run.state {
-        State::Refused => format!("refused: {}", run.call["refusal"]["code"].as_str().unwrap_or_default()),
-        State::Failed => match end.and_then(|end| end["exit_code"].as_i64()) {
-            Some(code) => format!("exit {code}"),
-            None => "failed".to_owned(),
-        },
-        state => state.name().to_owned(),
-    }
-}
-
-/// How long it took, if it has ended.
+/// How long it took, as a person would say it.
 fn took(run: &Run) -> Option<String> {
-    let (_, end) = run.end.as_ref()?;
-    Some(crate::run::duration(Duration::from_micros(end["duration_us"].as_u64()?)))
+    Some(crate::run::duration(cycod_app::views::took(run)?))
 }

@@ -9,8 +9,8 @@ use crate::{cli::Context, command_error::CommandError};
 pub(crate) fn command() -> Command {
     let keep = Arg::new("keep").long("keep").value_name("HOW-MUCH").action(ArgAction::Append);
     Command::new("prune")
-        .about("Drop the oldest runs, and say how much is kept")
-        .arg(keep.help("An age (90d), a number of runs (100000) or a size (512MiB), from now on; may be repeated"))
+        .about("Delete the oldest runs, and show how much remains")
+        .arg(keep.help("An age (90d), a number of runs (100000) or a size (512MiB), from now on; can be repeated"))
         .arg(format_argument())
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         context.printer.json(&json!({"dropped": pruned.rows, "keep": kept}).to_string());
     } else {
         context.printer.line(&format!(
-            "dropped {} rows; kept from now on: {days} days, {} runs, {} MiB",
+            "dropped {} rows; limits from now on: {days} days, {} runs, {} MiB",
             pruned.rows,
             keep.runs,
             keep.bytes >> 20

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use cycod_app::views::outcome;
 use cycod_engine::{
     Control, LostAnswer, Resumption, RunReport, StepPath, catalog::ScopeFilter, definition::Body, diagnostic::shown,
     result_json_of,
@@ -8,7 +9,7 @@ use cycod_engine::{
 use cycod_process::host_interrupts;
 use cycod_store::{Run, RunState, State};
 
-use super::{failed, format_argument, history, is_json, named, outcome, rerun::open_in};
+use super::{failed, format_argument, history, is_json, named, rerun::open_in};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -25,21 +26,19 @@ pub(crate) fn command() -> Command {
     let id = Arg::new("id").value_name("ID").allow_hyphen_values(true).help("A run: its name, `last`, -1, -2, …");
     let all = Arg::new("all").long("all").action(ArgAction::SetTrue).conflicts_with("id");
     Command::new("resume")
-        .about("Go on with a durable run that was interrupted")
+        .about("Continue a durable run that was interrupted")
         .arg(id.required_unless_present("all"))
-        .arg(all.help("Go on with every durable run that was interrupted, one after another"))
+        .arg(all.help("Continue every interrupted durable run, one after another"))
         .arg(
-            Arg::new("lost")
-                .long("lost")
-                .value_name("WHAT")
-                .value_parser(["again", "done", "stop"])
-                .help("What follows for a step that was running: it starts again, it was done, or it has failed"),
+            Arg::new("lost").long("lost").value_name("WHAT").value_parser(["again", "done", "stop"]).help(
+                "What to do with a step that was running: start it again, count it as done, or count it as failed",
+            ),
         )
         .arg(
             Arg::new("with-current")
                 .long("with-current")
                 .action(ArgAction::SetTrue)
-                .help("Go on also when the tool is not what it was when the run began"),
+                .help("Continue even if the tool has changed since the run began"),
         )
         .arg(format_argument())
 }
@@ -77,9 +76,8 @@ fn resume(context: &mut Context, matches: &ArgMatches, run: &Run) -> Result<u8, 
     match run.state {
         State::Interrupted => {}
         State::Running => {
-            return Err(
-                CommandError::failure(format!("`{}` goes on", run.id)).hint(format!("cycod runs follow {}", run.id))
-            );
+            return Err(CommandError::failure(format!("`{}` is still running", run.id))
+                .hint(format!("cycod runs follow {}", run.id)));
         }
         _ => {
             return Err(CommandError::failure(format!("`{}` has ended: {}", run.id, outcome(run)))
@@ -121,7 +119,7 @@ fn answer(word: &str) -> LostAnswer {
     }
 }
 
-/// Asks the person at the terminal what follows for a step that was running when the run was interrupted.
+/// Asks the user at the terminal what follows for a step that was running when the run was interrupted.
 fn ask(step: &StepPath) -> Option<LostAnswer> {
     let tty = Tty::open()?;
     tty.say(shown!["`", step.as_str(), "` was running when the run was interrupted, and may have been done.\n"]);

@@ -2,16 +2,12 @@ use std::time::Duration;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::{Arg, ArgMatches, Command};
-use cycod_engine::{
-    Status,
-    journal::{StepTimes, timeline},
-};
-use cycod_store::{History, Outputs, Retention, Run, RunReader};
-use serde_json::{Value, json};
+use cycod_app::views::{RunView, moment, outcome, step_times, who};
+use cycod_engine::journal::StepTimes;
+use cycod_store::{Outputs, Retention, Run};
+use serde_json::Value;
 
-use super::{
-    ago, failed, format_argument, history, is_json, moment, name_argument, named, outcome, run_json, took, who,
-};
+use super::{ago, failed, format_argument, history, is_json, name_argument, named, took};
 use crate::{cli::Context, command_error::CommandError, page::Page, run::timeline_of};
 
 /// How much is read of an output at once.
@@ -23,7 +19,7 @@ pub(crate) fn command() -> Command {
     Command::new("show")
         .about("Show everything about a run")
         .arg(name_argument())
-        .arg(output.help("Print what it wrote instead: stdout, stderr or transcript"))
+        .arg(output.help("Print only this output: stdout, stderr or transcript"))
         .arg(format_argument())
 }
 
@@ -33,48 +29,14 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     if let Some(stream) = matches.get_one::<String>("output") {
         return print_output(context, &run, stream);
     }
-    let (steps, total) = times(&history(context), &run)?;
+    let (steps, total) = step_times(&history(context), &run).map_err(|error| failed(&error))?;
     if is_json(matches) {
-        let mut object = run_json(&run);
-        if steps.len() > 1 {
-            object["timeline"] = steps.iter().map(times_json).collect();
-        }
-        let text = serde_json::to_string_pretty(&object).expect("JSON values can be written");
-        context.printer.json(&text);
+        context.printer.json_of(&RunView::of(&run).with_timeline(&steps));
     } else {
         let text = page(&run, &steps, total).finish(context.printer.data_colour);
         context.printer.text(text);
     }
     Ok(0)
-}
-
-/// When the steps of a run ran, and how long it took; nothing for one without a journal.
-fn times(history: &History, run: &Run) -> Result<(Vec<StepTimes>, Duration), CommandError> {
-    let Some(mut reader) = RunReader::open(&history.journals(), &run.id).map_err(|error| failed(&error))? else {
-        return Ok((Vec::new(), Duration::ZERO));
-    };
-    let mut events = Vec::new();
-    loop {
-        let more = reader.more().map_err(|error| failed(&error))?;
-        if more.is_empty() {
-            return Ok(timeline(&events));
-        }
-        // A step may write for long; when it did is not of interest here.
-        events
-            .extend(more.into_iter().filter(|event| !matches!(event["e"].as_str(), Some("out" | "progress" | "log"))));
-    }
-}
-
-fn times_json(step: &StepTimes) -> Value {
-    let micros = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
-    json!({
-        "step": step.step.as_str(),
-        "status": step.status.map_or("running", Status::name),
-        "began_us": step.began.map(micros),
-        "duration_us": micros(step.length),
-        "attempts": step.attempts,
-        "used_fallback": step.used_fallback,
-    })
 }
 
 fn page(run: &Run, times: &[StepTimes], total: Duration) -> Page {
@@ -121,7 +83,7 @@ fn page(run: &Run, times: &[StepTimes], total: Duration) -> Page {
             (_, Some(_), _) => {
                 page.paragraph(2, &format!("too much for this page; see: cycod runs show {} --output {name}", run.id));
             }
-            (.., Some(why)) => page.paragraph(2, &format!("it could not be kept: {why}")),
+            (.., Some(why)) => page.paragraph(2, &format!("it could not be stored: {why}")),
             _ => page.paragraph(2, &format!("this is no text; see: cycod runs show {} --output {name}", run.id)),
         }
     }
@@ -197,7 +159,7 @@ pub(super) fn print_output(context: &mut Context, run: &Run, stream: &str) -> Re
     }
     let gone = || {
         let digest = output["sha256"].as_str().unwrap_or_default();
-        CommandError::failure(format!("the output is not kept any more: {} bytes, SHA-256 {digest}", output["bytes"]))
+        CommandError::failure(format!("the output is no longer stored: {} bytes, SHA-256 {digest}", output["bytes"]))
             .hint(format!("run it again: {}", super::rerun::example(run)))
     };
     let directory = context.engine.catalog().scopes().user_directory().join("outputs");

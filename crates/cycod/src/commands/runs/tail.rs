@@ -1,12 +1,13 @@
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use cycod_app::views::moment;
 use cycod_engine::diagnostic::visible;
 use cycod_process::{Stop, host_interrupts};
 use cycod_store::Row;
 use serde_json::json;
 
-use super::{failed, format_argument, history, is_json, moment};
+use super::{failed, format_argument, history, is_json};
 use crate::{cli::Context, command_error::CommandError};
 
 /// How often it is looked for new rows.
@@ -17,10 +18,11 @@ const MOST: usize = 500;
 /// `cycod runs tail`.
 pub(crate) fn command() -> Command {
     let follow = Arg::new("follow").long("follow").short('f').action(ArgAction::SetTrue);
-    let lines = Arg::new("lines").long("lines").short('n').value_name("COUNT").help("How many of the last rows");
+    let lines =
+        Arg::new("lines").long("lines").short('n').value_name("COUNT").help("How many of the last rows to show");
     Command::new("tail")
-        .about("Show the last runs and decisions, and those to come")
-        .arg(follow.help("Go on with what comes, from any process, until interrupted"))
+        .about("Show the last runs and decisions, and new ones")
+        .arg(follow.help("Keep printing new rows, from any process, until interrupted"))
         .arg(lines.value_parser(value_parser!(u64)).default_value("10"))
         .arg(format_argument())
 }

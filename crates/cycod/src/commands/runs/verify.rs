@@ -13,7 +13,7 @@ pub(crate) fn command() -> Command {
     let head = Arg::new("head").long("head").value_name("NUMBER:DIGEST");
     Command::new("verify")
         .about("Check that nothing in the history was changed or removed")
-        .arg(head.help("What `cycod runs head` once printed, kept elsewhere"))
+        .arg(head.help("Earlier output of `cycod runs head`"))
         .arg(format_argument())
 }
 

@@ -1,10 +1,11 @@
 use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgMatches, Command};
+use cycod_app::views::{RunView, outcome};
 use cycod_process::{Stop, host_interrupts};
 use cycod_store::{Run, State};
 
-use super::{format_argument, history, is_json, name_argument, named, outcome, run_json, show, span, took};
+use super::{format_argument, history, is_json, name_argument, named, show, span, took};
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
@@ -16,9 +17,9 @@ const EVERY: Duration = Duration::from_millis(100);
 /// `cycod runs wait`.
 pub(crate) fn command() -> Command {
     Command::new("wait")
-        .about("Wait until a run has ended, and print what it gave back")
+        .about("Wait until a run has ended, and print its result")
         .arg(name_argument())
-        .arg(Arg::new("timeout").long("timeout").value_name("SPAN").help("How long at most: 30s, 5m, 2h"))
+        .arg(Arg::new("timeout").long("timeout").value_name("SPAN").help("The longest wait: 30s, 5m, 2h"))
         .arg(format_argument())
 }
 
@@ -47,8 +48,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         run = named(&history, &run.id)?;
     }
     if is_json(matches) {
-        let text = serde_json::to_string_pretty(&run_json(&run)).expect("JSON values can be written");
-        context.printer.json(&text);
+        context.printer.json_of(&RunView::of(&run));
     } else {
         show::print_what_was_written(context, &run)?;
         let took = took(&run).map(|took| format!(", {took}")).unwrap_or_default();

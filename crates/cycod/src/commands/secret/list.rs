@@ -15,7 +15,7 @@ use crate::{
 
 /// `cycod secret list`.
 pub(crate) fn command() -> Command {
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("How the list is printed");
+    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
     Command::new("list")
         .about("List secrets and the tools that use them")
         .arg(format.value_parser(["text", "json"]).default_value("text").action(ArgAction::Set))
@@ -52,7 +52,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         return Ok(0);
     }
     if rows.is_empty() {
-        context.printer.say("no secrets are kept; keep one with: cycod secret set NAME");
+        context.printer.say("no secrets are stored; store one with: cycod secret set NAME");
         return Ok(0);
     }
     let mut table = Table::new(&["NAME", "KEPT", "SET", "FOR", "USED BY"]);

@@ -10,7 +10,7 @@ use crate::{
 /// `cycod secret remove`.
 pub(crate) fn command() -> Command {
     Command::new("remove")
-        .about("Forget a secret")
+        .about("Delete a secret")
         .arg(Arg::new("secret").value_name("NAME").required(true))
         .arg(force())
 }
@@ -22,7 +22,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let store = store(&context.engine);
     let kept = store.list().map_err(|error| failed(&error, &host))?;
     if kept.iter().all(|kept| kept.name != *name) {
-        return Err(CommandError::failure(format!("no secret is kept as `{name}`")).hint("cycod secret list"));
+        return Err(CommandError::failure(format!("no secret is stored as `{name}`")).hint("cycod secret list"));
     }
     confirm(context, matches, &format!("secret `{name}`"))?;
     store.remove(name).map_err(|error| failed(&error, &host))?;

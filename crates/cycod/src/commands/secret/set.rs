@@ -22,24 +22,26 @@ const MOST: u64 = 1 << 20;
 pub(crate) fn command() -> Command {
     let option = |name: &'static str, help: &'static str| Arg::new(name).long(name).help(help);
     Command::new("set")
-        .about("Keep a secret")
+        .about("Store a secret")
         .arg(Arg::new("secret").value_name("NAME").required(true))
         // Taken only to say why it is not.
         .arg(Arg::new("value").hide(true).num_args(0..))
         .arg(
-            option("vault", "Where the value is kept")
+            option("vault", "Where to store the value")
                 .value_name("VAULT")
                 .value_parser(Vault::NAMES.map(|(name, _)| name)),
         )
         .arg(
-            option("for-tool", "Give it to this tool only; repeat it for several")
+            option("for-tool", "Give the secret only to this tool; repeat for several")
                 .value_name("TOOL")
                 .action(ArgAction::Append),
         )
         .arg(
-            option("for-any-tool", "Give it to every tool again").action(ArgAction::SetTrue).conflicts_with("for-tool"),
+            option("for-any-tool", "Remove the limit: give the secret to every tool that requests it")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("for-tool"),
         )
-        .arg(option("passphrase", "Lock the file by a passphrase").action(ArgAction::SetTrue))
+        .arg(option("passphrase", "Protect the encrypted file with a passphrase").action(ArgAction::SetTrue))
         .arg(yes())
 }
 
@@ -80,7 +82,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Vault::File => shown(store.path(), context.engine.host()),
         Vault::Keyring => "the keyring".to_owned(),
     };
-    let verb = if was_there { "Replaced" } else { "Kept" };
+    let verb = if was_there { "Replaced" } else { "Stored" };
     let limit = if kept.tools.is_empty() { String::new() } else { format!(", for {}", kept.tools.join(", ")) };
     context.printer.say(&format!("{verb} `{name}` in {place}{limit}"));
     Ok(0)

@@ -12,9 +12,9 @@ use crate::{
 /// `cycod secret show`.
 pub(crate) fn command() -> Command {
     Command::new("show")
-        .about("Show what is known of a secret")
+        .about("Show where a secret is stored and who may use it")
         .arg(Arg::new("secret").value_name("NAME").required(true))
-        .arg(Arg::new("reveal").long("reveal").action(ArgAction::SetTrue).help("Show the value too, on a terminal"))
+        .arg(Arg::new("reveal").long("reveal").action(ArgAction::SetTrue).help("Also show the value, on a terminal"))
         .arg(yes())
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let store = store(&context.engine);
     let kept = store.list().map_err(|error| failed(&error, &host))?.into_iter().find(|kept| kept.name == *name);
     let Some(kept) = kept else {
-        return Err(CommandError::failure(format!("no secret is kept as `{name}`")).hint("cycod secret list"));
+        return Err(CommandError::failure(format!("no secret is stored as `{name}`")).hint("cycod secret list"));
     };
     context.printer.line(&format!("name: {}\nkept: {}\nset: {}", kept.name, kept.vault, moment(kept.set_at)));
     if !kept.tools.is_empty() {

@@ -1,4 +1,5 @@
 use clap::{Arg, ArgMatches, Command};
+use cycod_app::views::ToldView;
 use cycod_engine::tokens::Measure;
 
 use super::{is_json, look, warn_of_settings, with_format};
@@ -7,7 +8,7 @@ use crate::{cli::Context, command_error::CommandError, registry};
 /// `cycod tools info`.
 pub(crate) fn command() -> Command {
     let name = Arg::new("name").value_name("TOOL_NAME").required(true).help("The tool");
-    with_format(Command::new("info").about("Show a tool as a model is told of it").arg(name))
+    with_format(Command::new("info").about("Show a tool as models see it").arg(name))
 }
 
 /// Shows what a tool costs, whether it is on, and the schema of its parameters.
@@ -21,10 +22,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         return Err(CommandError::failure(format!("`{name}` cannot be used")).hint("see: cycod tool validate"));
     };
     if is_json(matches) {
-        let mut json = registry::tool_json(tool);
-        json["description"] = function.description.into();
-        json["parameters"] = function.parameters;
-        context.printer.json(&format!("{json:#}"));
+        context.printer.json_of(&ToldView::of(tool, function));
         return Ok(0);
     }
     let text = registry::info(tool, &function, context.engine.host(), look(context));

@@ -21,7 +21,7 @@ use crate::{
 
 /// Adds `--format text|json`.
 fn with_format(command: Command) -> Command {
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("How the answer is printed");
+    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
     command.arg(format.value_parser(["text", "json"]).default_value("text"))
 }
 
@@ -44,7 +44,7 @@ fn with_measure(command: Command) -> Command {
                 .long("dialect")
                 .value_name("DIALECT")
                 .value_parser(Dialect::NAMES.map(|(name, _)| name))
-                .help("Whose words the schemas are written in"),
+                .help("The schema dialect"),
         )
 }
 

@@ -21,7 +21,7 @@ use crate::{
 
 pub(super) fn command(command: Command) -> Command {
     let names = Arg::new("name").value_name("TOOL_NAME").required(true).num_args(1..);
-    with_scope(with_format(command.arg(names.help("The tools; * stands for any characters"))))
+    with_scope(with_format(command.arg(names.help("The tools; * matches any characters"))))
 }
 
 pub(super) fn run(context: &mut Context, matches: &ArgMatches, on: bool) -> Result<u8, CommandError> {
@@ -98,9 +98,7 @@ fn refused(context: &Context, error: TurnError, on: bool, scope: Option<Scope>) 
             let path = error.path();
             let message = error.to_string().replace(&path.display().to_string(), &shown(path, host));
             match error {
-                FileError::Wrong { .. } => {
-                    CommandError::failure(message).hint(format!("the file was left as it is; {see}"))
-                }
+                FileError::Wrong { .. } => CommandError::failure(message).hint(format!("the file is unchanged; {see}")),
                 FileError::Changed { .. } => CommandError::failure(message).hint("try again"),
                 _ => CommandError::failure(message),
             }

@@ -227,11 +227,11 @@ fn what_goes_wrong_is_told() {
             ~ 
             an answer
 
-            ~ (the model was asked 10 times, which is its limit; ask it to go on)
+            ~ (the model was asked 10 times, which is its limit; ask it to continue)
             ~ 
             ~ (the model made the same call of `ls` again and again)
             ~ 
-            ~ (its tokens are used up, and the answer was cut off; ask it to go on)
+            ~ (its tokens are used up, and the answer was cut off; ask it to continue)
             ~ 
             ~ (the model, or its provider, did not want to answer)
             ~ 

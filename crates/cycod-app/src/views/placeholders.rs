@@ -3,19 +3,19 @@ use cycod_engine::diagnostic::SourceFile;
 use cycod_syntax::template::Template;
 
 /// A placeholder in a command, or in what reaches a command.
-pub(crate) struct Place<'a> {
+pub struct Place<'a> {
     /// Its line, from 1.
-    pub(crate) line: usize,
+    pub line: usize,
     /// Its column, from 1.
-    pub(crate) column: usize,
+    pub column: usize,
     /// As written.
-    pub(crate) token: String,
+    pub token: String,
     /// What is proven about it.
-    pub(crate) verdict: &'a Verdict,
+    pub verdict: &'a Verdict,
 }
 
 /// Returns every placeholder of a tool's commands, of their variables and of their input, in the order of the file.
-pub(crate) fn places<'t>(tool: &'t Tool, source: &SourceFile) -> Vec<Place<'t>> {
+pub fn places<'t>(tool: &'t Tool, source: &SourceFile) -> Vec<Place<'t>> {
     let mut places: Vec<Place<'t>> = Vec::new();
     let mut add = |template: &Template, verdicts: &'t [Verdict]| {
         for (hole, verdict) in template.holes().zip(verdicts) {

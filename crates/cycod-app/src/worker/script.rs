@@ -1,26 +1,12 @@
 //! The process in which the code of tools runs: it can compute, and talk over its standard streams.
 
-use std::process::ExitCode;
-
-use crate::printer::{pipe, talk};
-
 /// What the process may have of addresses: the stack of the parser, what a call may use, and copies of what crosses the
 /// border. Each call has its own limit below.
 const MEMORY: u64 = 4 << 30;
 
 /// Carries out calls until there are no more.
-pub(crate) fn serve() -> ExitCode {
-    match work() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            talk(&format!("error: {why}\n"));
-            ExitCode::FAILURE
-        }
-    }
-}
-
 #[cfg(unix)]
-fn work() -> Result<(), String> {
+pub(super) fn work() -> Result<(), String> {
     use std::{fs::File, os::fd::AsFd};
 
     cycod_process::share_one_arena();
@@ -29,7 +15,7 @@ fn work() -> Result<(), String> {
         rustix::io::dup(stream).map(File::from).map_err(|error| format!("a standard stream cannot be used: {error}"))
     };
     let input = own(std::io::stdin().as_fd())?;
-    let output = own(pipe().map_err(|error| error.to_string())?.as_fd())?;
+    let output = own(super::pipe::out().map_err(|error| error.to_string())?.as_fd())?;
     let seal = || {
         cycod_process::compute_only(MEMORY)
             .map_err(|error| format!("the process keeps its powers, so it runs no script: {error}"))
@@ -38,7 +24,7 @@ fn work() -> Result<(), String> {
 }
 
 #[cfg(not(unix))]
-fn work() -> Result<(), String> {
+pub(super) fn work() -> Result<(), String> {
     _ = MEMORY;
     Err("scripts need a process without powers, and no way is known here to make one".to_owned())
 }

@@ -10,7 +10,7 @@ use cycod_engine::{
 };
 use cycod_syntax::yaml::Node;
 
-use crate::standing::shown_path;
+use crate::shown_path;
 
 /// Holds the tools that `tool` uses against what is here.
 pub(crate) fn check(engine: &Engine, tool: &Tool, source: &SourceFile, names: &Names) -> Vec<Diagnostic> {

@@ -1,0 +1,85 @@
+//! Others' MCP servers: which there are, and why one cannot be used.
+
+use std::sync::Arc;
+
+use cycod_engine::{
+    Engine,
+    catalog::ScopeFilter,
+    definition::Host,
+    diagnostic::{Code, Refusal, closest},
+};
+use cycod_mcp_client::{Person, Servers};
+use cycod_settings::{Problem, Servers as Configured};
+
+use crate::shown_path;
+
+/// Gives an engine the tools of the servers that are configured for its place, and the reasons why others are not there.
+///
+/// Nothing is started, but for a server whose tools are not known: when one of `words`, which were typed, can only be one
+/// of them, it is met now.
+pub(crate) fn adopt(engine: &mut Engine, words: &[String], person: Arc<dyn Person>) {
+    let configured = Configured::load(engine.catalog().scopes());
+    let is_typed = |prefix: &str| words.iter().any(|word| word.to_ascii_lowercase().starts_with(prefix));
+    let active: Vec<_> = configured.active().cloned().collect();
+    if !active.is_empty() {
+        let home = engine.catalog().scopes().user_directory();
+        let servers = Arc::new(Servers::new(active, Arc::clone(engine.host()), home, person));
+        for server in servers.iter().filter(|server| !servers.is_known(&server.name)) {
+            let prefix = prefix(&server.name);
+            if is_typed(&prefix)
+                && let Err(refusal) = servers.visit(&server.name)
+            {
+                engine.absent(prefix, refusal);
+            }
+        }
+        servers.adopt_into(engine);
+    }
+    let off = configured.servers.iter().filter(|server| !server.entry.enabled).map(|server| &server.name);
+    for name in off.chain(configured.problems.iter().filter_map(|problem| problem.server.as_ref())) {
+        if configured.active().all(|server| !server.name.eq_ignore_ascii_case(name)) {
+            engine.absent(prefix(name), unusable(&configured, name, engine.host()));
+        }
+    }
+    if let Some(problem) = file_problem(&configured) {
+        let why = format!("no server is known that has this tool; {}", told(problem, engine.host()));
+        engine.absent("mcp_".to_owned(), Refusal::new(Code::UnknownServer, why).attempt("fix the file"));
+    }
+}
+
+/// How the names of a server's tools begin.
+fn prefix(server: &str) -> String {
+    format!("mcp_{server}_").to_ascii_lowercase()
+}
+
+/// What is wrong in a file of servers, and where.
+pub fn told(problem: &Problem, host: &Host) -> String {
+    problem.to_string().replace(&problem.path.display().to_string(), &shown_path(&problem.path, host))
+}
+
+fn file_problem(configured: &Configured) -> Option<&Problem> {
+    configured.problems.iter().find(|problem| problem.server.is_none() && !problem.is_warning)
+}
+
+/// Why no server of a name can be used.
+pub fn unusable(configured: &Configured, name: &str, host: &Host) -> Refusal {
+    let refusal = |why: String| Refusal::new(Code::UnknownServer, why).place(name);
+    if let Some(server) = configured.find(name, ScopeFilter::Any).filter(|server| !server.entry.enabled) {
+        let path = shown_path(&server.origin.path, host);
+        return refusal(format!("the server `{name}` is switched off: {path}:{}", server.origin.line))
+            .attempt("take `enabled: false` out of its entry");
+    }
+    let is_of = |problem: &&Problem| {
+        !problem.is_warning && problem.server.as_ref().is_some_and(|server| server.eq_ignore_ascii_case(name))
+    };
+    if let Some(problem) = configured.problems.iter().find(is_of) {
+        return refusal(told(problem, host)).attempt("fix its entry in the file");
+    }
+    let broken = configured.problems.iter().filter_map(|problem| problem.server.as_deref());
+    if let Some(near) = closest(name, configured.servers.iter().map(|server| server.name.as_str()).chain(broken)) {
+        return refusal(format!("no server is called `{name}`")).attempt(format!("did you mean `{near}`?"));
+    }
+    if let Some(problem) = file_problem(configured) {
+        return refusal(format!("no server is called `{name}`; {}", told(problem, host))).attempt("fix the file");
+    }
+    refusal(format!("no server is called `{name}`")).attempt("cycod mcp list")
+}

@@ -1,0 +1,103 @@
+use cycod_engine::{
+    Engine,
+    catalog::{Entry, Style},
+    definition::{Body, TestCase, Tool, document_json, function_schema},
+    diagnostic::SourceFile,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Beyond, Parameters, ToolView, stated_json};
+use crate::command_line::{literal, quoted, sample_arguments};
+
+/// What somebody wants to know who is to use a tool.
+#[derive(Debug, Serialize)]
+#[expect(missing_docs, reason = "the reference of `cycod tool info --format json` says what each is")]
+pub struct ToolInfo<'a> {
+    #[serde(flatten)]
+    pub tool: ToolView<'a>,
+    pub source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Vec<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stated: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub examples: Option<Vec<String>>,
+}
+
+impl<'a> ToolInfo<'a> {
+    /// Of an entry and what a caller meets of it; `tool` is absent when the file is broken.
+    pub fn of(engine: &Engine, entry: &'a Entry, tool: Option<&'a Tool>) -> Self {
+        let view = ToolView::of(entry, &Beyond::of(engine, entry));
+        let parameters = tool.map(|tool| Parameters::Schema(function_schema(tool)["parameters"].clone()));
+        let permissions =
+            |tool: &'a Tool| tool.security.permissions.iter().map(|permission| permission.source.as_str()).collect();
+        Self {
+            tool: ToolView { parameters: parameters.unwrap_or(view.parameters), ..view },
+            source: kind(entry, tool),
+            permissions: tool.map(permissions),
+            stated: tool.and_then(stated_json),
+            examples: tool.map(|_| examples(entry, tool)),
+        }
+    }
+}
+
+/// A tool with the definition in its file.
+#[derive(Debug, Serialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct ToolDetail<'a> {
+    #[serde(flatten)]
+    pub tool: ToolView<'a>,
+    pub run: String,
+    pub definition: Value,
+}
+
+impl<'a> ToolDetail<'a> {
+    /// Of an entry with its text and what a caller meets of it.
+    pub fn of(engine: &Engine, entry: &'a Entry, tool: Option<&Tool>, source: &SourceFile) -> Self {
+        Self {
+            tool: ToolView::of(entry, &Beyond::of(engine, entry)),
+            run: example(entry, tool),
+            definition: document_json(source).unwrap_or_default(),
+        }
+    }
+}
+
+/// What kind of tool it is, and what runs it.
+pub fn kind(entry: &Entry, tool: Option<&Tool>) -> String {
+    let runtime = match tool.map(|tool| &tool.body) {
+        Some(Body::Handler(handler)) => format!(", run by {}", handler.runtime),
+        _ => String::new(),
+    };
+    let extension = entry.path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let kind = match entry.style {
+        Style::BuiltIn => "built in".to_owned(),
+        Style::Mcp => format!("MCP server, as {}", entry.path.display()),
+        Style::Cassidy => "custom, Markdown of `.cassidy`, which is only read".to_owned(),
+        Style::Mimir => "custom, YAML of `.mimir`, which is only read".to_owned(),
+        Style::Cycod if extension.eq_ignore_ascii_case("md") => "custom, Markdown".to_owned(),
+        Style::Cycod => "custom, YAML".to_owned(),
+    };
+    format!("{kind}{runtime}")
+}
+
+/// Command lines that run the tool: one with what it needs, and one for each of its tests that must succeed.
+pub fn examples(entry: &Entry, tool: Option<&Tool>) -> Vec<String> {
+    let mut examples = vec![example(entry, tool)];
+    let Some(tool) = tool else { return examples };
+    let succeeds = |test: &&TestCase| test.expected.exit_code.is_none_or(|code| code == 0);
+    for test in tool.tests.iter().filter(succeeds) {
+        let given = test.parameters.iter().map(|(name, value)| format!(" {name}={}", quoted(&literal(value))));
+        let line = format!("cycod tool run {}{}", entry.name, given.collect::<String>());
+        if line.len() <= 200 && !examples.contains(&line) {
+            examples.push(line);
+        }
+    }
+    examples
+}
+
+/// A command line that runs the tool, with values that it accepts where its author gave any.
+pub fn example(entry: &Entry, tool: Option<&Tool>) -> String {
+    let scope = if entry.is_active() { String::new() } else { format!(" --scope {}", entry.scope) };
+    format!("cycod tool run {}{scope}{}", entry.name, tool.map(sample_arguments).unwrap_or_default())
+}

@@ -1,0 +1,24 @@
+//! What faces show, as types that serialise: functions of an engine and what it knows.
+//!
+//! `--format json` prints them as they are, and what people see is made of the same.
+
+mod approval;
+mod confine;
+mod cost;
+mod info;
+mod placeholders;
+mod run;
+mod tool;
+mod trust;
+
+pub use approval::{PendingView, StandingView};
+pub use confine::ConfineView;
+pub use cost::{
+    BreakdownView, BudgetView, CostView, CostsView, CutView, FunctionView, MergedView, OffView, PriceView,
+    ShortenedView, ToldView, TurnedOffBy, most_expensive_first, turning_commands,
+};
+pub use info::{ToolDetail, ToolInfo, example, examples, kind};
+pub use placeholders::{Place, places as placeholders};
+pub use run::{Rerun, RunView, StepView, Withheld, moment, outcome, step_times, took, who};
+pub use tool::{Beyond, Note, Parameters, StateReason, ToolView, misuse_of, notes, stated, stated_json, trust_of};
+pub use trust::{ProposalView, SubjectView};

@@ -1,0 +1,96 @@
+//! How many system calls we make for one tool: a count does not depend on how busy the machine is, and what creeps in shows.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    process::{Command, Stdio},
+};
+
+use crate::support::Place;
+
+/// What each way of calling a tool may cost, as `NAME NUMBER`.
+const BUDGET: &str = include_str!("../budget.txt");
+
+fn budget(name: &str) -> usize {
+    let line = BUDGET.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.and_then(|number| number.trim().parse().ok()).unwrap_or_else(|| panic!("budget.txt has no `{name}`"))
+}
+
+fn place() -> Place {
+    let place = Place::with_tool(
+        "echo",
+        "description: Say a word\nbash: echo {WORD}\nparameters: {WORD: {type: string, description: what}}\ntags: [read]\n",
+    );
+    fs::create_dir(place.project().join(".git")).expect("a directory");
+    place
+}
+
+/// Runs a command under `strace`, and returns how many calls our own processes made: not the programs that they started. Each
+/// line is written when the answer to the one before has come.
+#[expect(clippy::disallowed_methods, reason = "the tests start the program under test")]
+fn calls(place: &Place, arguments: &[&str], lines: &[String]) -> usize {
+    let ours = place.command(arguments);
+    // Not in the place, which a server watches.
+    let beside = tempfile::tempdir().expect("a directory");
+    let trace = beside.path().join("trace");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-o"]).arg(&trace).arg(ours.get_program()).args(ours.get_args()).env_clear();
+    strace.envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("PATH", "/usr/bin:/bin");
+    strace.current_dir(ours.get_current_dir().expect("a directory"));
+    strace.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = strace.spawn().expect("strace");
+    let mut answers = BufReader::new(running.stdout.take().expect("piped")).lines();
+    let mut input = running.stdin.take().expect("piped");
+    for line in lines {
+        input.write_all(line.as_bytes()).expect("it reads");
+        if line.contains("\"id\"") {
+            answers.next().expect("an answer").expect("a line");
+        }
+    }
+    drop(input);
+    answers.for_each(drop);
+    let status = running.wait().expect("it ends");
+    assert!(status.success(), "{status}");
+    let trace = fs::read_to_string(trace).expect("a trace");
+    let call = |line: &'static str| line.split_once(' ').map(|(pid, call)| (pid, call.trim_start()));
+    let all: Vec<(&str, &str)> = trace.leak().lines().filter_map(call).collect();
+    let (main, _) = all[0];
+    let programs: BTreeSet<&str> =
+        all.iter().filter(|(pid, call)| *pid != main && call.starts_with("execve(")).map(|(pid, _)| *pid).collect();
+    // The standard library of a debug build checks each descriptor that it closes.
+    let counts = |call: &str| !call.starts_with('<') && !call.starts_with("+++") && !call.contains("F_GETFD");
+    all.iter().filter(|(pid, call)| !programs.contains(pid) && counts(call)).count()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_of_one_tool_keeps_its_budget() {
+    let place = place();
+    let run = ["tool", "run", "echo", "WORD=hi"];
+    // The first one makes what the others find.
+    (0..2).for_each(|_| assert_eq!(place.run(&run).code(), 0));
+    let (spent, most) = (calls(&place, &run, &[]), budget("tool-run"));
+    assert!(spent <= most, "{spent} system calls where {most} are allowed");
+    assert!(spent + 60 > most, "the budget can be lowered: {spent} system calls where {most} are allowed");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_call_over_mcp_keeps_its_budget() {
+    let place = place();
+    let conversation = |calls: usize| {
+        let initialize = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\
+            \"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}\n";
+        let initialized = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+        let call = |id: usize| {
+            let call = "\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"WORD\":\"hi\"}}";
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{call}}}\n")
+        };
+        let beginning = [initialize, initialized].map(str::to_owned);
+        beginning.into_iter().chain((1..=calls).map(call)).collect::<Vec<_>>()
+    };
+    let [few, many] = [10, 60].map(|count| calls(&place, &["mcp", "serve"], &conversation(count)));
+    let (spent, most) = ((many - few) / 50, budget("mcp-call"));
+    assert!(spent <= most, "{spent} system calls where {most} are allowed");
+}
