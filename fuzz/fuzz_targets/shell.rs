@@ -9,46 +9,59 @@ use std::{
     process::{Command, Stdio},
 };
 
-use cycod_shell::{Kind, Mode, Piece, Shell, Value, Words, inspect, place};
+use cycod_shell::{Hole, Kind, Mode, Piece, Placed, Programs, Question, Reader, Segment, Shell, Trust, Value, Words, judge, place};
 use libfuzzer_sys::fuzz_target;
 
 const HOSTILE: &str = "'\"`$(exit 9)\\\n)}; done EOF # {a,b} *";
+
+/// Places a word in each place, as the judge lets it; nothing when that is refused.
+fn placed(shell: Shell, text: &str, word: &str, mode: Mode) -> Option<Placed> {
+    let hole = || Hole {
+        name: "V",
+        shown: "{V}".into(),
+        kind: Kind::Text,
+        mode,
+        texts: Vec::new(),
+        vanishes: false,
+        is_list: false,
+        format: Vec::new(),
+        options: mode == Mode::Arguments,
+        trust: Trust::None,
+    };
+    let (mut command, mut parts) = (Vec::new(), Vec::new());
+    for (index, part) in text.split('\u{1}').enumerate() {
+        if index > 0 {
+            command.push(Segment::Hole(hole()));
+        }
+        command.push(Segment::Text(part));
+        parts.push(part);
+    }
+    let programs = Programs::default();
+    let reader = Reader::Shell(shell);
+    let verdicts = judge(&Question { reader, command: &command, environment: &[], input: &[], programs: &programs }).command;
+    let mut pieces = vec![Piece::Text(parts[0])];
+    for (verdict, part) in verdicts.iter().zip(&parts[1..]) {
+        let words = Words::One(word.into());
+        pieces.push(Piece::Value(Value { name: "V", words, mode, kind: Kind::Text, sensitive: false, verdict }));
+        pieces.push(Piece::Text(part));
+    }
+    place(shell, &pieces).ok()
+}
 
 fuzz_target!(|text: &str| {
     if text.contains('\0') {
         return;
     }
-    let value = |text: &'static str, mode| Value {
-        name: "V",
-        words: Words::One(text.into()),
-        mode,
-        kind: Kind::Text,
-        sensitive: false,
-    };
-    let pieces = |word, mode| {
-        let mut pieces = Vec::new();
-        for (index, part) in text.split('\u{1}').enumerate() {
-            if index > 0 {
-                pieces.push(Piece::Value(value(word, mode)));
-            }
-            pieces.push(Piece::Text(part));
-        }
-        pieces
-    };
     for shell in [Shell::Bash, Shell::Sh, Shell::Zsh, Shell::PowerShell, Shell::Cmd] {
-        drop(inspect(shell, &pieces(HOSTILE, Mode::Word)));
         for mode in [Mode::Word, Mode::Arguments, Mode::Output, Mode::Fragment] {
-            drop(place(shell, &pieces(HOSTILE, mode)));
+            drop(placed(shell, text, HOSTILE, mode));
         }
     }
     if !text.contains('\u{1}') || text.len() > 200 {
         return;
     }
-    let (Ok(plain), Ok(placed)) =
-        (place(Shell::Bash, &pieces("word", Mode::Word)), place(Shell::Bash, &pieces(HOSTILE, Mode::Word)))
-    else {
-        return;
-    };
+    let both = ["word", HOSTILE].map(|word| placed(Shell::Bash, text, word, Mode::Word));
+    let [Some(plain), Some(placed)] = both else { return };
     if bash_takes(&plain.text) {
         assert!(bash_takes(&placed.text), "template {text:?}\nplaced {:?}", placed.text);
     }
