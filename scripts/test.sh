@@ -22,6 +22,7 @@ need curl curl
 need zip zip
 need git git
 need ps procps
+need strace strace
 need script bsdutils
 need tmux tmux
 need ip iproute2

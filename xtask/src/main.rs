@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask tidy | generate | fuzz [SECONDS]`.
+//! Chores of the project: `cargo xtask tidy | generate | fuzz [SECONDS [TARGET…]]`.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -18,12 +18,12 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         ["tidy"] => tidy::tidy(&root()),
         ["generate"] => generate::generate(&root()),
-        ["fuzz"] => fuzz::fuzz(&root(), 60),
-        ["fuzz", seconds] => seconds
+        ["fuzz"] => fuzz::fuzz(&root(), 60, &[]),
+        ["fuzz", seconds, targets @ ..] => seconds
             .parse()
             .map_err(|_| vec![format!("`{seconds}` is not a number of seconds")])
-            .and_then(|seconds| fuzz::fuzz(&root(), seconds)),
-        _ => Err(vec!["usage: cargo xtask tidy | generate | fuzz [SECONDS]".to_owned()]),
+            .and_then(|seconds| fuzz::fuzz(&root(), seconds, targets)),
+        _ => Err(vec!["usage: cargo xtask tidy | generate | fuzz [SECONDS [TARGET…]]".to_owned()]),
     };
     match result {
         Ok(said) => {

@@ -11,16 +11,17 @@ use cycod_code::Code;
 use serde_json::Value;
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 35] = [
+const ARROWS: [(&str, &[&str]); 37] = [
+    ("cycod-thread", &[]),
     ("cycod-file", &[]),
-    ("cycod-http", &[]),
+    ("cycod-http", &["cycod-thread"]),
     ("cycod-mask", &[]),
     ("cycod-code", &[]),
     ("cycod-flow", &[]),
-    ("cycod-diagnostic", &["cycod-code"]),
+    ("cycod-diagnostic", &["cycod-code", "cycod-thread"]),
     ("cycod-syntax", &["cycod-diagnostic"]),
     ("cycod-shell", &["cycod-code"]),
-    ("cycod-schema", &[]),
+    ("cycod-schema", &["cycod-thread"]),
     ("cycod-tokens", &["cycod-schema"]),
     ("cycod-definition", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-schema"]),
     ("cycod-catalog", &["cycod-file", "cycod-diagnostic", "cycod-definition", "cycod-tokens"]),
@@ -35,14 +36,15 @@ const ARROWS: [(&str, &[&str]); 35] = [
         &["cycod-file", "cycod-diagnostic", "cycod-syntax", "cycod-definition", "cycod-catalog", "cycod-policy"],
     ),
     ("cycod-import", &["cycod-diagnostic", "cycod-shell", "cycod-syntax"]),
-    ("cycod-store", &["cycod-file", "cycod-diagnostic", "cycod-schema"]),
-    ("cycod-process", &[]),
-    ("cycod-proxy", &[]),
-    ("cycod-script", &["cycod-definition"]),
+    ("cycod-store", &["cycod-file", "cycod-thread", "cycod-diagnostic", "cycod-schema"]),
+    ("cycod-process", &["cycod-thread"]),
+    ("cycod-proxy", &["cycod-thread"]),
+    ("cycod-script", &["cycod-thread", "cycod-definition"]),
     ("cycod-secret", &["cycod-mask", "cycod-diagnostic", "cycod-plan", "cycod-process", "cycod-store"]),
     (
         "cycod-run",
         &[
+            "cycod-thread",
             "cycod-file",
             "cycod-flow",
             "cycod-mask",
@@ -61,6 +63,7 @@ const ARROWS: [(&str, &[&str]); 35] = [
     (
         "cycod-engine",
         &[
+            "cycod-thread",
             "cycod-file",
             "cycod-flow",
             "cycod-mask",
@@ -83,6 +86,7 @@ const ARROWS: [(&str, &[&str]); 35] = [
     (
         "cycod-mcp-client",
         &[
+            "cycod-thread",
             "cycod-file",
             "cycod-diagnostic",
             "cycod-definition",
@@ -103,6 +107,7 @@ const ARROWS: [(&str, &[&str]); 35] = [
     (
         "cycod-cli-tools",
         &[
+            "cycod-thread",
             "cycod-file",
             "cycod-diagnostic",
             "cycod-definition",
@@ -120,13 +125,31 @@ const ARROWS: [(&str, &[&str]); 35] = [
             "cycod-analysis",
         ],
     ),
-    ("cycod-mcp-server", &["cycod-http", "cycod-engine", "cycod-process", "cycod-store"]),
+    (
+        "cycod-app",
+        &[
+            "cycod-builtin",
+            "cycod-cli-tools",
+            "cycod-engine",
+            "cycod-file",
+            "cycod-mcp-client",
+            "cycod-model",
+            "cycod-process",
+            "cycod-schema",
+            "cycod-script",
+            "cycod-secret",
+            "cycod-settings",
+            "cycod-store",
+            "cycod-syntax",
+        ],
+    ),
+    ("cycod-mcp-server", &["cycod-thread", "cycod-http", "cycod-engine", "cycod-process", "cycod-store"]),
     (
         "cycod",
         &[
-            "cycod-file",
+            "cycod-thread",
+            "cycod-app",
             "cycod-agent",
-            "cycod-builtin",
             "cycod-cli-tools",
             "cycod-engine",
             "cycod-model",
@@ -173,6 +196,7 @@ pub(crate) fn tidy(root: &Path) -> Result<String, Vec<String>> {
     problems.extend(typed_errors(root, &sources));
     problems.extend(unsafe_homes(root, &sources));
     problems.extend(homes(root, &sources));
+    problems.extend(plain_words(root));
     if problems.is_empty() { Ok("tidy: nothing to fix".to_owned()) } else { Err(problems) }
 }
 
@@ -424,8 +448,8 @@ fn unsafe_homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
 /// What reaches a terminal without `Shown`, and where each has its home. `clippy.toml` bans most of it; this says where the
 /// exceptions are.
 const TERMINAL: [(&str, &[&str]); 15] = [
-    ("io::stdout()", &["crates/cycod/src/printer/streams.rs", "crates/cycod-mcp-server/src/stdio.rs"]),
-    ("io::stderr()", &["crates/cycod/src/printer/streams.rs"]),
+    ("io::stdout()", &["crates/cycod/src/printer/streams.rs", "crates/cycod-mcp-server/src/stdio.rs", WORKER]),
+    ("io::stderr()", &["crates/cycod/src/printer/streams.rs", WORKER]),
     ("tokio::io::std", &[]),
     ("transport::io::stdio", &["crates/cycod-mcp-server/src/stdio.rs"]),
     ("rustix::stdio", &[]),
@@ -441,6 +465,9 @@ const TERMINAL: [(&str, &[&str]); 15] = [
     ("Shown::rendered(", &["crates/cycod-diagnostic/src/render.rs"]),
 ];
 
+/// A worker speaks to the process that started it; what it says of a failure is `Shown`.
+const WORKER: &str = "crates/cycod-app/src/worker/pipe.rs";
+
 /// What puts a file into its place without `cycod-file`, and who may: one gives a tool file a new name, the other puts an output
 /// whose lock it holds beside the rest.
 const PLACING: [(&str, &[&str]); 3] = [
@@ -449,6 +476,18 @@ const PLACING: [(&str, &[&str]); 3] = [
     (".persist(", &[]),
 ];
 const PORTABLE: &str = "crates/cycod-file/src/folder/portable.rs";
+
+/// What starts a thread or a task whose panic nobody learns of.
+const STARTING: [(&str, &[&str]); 6] = [
+    ("thread::spawn", &[]),
+    ("thread::Builder", &[THREAD]),
+    ("tokio::spawn", &[TASK]),
+    ("task::spawn(", &[]),
+    ("spawn_blocking", &[TASK]),
+    ("JoinSet", &[]),
+];
+const THREAD: &str = "crates/cycod-thread/src/thread.rs";
+const TASK: &str = "crates/cycod-thread/src/task.rs";
 
 /// What is done in one place only is done nowhere else.
 fn homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
@@ -469,6 +508,7 @@ fn homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
             for (table, why) in [
                 (&TERMINAL[..], "reaches a terminal: use `cycod::printer`"),
                 (&PLACING[..], "puts a file into its place: use `cycod_file`"),
+                (&STARTING[..], "starts what may panic unheard: use `cycod_thread`"),
             ] {
                 for (word, homes) in table.iter().filter(|(word, _)| line.contains(*word)) {
                     if !homes.iter().any(|home| relative == Path::new(home)) {
@@ -479,6 +519,90 @@ fn homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
         }
     }
     problems
+}
+
+/// The texts for people whose words are checked: files, and directories with everything below them.
+const PLAIN: [&str; 6] =
+    ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "crates/cycod/src/help/pages", "docs"];
+
+/// No text for people uses a word that the table in `docs/STYLE.md` replaces.
+fn plain_words(root: &Path) -> Vec<String> {
+    let style = fs::read_to_string(root.join("docs/STYLE.md")).unwrap_or_default();
+    let avoided = avoided(&style);
+    if avoided.is_empty() {
+        return vec!["docs/STYLE.md: the table of words to avoid is missing".to_owned()];
+    }
+    let mut problems = Vec::new();
+    for path in PLAIN.iter().flat_map(|name| texts(&root.join(name))).filter(|path| !path.ends_with("docs/STYLE.md")) {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let relative = path.strip_prefix(root).unwrap_or(&path).display();
+        let found = uses(&text, &avoided);
+        problems.extend(found.into_iter().map(|(line, words)| {
+            format!("{relative}:{line}: avoid \"{words}\": the table in docs/STYLE.md says what to use")
+        }));
+    }
+    problems
+}
+
+/// The words in backticks in the first column of the table.
+fn avoided(style: &str) -> Vec<&str> {
+    let cells = style.lines().filter_map(|line| line.strip_prefix('|')?.split('|').next());
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect()
+}
+
+/// Where a text uses one of the words, code left out; a phrase may continue in the next line.
+fn uses<'a>(text: &str, avoided: &[&'a str]) -> Vec<(usize, &'a str)> {
+    let (mut words, mut fence, mut in_code) = (Vec::new(), 0, false);
+    for (number, line) in text.lines().enumerate() {
+        let ticks = line.trim_start().bytes().take_while(|byte| *byte == b'`').count();
+        if ticks >= 3 && (fence == 0 || ticks >= fence) {
+            fence = if fence == 0 { ticks } else { 0 };
+            continue;
+        }
+        if fence > 0 {
+            continue;
+        }
+        in_code &= !line.trim().is_empty();
+        for (index, part) in line.split('`').enumerate() {
+            in_code ^= index > 0;
+            if in_code {
+                words.push((number + 1, "`".to_owned()));
+                continue;
+            }
+            let is_word = |c: char| c.is_alphanumeric() || c == '\'' || c == '-';
+            for word in part.split_inclusive(|c: char| !is_word(c)) {
+                let (word, end) = word.split_at(word.trim_end_matches(|c: char| !is_word(c)).len());
+                if !word.is_empty() {
+                    words.push((number + 1, word.to_lowercase()));
+                }
+                if !end.trim().is_empty() {
+                    words.push((number + 1, end.to_owned()));
+                }
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for (start, (line, _)) in words.iter().enumerate() {
+        for phrase in avoided {
+            let mut rest = words[start..].iter().map(|(_, word)| word.as_str());
+            if phrase.split(' ').all(|word| rest.next() == Some(word)) {
+                found.push((*line, *phrase));
+            }
+        }
+    }
+    found
+}
+
+/// A file, or the Markdown and help pages below a directory.
+fn texts(path: &Path) -> Vec<PathBuf> {
+    if !path.is_dir() {
+        return vec![path.to_owned()];
+    }
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths.retain(|path| path.is_dir() || path.extension().is_some_and(|ending| ending == "md" || ending == "txt"));
+    paths.iter().flat_map(|path| texts(path)).collect()
 }
 
 fn rust_files(directory: &Path) -> Vec<PathBuf> {
@@ -497,7 +621,24 @@ fn rust_files(directory: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::texts_as_errors;
+    use super::{avoided, texts_as_errors, uses};
+
+    #[test]
+    fn words_to_avoid_are_found_outside_of_code() {
+        let avoided = avoided("| avoid | use |\n|---|---|\n| `anew`, `goes on` | `again` |\n");
+        assert_eq!(avoided, ["anew", "goes on"]);
+        let check = |text: &str, lines: &[usize]| {
+            let found: Vec<usize> = uses(text, &avoided).into_iter().map(|(line, _)| line).collect();
+            assert_eq!(found, lines, "{text}");
+        };
+        check("It starts Anew.\n", &[1]);
+        check("The run goes\non, and\nstarts anew.\n", &[1, 3]);
+        check("It goes. On Monday, a-new `anew` renewed anewed.\n", &[]);
+        check("`anew\nanew` again anew\n", &[2]);
+        check("an `open\n\nanew\n", &[3]);
+        check("```text\nanew\n```\nanew\n", &[4]);
+        check("````markdown\n```sh\nanew\n```\nanew\n````\nanew\n", &[7]);
+    }
 
     #[test]
     fn only_what_other_crates_see_needs_a_typed_error() {
