@@ -209,13 +209,18 @@ impl Template {
     /// Returns a text that reads back as this template under the same names.
     pub fn source(&self, names: &Names) -> String {
         let mut source = String::new();
+        let mut holes = Vec::new();
         for segment in &self.segments {
             match segment {
-                Segment::Text(text) => parse::escape(text, names, &mut source),
-                Segment::Hole(hole) => source.push_str(&hole.to_string()),
+                Segment::Text(text) => source.push_str(text),
+                Segment::Hole(hole) => {
+                    let start = source.len();
+                    source.push_str(&hole.to_string());
+                    holes.push(start..source.len());
+                }
             }
         }
-        source
+        parse::escape(&source, &holes, names)
     }
 }
 

@@ -4,6 +4,8 @@
 //! there is no third thing, so a shell function, a jq filter or a JSON object costs one glance and stays as
 //! it is. Only where a *declared* name stands in something that is almost a placeholder do we speak up.
 
+use std::ops::Range;
+
 use cycod_diagnostic::{Code, Diagnostic, Span, closest};
 
 use super::{
@@ -66,22 +68,32 @@ pub fn parse(text: &str, origin: impl Fn(usize) -> u32, names: &Names) -> (Templ
     (Template { segments }, diagnostics)
 }
 
-/// Writes `text` so that no brace in it is taken for a placeholder.
-pub(super) fn escape(text: &str, names: &Names, into: &mut String) {
+/// Returns `text` so that only the braces at `holes` are taken for placeholders.
+///
+/// What a brace opens depends on all that follows on its line, so the whole text is read, and not each part by itself.
+pub(super) fn escape(text: &str, holes: &[Range<usize>], names: &Names) -> String {
     let scanner = Scanner { text, names, origin: &|_| 0 };
+    let mut escaped = String::new();
+    let mut holes = holes.iter().peekable();
     let mut copied = 0;
     let mut at = 0;
-    while let Some(open) = text[at..].find('{').map(|offset| at + offset) {
+    while let Some(open) = memchr::memchr(b'{', &text.as_bytes()[at..]).map(|offset| at + offset) {
         at = open + 1;
+        while holes.next_if(|hole| hole.end <= open).is_some() {}
+        if let Some(hole) = holes.next_if(|hole| hole.contains(&open)) {
+            at = hole.end;
+            continue;
+        }
         // What was escaped may be a placeholder that is wrong; either way its inside belongs to it.
         if let Token::Hole(_, end, _) | Token::Wrong(end, _) | Token::Escaped(end) = scanner.token(open) {
-            into.push_str(&text[copied..open]);
-            into.push('\\');
+            escaped.push_str(&text[copied..open]);
+            escaped.push('\\');
             copied = open;
             at = end;
         }
     }
-    into.push_str(&text[copied..]);
+    escaped.push_str(&text[copied..]);
+    escaped
 }
 
 /// What a `{` opens.
