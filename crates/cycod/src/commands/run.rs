@@ -3,7 +3,7 @@ use std::{fs, io::Read, sync::Arc, time::Duration};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cycod_app::command_line::pair;
 use cycod_engine::{
-    Approved, Control, Engine, Given, Plan, RunReport, Surface,
+    Approved, Control, Engine, EngineError, Given, Plan, RunReport, Surface,
     catalog::ScopeFilter,
     definition::{Parameter, Tool, Value},
     diagnostic::Code,
