@@ -59,6 +59,7 @@ if [ -n "$missing" ]; then
 fi
 sh scripts/runners.sh
 command -v cargo-deny >/dev/null 2>&1 || cargo install cargo-deny --locked --debug --quiet
+command -v cargo-fuzz >/dev/null 2>&1 || cargo install cargo-fuzz --locked --debug --quiet
 
 step() { printf '\n== %s\n' "$*"; "$@"; }
 step cargo fmt --all --check
@@ -67,3 +68,4 @@ step cargo deny check bans licenses sources
 step cargo clippy --workspace --all-targets --locked -- -D warnings
 step cargo test --workspace --locked --no-fail-fast
 step sh scripts/outside.sh
+step cargo xtask fuzz 20
