@@ -137,7 +137,9 @@ pub(crate) fn script(choices: &mut Choices<'_>, programs: &[&Program]) -> Script
     let shell = choices.pick(&[Shell::Bash, Shell::Bash, Shell::Bash, Shell::Sh, Shell::Zsh]);
     let mut maker = Maker { choices, programs, shell, names: 0, is_exact: true, needs_one_line: false, splits: false };
     let text = maker.statement("{X}", 4);
-    Script { text, shell, is_exact: maker.is_exact, needs_one_line: maker.needs_one_line, splits: maker.splits }
+    // As a wrapper, `xargs` splits what the script gives it as input.
+    let splits = maker.splits || text.contains("xargs");
+    Script { text, shell, is_exact: maker.is_exact, needs_one_line: maker.needs_one_line, splits }
 }
 
 /// Programs that start another, up to its name.
