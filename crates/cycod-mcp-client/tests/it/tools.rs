@@ -207,7 +207,7 @@ fn a_task_that_nobody_waits_for_is_cancelled() {
     let servers = place.servers();
     servers.visit("test").unwrap();
     let stop = Stop::new().unwrap();
-    let late = call_within(&servers, "test", "task", Duration::from_millis(500), &stop).unwrap_err();
+    let late = call_within(&servers, "test", "task", Duration::from_secs(3), &stop).unwrap_err();
     assert_eq!(late.code, Code::TimedOut);
     assert_cancelled(&servers, "1");
 }
