@@ -98,8 +98,9 @@ fn render(renderer: &Renderer, name: &str, diagnostic: &Diagnostic, lines: &Line
     }
     let mut messages: Vec<(Level<'_>, &str)> = Vec::new();
     messages.extend(diagnostic.notes.iter().map(|note| (Level::NOTE, note.as_str())));
-    messages.extend(diagnostic.help.iter().map(|help| (Level::HELP, help.as_str())));
-    messages.extend(diagnostic.fix.iter().map(|fix| (Level::HELP, fix.title.as_str())));
+    // What a fix does is said once: the help says it already, in the words of the case.
+    let help = diagnostic.help.as_deref().or(diagnostic.fix.as_ref().map(|fix| fix.title.as_str()));
+    messages.extend(help.map(|help| (Level::HELP, help)));
     for (level, message) in messages {
         group = group.element(level.message(shown(message)));
     }
