@@ -10,17 +10,18 @@
 
 use std::path::{Path, PathBuf};
 
-use cycod_call::{Bound, Given, Origin};
 use cycod_diagnostic::{Code, Refusal};
-use cycod_plan::{Plan, PlanError};
-use cycod_policy::{Approved, Decision, Verdict};
-use cycod_run::{Durable, Event, Ledger, LostAnswer, RunReport, Sink, StepPath};
-use cycod_store::{RunState, StoreError};
+use cycod_plan::Plan;
+use cycod_policy::Approved;
+use cycod_run::{self as run, Durable, Ledger, LostAnswer, RunReport, Sink, StepPath};
+use cycod_store::{History, Run, RunState, State, StoreError, approvals::RequestId, digest};
+use serde_json::json;
 
 use crate::{
-    Control, Engine, EngineError,
+    Control, Engine,
     background::{Order, asker},
     history::told,
+    journal::{Reached, reached},
 };
 
 /// A run that was interrupted and can be continued. While this is held, no other process can.
@@ -62,6 +63,75 @@ impl Resumption {
     /// The tool.
     pub fn tool(&self) -> &str {
         &self.order.tool
+    }
+
+    /// The run.
+    pub fn run(&self) -> &str {
+        &self.order.beginning.run_id
+    }
+
+    /// How many lost steps are undecided.
+    pub fn undecided(&self) -> usize {
+        run::LostStep::among(&self.past).len()
+    }
+
+    /// Writes down what follows for a lost step. The run goes on with it when it is continued.
+    ///
+    /// # Errors
+    /// When the step is not lost any more, or that cannot be written.
+    pub fn decide(&mut self, lost: &LostStep, answer: LostAnswer) -> Result<(), Refusal> {
+        if !run::LostStep::among(&self.past).contains(&lost.lost) {
+            let why = format!("`{}` is not waiting any more", lost.lost.step);
+            return Err(Refusal::new(Code::NotResumable, why).place(&lost.run.id));
+        }
+        for entry in lost.lost.answered(answer) {
+            self.state.add(&entry, true).map_err(|error| not_written(&error))?;
+            self.past.push(entry);
+        }
+        Ok(())
+    }
+}
+
+/// A step that was running when its run was interrupted, about which the user decides.
+#[derive(Clone, Debug)]
+pub struct LostStep {
+    /// The name under which it waits for that; it stays the same.
+    pub id: RequestId,
+    /// The run.
+    pub run: Run,
+    lost: run::LostStep,
+}
+
+impl LostStep {
+    /// Finds all of them, the oldest run first.
+    ///
+    /// # Errors
+    /// When the history cannot be read.
+    pub fn all(history: &History) -> Result<Vec<Self>, StoreError> {
+        let mut all = Vec::new();
+        for name in RunState::list(&history.journals())? {
+            let Some(run) = history.find(&name)?.pop().filter(|run| run.state == State::Interrupted) else { continue };
+            // One that cannot be read is told of when it is continued.
+            let Ok(Some(past)) = RunState::peek(&history.journals(), &run.id) else { continue };
+            all.extend(run::LostStep::among(&past).into_iter().map(|lost| {
+                let id = RequestId::of(&digest(&json!(["lost", run.id, lost.number()])));
+                Self { id, run: run.clone(), lost }
+            }));
+        }
+        Ok(all)
+    }
+
+    /// The step.
+    pub fn step(&self) -> &StepPath {
+        &self.lost.step
+    }
+
+    /// How far it got, by the journal of its run.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub fn reached(&self, history: &History) -> Result<Reached, StoreError> {
+        reached(&history.journals(), &self.run.id, self.step())
     }
 }
 
@@ -108,6 +178,12 @@ fn not_written(error: &StoreError) -> Refusal {
     )
 }
 
+/// Whether a run that was to be continued is as it was before.
+pub(crate) fn stays_interrupted(report: &RunReport) -> bool {
+    let code = report.refusal.as_ref().map(|refusal| refusal.code);
+    report.steps.is_empty() && matches!(code, Some(Code::NotResumable | Code::StepLost))
+}
+
 /// A durable run whose beginning is not in the history.
 pub(crate) fn not_kept(run: &str) -> Refusal {
     Refusal::new(Code::HistoryUnwritable, "a durable run must be in the history, and there is none").place(run)
@@ -119,24 +195,13 @@ impl Engine {
         &self,
         approved: &Approved<Plan>,
         control: &Control,
-        sink: &mut dyn Sink,
     ) -> Result<Option<Resumed<'static>>, Refusal> {
         let plan = approved.subject();
         if !control.durable && !plan.call.tool.durable {
             return Ok(None);
         }
-        if plan.through.is_some() {
-            let why = format!("`{}` is durable, but not when another tool runs it", plan.tool().name);
-            sink.event(&Event::Warning(why));
-            return Ok(None);
-        }
         let history = self.history().ok_or_else(|| not_kept(&plan.run_id))?;
-        let given: Vec<&Bound> = plan.call.values.iter().filter(|bound| bound.origin == Origin::Given).collect();
-        let value = |bound: &Bound| bound.untransformed.clone().or_else(|| bound.value.clone());
-        let arguments: Vec<_> = given.iter().filter_map(|bound| Some((bound.name.clone(), value(bound)?))).collect();
-        let is_answer = |name: &str| plan.call.tool.parameter(name).is_some_and(|parameter| parameter.asked);
-        let answers: Vec<&String> = given.iter().map(|bound| &bound.name).filter(|name| is_answer(name)).collect();
-        let mut order = self.order_of(approved, &self.caller(control), &plan.asked, &arguments, &[], &answers);
+        let mut order = self.order(approved, &self.caller(control));
         order["directory"] = plan.host().working_directory.to_string_lossy().into();
         let state = RunState::create(&history.journals(), &plan.run_id).map_err(|error| not_written(&error))?;
         let mut ledger = Sealed(state);
@@ -162,36 +227,25 @@ impl Engine {
         sink: &mut dyn Sink,
     ) -> Result<RunReport, Refusal> {
         let Resumption { state, order, directory: _, past } = resumption;
-        let tool = self.tool(&order.tool).map_err(EngineError::into_refusal)?;
-        let arguments = order.arguments.iter().map(|(name, value)| {
-            let given = Given::Value(value.clone());
-            let is_answer = order.answers.contains(name);
-            (name.clone(), if is_answer { Given::Answer(Box::new(given)) } else { given })
-        });
-        let wrong = |error: PlanError| error.into_refusal(&order.tool);
-        let plan = self.plan_answered(&tool, arguments.collect(), &[], Some(order.timeout), &order.beginning);
-        let plan = plan.map_err(wrong)?;
+        let plan = self.plan_ordered(&order)?;
+        let name = plan.tool().name.to_string();
         let asker = asker(&order.caller);
         if !with_current && self.digest_of_call(&plan, &asker).to_string() != order.call {
-            let why = format!("`{}`, or a file that it uses, is not what it was when the run began", order.tool);
+            let why = format!("`{name}`, or a file that it uses, is not what it was when the run began");
             return Err(Refusal::new(Code::ToolChanged, why)
-                .place(&order.tool)
+                .place(&name)
                 .attempt("restore the files, or continue with those of today: `--with-current`"));
         }
-        let decision = match self.decide_for(&plan, &asker) {
-            Decision { verdict: Verdict::Ask, code, .. } => {
-                Decision::built_in(Verdict::Allow, format!("approved when it was started: {}", order.rule), code)
-            }
-            decision => decision,
-        };
-        let is_workflow = plan.is_workflow;
-        let approved = decision.approve(&order.tool, plan)?;
+        let decision = self.decide_ordered(&plan, &order, &asker);
+        let (is_workflow, is_detached) = (plan.is_workflow, plan.is_detached());
+        let approved = decision.approve(&name, plan)?;
         let control = Control { caller: Some(order.caller), ..control.clone() };
+        // What went on by itself is ended where it was, whoever continues it.
+        let _listening = is_detached.then(|| self.listen(&order.beginning.run_id, &control.stop)).transpose()?;
         let resumed = Resumed { ledger: Sealed(state), past, lost };
         let (mut report, recording) = self.run_or_resume(approved, &control, sink, Some(resumed));
-        let is_left = |refusal: &Refusal| matches!(refusal.code, Code::NotResumable | Code::StepLost);
-        if report.steps.is_empty()
-            && let Some(refusal) = report.refusal.take_if(|refusal| is_left(refusal))
+        if stays_interrupted(&report)
+            && let Some(refusal) = report.refusal.take()
         {
             if let Some(recording) = recording {
                 recording.leave();

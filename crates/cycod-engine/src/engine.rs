@@ -20,7 +20,7 @@ use cycod_store::{Digest, History, RunId};
 use crate::{
     AnswerTo, Asker, Control, EngineError, Recording,
     background::Ourselves,
-    durable::{Resumed, not_kept},
+    durable::{Resumed, not_kept, stays_interrupted},
     journal::Journaled,
     moment::{Moments, Once},
     policy::RulesHere,
@@ -103,7 +103,8 @@ impl Engine {
         self.moments.renew();
     }
 
-    /// Adds the tools that other programs offer, and the way to call them.
+    /// Adds the tools that other programs offer, and the way to call them. A server that was added before under the same name
+    /// keeps it, with all of its tools.
     pub fn adopt(&mut self, remotes: Arc<dyn Remotes>, tools: impl IntoIterator<Item = Adopted>) {
         self.catalog.adopt(tools);
         self.remotes = Some(remotes);
@@ -379,7 +380,7 @@ impl Engine {
         let run_id = approved.subject().run_id.clone();
         let is_resumed = resumed.is_some();
         // What it takes to go on is there before the history says that the run begins.
-        let kept = resumed.map_or_else(|| self.kept(&approved, control, sink), |resumed| Ok(Some(resumed)));
+        let kept = resumed.map_or_else(|| self.kept(&approved, control), |resumed| Ok(Some(resumed)));
         let mut kept = match kept {
             Ok(kept) => kept,
             Err(refusal) => return (RunReport::refused(refusal), None),
@@ -424,7 +425,7 @@ impl Engine {
             recording.state = Some(kept.into_state());
         }
         report.warnings.extend(warning);
-        if let Some(through) = through {
+        if let Some(through) = through.filter(|_| !is_resumed || !stays_interrupted(&report)) {
             let refusal = self.answered_for(&through, &workflow, &run_id, &mut report);
             if let Some(recording) = &mut recording {
                 (recording.is_answered_for, recording.refusal) = (true, refusal);

@@ -15,7 +15,12 @@
 //!
 //! `t` is the time of an event in microseconds since the run began. Times never go back.
 
-use std::{borrow::Cow, collections::BTreeMap, time::Duration};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, VecDeque},
+    path::Path,
+    time::Duration,
+};
 
 use cycod_mask::Masks;
 use cycod_plan::{Plan, PlannedAction};
@@ -30,6 +35,9 @@ use crate::Caller;
 const SHORT: Duration = QUIET;
 const LITTLE: usize = 8 * 1024;
 
+/// How much is shown of what a step wrote before it was interrupted.
+const LAST_BYTES: usize = 2 * 1024;
+
 /// Passes on the events of a run and writes each into its journal.
 pub(crate) struct Journaled<'a> {
     pub(crate) sink: &'a mut dyn Sink,
@@ -41,9 +49,12 @@ pub(crate) struct Journaled<'a> {
 impl Sink for Journaled<'_> {
     fn event(&mut self, event: &Event<'_>) {
         write(&self.journal, event);
-        if self.is_durable && matches!(event, Event::StepEnded { .. }) {
+        match event {
             // What could not be written is said at the end.
-            _ = self.journal.sync();
+            Event::StepEnded { .. } if self.is_durable => _ = self.journal.sync(),
+            // After a crash, somebody may have to decide about it.
+            Event::StepStarted { .. } if self.is_durable => self.journal.flush(),
+            _ => {}
         }
         self.sink.event(event);
     }
@@ -187,6 +198,58 @@ pub fn timeline(events: &[Json]) -> (Vec<StepTimes>, Duration) {
         step.length = step.began.map_or(Duration::ZERO, |began| last.saturating_sub(began));
     }
     (steps, last)
+}
+
+/// How far a step got whose end nobody saw.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// What it ran; empty where that is not known.
+    pub command: String,
+    /// The end of what it wrote.
+    pub output: Vec<u8>,
+    /// How much it wrote in all.
+    pub written: u64,
+}
+
+/// Reads how far a step of a run got, by its last start.
+///
+/// # Errors
+/// When the journal cannot be read.
+pub(crate) fn reached(journals: &Path, run: &str, step: &StepPath) -> Result<Reached, StoreError> {
+    let (mut reached, mut wrote) = (Reached::default(), VecDeque::new());
+    let Some(mut journal) = RunReader::open(journals, run)? else { return Ok(reached) };
+    loop {
+        let lines = journal.more()?;
+        if lines.is_empty() {
+            break;
+        }
+        for line in lines.into_iter().filter(|line| line["step"] == step.as_str()) {
+            match line["e"].as_str() {
+                Some("start") => {
+                    let command = line["command"].as_str().unwrap_or_default().to_owned();
+                    reached = Reached { command, ..Reached::default() };
+                    wrote.clear();
+                }
+                Some("out") => {
+                    reached.written += line["n"].as_u64().unwrap_or_default();
+                    wrote.push_back(line);
+                    // No event is empty.
+                    wrote.drain(..wrote.len().saturating_sub(LAST_BYTES));
+                }
+                _ => {}
+            }
+        }
+    }
+    for line in wrote.iter().rev() {
+        let mut bytes = journal.output(line)?;
+        bytes.append(&mut reached.output);
+        reached.output = bytes;
+        if reached.output.len() >= LAST_BYTES {
+            reached.output.drain(..reached.output.len() - LAST_BYTES);
+            break;
+        }
+    }
+    Ok(reached)
 }
 
 /// Reads one event of a run as it was told to who followed it; nothing for a line that says something else.

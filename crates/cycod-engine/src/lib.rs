@@ -86,4 +86,4 @@ pub use cycod_run::{
 };
 pub use cycod_settings::config as settings;
 pub use cycod_tokens as tokens;
-pub use durable::Resumption;
+pub use durable::{LostStep, Resumption};

@@ -294,7 +294,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
     /// Tells the flow what happened before the crash; nothing if it cannot have.
     fn happened(&mut self, entry: Entry) -> Option<()> {
         match entry {
-            Entry::Started(task) => drop(self.begun.insert(task)),
+            Entry::Started(task, _) => drop(self.begun.insert(task)),
             Entry::Ended(task, outcome, report) => {
                 self.job(task)?;
                 self.begun.remove(&task);
@@ -370,9 +370,10 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
             let path = tool.path(&tool.plan.steps[task.step.index]);
             let answer = self.durable.as_ref().and_then(|durable| (durable.lost)(&path)).ok_or_else(|| {
                 let why = format!("`{path}` was running when the run was interrupted, and may have been done");
-                Refusal::new(Code::StepLost, why)
-                    .place(path.as_str())
-                    .attempt("choose what to do: `--lost again`, `--lost done` or `--lost stop`")
+                Refusal::new(Code::StepLost, why).place(path.as_str()).attempt(
+                    "choose what to do: `--lost again`, `--lost done` or `--lost stop`; or decide later: `cycod \
+                         approvals list`",
+                )
             })?;
             answers.push((task, answer));
         }
@@ -404,8 +405,11 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
     /// that it may have been done.
     fn begin(&mut self, job: Job<'a>) -> Option<Job<'a>> {
         let Job { tool, what: What::Attempt(task, _), .. } = &job else { return Some(job) };
-        let (task, must_last) = (*task, tool.on_lost(task.step.index) != flow::OnLost::Retry);
-        let Err(refusal) = self.write(&Entry::Started(task), must_last) else { return Some(job) };
+        let (task, on_lost) = (*task, tool.on_lost(task.step.index));
+        let is_asked = self.durable.is_some() && on_lost == flow::OnLost::Ask;
+        let asks = is_asked.then(|| tool.path(&tool.plan.steps[task.step.index]).as_str().to_owned());
+        let written = self.write(&Entry::Started(task, asks), on_lost != flow::OnLost::Retry);
+        let Err(refusal) = written else { return Some(job) };
         if let What::Attempt(task, mut under_way) = job.what {
             let outcome = under_way.refuse(refusal, &job.tool.plan);
             self.put_back(task, under_way);

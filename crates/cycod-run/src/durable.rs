@@ -5,6 +5,7 @@
 //! for goes on where the run was. Everything else follows from the plan and is not written.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fmt,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -34,11 +35,49 @@ pub struct Durable<'a> {
     pub lost: &'a dyn Fn(&StepPath) -> Option<Answer>,
 }
 
+/// A step that a crash interrupted, about which a person decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostStep {
+    task: Task,
+    /// Whether the flow knows that it is lost.
+    is_told: bool,
+    /// The step.
+    pub step: StepPath,
+}
+
+impl LostStep {
+    /// Finds those of a run that nothing runs any more, in the order of its steps, by what was written.
+    pub fn among(past: &[Vec<u8>]) -> Vec<Self> {
+        let (mut begun, mut told) = (BTreeMap::new(), BTreeSet::new());
+        for entry in past.iter().filter_map(|bytes| Entry::read(bytes)) {
+            match entry {
+                Entry::Started(task, Some(asks)) => drop(begun.insert(task, asks)),
+                Entry::Ended(task, ..) | Entry::Called(task) | Entry::Answered(task, _) => drop(begun.remove(&task)),
+                Entry::Lost(task) => drop(told.insert(task)),
+                _ => {}
+            }
+        }
+        let lost = begun.into_iter();
+        lost.map(|(task, step)| Self { task, is_told: told.contains(&task), step: StepPath::named(&step) }).collect()
+    }
+
+    /// What is to be written so that the run goes on with this answer.
+    pub fn answered(&self, answer: Answer) -> Vec<Vec<u8>> {
+        let lost = (!self.is_told).then_some(Entry::Lost(self.task));
+        lost.into_iter().chain([Entry::Answered(self.task, answer)]).map(|entry| entry.to_bytes()).collect()
+    }
+
+    /// Which start of which attempt it is: no other of the run has the same.
+    pub fn number(&self) -> String {
+        task_json(self.task).to_string()
+    }
+}
+
 /// One thing that is written down.
 #[derive(Debug)]
 pub(crate) enum Entry {
-    /// An attempt begins.
-    Started(Task),
+    /// An attempt begins; with the name of the step where a person decides what follows when it is lost.
+    Started(Task, Option<String>),
     /// An attempt ended, with everything that is known of its step.
     Ended(Task, Ending, Box<StepReport>),
     /// An attempt calls a tool.
@@ -62,7 +101,8 @@ impl Entry {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut blobs = Vec::new();
         let head = match self {
-            Self::Started(task) => json!({"e": "started", "task": task_json(*task)}),
+            Self::Started(task, None) => json!({"e": "started", "task": task_json(*task)}),
+            Self::Started(task, Some(asks)) => json!({"e": "started", "task": task_json(*task), "asks": asks}),
             Self::Ended(task, ending, report) => json!({
                 "e": "ended",
                 "task": task_json(*task),
@@ -96,7 +136,7 @@ impl Entry {
         let task = || read_task(&head["task"]);
         let scope = || Some(ScopeId(index(&head["scope"])?));
         Some(match head["e"].as_str()? {
-            "started" => Self::Started(task()?),
+            "started" => Self::Started(task()?, head["asks"].as_str().map(str::to_owned)),
             "ended" => {
                 let ending = *ENDINGS.get(index(&head["ending"])?)?;
                 Self::Ended(task()?, ending, Box::new(read_report(&head["report"], &mut blobs)?))
@@ -294,7 +334,7 @@ mod tests {
             ..StepReport::new(&text, Status::Failed)
         });
         prop_oneof![
-            task().prop_map(Entry::Started),
+            (task(), prop::option::of(".{0,9}")).prop_map(|(task, asks)| Entry::Started(task, asks)),
             (task(), prop::sample::select(ENDINGS.to_vec()), report).prop_map(|(task, ending, report)| Entry::Ended(
                 task,
                 ending,
@@ -309,6 +349,38 @@ mod tests {
             task().prop_map(Entry::Lost),
             (task(), prop::sample::select(ANSWERS.to_vec())).prop_map(|(task, answer)| Entry::Answered(task, answer)),
         ]
+    }
+
+    #[test]
+    fn a_step_is_lost_until_it_ended_or_somebody_answered() {
+        let task = |index| Task {
+            step: StepId { scope: ScopeId(0), index },
+            attempt: Attempt::Number(1),
+            losses: 0,
+        };
+        let started = |index: usize| Entry::Started(task(index), Some(format!("step {index}")));
+        let report = || Box::new(StepReport::new("s", Status::Ok));
+        let mut past: Vec<_> = [
+            started(0),
+            Entry::Ended(task(0), Ending::Succeeded, report()),
+            started(1),
+            Entry::Called(task(1)),
+            Entry::Started(task(2), None),
+            started(4),
+            started(3),
+            Entry::Lost(task(4)),
+        ]
+        .iter()
+        .map(Entry::to_bytes)
+        .collect();
+        let lost = LostStep::among(&past);
+        assert_eq!(lost.iter().map(|lost| lost.step.as_str()).collect::<Vec<_>>(), ["step 3", "step 4"]);
+        past.extend(lost[0].answered(Answer::Again));
+        assert_eq!(LostStep::among(&past), lost[1..]);
+        let answered = lost[1].answered(Answer::Done);
+        assert_eq!(answered.len(), 1, "that it is lost is written already");
+        past.extend(answered);
+        assert_eq!(LostStep::among(&past), []);
     }
 
     proptest! {

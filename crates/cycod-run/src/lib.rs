@@ -49,7 +49,7 @@ pub use container::{NoContainers, container_engine, container_service};
 pub use cycod_flow::Answer as LostAnswer;
 pub use cycod_mask::StreamMask;
 pub use dispatch::{Driver, run};
-pub use durable::{Durable, Ledger};
+pub use durable::{Durable, Ledger, LostStep};
 pub use event::{Event, Ignore, QUIET, Sink, StepPath};
 pub use files::{Files, UnreadFile};
 pub use glob::{GlobError, Hidden};

@@ -45,7 +45,8 @@ impl RunState {
         let file = private::open(private::options().append(true).create_new(true), &path)?;
         // The name must outlast a power failure as its content does.
         File::open(directory).and_then(|directory| directory.sync_all()).map_err(StoreError::io("sync", directory))?;
-        Self::locked(file, path, directory, run)
+        private::lock_alone(&file, &path)?;
+        Self::of(file, path, directory, run)
     }
 
     /// Takes over the state of a run, with its entries in their order; nothing where there is none.
@@ -59,29 +60,48 @@ impl RunState {
             Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        let mut state = Self::locked(file, path, directory, run)?;
+        private::lock_alone(&file, &path)?;
+        let mut state = Self::of(file, path, directory, run)?;
+        let (entries, whole) = state.entries()?;
+        state.file.set_len(whole).map_err(StoreError::io("shorten", &state.path))?;
+        Ok(Some((state, entries)))
+    }
+
+    /// Reads the entries of a run and leaves them to the process that holds or will take them; nothing where there are none.
+    ///
+    /// # Errors
+    /// When they cannot be read, or are not what was written.
+    pub fn peek(directory: &Path, run: &str) -> Result<Option<Vec<Vec<u8>>>, StoreError> {
+        let path = path(directory, run)?;
+        match private::open(&private::options(), &path) {
+            Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+            file => Ok(Some(Self::of(file?, path, directory, run)?.entries()?.0)),
+        }
+    }
+
+    /// Reads all entries, and says where the last one ends.
+    fn entries(&mut self) -> Result<(Vec<Vec<u8>>, u64), StoreError> {
         let mut bytes = Vec::new();
-        let read = state.file.seek(SeekFrom::Start(0)).and_then(|_| state.file.read_to_end(&mut bytes));
-        read.map_err(StoreError::io("read", &state.path))?;
+        let read = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.read_to_end(&mut bytes));
+        read.map_err(StoreError::io("read", &self.path))?;
         let (mut entries, mut at) = (Vec::new(), 0);
         while let Some((sealed, after)) = entry(&bytes, at) {
-            match state.unsealed(sealed) {
+            match self.unsealed(sealed) {
                 Some(opened) => entries.push(opened),
                 // The last one may have lost its end with the power.
                 None if after == bytes.len() => break,
                 None => {
                     return Err(StoreError::Malformed {
-                        path: state.path.clone(),
+                        path: self.path.clone(),
                         expected: "what a run left",
-                        why: format!("entry {} was changed, or is of another machine", state.count + 1),
+                        why: format!("entry {} was changed, or is of another machine", self.count + 1),
                     });
                 }
             }
-            state.count += 1;
+            self.count += 1;
             at = after;
         }
-        state.file.set_len(at as u64).map_err(StoreError::io("shorten", &state.path))?;
-        Ok(Some((state, entries)))
+        Ok((entries, at as u64))
     }
 
     /// Lists the runs that have a state, the oldest first.
@@ -125,8 +145,7 @@ impl RunState {
         fs::remove_file(&self.path).map_err(StoreError::io("remove", &self.path))
     }
 
-    fn locked(file: File, path: PathBuf, directory: &Path, run: &str) -> Result<Self, StoreError> {
-        private::lock_alone(&file, &path)?;
+    fn of(file: File, path: PathBuf, directory: &Path, run: &str) -> Result<Self, StoreError> {
         let machine = secret_key(&directory.join("key"))?;
         let mut mac = Hmac::<Sha256>::new_from_slice(&machine).map_err(|_| StoreError::Failed)?;
         mac.update(run.as_bytes());

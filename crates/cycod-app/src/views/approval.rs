@@ -1,8 +1,11 @@
 //! What waits to be approved, and what was.
 
+use cycod_engine::{LostStep, journal::Reached};
 use cycod_store::approvals::{Pending, Standing};
 use serde::Serialize;
 use serde_json::{Map, Value};
+
+use super::who;
 
 /// A request that waits for an answer.
 #[derive(Debug, Serialize)]
@@ -55,4 +58,69 @@ impl StandingView {
             expires: standing.expires,
         }
     }
+}
+
+/// A step that a crash interrupted, about which the user decides.
+#[derive(Debug, Serialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct LostView<'a> {
+    pub id: String,
+    /// Always `lost`.
+    pub state: &'static str,
+    pub tool: &'a str,
+    pub level: Option<&'a str>,
+    pub run: &'a str,
+    pub step: &'a str,
+    pub asker: String,
+    /// When the run began.
+    pub asked: u64,
+    /// Of one that is shown by itself.
+    #[serde(flatten)]
+    pub reached: Option<ReachedView<'a>>,
+}
+
+/// How far a step got.
+#[derive(Debug, Serialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct ReachedView<'a> {
+    pub command: &'a str,
+    /// The end of what it wrote.
+    pub output: String,
+    /// How many bytes it wrote in all.
+    pub written: u64,
+}
+
+impl<'a> LostView<'a> {
+    /// Of a step.
+    pub fn of(lost: &'a LostStep) -> Self {
+        let run = &lost.run;
+        Self {
+            id: lost.id.to_string(),
+            state: "lost",
+            tool: &run.tool,
+            level: run.call["level"].as_str(),
+            run: &run.id,
+            step: lost.step().as_str(),
+            asker: who(run),
+            asked: run.at / 1_000,
+            reached: None,
+        }
+    }
+
+    /// With how far it got.
+    #[must_use]
+    pub fn with(self, reached: &'a Reached) -> Self {
+        let output = String::from_utf8_lossy(&reached.output).into_owned();
+        let reached = ReachedView { command: &reached.command, output, written: reached.written };
+        Self { reached: Some(reached), ..self }
+    }
+}
+
+/// One of those that wait for an answer.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum QueuedView<'a> {
+    Request(PendingView),
+    Lost(LostView<'a>),
 }

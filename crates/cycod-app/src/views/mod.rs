@@ -11,7 +11,7 @@ mod run;
 mod tool;
 mod trust;
 
-pub use approval::{PendingView, StandingView};
+pub use approval::{LostView, PendingView, QueuedView, ReachedView, StandingView};
 pub use confine::ConfineView;
 pub use cost::{
     BreakdownView, BudgetView, CostView, CostsView, CutView, FunctionView, MergedView, OffView, PriceView,

@@ -26,8 +26,18 @@ pub struct RequestId(String);
 
 impl RequestId {
     fn random() -> Result<RequestId, StoreError> {
-        let bytes = random::<LENGTH>()?;
-        Ok(RequestId(bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect()))
+        Ok(RequestId::from(random::<LENGTH>()?))
+    }
+
+    /// The name of something that is always asked under the same one.
+    pub fn of(digest: &Digest) -> RequestId {
+        RequestId::from(std::array::from_fn::<u8, LENGTH, _>(|place| digest.0[place]))
+    }
+}
+
+impl From<[u8; LENGTH]> for RequestId {
+    fn from(bytes: [u8; LENGTH]) -> RequestId {
+        RequestId(bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect())
     }
 }
 

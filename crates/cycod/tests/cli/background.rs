@@ -42,7 +42,7 @@ fn json_of(place: &Place, arguments: &[&str]) -> Value {
 }
 
 /// Starts a workflow in the background and returns its name.
-fn start(place: &Place, workflow: &str) -> String {
+pub(crate) fn start(place: &Place, workflow: &str) -> String {
     let name = format!("workflow_name={workflow}");
     let answer = json_of(place, &["tool", "run", "cli_workflow_run", &name, "async_execution=true"]);
     assert_eq!((&answer["success"], &answer["status"]), (&json!(true), &json!("running")), "{answer}");
@@ -64,11 +64,30 @@ fn is_there(pid: i32) -> bool {
     state.is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z')))
 }
 
-fn state(place: &Place, id: &str) -> String {
+pub(crate) fn state(place: &Place, id: &str) -> String {
     json_of(place, &["runs", "show", id, "--format", "json"])["status"].as_str().expect("a state").to_owned()
 }
 
-fn kill(pid: i32) {
+fn control(place: &Place, id: &str) -> PathBuf {
+    place.home().join(format!(".cycod/runs/{id}/control"))
+}
+
+/// The process that carries a run on: the one that has its control open.
+pub(crate) fn process_of(place: &Place, id: &str) -> i32 {
+    let control = control(place, id);
+    let holders = fs::read_dir("/proc").expect("a list").flatten().filter_map(|entry| {
+        let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
+        let mut descriptors = fs::read_dir(entry.path().join("fd")).ok()?.flatten();
+        let command = fs::read(entry.path().join("cmdline")).ok()?;
+        let is_ours = String::from_utf8_lossy(&command).contains("--background-run");
+        (is_ours && descriptors.any(|file| fs::read_link(file.path()).is_ok_and(|path| path == control))).then_some(pid)
+    });
+    let holders: Vec<i32> = holders.collect();
+    let [process] = holders[..] else { panic!("one process carries it on: {holders:?}") };
+    process
+}
+
+pub(crate) fn kill(pid: i32) {
     let pid = rustix::process::Pid::from_raw(pid).expect("a number");
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours");
 }
@@ -176,18 +195,8 @@ fn killed_it_leaves_nothing_behind_and_the_history_says_so() {
     let place = place();
     let id = start(&place, "patient");
     let [own, below] = ["pid", "below"].map(|name| pid(&file(&place, name)));
-    let control = place.home().join(format!(".cycod/runs/{id}/control"));
-    // Whoever has the control open is the process that carries it on.
-    let holders = fs::read_dir("/proc").expect("a list").flatten().filter_map(|entry| {
-        let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
-        let mut descriptors = fs::read_dir(entry.path().join("fd")).ok()?.flatten();
-        let command = fs::read(entry.path().join("cmdline")).ok()?;
-        let is_ours = String::from_utf8_lossy(&command).contains("--background-run");
-        (is_ours && descriptors.any(|file| fs::read_link(file.path()).is_ok_and(|path| path == control))).then_some(pid)
-    });
-    let holders: Vec<i32> = holders.collect();
-    let [process] = holders[..] else { panic!("one process carries it on: {holders:?}") };
-    kill(process);
+    let control = control(&place, &id);
+    kill(process_of(&place, &id));
     until("everything below it ends", || !is_there(own) && !is_there(below));
     until("the history says so", || state(&place, &id) == "interrupted");
     let (code, out, _) = said(&place, &["runs", "cancel", &id]);

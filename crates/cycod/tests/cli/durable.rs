@@ -215,6 +215,154 @@ fn a_run_that_is_not_durable_cannot_go_on() {
     assert!(refused.stderr().contains("error[not-resumable]"), "{}", refused.stderr());
 }
 
+#[cfg(unix)]
+fn killed_in_the_background(place: &Place) -> String {
+    use crate::background::{kill, process_of, start, state};
+    let id = start(place, "ship");
+    until("the second step runs", || log(place) == "one\ntwo\n");
+    kill(process_of(place, &id));
+    until("the history says so", || state(place, &id) == "interrupted");
+    place.write("go", "");
+    id
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_in_the_background_goes_on() {
+    let place = Place::with_tool("ship", SHIP);
+    let id = killed_in_the_background(&place);
+    let refused = place.run(&["runs", "resume", &id]);
+    assert!(refused.stderr().contains("error[step-lost]"), "{}", refused.stderr());
+    let resumed = place.run(&["runs", "resume", &id, "--lost", "again"]);
+    assert_eq!((resumed.code(), log(&place).as_str()), (0, "one\ntwo\ntwo\nthree\n"), "{}", resumed.block());
+    // Whoever waits for it gets the answer of the tool that started it.
+    let waited: Value = serde_json::from_str(&place.run(&["runs", "wait", &id]).stdout()).expect("the answer");
+    assert_eq!((&waited["status"], &waited["workflow_id"]), (&"completed".into(), &id.as_str().into()), "{waited}");
+    assert_eq!((&waited["result"]["output"], states(&place)), (&"got ****-2\n".into(), 0), "{waited}");
+    assert_eq!(place.run(&["runs", "verify"]).code(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_in_the_background_is_checked_again() {
+    let place = Place::with_tool("ship", SHIP);
+    let id = killed_in_the_background(&place);
+    place.tool("ship", &SHIP.replace("echo three", "echo 3"));
+    let refused = place.run(&["runs", "resume", &id, "--lost", "again"]);
+    assert!(refused.stderr().contains("error[tool-changed]"), "{}", refused.stderr());
+    place.tool("ship", SHIP);
+    let _ = place.run(&["policy", "add", "deny", "ship", "--user", "--yes"]);
+    let refused = place.run(&["runs", "resume", &id, "--lost", "again"]);
+    assert!(refused.stderr().contains("denied-by-policy"), "{}", refused.stderr());
+    assert_eq!((log(&place).as_str(), states(&place)), ("one\ntwo\n", 1));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_workflow_in_another_tools_place_goes_on() {
+    // The option makes it durable where the tool does not say so.
+    let place = Place::with_tool("ship", &SHIP.replace("durable: true\n", ""));
+    let call = ["tool", "run", "cli_workflow_run", "workflow_name=ship", "--durable"];
+    interrupted(&place, &call, "the second step runs", || log(&place).ends_with("two\n"));
+    place.write("go", "");
+    let resumed = place.run(&["resume", "last", "--lost", "done"]);
+    assert_eq!((resumed.code(), log(&place).as_str()), (0, "one\ntwo\nthree\n"), "{}", resumed.block());
+    assert_eq!(states(&place), 0);
+}
+
+/// What waits for a decision.
+fn queue(place: &Place) -> Vec<Value> {
+    serde_json::from_str(&place.run(&["approvals", "list", "--format", "json"]).stdout()).expect("a list")
+}
+
+fn id(lost: &Value) -> &str {
+    lost["id"].as_str().expect("a name")
+}
+
+#[cfg(unix)]
+#[test]
+fn a_lost_step_waits_in_the_queue() {
+    let place = Place::with_tool("ship", &SHIP.replace("[ -e go ]", "echo half of it; [ -e go ]"));
+    let has_written = || {
+        let outputs = fs::read_dir(place.home().join(".cycod/journals")).into_iter().flatten().flatten();
+        let mut outputs = outputs.filter(|entry| entry.path().extension().is_some_and(|kind| kind == "out"));
+        outputs.any(|output| fs::read_to_string(output.path()).is_ok_and(|text| text.contains("half of it")))
+    };
+    interrupted(&place, &["tool", "run", "ship", "PIN=swordfish-9"], "the second step has written", has_written);
+    place.write("go", "");
+    let waiting = queue(&place);
+    let [lost] = &waiting[..] else { panic!("one step waits: {waiting:?}") };
+    let said = ["state", "tool", "step"].map(|field| lost[field].as_str().unwrap_or_default());
+    assert_eq!(said, ["lost", "ship", "two"], "{lost}");
+    assert!(place.run(&["approvals", "list"]).stdout().contains("ship: step two"));
+    let shown = place.run(&["approvals", "show", id(lost)]).stdout();
+    for part in ["may have been done", "echo two >> log", "half of it"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("swordfish"), "{shown}");
+    // Nobody decides by accident.
+    let refused = place.run(&["approvals", "approve", id(lost)]);
+    assert!(refused.stderr().contains("approval-needs-terminal"), "{}", refused.stderr());
+    assert!(place.run(&["approvals", "approve", "aaaaaaaa", "--lost", "again"]).code() != 0);
+
+    // From anywhere: the run goes on where it was started.
+    let mut decided = place.command(&["approvals", "approve", id(lost), "--lost", "again"]);
+    let decided = decided.current_dir(place.home()).output().expect("it starts");
+    let said = String::from_utf8_lossy(&[decided.stdout, decided.stderr].concat()).into_owned();
+    assert!(decided.status.success() && said.contains("`ship` continues"), "{said}");
+    assert_eq!(place.run(&["runs", "wait", "last"]).code(), 0);
+    assert_eq!((log(&place).as_str(), queue(&place).len()), ("one\ntwo\ntwo\nthree\n", 0));
+    until("nothing is left", || states(&place) == 0);
+    let again = place.run(&["approvals", "approve", id(lost), "--lost", "again"]);
+    assert_eq!(again.code(), 1, "{}", again.block());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_lost_step_that_is_denied_has_failed() {
+    let place = ship();
+    let waiting = queue(&place);
+    assert_eq!(place.run(&["approvals", "deny", id(&waiting[0]), "--reason", "no"]).code(), 2);
+    assert_eq!(place.run(&["approvals", "deny", id(&waiting[0])]).code(), 0);
+    assert_eq!(place.run(&["runs", "wait", "last"]).code(), 1);
+    assert_eq!((log(&place).as_str(), queue(&place).len()), ("one\ntwo\n", 0));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_goes_on_when_all_its_lost_steps_are_decided() {
+    let step = |name: &str| {
+        format!("  - {{name: {name}, bash: \"echo {name} >> log; [ -e go ] || sleep 60\", parallel: true}}\n")
+    };
+    let place =
+        Place::with_tool("both", &format!("description: d\ndurable: true\nsteps:\n{}{}", step("left"), step("right")));
+    interrupted(&place, &["tool", "run", "both"], "both run", || log(&place).lines().count() == 2);
+    place.write("go", "");
+    let waiting = queue(&place);
+    assert_eq!(waiting.iter().map(|lost| lost["step"].as_str().unwrap()).collect::<Vec<_>>(), ["left", "right"]);
+    let first = place.run(&["approvals", "approve", id(&waiting[0]), "--lost", "done"]);
+    assert!(first.code() == 0 && first.stderr().contains("when another step is decided"), "{}", first.block());
+    // The decision is kept, and the other step waits alone.
+    assert_eq!(queue(&place), waiting[1..]);
+    assert!(place.run(&["runs", "list"]).stdout().contains("interrupted"));
+    let second = place.run(&["approvals", "approve", id(&waiting[1]), "--lost", "again"]);
+    assert_eq!(second.code(), 0, "{}", second.block());
+    assert_eq!(place.run(&["runs", "wait", "last"]).code(), 0);
+    assert_eq!((log(&place).lines().count(), log(&place).ends_with("right\n")), (3, true), "{}", log(&place));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_decision_outlasts_a_refusal() {
+    let place = ship();
+    place.tool("ship", &SHIP.replace("echo three", "echo 3"));
+    let refused = place.run(&["approvals", "approve", id(&queue(&place)[0]), "--lost", "done"]);
+    assert!(refused.stderr().contains("error[tool-changed]"), "{}", refused.stderr());
+    assert!(refused.stderr().contains("cycod runs resume"), "{}", refused.stderr());
+    let resumed = place.run(&["runs", "resume", "last", "--with-current"]);
+    assert_eq!((resumed.code(), log(&place).as_str()), (0, "one\ntwo\n3\n"), "{}", resumed.block());
+}
+
 /// Kills at random moments, until so many kills have hit: what ended is never done again, and the end is as it would have been.
 #[test]
 fn kills_at_any_moment_lose_nothing_and_repeat_nothing() {

@@ -4,7 +4,7 @@ use cycod_engine::{
     diagnostic::{Code, Refusal},
 };
 
-use super::{answer, id, pending, request};
+use super::{answer, id, lost, pending, request};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -16,7 +16,7 @@ use crate::{
 pub(crate) fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     Command::new("approve")
-        .about("Approve a request")
+        .about("Approve a request, or decide about an interrupted step")
         .arg(id())
         .arg(flag("session", "Approve it for the rest of the requester's session").conflicts_with("always"))
         .arg(flag("always", "Approve it until the tool changes"))
@@ -28,12 +28,19 @@ pub(crate) fn command() -> Command {
                 .conflicts_with_all(["session", "always", "any-arguments"])
                 .help("Change the arguments; cycod asks again with the new ones"),
         )
+        .arg(lost::option().conflicts_with_all(["session", "always", "any-arguments", "edit"]))
         .arg(flag("without-terminal", "Approve it without showing it; for programs that ask the user in another way"))
 }
 
 /// Shows a request to the person at the terminal, and answers it.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    if let Some(lost) = lost::named(context, matches)? {
+        return lost::approve(context, matches, &lost);
+    }
     let pending = pending(context, matches)?;
+    if lost::wanted(matches).is_some() {
+        return Err(CommandError::usage("--lost is for a step that was interrupted, and this is a request"));
+    }
     let request = request(&pending)?;
     let wanted = wanted(matches, &request)?;
     let said = match (Tty::open(), matches.get_flag("without-terminal")) {

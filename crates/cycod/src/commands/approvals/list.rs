@@ -1,9 +1,9 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use cycod_app::views::{PendingView, StandingView};
+use cycod_app::views::{LostView, PendingView, QueuedView, StandingView};
 use cycod_engine::diagnostic::Shown;
 use cycod_store::approvals::{Pending, Standing};
 
-use super::{failed, now};
+use super::{failed, lost, now};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -16,7 +16,7 @@ pub(super) const SHOWN: usize = 12;
 /// `cycod approvals list`.
 pub(crate) fn command() -> Command {
     Command::new("list")
-        .about("List requests that wait for approval")
+        .about("List requests that wait for approval, and interrupted steps that wait for a decision")
         .arg(
             Arg::new("standing")
                 .long("standing")
@@ -47,13 +47,17 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         (all.is_empty(), table.render(width, colour), "nothing was approved for longer than a call")
     } else {
         let all = approvals.pending(now()).map_err(|error| failed(&error))?;
+        let lost = lost::all(context)?;
         if json {
-            context.printer.json_of(&all.iter().map(PendingView::of).collect::<Vec<_>>());
+            let requests = all.iter().map(|one| QueuedView::Request(PendingView::of(one)));
+            let lost = lost.iter().map(|one| QueuedView::Lost(LostView::of(one)));
+            context.printer.json_of(&requests.chain(lost).collect::<Vec<_>>());
             return Ok(0);
         }
         let mut table = Table::new(&["ID", "TOOL", "LEVEL", "STATE", "LEFT", "ASKED BY"]);
         all.iter().for_each(|one| table.row(pending_row(one)));
-        (all.is_empty(), table.render(width, colour), "nothing waits to be approved")
+        lost.iter().for_each(|one| table.row(lost::row(one)));
+        (all.is_empty() && lost.is_empty(), table.render(width, colour), "nothing waits to be approved")
     };
     if is_empty {
         context.printer.say(nothing);
@@ -66,7 +70,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 /// What waits to be approved, by name.
 pub(crate) fn waiting(context: &Context) -> Result<Vec<String>, CommandError> {
     let all = context.engine.approvals().pending(now()).map_err(|error| failed(&error))?;
-    Ok(all.into_iter().filter(|one| one.answer.is_none()).map(|one| one.id.to_string()).collect())
+    let open = all.into_iter().filter(|one| one.answer.is_none()).map(|one| one.id.to_string());
+    Ok(open.chain(lost::all(context)?.into_iter().map(|one| one.id.to_string())).collect())
 }
 
 /// A table of the answers that stand and that somebody wants to see; nothing when there are none.

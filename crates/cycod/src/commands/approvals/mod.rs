@@ -3,6 +3,7 @@
 pub(crate) mod approve;
 pub(crate) mod deny;
 pub(crate) mod list;
+pub(crate) mod lost;
 pub(crate) mod revoke;
 pub(crate) mod show;
 mod there;

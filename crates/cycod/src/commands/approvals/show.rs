@@ -1,7 +1,7 @@
 use clap::{Arg, ArgMatches, Command};
 use cycod_app::views::PendingView;
 
-use super::{id, pending, request};
+use super::{id, lost, pending, request};
 use crate::{cli::Context, command_error::CommandError, run::request_text};
 
 /// `cycod approvals show`.
@@ -13,8 +13,12 @@ pub(crate) fn command() -> Command {
 
 /// Shows a request in full.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let is_json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
+    if let Some(lost) = lost::named(context, matches)? {
+        return lost::show(context, &lost, is_json);
+    }
     let pending = pending(context, matches)?;
-    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+    if is_json {
         context.printer.json_of(&PendingView::of(&pending));
     } else {
         let (text, _) = request_text(&request(&pending)?, context.printer.width.unwrap_or(100), true);

@@ -6,12 +6,12 @@ use std::{
 use clap::{ArgMatches, Command};
 use cycod_engine::{
     Stop,
-    diagnostic::{Code, Refusal},
+    diagnostic::{Code, Refusal, shown},
 };
 use cycod_process::host_interrupts;
 use cycod_store::approvals::{Pending, RequestId};
 
-use super::{answer, failed, now, request};
+use super::{answer, failed, lost, now, request};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -24,6 +24,9 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// How often it is looked whether a request that is being shown is still there.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// How often it is looked for steps that a crash interrupted.
+const LOOK_FOR_LOST: Duration = Duration::from_secs(5);
 
 /// `cycod approvals watch`.
 pub(crate) fn command() -> Command {
@@ -43,8 +46,24 @@ pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, Co
     let _watching = approvals.watch().map_err(|error| failed(&error))?;
     let prompt = Prompt { tty, host: context.engine.host(), stop: None };
     prompt.tty.say("Approval requests appear here. Press Ctrl-C to stop.\n");
-    let mut left: BTreeSet<RequestId> = BTreeSet::new();
+    let (mut left, mut left_lost): (BTreeSet<RequestId>, BTreeSet<RequestId>) = Default::default();
+    let mut looked_for_lost: Option<Instant> = None;
     while !stop.wait(LOOK) {
+        if looked_for_lost.is_none_or(|looked| looked.elapsed() >= LOOK_FOR_LOST) {
+            if let Some(lost) = lost::all(context)?.into_iter().find(|lost| !left_lost.contains(&lost.id)) {
+                prompt.tty.say(lost::text(context, &lost)?);
+                let said = lost::ask(&prompt.tty, &mut || stop.is_raised());
+                let told = said.map(|answer| lost::decide(context, &lost, answer));
+                match told {
+                    Some(Ok(told)) => prompt.tty.say(shown![told, "\n"]),
+                    Some(Err(error)) => prompt.tty.say(&format!("{}\n", error.message)),
+                    None => {}
+                }
+                left_lost.insert(lost.id);
+                continue;
+            }
+            looked_for_lost = Some(Instant::now());
+        }
         let all = approvals.pending(now()).map_err(|error| failed(&error))?;
         left.retain(|id| all.iter().any(|one| one.id == *id));
         let is_new = |one: &&Pending| one.answer.is_none() && !left.contains(&one.id);

@@ -22,7 +22,7 @@ use jiff::{Timestamp, civil, tz::TimeZone};
 use crate::{cli::Context, command_error::CommandError};
 
 /// The history of the user.
-fn history(context: &Context) -> History {
+pub(crate) fn history(context: &Context) -> History {
     History::at(context.engine.catalog().scopes().user_directory())
 }
 

@@ -14,10 +14,11 @@ use crate::{
     cli::Context,
     command_error::CommandError,
     commands::{
+        approvals::lost,
         run::exit_code,
         trust::{ByHand, settle},
     },
-    printer::{Line, Tty},
+    printer::Tty,
     run::Display,
 };
 
@@ -29,11 +30,7 @@ pub(crate) fn command() -> Command {
         .about("Continue a durable run that was interrupted")
         .arg(id.required_unless_present("all"))
         .arg(all.help("Continue every interrupted durable run, one after another"))
-        .arg(
-            Arg::new("lost").long("lost").value_name("WHAT").value_parser(["again", "done", "stop"]).help(
-                "What to do with a step that was running: start it again, count it as done, or count it as failed",
-            ),
-        )
+        .arg(lost::option())
         .arg(
             Arg::new("with-current")
                 .long("with-current")
@@ -92,14 +89,14 @@ fn resume(context: &mut Context, matches: &ArgMatches, run: &Run) -> Result<u8, 
     let cannot = |error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
     let control = Control { is_attended: context.is_attended(), ..context.engine.control().map_err(cannot)? };
     let interrupts = host_interrupts(&control.stop).map_err(cannot)?;
-    let said = matches.get_one::<String>("lost").map(|word| answer(word));
+    let said = lost::wanted(matches);
     let is_attended = context.is_attended();
-    let lost = |step: &StepPath| said.or_else(|| if is_attended { ask(step) } else { None });
+    let answer = |step: &StepPath| said.or_else(|| if is_attended { ask(step) } else { None });
     let steps = if let Body::Steps(steps) = &tool.body { steps.len() } else { 1 };
     let mut display = Display::of_steps(Some(steps).filter(|_| !is_json(matches)));
     let Context { engine, printer, .. } = context;
     let report =
-        engine.resume(resumption, &lost, matches.get_flag("with-current"), &control, &mut display.sink(printer));
+        engine.resume(resumption, &answer, matches.get_flag("with-current"), &control, &mut display.sink(printer));
     let report: RunReport = report.map_err(CommandError::from)?;
     let signal = interrupts.signal();
     drop(interrupts);
@@ -111,27 +108,9 @@ fn resume(context: &mut Context, matches: &ArgMatches, run: &Run) -> Result<u8, 
     Ok(exit_code(&report, signal))
 }
 
-fn answer(word: &str) -> LostAnswer {
-    match word {
-        "again" => LostAnswer::Again,
-        "done" => LostAnswer::Done,
-        _ => LostAnswer::Stop,
-    }
-}
-
 /// Asks the user at the terminal what follows for a step that was running when the run was interrupted.
 fn ask(step: &StepPath) -> Option<LostAnswer> {
     let tty = Tty::open()?;
     tty.say(shown!["`", step.as_str(), "` was running when the run was interrupted, and may have been done.\n"]);
-    loop {
-        match tty.ask("Start it [a]gain, was it [d]one, or [s]top? ", &mut || false) {
-            Line::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
-                "a" | "again" => return Some(LostAnswer::Again),
-                "d" | "done" => return Some(LostAnswer::Done),
-                "s" | "stop" => return Some(LostAnswer::Stop),
-                _ => {}
-            },
-            _ => return None,
-        }
-    }
+    lost::ask(&tty, &mut || false)
 }
