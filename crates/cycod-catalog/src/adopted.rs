@@ -5,13 +5,15 @@ use cycod_diagnostic::SourceFile;
 use serde_json::{Map, Value as Json, json};
 
 use crate::availability::Machine;
-use crate::{Availability, Entry, Places, Reason, Scope, State, Style, Summary};
+use crate::{Availability, Entry, Origin, Places, Reason, Scope, State, Style, Summary};
 
 /// A tool that no file describes: another program offers it, or this one has it built in.
 #[derive(Clone, Debug)]
 pub struct Adopted {
     /// The tool.
     pub tool: Tool,
+    /// Where it comes from.
+    pub origin: Arc<Origin>,
     /// Why it may not be called now.
     pub withheld: Option<String>,
 }
@@ -43,6 +45,7 @@ impl Adopted {
             name: self.tool.name.as_str().to_owned(),
             path: self.place().into(),
             scope: if self.is_built_in() { Scope::BuiltIn } else { Scope::Mcp },
+            origin: Arc::clone(&self.origin),
             style: if self.is_built_in() { Style::BuiltIn } else { Style::Mcp },
             places: Places::default(),
             summary,

@@ -9,7 +9,7 @@ use cycod_definition::{Host, Level, Tool, ToolName};
 use cycod_diagnostic::{Code, closest};
 
 use crate::{
-    Adopted, Availability, Entry, Kind, Problem, Reason, Scope, ScopeFilter, Scopes, State, Summary, Switches,
+    Adopted, Availability, Entry, Kind, Origin, Problem, Reason, Scope, ScopeFilter, Scopes, State, Summary, Switches,
     ToolDirectory, Writer,
     availability::Machine,
     beside,
@@ -97,7 +97,8 @@ impl Catalog {
             self.scopes.reserve(name);
             self.adopted.remove(&name.key());
         }
-        let adopted = |tool: Tool| (tool.name.key(), Arc::new(Adopted { tool, withheld: None }));
+        let adopted =
+            |tool: Tool| (tool.name.key(), Arc::new(Adopted { tool, origin: Origin::built_in(), withheld: None }));
         let tools: ReadTools = Box::new(move || tools().into_iter().map(adopted).collect());
         self.built_in = Some(BuiltIn { names, tools: LazyLock::new(tools) });
     }
@@ -292,6 +293,7 @@ impl Catalog {
                         name,
                         path: one.path,
                         scope,
+                        origin: Origin::of_files(scope),
                         style,
                         places,
                         summary,

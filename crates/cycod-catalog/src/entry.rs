@@ -4,7 +4,7 @@ use cycod_definition::{Beside, Level, Tool};
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile};
 
 use crate::{
-    Adopted, Availability, Places, Problem, Scope, Style, Summary,
+    Adopted, Availability, Origin, Places, Problem, Scope, Style, Summary,
     read::{self, Outcome},
 };
 
@@ -17,6 +17,8 @@ pub struct Entry {
     pub path: PathBuf,
     /// How far it reaches.
     pub scope: Scope,
+    /// Where it comes from.
+    pub origin: Arc<Origin>,
     /// Whose layout it lies in; only files of our own are written.
     pub style: Style,
     /// Where to look for what lies beside it.

@@ -18,6 +18,7 @@ mod hash;
 #[cfg(unix)]
 mod index;
 mod manifests;
+mod origin;
 mod problem;
 mod programs;
 mod read;
@@ -36,6 +37,7 @@ pub use catalog::Catalog;
 pub use entry::{Entry, LoadError, Opened, State};
 #[cfg(unix)]
 pub use hash::hash;
+pub use origin::Origin;
 pub use problem::Problem;
 pub use programs::read_programs;
 pub use scope::{Scope, ScopeFilter};

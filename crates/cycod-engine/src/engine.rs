@@ -8,12 +8,12 @@ use std::{
 
 use cycod_call::{Given, ScriptFailed, Scripts, speaks_of_secret};
 use cycod_catalog::{Adopted, Catalog, Entry, Opened, Overrides, Reason, ScopeFilter, Scopes};
-use cycod_definition::{Host, Tool, Value};
+use cycod_definition::{Body, Host, Tool, Value};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::{Confinement, Library, Misuse, NoSecrets, Plan, PlanError, Preview, Request, Secrets, misuses};
 use cycod_policy::{Approved, Approver, Surface, Verdict};
 use cycod_process::{Pool, Stop};
-use cycod_run::{BuiltIns, Driver, Event, Models, Remotes, RunReport, Sink, Workers, run};
+use cycod_run::{AllRemotes, BuiltIns, Driver, Event, Models, Remotes, RunReport, Sink, Workers, run};
 use cycod_settings::config::Settings;
 use cycod_store::{Digest, History, RunId};
 
@@ -40,7 +40,7 @@ pub struct Engine {
     pub(crate) configured: Once<Settings>,
     pub(crate) trusted: Once<Trusted>,
     pub(crate) fingerprints: Mutex<Option<Known>>,
-    remotes: Option<Arc<dyn Remotes>>,
+    remotes: AllRemotes,
     models: Option<Arc<dyn Models>>,
     pub(crate) built_ins: Option<Arc<dyn BuiltIns>>,
     workers: Arc<Workers>,
@@ -80,7 +80,7 @@ impl Engine {
             configured: Once::holding(configured),
             trusted: Once::default(),
             fingerprints: Mutex::default(),
-            remotes: None,
+            remotes: AllRemotes::default(),
             models: None,
             built_ins: None,
             workers: Arc::default(),
@@ -106,8 +106,12 @@ impl Engine {
     /// Adds the tools that other programs offer, and the way to call them. A server that was added before under the same name
     /// keeps it, with all of its tools.
     pub fn adopt(&mut self, remotes: Arc<dyn Remotes>, tools: impl IntoIterator<Item = Adopted>) {
-        self.catalog.adopt(tools);
-        self.remotes = Some(remotes);
+        let is_new = |adopted: &Adopted| match &adopted.tool.body {
+            Body::Remote(remote) => !self.remotes.serves(&remote.server),
+            _ => true,
+        };
+        self.catalog.adopt(tools.into_iter().filter(is_new));
+        self.remotes.add(remotes);
     }
 
     /// Says who asks language models for scripts that may. Without it, none is connected.
@@ -405,7 +409,7 @@ impl Engine {
             secrets: &*self.secrets,
             stop: &control.stop,
             is_attended: control.is_attended,
-            remotes: self.remotes.as_deref(),
+            remotes: Some(&self.remotes),
             models: self.models.as_deref(),
             built_ins: self.built_ins.as_deref(),
             workers: Some(&self.workers),

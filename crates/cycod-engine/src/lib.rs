@@ -80,9 +80,9 @@ pub use cycod_policy::{
 };
 pub use cycod_process::{Stop, Stream, Urgency};
 pub use cycod_run::{
-    BuiltInCall, BuiltIns, Event, Execute, Executed, Files, How, Ignore, LostAnswer, ModelAnswer, ModelAsk,
-    ModelBudget, Models, Outcome, Platform, Ran, RunReport, Sink, Status, StepPath, StepReport, Together, Touch,
-    Workers, WorkflowCall,
+    AllRemotes, BuiltInCall, BuiltIns, Event, Execute, Executed, Files, How, Ignore, LostAnswer, ModelAnswer, ModelAsk,
+    ModelBudget, Models, Outcome, Platform, Ran, RemoteCall, Remotes, RunReport, Sink, Status, StepPath, StepReport,
+    Together, Touch, Workers, WorkflowCall,
 };
 pub use cycod_settings::config as settings;
 pub use cycod_tokens as tokens;

@@ -190,7 +190,7 @@ impl Engine {
             entries.into_iter().zip(standings).zip(costs).map(|((entry, standing), (tokens, estimate))| {
                 let switch = settings.switch(&entry.name, entry.scope, !entry.summary.is_off);
                 let declared = entry.summary.token_cost.map(|tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
-                Registered { source: entry.scope.source(), switch, standing, tokens, estimate, declared, entry }
+                Registered { source: entry.origin.source, switch, standing, tokens, estimate, declared, entry }
             });
         let mut tools: Vec<Registered> = registered.collect();
         // Stable: within a source the order of names stays.

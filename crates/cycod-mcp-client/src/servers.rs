@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_catalog::Adopted;
+use cycod_catalog::{Adopted, Origin, Source};
 use cycod_definition::Host;
 use cycod_diagnostic::{Code, Refusal};
 use cycod_engine::Engine;
@@ -91,13 +91,15 @@ impl Servers {
         for slot in self.slots.values() {
             let Some(snapshot) = self.shared.snapshots.load(&slot.server) else { continue };
             let accepted = self.shared.accepted.of(&slot.server);
+            let owner = Some(slot.server.name.clone());
+            let origin = Arc::new(Origin { source: Source::Mcp, version: snapshot.version.clone(), owner });
             for one in offered(&slot.server, snapshot.instructions.as_deref(), &snapshot.listing) {
                 let withheld = match &accepted {
                     Ok(accepted) => accepted.blocks(&one).map(|blocked| blocked.to_string()),
                     Err(refusal) => Some(refusal.why.clone()),
                 };
                 if let Ok(tool) = one.tool {
-                    adopted.push(Adopted { tool, withheld });
+                    adopted.push(Adopted { tool, origin: Arc::clone(&origin), withheld });
                 }
             }
         }
@@ -254,6 +256,10 @@ fn gone() -> Refusal {
 }
 
 impl Remotes for Servers {
+    fn serves(&self, server: &str) -> bool {
+        self.slots.contains_key(server)
+    }
+
     fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
         let slot = self.slot(&call.tool.server)?;
         let (sender, lines) = std::sync::mpsc::sync_channel(LINES);

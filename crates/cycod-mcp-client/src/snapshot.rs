@@ -14,6 +14,8 @@ pub(crate) struct Snapshot {
     pub(crate) era: String,
     /// Its name and version, as it gives them.
     pub(crate) identity: String,
+    /// Its version, as it gives it.
+    pub(crate) version: Option<String>,
     /// How it wants to be used.
     pub(crate) instructions: Option<String>,
     /// What it offers.
@@ -28,6 +30,7 @@ impl Snapshot {
         Self {
             era: info.as_ref().map(|info| info.protocol_version.as_str().to_owned()).unwrap_or_default(),
             identity: identity.map(|server| format!("{} {}", server.name, server.version)).unwrap_or_default(),
+            version: identity.map(|server| server.version.clone()).filter(|version| !version.is_empty()),
             instructions: info.as_ref().and_then(|info| info.instructions.clone()),
             listing: (*connection.listing()).clone(),
         }
@@ -65,6 +68,7 @@ impl Snapshots {
         Some(Snapshot {
             era: text("era")?,
             identity: text("identity")?,
+            version: text("version"),
             instructions: text("instructions"),
             listing: Listing {
                 tools: json["tools"].as_array()?.clone(),
@@ -92,6 +96,7 @@ impl Snapshots {
             "server": origin(server),
             "era": snapshot.era,
             "identity": snapshot.identity,
+            "version": snapshot.version,
             "instructions": snapshot.instructions,
             "problems": snapshot.listing.problems,
             "tools": snapshot.listing.tools,

@@ -50,7 +50,7 @@ pub(crate) async fn visit(slot: &Slot, shared: &Shared) -> Result<Visit, Refusal
     let is_first = !shared.accepted.of(&slot.server)?.is_known;
     let Met { connection, offered, .. } = slot.meet(shared).await?;
     let took = began.elapsed();
-    let Snapshot { era, identity, instructions, listing } = Snapshot::of(&connection);
+    let Snapshot { era, identity, version: _, instructions, listing } = Snapshot::of(&connection);
     let mut problems = listing.problems;
     problems.extend(connection.handler.watch.warnings());
     let remotes: HashSet<&str> = offered.iter().map(|one| one.remote.as_str()).collect();

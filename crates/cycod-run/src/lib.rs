@@ -59,6 +59,6 @@ pub use lines::Lines;
 pub use models::{ModelAnswer, ModelAsk, ModelBudget, Models};
 pub use platform::{Execute, Executed, Platform};
 pub use promise::broken_promise;
-pub use remote::{Outcome, RemoteCall, Remotes};
+pub use remote::{AllRemotes, Outcome, RemoteCall, Remotes};
 pub use report::{RunReport, Status, StepReport};
 pub use workers::Workers;

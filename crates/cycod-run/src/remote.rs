@@ -1,11 +1,14 @@
-use std::{fmt, time::Instant};
+use std::{fmt, sync::Arc, time::Instant};
 
 use cycod_definition::{RemoteTool, Value};
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_process::Stop;
 
 /// The way to tools that other programs offer.
 pub trait Remotes: fmt::Debug + Send + Sync {
+    /// Whether tools of this server are called here.
+    fn serves(&self, server: &str) -> bool;
+
     /// Calls a tool and waits for its result, for the call's stop or for its deadline, whichever is first.
     ///
     /// What the other side says while it works goes to `follow`, a line at a time.
@@ -14,6 +17,32 @@ pub trait Remotes: fmt::Debug + Send + Sync {
     /// A refusal when there is no result: the server does not start, does not answer or breaks the protocol, or the tool
     /// is blocked because its definition changed. A tool that says itself that it failed is not an error.
     fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal>;
+}
+
+/// Several ways, each to servers of its own.
+#[derive(Debug, Default)]
+pub struct AllRemotes(Vec<Arc<dyn Remotes>>);
+
+impl AllRemotes {
+    /// Adds a way to servers to which none of the others leads.
+    pub fn add(&mut self, remotes: Arc<dyn Remotes>) {
+        self.0.push(remotes);
+    }
+}
+
+impl Remotes for AllRemotes {
+    fn serves(&self, server: &str) -> bool {
+        self.0.iter().any(|remotes| remotes.serves(server))
+    }
+
+    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
+        let RemoteTool { server, tool } = call.tool;
+        let Some(remotes) = self.0.iter().find(|remotes| remotes.serves(server)) else {
+            let why = format!("`{tool}` belongs to the server `{server}`, and nothing here can reach it");
+            return Err(Refusal::new(Code::RemoteUnreachable, why).place(server));
+        };
+        remotes.call(call, follow)
+    }
 }
 
 /// One call of a tool of another program.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cycod_app::{
     command_line::literal,
     shown_path,
-    views::{Beyond, example, examples, kind, notes, stated},
+    views::{Beyond, OriginView, example, examples, kind, notes, stated},
 };
 use cycod_engine::{
     Engine,
@@ -59,6 +59,12 @@ impl<'a> Detail<'a> {
         page.finish(colour)
     }
 
+    /// Who offers what is in no file of the user's.
+    fn origin(&self, page: &mut Page) {
+        let origin = OriginView::of(self.entry);
+        page.fact("origin", &origin.owner.map(|_| origin.in_words()).unwrap_or_default());
+    }
+
     /// What somebody wants to know who is to use the tool: what it is for, what it takes, how it stands here.
     pub(crate) fn info(&self, colour: bool) -> Shown {
         let host = self.engine.host();
@@ -77,6 +83,7 @@ impl<'a> Detail<'a> {
         }
         page.fact("tags", &tags_of(self.entry).join(", "));
         page.fact("source", &kind(self.entry, self.tool));
+        self.origin(&mut page);
         page.fact("file", &shown_path(&self.entry.path, host));
         page.fact("scope", self.entry.scope.name());
         let beyond = Beyond::of(self.engine, self.entry);
@@ -153,6 +160,7 @@ impl<'a> Detail<'a> {
         let host = self.engine.host();
         page.fact("file", &shown_path(&self.entry.path, host));
         page.fact("scope", self.entry.scope.name());
+        self.origin(page);
         for scope in Scope::ALL.into_iter().filter(|scope| *scope > self.entry.scope) {
             let hidden = self.engine.catalog().find(&self.entry.name, ScopeFilter::Only(scope));
             if let Some(hidden) = hidden.filter(|hidden| hidden.path != self.entry.path) {

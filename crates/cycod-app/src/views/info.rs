@@ -1,6 +1,6 @@
 use cycod_engine::{
     Engine,
-    catalog::{Entry, Style},
+    catalog::{Entry, Origin, Style},
     definition::{Body, TestCase, Tool, document_json, function_schema},
     diagnostic::SourceFile,
 };
@@ -10,6 +10,31 @@ use serde_json::Value;
 use super::{Beyond, Parameters, ToolView, stated_json};
 use crate::command_line::{literal, quoted, sample_arguments};
 
+/// Where a tool comes from.
+#[derive(Debug, Serialize)]
+#[expect(missing_docs, reason = "as in `Origin`")]
+pub struct OriginView<'a> {
+    pub source: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<&'a str>,
+}
+
+impl<'a> OriginView<'a> {
+    /// Of an entry.
+    pub fn of(entry: &'a Entry) -> Self {
+        let Origin { source, version, owner } = &*entry.origin;
+        Self { source: source.name(), version: version.as_deref(), owner: owner.as_deref() }
+    }
+
+    /// In a few words, such as `mcp, weather 1.2.0`.
+    pub fn in_words(&self) -> String {
+        let names: Vec<&str> = self.owner.into_iter().chain(self.version).collect();
+        if names.is_empty() { self.source.to_owned() } else { format!("{}, {}", self.source, names.join(" ")) }
+    }
+}
+
 /// What somebody wants to know who is to use a tool.
 #[derive(Debug, Serialize)]
 #[expect(missing_docs, reason = "the reference of `cycod tool info --format json` says what each is")]
@@ -17,6 +42,7 @@ pub struct ToolInfo<'a> {
     #[serde(flatten)]
     pub tool: ToolView<'a>,
     pub source: String,
+    pub origin: OriginView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Vec<&'a str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,6 +61,7 @@ impl<'a> ToolInfo<'a> {
         Self {
             tool: ToolView { parameters: parameters.unwrap_or(view.parameters), ..view },
             source: kind(entry, tool),
+            origin: OriginView::of(entry),
             permissions: tool.map(permissions),
             stated: tool.and_then(stated_json),
             examples: tool.map(|_| examples(entry, tool)),
@@ -49,6 +76,7 @@ pub struct ToolDetail<'a> {
     #[serde(flatten)]
     pub tool: ToolView<'a>,
     pub run: String,
+    pub origin: OriginView<'a>,
     pub definition: Value,
 }
 
@@ -58,6 +86,7 @@ impl<'a> ToolDetail<'a> {
         Self {
             tool: ToolView::of(entry, &Beyond::of(engine, entry)),
             run: example(entry, tool),
+            origin: OriginView::of(entry),
             definition: document_json(source).unwrap_or_default(),
         }
     }

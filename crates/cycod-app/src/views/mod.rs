@@ -17,7 +17,7 @@ pub use cost::{
     BreakdownView, BudgetView, CostView, CostsView, CutView, FunctionView, MergedView, OffView, PriceView,
     ShortenedView, ToldView, TurnedOffBy, most_expensive_first, turning_commands,
 };
-pub use info::{ToolDetail, ToolInfo, example, examples, kind};
+pub use info::{OriginView, ToolDetail, ToolInfo, example, examples, kind};
 pub use placeholders::{Place, places as placeholders};
 pub use run::{Rerun, RunView, StepView, Withheld, moment, outcome, step_times, took, who};
 pub use tool::{Beyond, Note, Parameters, StateReason, ToolView, misuse_of, notes, stated, stated_json, trust_of};

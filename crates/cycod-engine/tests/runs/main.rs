@@ -17,6 +17,7 @@ mod memory;
 mod output;
 mod panics;
 mod policy;
+mod remotes;
 mod reports;
 mod secrets;
 mod selection;

@@ -277,6 +277,9 @@ fn a_page_for_programs() {
               "unavailable-reasons": [],
               "deprecated": false,
               "run": "cycod tool run small N=true",
+              "origin": {
+                "source": "custom"
+              },
               "definition": {
                 "description": "S",
                 "bash": "ls {N}",

@@ -55,6 +55,13 @@ fn a_server_is_met_listed_and_used() {
     assert!(out.contains("mcp: test/hello"), "{out}");
     let (out, _) = cycod(&place, 0, &["tool", "get", "mcp_test_hello", "--detail"]);
     assert!(out.contains("mcp: test/hello"), "{out}");
+    let origin = json!({"source": "mcp", "version": "1", "owner": "test"});
+    for command in [&["tool", "get", "--detail"][..], &["tool", "info"]] {
+        let (out, _) = cycod(&place, 0, &[command, &["mcp_test_hello", "--format", "json"]].concat());
+        assert_eq!(serde_json::from_str::<Json>(&out).unwrap()["origin"], origin, "{out}");
+    }
+    let (out, _) = cycod(&place, 0, &["tool", "info", "mcp_test_hello"]);
+    assert!(out.contains("mcp, test 1"), "{out}");
 
     let (out, _) = cycod(&place, 0, &["tool", "run", "mcp_test_hello", "name=Ada", "--format", "json"]);
     let result: Json = serde_json::from_str(&out).unwrap();
