@@ -14,6 +14,7 @@ use cycod_store::{
     approvals::{Asked, RequestId, Standing, Waiting},
     digest,
 };
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Map, Value as Json, json};
 
 use crate::{Caller, Engine, trust::with_attempt};
@@ -453,95 +454,128 @@ fn edited_from(arguments: &[(String, Given)], shown: &Json, text: &str) -> Resul
     Ok(all)
 }
 
+/// A request as it is written for another process.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Request")]
+struct RequestRow {
+    tool: String,
+    title: Option<String>,
+    source: String,
+    #[serde(with = "level")]
+    level: Level,
+    #[serde(with = "privilege")]
+    privilege: Privilege,
+    commands: Vec<String>,
+    arguments: String,
+    editable: Option<String>,
+    working_directory: String,
+    reach: Vec<String>,
+    rule: String,
+    yields: bool,
+    justification: Option<String>,
+    changes: Option<String>,
+    warnings: Vec<String>,
+    digest: String,
+    call: String,
+    #[serde(with = "surface")]
+    surface: Surface,
+    asker: String,
+    #[serde(rename = "lasting")]
+    is_lasting: bool,
+    #[serde(rename = "session")]
+    has_session: bool,
+}
+
+/// How values with names are written.
+macro_rules! by_name {
+    ($($module:ident: $type:ty = $names:expr),*) => {$(
+        mod $module {
+            use super::*;
+
+            pub(super) fn serialize<S: Serializer>(value: &$type, serializer: S) -> Result<S::Ok, S::Error> {
+                let name = $names.iter().find(|(_, known)| known == value).map(|(name, _)| name);
+                serializer.serialize_str(name.copied().unwrap_or_default())
+            }
+
+            pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<$type, D::Error> {
+                let name = String::deserialize(deserializer)?;
+                let known = $names.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+                known.ok_or_else(|| D::Error::custom("an unknown name"))
+            }
+        }
+    )*};
+}
+by_name!(level: Level = Level::NAMES, privilege: Privilege = PRIVILEGES, surface: Surface = Surface::NAMES);
+
 /// Writes a request for another process.
 pub fn request_json(request: &Request) -> Json {
-    json!({
-        "tool": request.tool,
-        "title": request.title,
-        "source": request.source,
-        "level": request.level.name(),
-        "privilege": privilege_name(request.privilege),
-        "commands": request.commands,
-        "arguments": request.arguments,
-        "editable": request.editable,
-        "working_directory": request.working_directory,
-        "reach": request.reach,
-        "rule": request.rule,
-        "yields": request.yields,
-        "justification": request.justification,
-        "changes": request.changes,
-        "warnings": request.warnings,
-        "digest": request.digest,
-        "call": request.call,
-        "surface": request.surface.name(),
-        "asker": request.asker,
-        "lasting": request.is_lasting,
-        "session": request.has_session,
-    })
+    // Nothing of it can fail to be written.
+    RequestRow::serialize(request, serde_json::value::Serializer).unwrap_or_default()
 }
 
 /// Reads what [`request_json`] wrote; nothing when it is something else.
 pub fn request_from_json(json: &Json) -> Option<Request> {
-    let text = |name: &str| json.get(name)?.as_str().map(str::to_owned);
-    let texts = |name: &str| {
-        let texts = json.get(name)?.as_array()?.iter().map(|text| text.as_str().map(str::to_owned));
-        texts.collect::<Option<Vec<String>>>()
-    };
-    Some(Request {
-        tool: text("tool")?,
-        title: text("title"),
-        source: text("source")?,
-        level: named(&Level::NAMES, &text("level")?)?,
-        privilege: named(&PRIVILEGES, &text("privilege")?)?,
-        commands: texts("commands")?,
-        arguments: text("arguments")?,
-        editable: text("editable"),
-        working_directory: text("working_directory")?,
-        reach: texts("reach")?,
-        rule: text("rule")?,
-        yields: json.get("yields")?.as_bool()?,
-        justification: text("justification"),
-        changes: text("changes"),
-        warnings: texts("warnings")?,
-        digest: text("digest")?,
-        call: text("call")?,
-        surface: named(&Surface::NAMES, &text("surface")?)?,
-        asker: text("asker")?,
-        is_lasting: json.get("lasting")?.as_bool()?,
-        has_session: json.get("session")?.as_bool()?,
-    })
+    RequestRow::deserialize(json).ok()
+}
+
+/// An answer as it is written for another process.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "lowercase")]
+enum AnswerRow {
+    Once,
+    Session { arguments: BreadthRow },
+    Always { arguments: BreadthRow },
+    Edit { text: String },
+    No { reason: Option<String> },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum BreadthRow {
+    These,
+    Any,
+}
+
+impl From<Breadth> for BreadthRow {
+    fn from(breadth: Breadth) -> Self {
+        match breadth {
+            Breadth::TheseArguments => Self::These,
+            Breadth::AnyArguments => Self::Any,
+        }
+    }
+}
+
+impl From<BreadthRow> for Breadth {
+    fn from(row: BreadthRow) -> Self {
+        match row {
+            BreadthRow::These => Self::TheseArguments,
+            BreadthRow::Any => Self::AnyArguments,
+        }
+    }
 }
 
 /// Writes an answer for another process.
 pub fn answer_json(answer: &Answer) -> Json {
-    let lasting = |length: &str, breadth: Breadth| match breadth {
-        Breadth::TheseArguments => json!({"answer": length, "arguments": "these"}),
-        Breadth::AnyArguments => json!({"answer": length, "arguments": "any"}),
+    let row = match answer {
+        Answer::Once => AnswerRow::Once,
+        Answer::Session(breadth) => AnswerRow::Session { arguments: (*breadth).into() },
+        Answer::Always(breadth) => AnswerRow::Always { arguments: (*breadth).into() },
+        Answer::Edit(text) => AnswerRow::Edit { text: text.clone() },
+        Answer::No(reason) => AnswerRow::No { reason: reason.clone() },
+        Answer::Unanswered(_) => return Json::Null,
     };
-    match answer {
-        Answer::Once => json!({"answer": "once"}),
-        Answer::Session(breadth) => lasting("session", *breadth),
-        Answer::Always(breadth) => lasting("always", *breadth),
-        Answer::Edit(text) => json!({"answer": "edit", "text": text}),
-        Answer::No(reason) => json!({"answer": "no", "reason": reason}),
-        Answer::Unanswered(_) => Json::Null,
-    }
+    serde_json::to_value(row).unwrap_or_default()
 }
 
 /// Reads what [`answer_json`] wrote. What cannot be understood is a no.
 pub fn answer_from_json(json: &Json) -> Answer {
-    let text = |name: &str| json[name].as_str();
-    let breadth = match text("arguments") {
-        Some("any") => Breadth::AnyArguments,
-        _ => Breadth::TheseArguments,
-    };
-    match (text("answer"), text("text")) {
-        (Some("once"), _) => Answer::Once,
-        (Some("session"), _) => Answer::Session(breadth),
-        (Some("always"), _) => Answer::Always(breadth),
-        (Some("edit"), Some(text)) => Answer::Edit(text.to_owned()),
-        (Some("no"), _) => Answer::No(text("reason").map(str::to_owned)),
-        _ => Answer::No(Some("the answer could not be understood".to_owned())),
+    match AnswerRow::deserialize(json) {
+        Ok(AnswerRow::Once) => Answer::Once,
+        Ok(AnswerRow::Session { arguments }) => Answer::Session(arguments.into()),
+        Ok(AnswerRow::Always { arguments }) => Answer::Always(arguments.into()),
+        Ok(AnswerRow::Edit { text }) => Answer::Edit(text),
+        Ok(AnswerRow::No { reason }) => Answer::No(reason),
+        Err(_) => Answer::No(Some("the answer could not be understood".to_owned())),
     }
 }
 
@@ -550,10 +584,6 @@ const PRIVILEGES: [(&str, Privilege); 3] =
 
 fn privilege_name(privilege: Privilege) -> &'static str {
     PRIVILEGES.iter().find(|known| known.1 == privilege).map_or("", |known| known.0)
-}
-
-fn named<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
-    names.iter().find(|known| known.0 == name).map(|known| known.1)
 }
 
 fn seconds(moment: SystemTime) -> u64 {
@@ -608,5 +638,23 @@ mod tests {
             assert!(matches!(answer_from_json(&wrong), Answer::No(_)), "{wrong}");
         }
         assert_eq!(request_from_json(&json!({"tool": "t"})), None);
+    }
+
+    #[test]
+    fn a_request_of_an_earlier_version_is_read_and_written_the_same() {
+        let was = r#"{"tool":"note","title":null,"source":"/p/note.yaml","level":"write","privilege":"same-as-user","commands":["echo a"],"arguments":"{}","editable":"{}","working_directory":"/p","reach":["r"],"rule":"why","yields":true,"justification":null,"changes":null,"warnings":[],"digest":"00","call":"11","surface":"mcp","asker":"a model","lasting":true,"session":false}"#;
+        let request = request_from_json(&serde_json::from_str(was).expect("JSON")).expect("it is read");
+        assert_eq!((request.level, request.surface, request.is_lasting), (Level::Write, Surface::Mcp, true));
+        assert_eq!(request_json(&request).to_string(), was);
+        for was in [
+            r#"{"answer":"once"}"#,
+            r#"{"answer":"session","arguments":"these"}"#,
+            r#"{"answer":"always","arguments":"any"}"#,
+            r#"{"answer":"edit","text":"{}"}"#,
+            r#"{"answer":"no","reason":null}"#,
+        ] {
+            let answer = answer_from_json(&serde_json::from_str(was).expect("JSON"));
+            assert_eq!(answer_json(&answer).to_string(), was);
+        }
     }
 }

@@ -27,10 +27,10 @@ use cycod_process::{Program, Stop, is_below_a_run, start_detached};
 use cycod_run::{Event, Ran, RanEnd, RunReport, Sink};
 use cycod_store::{Controls, Listening, RunId, StoreError};
 use cycod_thread::Thread;
-use serde_json::{Value as Json, json};
+use serde::{Deserialize, Serialize};
 
 use crate::{
-    Asker, Beginning, Caller, Control, Engine, EngineError, Resumption, durable::not_kept, history::told, host, refusal_json,
+    Asker, Beginning, Caller, Control, Engine, EngineError, Resumption, durable::not_kept, history::told, host,
 };
 
 /// How long it may take until a workflow has begun.
@@ -91,8 +91,7 @@ impl Engine {
         if plan.privilege == Privilege::Elevated {
             return Err(unavailable("no user would be there to grant it elevated rights"));
         }
-        let mut order = self.order(approved, caller);
-        order["durable"] = durable.into();
+        let order = Wanted::Call(Box::new(OrderRow { durable, ..self.order(approved, caller) }));
         self.start(&order, &plan.run_id, &plan.host().working_directory).map_err(|refusal| match refusal.code {
             Code::ToolChanged => refusal.place(name),
             _ => unavailable(&refusal.why),
@@ -100,7 +99,7 @@ impl Engine {
     }
 
     /// Starts this program again to carry a run on, and returns when it has begun. The refusal says only why it has not.
-    fn start(&self, order: &Json, run: &str, directory: &Path) -> Result<(), Refusal> {
+    fn start(&self, wanted: &Wanted, run: &str, directory: &Path) -> Result<(), Refusal> {
         let unavailable = |why: String| Refusal::new(Code::BackgroundUnavailable, why);
         if is_below_a_run() {
             return Err(unavailable("nothing outlives the run that this was called from".to_owned()));
@@ -115,7 +114,7 @@ impl Engine {
             cwd: directory.to_owned(),
         };
         let failed = |error: io::Error| unavailable(format!("its process does not start: {error}"));
-        let output = start_detached(&program, order.to_string().as_bytes()).map_err(failed)?;
+        let output = start_detached(&program, &line_of(wanted)).map_err(failed)?;
         let read = move || {
             let mut line = String::new();
             BufReader::new(output).take(1 << 20).read_line(&mut line).map(|_| line)
@@ -126,14 +125,11 @@ impl Engine {
             _ = run.parse::<RunId>().and_then(|run| self.controls().cancel(run));
             return Err(unavailable(format!("it has not begun within {} s", PATIENCE.as_secs())));
         };
-        let said: Json = serde_json::from_str(&line?.map_err(failed)?).unwrap_or_default();
-        if said["begun"] == true {
-            return Ok(());
+        match serde_json::from_str(&line?.map_err(failed)?) {
+            Ok(Said::Begun { .. }) => Ok(()),
+            Ok(Said::Refused { refused }) => Err(refused.into_refusal()),
+            Err(_) => Err(unavailable("its process ended before it began".to_owned())),
         }
-        let text = |name: &str| said["refused"][name].as_str().map(str::to_owned);
-        let code = text("code").and_then(|code| code.parse().ok()).unwrap_or(Code::BackgroundUnavailable);
-        let why = text("why").unwrap_or_else(|| "its process ended before it began".to_owned());
-        Err(Refusal { attempt: text("try"), place: text("where"), ..Refusal::new(code, why) })
     }
 
     /// Continues an interrupted run in a process of its own, and returns when it goes on.
@@ -144,11 +140,11 @@ impl Engine {
         let (run, directory) = (resumption.run().to_owned(), resumption.directory().to_owned());
         // The other process takes it over.
         drop(resumption);
-        self.start(&json!({"resume": run}), &run, &directory)
+        self.start(&Wanted::Resume { resume: run.clone() }, &run, &directory)
     }
 
     /// Everything that the other process needs to know.
-    pub(crate) fn order(&self, approved: &Approved<Plan>, caller: &Caller) -> Json {
+    pub(crate) fn order(&self, approved: &Approved<Plan>, caller: &Caller) -> OrderRow {
         let plan = approved.subject();
         let Some(through) = &plan.through else {
             let given: Vec<&Bound> = plan.call.values.iter().filter(|bound| bound.origin == Origin::Given).collect();
@@ -181,7 +177,7 @@ impl Engine {
         arguments: &[(String, Value)],
         given: &[(String, Value)],
         answers: &[&String],
-    ) -> Json {
+    ) -> OrderRow {
         let plan = approved.subject();
         let written = |values: &[(String, Value)]| {
             let mut text = String::new();
@@ -189,21 +185,23 @@ impl Engine {
             text
         };
         let moment = plan.host().now.duration_since(UNIX_EPOCH).unwrap_or_default();
-        json!({
-            "tool": tool.name.as_str(),
-            "arguments": written(arguments),
-            "given": written(given),
-            "answers": answers,
-            "run": plan.run_id,
-            "moment": [moment.as_secs(), moment.subsec_nanos()],
-            "timeout": [plan.timeout.as_secs(), plan.timeout.subsec_nanos()],
-            "call": self.digest_of_call(plan, &asker(caller)).to_string(),
-            "rule": approved.decision().rule,
-            "surface": caller.surface,
-            "host": caller.host,
-            "principal": caller.principal,
-            "local": caller.is_local,
-        })
+        OrderRow {
+            tool: tool.name.to_string(),
+            arguments: written(arguments),
+            given: written(given),
+            answers: answers.iter().map(|name| (*name).clone()).collect(),
+            run: plan.run_id.clone(),
+            moment: (moment.as_secs(), moment.subsec_nanos()),
+            timeout: (plan.timeout.as_secs(), plan.timeout.subsec_nanos()),
+            call: self.digest_of_call(plan, &asker(caller)).to_string(),
+            rule: approved.decision().rule.clone(),
+            surface: caller.surface.to_owned(),
+            host: caller.host.clone(),
+            principal: caller.principal.clone(),
+            local: caller.is_local,
+            directory: None,
+            durable: false,
+        }
     }
 
     /// Plans again what an order asks for.
@@ -293,22 +291,26 @@ pub fn carry_on(
 ) -> Result<(), NotCarriedOn> {
     let mut text = String::new();
     input.take(MOST).read_to_string(&mut text).map_err(NotCarriedOn::Unreadable)?;
-    let wanted = Wanted::read(&text).ok_or(NotCarriedOn::NotUnderstood)?;
+    let wanted = serde_json::from_str(&text).map_err(|_| NotCarriedOn::NotUnderstood)?;
+    let wanted = match wanted {
+        Wanted::Call(order) => Ok(order.read().ok_or(NotCarriedOn::NotUnderstood)?),
+        Wanted::Resume { resume } => Err(resume),
+    };
     let here = host::current().map_err(NotCarriedOn::NoDirectory)?;
     let engine = open(here);
-    let mut tell = |said: &Json| writeln!(output, "{said}").and_then(|()| output.flush());
+    let mut tell = |said: &Said| output.write_all(&line_of(said)).and_then(|()| output.flush());
     let control =
         Control { stop, is_attended: false, keep: None, observer: None, caller: None, durable: false, session: None };
-    let refused = |refusal: &Refusal| json!({ "refused": refusal_json(refusal) });
     let mut follower = Beginner { tell: &mut tell, has_told: false, stop: control.stop.clone() };
     let done = match wanted {
-        Wanted::Call(order) => call(&engine, *order, control, &mut follower),
-        Wanted::Resume(run) => resume(&engine, &run, &control, &mut follower),
+        Ok(order) => call(&engine, order, control, &mut follower),
+        Err(run) => resume(&engine, &run, &control, &mut follower),
     };
     if !follower.has_told {
         // Where not even one step began, it may have been refused.
         let refusal = done.as_ref().map_or_else(Some, |report| report.refusal.as_ref());
-        let said = refusal.map_or_else(|| json!({ "begun": true }), refused);
+        let said =
+            refusal.map_or(Said::Begun { begun: true }, |refusal| Said::Refused { refused: RefusalRow::of(refusal) });
         return tell(&said).map_err(NotCarriedOn::Unheard);
     }
     Ok(())
@@ -336,11 +338,7 @@ fn resume(engine: &Engine, run: &str, control: &Control, follower: &mut Beginner
 }
 
 /// Plans what was approved, and looks whether it still is what it was, and may still run.
-fn begin(
-    engine: &Engine,
-    order: &Order,
-    control: &Control,
-) -> Result<(Approved<Plan>, Listening), Refusal> {
+fn begin(engine: &Engine, order: &Order, control: &Control) -> Result<(Approved<Plan>, Listening), Refusal> {
     let refuse = |why: &str| Err(Refusal::new(Code::BackgroundUnavailable, why));
     if is_below_a_run() {
         return refuse("nothing outlives the run that it was started from");
@@ -365,7 +363,7 @@ fn begin(
 
 /// Tells whoever started the run that it has begun; a run of which nobody could be told ends.
 struct Beginner<'a> {
-    tell: &'a mut dyn FnMut(&Json) -> io::Result<()>,
+    tell: &'a mut dyn FnMut(&Said) -> io::Result<()>,
     has_told: bool,
     stop: Stop,
 }
@@ -374,7 +372,7 @@ impl Beginner<'_> {
     fn begun(&mut self) {
         if !self.has_told {
             self.has_told = true;
-            if (self.tell)(&json!({ "begun": true })).is_err() {
+            if (self.tell)(&Said::Begun { begun: true }).is_err() {
                 self.stop.kill();
             }
         }
@@ -402,21 +400,49 @@ fn plain(given: &Given) -> (Value, bool) {
 }
 
 /// What another process wants.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
 enum Wanted {
     /// A call that was approved.
-    Call(Box<Order>),
+    Call(Box<OrderRow>),
     /// The rest of an interrupted run.
-    Resume(String),
+    Resume { resume: String },
 }
 
-impl Wanted {
-    fn read(text: &str) -> Option<Self> {
-        if let Some(order) = Order::read(text) {
-            return Some(Self::Call(Box::new(order)));
-        }
-        let wanted: Json = serde_json::from_str(text).ok()?;
-        Some(Self::Resume(wanted["resume"].as_str()?.to_owned()))
+/// What the other process says.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Said {
+    Begun { begun: bool },
+    Refused { refused: RefusalRow },
+}
+
+#[derive(Serialize, Deserialize)]
+struct RefusalRow {
+    code: String,
+    rule: Option<String>,
+    place: Option<String>,
+    why: String,
+    attempt: Option<String>,
+}
+
+impl RefusalRow {
+    fn of(refusal: &Refusal) -> Self {
+        let Refusal { code, rule, place, why, attempt } = refusal.clone();
+        Self { code: code.name().to_owned(), rule, place, why, attempt }
     }
+
+    fn into_refusal(self) -> Refusal {
+        let Self { code, rule, place, why, attempt } = self;
+        Refusal { code: code.parse().unwrap_or(Code::BackgroundUnavailable), rule, place, why, attempt }
+    }
+}
+
+/// A message as one line. None of them can fail to be written.
+fn line_of(message: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(message).unwrap_or_default();
+    line.push(b'\n');
+    line
 }
 
 /// A call that another process may plan again.
@@ -436,36 +462,71 @@ pub(crate) struct Order {
     pub(crate) durable: bool,
 }
 
-impl Order {
-    pub(crate) fn read(text: &str) -> Option<Self> {
-        let order: Json = serde_json::from_str(text).ok()?;
-        let text = |name: &str| order[name].as_str().map(str::to_owned);
-        let object = |name: &str| match json::parse(order[name].as_str()?).ok()? {
+/// A call that another process may plan again, as it is written. An interrupted run may have one of an earlier version:
+/// fields may be added, never changed.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct OrderRow {
+    tool: String,
+    arguments: String,
+    given: String,
+    answers: Vec<String>,
+    run: String,
+    moment: (u64, u32),
+    timeout: (u64, u32),
+    call: String,
+    rule: String,
+    surface: String,
+    host: Option<String>,
+    principal: String,
+    local: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) directory: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    durable: bool,
+}
+
+impl OrderRow {
+    /// The order; nothing where a value is none of ours.
+    pub(crate) fn read(self) -> Option<Order> {
+        let object = |text: &str| match json::parse(text).ok()? {
             Value::Object(fields) => Some(fields),
             _ => None,
         };
-        let duration = |name: &str| {
-            let nanoseconds = u32::try_from(order[name][1].as_u64()?).ok()?;
-            Some(Duration::new(order[name][0].as_u64()?, nanoseconds.min(999_999_999)))
-        };
-        let answers = order["answers"].as_array()?.iter().map(|name| name.as_str().map(str::to_owned));
-        Some(Self {
-            tool: text("tool")?,
-            arguments: object("arguments")?,
-            given: object("given")?,
-            answers: answers.collect::<Option<_>>()?,
-            beginning: Beginning { moment: UNIX_EPOCH.checked_add(duration("moment")?)?, run_id: text("run")? },
-            timeout: duration("timeout")?,
-            call: text("call")?,
-            rule: text("rule")?,
+        let duration = |(seconds, nanoseconds): (u64, u32)| Duration::new(seconds, nanoseconds.min(999_999_999));
+        Some(Order {
+            arguments: object(&self.arguments)?,
+            given: object(&self.given)?,
+            tool: self.tool,
+            answers: self.answers,
+            beginning: Beginning { moment: UNIX_EPOCH.checked_add(duration(self.moment))?, run_id: self.run },
+            timeout: duration(self.timeout),
+            call: self.call,
+            rule: self.rule,
             caller: Caller {
-                surface: SURFACES.into_iter().find(|name| Some(*name) == order["surface"].as_str())?,
-                host: text("host"),
-                principal: text("principal")?,
-                is_local: order["local"].as_bool()?,
+                surface: SURFACES.into_iter().find(|name| *name == self.surface)?,
+                host: self.host,
+                principal: self.principal,
+                is_local: self.local,
             },
-            directory: text("directory").map(PathBuf::from),
-            durable: order["durable"] == true,
+            directory: self.directory.map(PathBuf::from),
+            durable: self.durable,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_of_an_earlier_version_is_read_and_written_the_same() {
+        let was = r#"{"tool":"ship","arguments":"{\"PIN\": \"x\"}","given":"{}","answers":["PIN"],"run":"01a2021a4831ea9400fc71aa3f533d16","moment":[1700000000,5],"timeout":[60,0],"call":"00","rule":"a rule","surface":"person","host":null,"principal":"ada","local":true,"directory":"/work"}"#;
+        let row: OrderRow = serde_json::from_str(was).expect("it is read");
+        assert_eq!(serde_json::to_string(&row).expect("it is written"), was);
+        let order = row.read().expect("it is an order");
+        assert_eq!(order.arguments, [("PIN".to_owned(), Value::Text("x".to_owned()))]);
+        assert_eq!((order.caller.surface, order.durable), ("person", false));
+        let other: Wanted = serde_json::from_str(was).expect("it is wanted");
+        assert!(matches!(other, Wanted::Call(_)));
     }
 }

@@ -19,7 +19,7 @@ use serde_json::json;
 
 use crate::{
     Control, Engine,
-    background::{Order, asker},
+    background::{Order, OrderRow, asker},
     history::told,
     journal::{Reached, reached},
 };
@@ -50,7 +50,8 @@ impl Resumption {
         })?;
         let unreadable = || refused("what it left cannot be read by this version".to_owned());
         let call = if past.is_empty() { return Err(unreadable()) } else { past.remove(0) };
-        let order = String::from_utf8(call).ok().and_then(|text| Order::read(&text)).ok_or_else(unreadable)?;
+        let order: Option<OrderRow> = serde_json::from_slice(&call).ok();
+        let order = order.and_then(OrderRow::read).ok_or_else(unreadable)?;
         let directory = order.directory.clone().ok_or_else(unreadable)?;
         Ok(Self { state, order, directory, past })
     }
@@ -202,10 +203,10 @@ impl Engine {
         }
         let history = self.history().ok_or_else(|| not_kept(&plan.run_id))?;
         let mut order = self.order(approved, &self.caller(control));
-        order["directory"] = plan.host().working_directory.to_string_lossy().into();
+        order.directory = Some(plan.host().working_directory.to_string_lossy().into_owned());
         let state = RunState::create(&history.journals(), &plan.run_id).map_err(|error| not_written(&error))?;
         let mut ledger = Sealed(state);
-        ledger.add(order.to_string().as_bytes(), true)?;
+        ledger.add(&serde_json::to_vec(&order).unwrap_or_default(), true)?;
         Ok(Some(Resumed { ledger, past: Vec::new(), lost: &|_| None }))
     }
 

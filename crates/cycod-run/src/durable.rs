@@ -12,7 +12,8 @@ use std::{
 
 use cycod_diagnostic::Refusal;
 use cycod_flow::{Answer, Attempt, Outcome as Ending, ScopeId, StepId, Task};
-use serde_json::{Value as Json, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use crate::{Outcome, Status, StepPath, StepReport};
 
@@ -69,7 +70,8 @@ impl LostStep {
 
     /// Which start of which attempt it is: no other of the run has the same.
     pub fn number(&self) -> String {
-        task_json(self.task).to_string()
+        let TaskRow(scope, step, attempt, losses) = (&self.task).into();
+        format!("[{scope},{step},{attempt},{losses}]")
     }
 }
 
@@ -101,29 +103,27 @@ impl Entry {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut blobs = Vec::new();
         let head = match self {
-            Self::Started(task, None) => json!({"e": "started", "task": task_json(*task)}),
-            Self::Started(task, Some(asks)) => json!({"e": "started", "task": task_json(*task), "asks": asks}),
-            Self::Ended(task, ending, report) => json!({
-                "e": "ended",
-                "task": task_json(*task),
-                "ending": ENDINGS.iter().position(|known| known == ending),
-                "report": report_json(report, &mut blobs),
-            }),
-            Self::Called(task) => json!({"e": "called", "task": task_json(*task)}),
-            Self::Due(step) => json!({"e": "due", "step": [step.scope.0, step.index]}),
-            Self::OutOfTime(scope) => json!({"e": "out-of-time", "scope": scope.0}),
-            Self::Cancelled => json!({"e": "stopped"}),
-            Self::CleanedUp(scope, warnings) => json!({"e": "cleaned", "scope": scope.0, "warnings": warnings}),
-            Self::Lost(task) => json!({"e": "lost", "task": task_json(*task)}),
-            Self::Answered(task, answer) => json!({
-                "e": "answered",
-                "task": task_json(*task),
-                "answer": ANSWERS.iter().position(|known| known == answer),
-            }),
+            Self::Started(task, asks) => Head::Started { task: task.into(), asks: asks.clone() },
+            Self::Ended(task, ending, report) => Head::Ended {
+                task: task.into(),
+                ending: ENDINGS.iter().position(|known| known == ending).unwrap_or(usize::MAX),
+                report: Box::new(ReportRow::of(report, &mut blobs)),
+            },
+            Self::Called(task) => Head::Called { task: task.into() },
+            Self::Due(step) => Head::Due { step: (step.scope.0, step.index) },
+            Self::OutOfTime(scope) => Head::OutOfTime { scope: scope.0 },
+            Self::Cancelled => Head::Stopped,
+            Self::CleanedUp(scope, warnings) => Head::Cleaned { scope: scope.0, warnings: warnings.clone() },
+            Self::Lost(task) => Head::Lost { task: task.into() },
+            Self::Answered(task, answer) => Head::Answered {
+                task: task.into(),
+                answer: ANSWERS.iter().position(|known| known == answer).unwrap_or(usize::MAX),
+            },
         };
-        let head = head.to_string();
+        // None of the types can fail to be written.
+        let head = serde_json::to_vec(&head).unwrap_or_default();
         let mut bytes = u32::try_from(head.len()).unwrap_or(u32::MAX).to_le_bytes().to_vec();
-        bytes.extend_from_slice(head.as_bytes());
+        bytes.extend_from_slice(&head);
         bytes.append(&mut blobs);
         bytes
     }
@@ -132,26 +132,18 @@ impl Entry {
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let (length, rest) = bytes.split_first_chunk()?;
         let (head, mut blobs) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-        let head: Json = serde_json::from_slice(head).ok()?;
-        let task = || read_task(&head["task"]);
-        let scope = || Some(ScopeId(index(&head["scope"])?));
-        Some(match head["e"].as_str()? {
-            "started" => Self::Started(task()?, head["asks"].as_str().map(str::to_owned)),
-            "ended" => {
-                let ending = *ENDINGS.get(index(&head["ending"])?)?;
-                Self::Ended(task()?, ending, Box::new(read_report(&head["report"], &mut blobs)?))
+        Some(match serde_json::from_slice(head).ok()? {
+            Head::Started { task, asks } => Self::Started(task.into(), asks),
+            Head::Ended { task, ending, report } => {
+                Self::Ended(task.into(), *ENDINGS.get(ending)?, Box::new(report.read(&mut blobs)?))
             }
-            "called" => Self::Called(task()?),
-            "due" => {
-                let step = &head["step"];
-                Self::Due(StepId { scope: ScopeId(index(&step[0])?), index: index(&step[1])? })
-            }
-            "out-of-time" => Self::OutOfTime(scope()?),
-            "stopped" => Self::Cancelled,
-            "cleaned" => Self::CleanedUp(scope()?, texts(&head["warnings"])?),
-            "lost" => Self::Lost(task()?),
-            "answered" => Self::Answered(task()?, *ANSWERS.get(index(&head["answer"])?)?),
-            _ => return None,
+            Head::Called { task } => Self::Called(task.into()),
+            Head::Due { step: (scope, index) } => Self::Due(StepId { scope: ScopeId(scope), index }),
+            Head::OutOfTime { scope } => Self::OutOfTime(ScopeId(scope)),
+            Head::Stopped => Self::Cancelled,
+            Head::Cleaned { scope, warnings } => Self::CleanedUp(ScopeId(scope), warnings),
+            Head::Lost { task } => Self::Lost(task.into()),
+            Head::Answered { task, answer } => Self::Answered(task.into(), *ANSWERS.get(answer)?),
         })
     }
 }
@@ -159,145 +151,222 @@ impl Entry {
 const ENDINGS: [Ending; 4] = [Ending::Succeeded, Ending::Failed, Ending::Refused, Ending::Forbidden];
 const ANSWERS: [Answer; 3] = [Answer::Again, Answer::Done, Answer::Stop];
 
-fn index(value: &Json) -> Option<usize> {
-    usize::try_from(value.as_u64()?).ok()
+/// The head of an entry. What is written once is read by later versions: fields may be added, never changed.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "e", rename_all = "kebab-case")]
+enum Head {
+    Started {
+        task: TaskRow,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        asks: Option<String>,
+    },
+    Ended {
+        task: TaskRow,
+        ending: usize,
+        report: Box<ReportRow>,
+    },
+    Called {
+        task: TaskRow,
+    },
+    Due {
+        step: (usize, usize),
+    },
+    OutOfTime {
+        scope: usize,
+    },
+    Stopped,
+    Cleaned {
+        scope: usize,
+        warnings: Vec<String>,
+    },
+    Lost {
+        task: TaskRow,
+    },
+    Answered {
+        task: TaskRow,
+        answer: usize,
+    },
 }
 
-/// The fallback has the number 0.
-fn task_json(task: Task) -> Json {
-    let attempt = if let Attempt::Number(number) = task.attempt { number } else { 0 };
-    json!([task.step.scope.0, task.step.index, attempt, task.losses])
+/// Scope, step, attempt and losses; the fallback is the attempt 0.
+#[derive(Serialize, Deserialize)]
+struct TaskRow(usize, usize, u32, u32);
+
+impl From<&Task> for TaskRow {
+    fn from(task: &Task) -> Self {
+        let attempt = if let Attempt::Number(number) = task.attempt { number } else { 0 };
+        Self(task.step.scope.0, task.step.index, attempt, task.losses)
+    }
 }
 
-fn read_task(value: &Json) -> Option<Task> {
-    let number = |place: usize| u32::try_from(value[place].as_u64()?).ok();
-    Some(Task {
-        step: StepId { scope: ScopeId(index(&value[0])?), index: index(&value[1])? },
-        attempt: match number(2)? {
-            0 => Attempt::Fallback,
-            number => Attempt::Number(number),
-        },
-        losses: number(3)?,
-    })
+impl From<TaskRow> for Task {
+    fn from(TaskRow(scope, index, attempt, losses): TaskRow) -> Self {
+        let attempt = if attempt == 0 { Attempt::Fallback } else { Attempt::Number(attempt) };
+        Self { step: StepId { scope: ScopeId(scope), index }, attempt, losses }
+    }
 }
 
-fn report_json(report: &StepReport, blobs: &mut Vec<u8>) -> Json {
-    let mut bytes = |bytes: &[u8]| {
-        blobs.extend_from_slice(bytes);
-        bytes.len()
-    };
-    let lengths = [&report.output, &report.error, &report.raw_output, &report.raw_error].map(|all| bytes(all));
-    let answer = report.answer.as_ref().map(|answer| {
-        json!({
-            "bytes": [bytes(&answer.output), bytes(&answer.error)],
-            "blocks": answer.blocks,
-            "structured": answer.structured,
-            "is_error": answer.is_error,
+/// Seconds and nanoseconds.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Span(u64, u32);
+
+impl From<Duration> for Span {
+    fn from(duration: Duration) -> Self {
+        Self(duration.as_secs(), duration.subsec_nanos())
+    }
+}
+
+impl From<SystemTime> for Span {
+    fn from(time: SystemTime) -> Self {
+        time.duration_since(UNIX_EPOCH).unwrap_or_default().into()
+    }
+}
+
+impl Span {
+    fn duration(self) -> Duration {
+        Duration::new(self.0, self.1.min(999_999_999))
+    }
+
+    fn time(self) -> Option<SystemTime> {
+        UNIX_EPOCH.checked_add(self.duration())
+    }
+}
+
+/// A report, of whose outputs only the lengths are in the head.
+#[derive(Serialize, Deserialize)]
+struct ReportRow {
+    name: String,
+    status: String,
+    exit_code: i32,
+    bytes: [usize; 4],
+    duration: Span,
+    attempts: u32,
+    used_fallback: bool,
+    truncated: bool,
+    commands: Vec<String>,
+    began: Span,
+    start_time: Option<Span>,
+    end_time: Option<Span>,
+    refusal: Option<RefusalRow>,
+    answer: Option<AnswerRow>,
+    value: Option<Json>,
+    secrets: Vec<String>,
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RefusalRow {
+    code: String,
+    rule: Option<String>,
+    place: Option<String>,
+    why: String,
+    attempt: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct AnswerRow {
+    bytes: [usize; 2],
+    blocks: Option<Json>,
+    structured: Option<Json>,
+    is_error: bool,
+}
+
+impl ReportRow {
+    fn of(report: &StepReport, blobs: &mut Vec<u8>) -> Self {
+        let mut bytes = |bytes: &[u8]| {
+            blobs.extend_from_slice(bytes);
+            bytes.len()
+        };
+        Self {
+            name: report.name.clone(),
+            status: report.status.name().to_owned(),
+            exit_code: report.exit_code,
+            bytes: [&report.output, &report.error, &report.raw_output, &report.raw_error].map(|all| bytes(all)),
+            duration: report.duration.into(),
+            attempts: report.attempts,
+            used_fallback: report.used_fallback,
+            truncated: report.truncated,
+            commands: report.commands.clone(),
+            began: report.began.into(),
+            start_time: report.start_time.map(Span::from),
+            end_time: report.end_time.map(Span::from),
+            refusal: report.refusal.as_ref().map(RefusalRow::of),
+            answer: report.answer.as_ref().map(|answer| AnswerRow {
+                bytes: [bytes(&answer.output), bytes(&answer.error)],
+                blocks: answer.blocks.clone(),
+                structured: answer.structured.clone(),
+                is_error: answer.is_error,
+            }),
+            value: report.raw_value.clone(),
+            secrets: report.secrets.clone(),
+            warnings: report.warnings.clone(),
+        }
+    }
+
+    fn read(self, blobs: &mut &[u8]) -> Option<StepReport> {
+        let mut bytes = |length: usize| -> Option<Vec<u8>> {
+            let (taken, rest) = blobs.split_at_checked(length)?;
+            *blobs = rest;
+            Some(taken.to_vec())
+        };
+        let [output, error, raw_output, raw_error] = self.bytes;
+        let (output, error) = (bytes(output)?, bytes(error)?);
+        let (raw_output, raw_error) = (bytes(raw_output)?, bytes(raw_error)?);
+        let answer = match self.answer {
+            None => None,
+            Some(answer) => Some(Box::new(Outcome {
+                output: bytes(answer.bytes[0])?,
+                error: bytes(answer.bytes[1])?,
+                blocks: answer.blocks,
+                structured: answer.structured,
+                is_error: answer.is_error,
+            })),
+        };
+        let refusal = match self.refusal {
+            None => None,
+            Some(refusal) => Some(refusal.read()?),
+        };
+        Some(StepReport {
+            exit_code: self.exit_code,
+            output,
+            error,
+            duration: self.duration.duration(),
+            attempts: self.attempts,
+            used_fallback: self.used_fallback,
+            truncated: self.truncated,
+            commands: self.commands,
+            began: self.began.duration(),
+            start_time: self.start_time.and_then(Span::time),
+            end_time: self.end_time.and_then(Span::time),
+            refusal,
+            answer,
+            raw_output,
+            raw_error,
+            raw_value: self.value,
+            secrets: self.secrets,
+            warnings: self.warnings,
+            ..StepReport::new(&self.name, Status::named(&self.status)?)
         })
-    });
-    json!({
-        "name": report.name,
-        "status": report.status.name(),
-        "exit_code": report.exit_code,
-        "bytes": lengths,
-        "duration": duration_json(report.duration),
-        "attempts": report.attempts,
-        "used_fallback": report.used_fallback,
-        "truncated": report.truncated,
-        "commands": report.commands,
-        "began": duration_json(report.began),
-        "start_time": report.start_time.map(time_json),
-        "end_time": report.end_time.map(time_json),
-        "refusal": report.refusal.as_ref().map(refusal_json),
-        "answer": answer,
-        "value": report.raw_value,
-        "secrets": report.secrets,
-        "warnings": report.warnings,
-    })
+    }
 }
 
-fn read_report(head: &Json, blobs: &mut &[u8]) -> Option<StepReport> {
-    let mut bytes = |length: &Json| -> Option<Vec<u8>> {
-        let (taken, rest) = blobs.split_at_checked(index(length)?)?;
-        *blobs = rest;
-        Some(taken.to_vec())
-    };
-    let lengths = &head["bytes"];
-    let (output, error) = (bytes(&lengths[0])?, bytes(&lengths[1])?);
-    let (raw_output, raw_error) = (bytes(&lengths[2])?, bytes(&lengths[3])?);
-    let some = |value: &Json| (!value.is_null()).then(|| value.clone());
-    let answer = match &head["answer"] {
-        Json::Null => None,
-        answer => Some(Box::new(Outcome {
-            output: bytes(&answer["bytes"][0])?,
-            error: bytes(&answer["bytes"][1])?,
-            blocks: some(&answer["blocks"]),
-            structured: some(&answer["structured"]),
-            is_error: answer["is_error"].as_bool()?,
-        })),
-    };
-    let refusal = match &head["refusal"] {
-        Json::Null => None,
-        refusal => Some(read_refusal(refusal)?),
-    };
-    Some(StepReport {
-        exit_code: i32::try_from(head["exit_code"].as_i64()?).ok()?,
-        output,
-        error,
-        duration: read_duration(&head["duration"])?,
-        attempts: u32::try_from(head["attempts"].as_u64()?).ok()?,
-        used_fallback: head["used_fallback"].as_bool()?,
-        truncated: head["truncated"].as_bool()?,
-        commands: texts(&head["commands"])?,
-        began: read_duration(&head["began"])?,
-        start_time: read_time(&head["start_time"]),
-        end_time: read_time(&head["end_time"]),
-        refusal,
-        answer,
-        raw_output,
-        raw_error,
-        raw_value: some(&head["value"]),
-        secrets: texts(&head["secrets"])?,
-        warnings: texts(&head["warnings"])?,
-        ..StepReport::new(head["name"].as_str()?, Status::named(head["status"].as_str()?)?)
-    })
-}
+impl RefusalRow {
+    fn of(refusal: &Refusal) -> Self {
+        let Refusal { code, rule, place, why, attempt } = refusal.clone();
+        Self { code: code.name().to_owned(), rule, place, why, attempt }
+    }
 
-fn refusal_json(refusal: &Refusal) -> Json {
-    let Refusal { code, rule, place, why, attempt } = refusal;
-    json!({"code": code.name(), "rule": rule, "place": place, "why": why, "attempt": attempt})
-}
-
-fn read_refusal(value: &Json) -> Option<Refusal> {
-    let text = |name: &str| value[name].as_str().map(str::to_owned);
-    let code = value["code"].as_str()?.parse().ok()?;
-    Some(Refusal { code, rule: text("rule"), place: text("place"), why: text("why")?, attempt: text("attempt") })
-}
-
-fn texts(value: &Json) -> Option<Vec<String>> {
-    value.as_array()?.iter().map(|text| text.as_str().map(str::to_owned)).collect()
-}
-
-fn duration_json(duration: Duration) -> Json {
-    json!([duration.as_secs(), duration.subsec_nanos()])
-}
-
-fn read_duration(value: &Json) -> Option<Duration> {
-    Some(Duration::new(value[0].as_u64()?, u32::try_from(value[1].as_u64()?).ok()?.min(999_999_999)))
-}
-
-fn time_json(time: SystemTime) -> Json {
-    duration_json(time.duration_since(UNIX_EPOCH).unwrap_or_default())
-}
-
-fn read_time(value: &Json) -> Option<SystemTime> {
-    UNIX_EPOCH.checked_add(read_duration(value)?)
+    fn read(self) -> Option<Refusal> {
+        let Self { code, rule, place, why, attempt } = self;
+        Some(Refusal { code: code.parse().ok()?, rule, place, why, attempt })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use cycod_diagnostic::Code;
     use proptest::prelude::*;
+    use serde_json::json;
 
     use super::*;
 
@@ -353,11 +422,7 @@ mod tests {
 
     #[test]
     fn a_step_is_lost_until_it_ended_or_somebody_answered() {
-        let task = |index| Task {
-            step: StepId { scope: ScopeId(0), index },
-            attempt: Attempt::Number(1),
-            losses: 0,
-        };
+        let task = |index| Task { step: StepId { scope: ScopeId(0), index }, attempt: Attempt::Number(1), losses: 0 };
         let started = |index: usize| Entry::Started(task(index), Some(format!("step {index}")));
         let report = || Box::new(StepReport::new("s", Status::Ok));
         let mut past: Vec<_> = [
@@ -381,6 +446,30 @@ mod tests {
         assert_eq!(answered.len(), 1, "that it is lost is written already");
         past.extend(answered);
         assert_eq!(LostStep::among(&past), []);
+    }
+
+    /// Entries as the first version wrote them, which a run that was interrupted then still has.
+    #[test]
+    fn what_an_earlier_version_wrote_is_read_and_written_the_same() {
+        let report = r#"{"name":"s","status":"failed","exit_code":3,"bytes":[2,1,0,0],"duration":[1,5],"attempts":2,"used_fallback":false,"truncated":true,"commands":["false"],"began":[0,7],"start_time":[1700000000,0],"end_time":null,"refusal":{"code":"timed-out","rule":null,"place":"s","why":"late","attempt":null},"answer":{"bytes":[1,0],"blocks":null,"structured":{"b":1,"a":1.5},"is_error":true},"value":["x",null],"secrets":["k"],"warnings":[]}"#;
+        let heads = [
+            (r#"{"e":"started","task":[0,1,1,0]}"#.to_owned(), ""),
+            (r#"{"e":"started","task":[0,1,0,2],"asks":"one/two"}"#.to_owned(), ""),
+            (format!(r#"{{"e":"ended","task":[0,1,1,0],"ending":1,"report":{report}}}"#), "oueA"),
+            (r#"{"e":"called","task":[2,1,1,0]}"#.to_owned(), ""),
+            (r#"{"e":"due","step":[0,3]}"#.to_owned(), ""),
+            (r#"{"e":"out-of-time","scope":1}"#.to_owned(), ""),
+            (r#"{"e":"stopped"}"#.to_owned(), ""),
+            (r#"{"e":"cleaned","scope":1,"warnings":["w"]}"#.to_owned(), ""),
+            (r#"{"e":"lost","task":[0,1,1,0]}"#.to_owned(), ""),
+            (r#"{"e":"answered","task":[0,1,1,0],"answer":2}"#.to_owned(), ""),
+        ];
+        for (head, blobs) in heads {
+            let length = u32::try_from(head.len()).expect("it is short").to_le_bytes();
+            let bytes = [&length[..], head.as_bytes(), blobs.as_bytes()].concat();
+            let entry = Entry::read(&bytes).unwrap_or_else(|| panic!("it is read: {head}"));
+            assert_eq!(String::from_utf8_lossy(&entry.to_bytes()), String::from_utf8_lossy(&bytes));
+        }
     }
 
     proptest! {

@@ -23,7 +23,7 @@ use std::{
 };
 
 use cycod_file::{Access, Durability};
-use serde_json::Value;
+use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{StoreError, private};
 
@@ -58,13 +58,13 @@ impl Approvals {
 }
 
 /// Puts a whole file in its place. Only whoever holds the lock does.
-fn write(path: &Path, json: &Value) -> Result<(), StoreError> {
-    cycod_file::replace(path, json.to_string().as_bytes(), Access::Private, Durability::Power)
-        .map_err(StoreError::io("write", path))
+fn write(path: &Path, row: &impl Serialize) -> Result<(), StoreError> {
+    let json = serde_json::to_vec(row).map_err(|error| malformed(path, error.to_string()))?;
+    cycod_file::replace(path, &json, Access::Private, Durability::Power).map_err(StoreError::io("write", path))
 }
 
 /// Reads a file, if it is there; one that cannot be understood is an error.
-fn read(path: &Path) -> Result<Option<Value>, StoreError> {
+fn read<R: DeserializeOwned>(path: &Path) -> Result<Option<R>, StoreError> {
     let mut file = match private::open(&private::options(), path) {
         Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
         file => file?,
@@ -90,6 +90,23 @@ fn remove(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(StoreError::io("remove", path)(error)),
         _ => Ok(()),
+    }
+}
+
+/// How what has one spelling is written.
+mod as_text {
+    use std::{fmt::Display, str::FromStr};
+
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub(super) fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 

@@ -1,8 +1,11 @@
+//! Requests that wait for an answer, and what the answer is for.
+
 use std::{fmt, fs::File, path::PathBuf, str::FromStr, time::Duration};
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{Approvals, malformed, names, read, remove, write};
+use super::{Approvals, as_text, malformed, names, read, remove, write};
 use crate::{Digest, StoreError, id::random, private};
 
 /// How long a request waits for its answer, and an answer for the call that takes it, in seconds.
@@ -75,6 +78,25 @@ pub struct Pending {
     pub about: Value,
 }
 
+/// A request as it is written.
+#[derive(Serialize, Deserialize)]
+struct RequestRow {
+    version: u64,
+    asked: u64,
+    expires: u64,
+    about: Value,
+}
+
+/// An answer as it is written.
+#[derive(Serialize, Deserialize)]
+struct AnswerRow {
+    #[serde(with = "as_text")]
+    key: Digest,
+    given: u64,
+    expires: u64,
+    answer: Value,
+}
+
 /// What became of a request.
 #[derive(Debug)]
 pub enum Asked {
@@ -121,8 +143,8 @@ impl Approvals {
         if known.is_none() && all.len() >= MOST {
             return Err(StoreError::QueueFull { most: MOST });
         }
-        let request = json!({"version": 1, "asked": now, "expires": now + LIFETIME, "about": about});
-        if request.to_string().len() > LARGEST {
+        let request = RequestRow { version: 1, asked: now, expires: now + LIFETIME, about: about.clone() };
+        if serde_json::to_vec(&request).is_ok_and(|bytes| bytes.len() > LARGEST) {
             return Err(StoreError::RequestTooLarge { most: LARGEST });
         }
         let is_known = known.is_some();
@@ -158,7 +180,7 @@ impl Approvals {
             None => Err(StoreError::NotWaiting(id.to_string())),
             Some(Pending { answer: Some(_), .. }) => Err(StoreError::AlreadyAnswered(id.to_string())),
             Some(Pending { key, .. }) => {
-                let answer = json!({"key": key.to_string(), "given": now, "expires": now + LIFETIME, "answer": answer});
+                let answer = AnswerRow { key, given: now, expires: now + LIFETIME, answer: answer.clone() };
                 write(&self.queue().join(format!("{id}.answer")), &answer)
             }
         }
@@ -205,13 +227,9 @@ impl Approvals {
         let mut all = Vec::new();
         for (id, key) in names.iter().filter_map(|name| request_name(name)) {
             let path = self.request_path(&id, &key);
-            let Some(request) = read(&path)? else { continue };
+            let Some(RequestRow { asked, expires, about, .. }) = read(&path)? else { continue };
             let answer = self.read_answer(&id, &key)?;
-            let number = |json: &Value, field: &str| json[field].as_u64();
-            let (Some(asked), Some(expires)) = (number(&request, "asked"), number(&request, "expires")) else {
-                return Err(malformed(&path, "it has another form"));
-            };
-            let expires = answer.as_ref().and_then(|answer| number(answer, "expires")).unwrap_or(expires);
+            let expires = answer.as_ref().map_or(expires, |answer| answer.expires);
             let awaited = self.is_awaited(&id)?;
             // A clock that was set back must not make a request last.
             let is_over = now >= expires || expires > now + 2 * LIFETIME || awaited == Some(false);
@@ -225,8 +243,8 @@ impl Approvals {
                 asked,
                 expires,
                 is_awaited: awaited.is_some(),
-                answer: answer.map(|mut answer| answer["answer"].take()),
-                about: request["about"].clone(),
+                answer: answer.map(|answer| answer.answer),
+                about,
             });
         }
         // What was left by processes that were killed on the way.
@@ -253,13 +271,11 @@ impl Approvals {
         }
     }
 
-    fn read_answer(&self, id: &RequestId, key: &Digest) -> Result<Option<Value>, StoreError> {
+    fn read_answer(&self, id: &RequestId, key: &Digest) -> Result<Option<AnswerRow>, StoreError> {
         let path = self.queue().join(format!("{id}.answer"));
-        let answer = read(&path)?;
+        let answer: Option<AnswerRow> = read(&path)?;
         match &answer {
-            Some(answer) if answer["key"].as_str() != Some(&key.to_string()) => {
-                Err(malformed(&path, "it answers another request"))
-            }
+            Some(answer) if answer.key != *key => Err(malformed(&path, "it answers another request")),
             _ => Ok(answer),
         }
     }
@@ -312,7 +328,7 @@ impl Waiting {
             self.approvals.remove_request(&self.id, &self.key)?;
             self.is_over = true;
         }
-        Ok(answer.map(|mut answer| answer["answer"].take()))
+        Ok(answer.map(|answer| answer.answer))
     }
 }
 

@@ -1,9 +1,13 @@
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Approvals, malformed, names, read, remove, write};
+use super::{Approvals, as_text, malformed, names, read, remove, write};
 use crate::{Digest, StoreError, private};
+
+/// The form of the files.
+const VERSION: u64 = 1;
 
 /// An answer that holds for every call that its key fits.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,29 +30,28 @@ impl Standing {
         name(&self.key, self.session.as_deref())
     }
 
-    fn to_json(&self) -> Value {
-        json!({
-            "version": 1, "key": self.key.to_string(), "session": self.session, "given": self.given,
-            "expires": self.expires, "about": self.about,
-        })
+    fn row(&self) -> Row {
+        let Self { key, session, given, expires, about } = self.clone();
+        Row { version: VERSION, key, session, given, expires, about }
     }
+}
 
-    fn from_json(json: &Value) -> Option<Standing> {
-        json["version"].as_u64().filter(|version| *version == 1)?;
-        let optional = |value: &Value| (!value.is_null()).then(|| value.as_u64());
-        Some(Standing {
-            key: json["key"].as_str()?.parse().ok()?,
-            session: match json.get("session")? {
-                Value::Null => None,
-                session => Some(session.as_str()?.to_owned()),
-            },
-            given: json["given"].as_u64()?,
-            expires: match optional(json.get("expires")?) {
-                None => None,
-                Some(expires) => Some(expires?),
-            },
-            about: json.get("about")?.clone(),
-        })
+/// An answer as it is written.
+#[derive(Serialize, Deserialize)]
+struct Row {
+    version: u64,
+    #[serde(with = "as_text")]
+    key: Digest,
+    session: Option<String>,
+    given: u64,
+    expires: Option<u64>,
+    about: Value,
+}
+
+impl Row {
+    fn read(self) -> Option<Standing> {
+        let Self { version, key, session, given, expires, about } = self;
+        (version == VERSION).then_some(Standing { key, session, given, expires, about })
     }
 }
 
@@ -61,7 +64,7 @@ impl Approvals {
     pub fn remember(&self, standing: &Standing) -> Result<(), StoreError> {
         let _lock = self.lock()?;
         private::directory(&self.directory.join("standing"))?;
-        write(&self.standing_path(&standing.name()), &standing.to_json())
+        write(&self.standing_path(&standing.name()), &standing.row())
     }
 
     /// Finds the answer for a key: one of the session, or one that always holds. It costs the opening of two files,
@@ -107,8 +110,8 @@ impl Approvals {
 
     fn read_standing(&self, name: &Digest) -> Result<Option<Standing>, StoreError> {
         let path = self.standing_path(name);
-        let Some(json) = read(&path)? else { return Ok(None) };
-        match Standing::from_json(&json).filter(|standing| standing.name() == *name) {
+        let Some(row) = read::<Row>(&path)? else { return Ok(None) };
+        match row.read().filter(|standing| standing.name() == *name) {
             Some(standing) => Ok(Some(standing)),
             None => Err(malformed(&path, "it has another form, or is not what its name says")),
         }
