@@ -5,6 +5,7 @@ use cycod_engine::{
     diagnostic::visible,
     json, sample,
 };
+use cycod_shell::quoted_if_needed;
 use cycod_syntax::template::Names;
 
 /// An argument as a shell takes it; nothing where no command line can carry it, or not as it is shown.
@@ -13,8 +14,7 @@ pub fn pair(name: &str, value: &Value) -> Option<String> {
         Value::Text(text) => text.clone(),
         other => json::write(other),
     };
-    let quoted = shlex::try_quote(&text).ok()?;
-    (visible(&text) == text).then(|| format!("{name}={quoted}"))
+    (visible(&text) == text).then(|| format!("{name}={}", quoted_if_needed(&text)))
 }
 
 /// An argument that the parameter takes, or a place for one.
@@ -40,7 +40,7 @@ pub fn sample_arguments(tool: &Tool) -> String {
 
 /// A text as a shell takes it, or a place for it.
 pub(crate) fn quoted(value: &str) -> String {
-    shlex::try_quote(value).map_or_else(|_| "...".to_owned(), std::borrow::Cow::into_owned)
+    if value.contains('\0') { "...".to_owned() } else { quoted_if_needed(value) }
 }
 
 /// A value as its author wrote it.

@@ -1,6 +1,9 @@
+//! The entry of an MCP server in a configuration, ours or that of another program.
+
 use std::{collections::HashSet, mem::take, path::PathBuf, time::Duration};
 
 use cycod_definition::Level;
+use cycod_shell::quoted_if_needed;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -450,10 +453,8 @@ impl Transport {
     pub fn in_full(&self) -> String {
         let line = match self {
             Self::Stdio { command, args, env, .. } => {
-                let quoted =
-                    |word: &str| shlex::try_quote(word).map_or_else(|_| word.to_owned(), |word| word.into_owned());
-                let variables = env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
-                let words = std::iter::once(command).chain(args).map(|word| quoted(word));
+                let variables = env.iter().map(|(name, value)| format!("{name}={}", quoted_if_needed(value)));
+                let words = std::iter::once(command).chain(args).map(|word| quoted_if_needed(word));
                 variables.chain(words).collect::<Vec<_>>().join(" ")
             }
             Self::Http { url, .. } => url.clone(),

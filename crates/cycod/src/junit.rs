@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt::Write as _, time::Duration};
 
-use cycod_engine::{TestOutcome, TestReport, TestVerdict};
+use cycod_engine::{TestOutcome, TestReport, TestVerdict, diagnostic::entity};
 
 /// Writes the reports: one suite for each tool.
 pub(crate) fn junit(reports: &[TestReport]) -> String {
@@ -87,10 +87,7 @@ fn attribute(text: &str) -> String {
 fn escaped(text: &str, in_attribute: bool) -> String {
     let piece = |character: char| -> Cow<'static, str> {
         match character {
-            '<' => "&lt;".into(),
-            '>' => "&gt;".into(),
-            '&' => "&amp;".into(),
-            '"' if in_attribute => "&quot;".into(),
+            '"' | '\'' if !in_attribute => character.to_string().into(),
             '\n' | '\t' if in_attribute => format!("&#{};", u32::from(character)).into(),
             '\r' => "&#13;".into(),
             // XML has no way to write these, not even escaped.
@@ -101,7 +98,7 @@ fn escaped(text: &str, in_attribute: bool) -> String {
             | '\u{7f}'..='\u{9f}'
             | '\u{fffe}'
             | '\u{ffff}' => format!("\\x{:02x}", u32::from(character)).into(),
-            _ => character.to_string().into(),
+            _ => entity(character).map_or_else(|| character.to_string().into(), Cow::Borrowed),
         }
     };
     text.chars().map(piece).collect()

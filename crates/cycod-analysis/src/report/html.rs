@@ -1,4 +1,8 @@
+//! The report as a page that needs nothing else: no program, no address, and everything from outside escaped.
+
 use std::fmt::{self, Write as _};
+
+use cycod_diagnostic::entity;
 
 use super::{Shown, counted, counts, of_kind};
 use crate::{Analysis, Finding, Kind, Outcome, Severity, Totals, Unexamined};
@@ -270,15 +274,11 @@ struct Escaped<'t>(&'t str);
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for c in self.0.chars() {
-            match c {
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '&' => f.write_str("&amp;")?,
-                '"' => f.write_str("&quot;")?,
-                '\'' => f.write_str("&#39;")?,
-                '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => f.write_char(char::REPLACEMENT_CHARACTER)?,
-                c if c.is_control() => f.write_char(char::REPLACEMENT_CHARACTER)?,
-                c => f.write_char(c)?,
+            match (entity(c), c) {
+                (Some(entity), _) => f.write_str(entity)?,
+                (_, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => f.write_char(char::REPLACEMENT_CHARACTER)?,
+                (_, c) if c.is_control() => f.write_char(char::REPLACEMENT_CHARACTER)?,
+                (_, c) => f.write_char(c)?,
             }
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! Names and a description in the places that a template keeps for them.
 
+use cycod_diagnostic::entity;
+
 use super::name::Name;
 
 /// What a template is filled with.
@@ -83,16 +85,7 @@ fn markdown(line: &str) -> String {
 }
 
 fn html(line: &str) -> String {
-    line.chars()
-        .map(|char| match char {
-            '&' => "&amp;".to_owned(),
-            '<' => "&lt;".to_owned(),
-            '>' => "&gt;".to_owned(),
-            '"' => "&quot;".to_owned(),
-            '\'' => "&#39;".to_owned(),
-            char => char.to_string(),
-        })
-        .collect()
+    line.chars().map(|char| entity(char).map_or_else(|| char.to_string(), str::to_owned)).collect()
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use cycod_diagnostic::{entity, visible};
+
 use super::{
     Graph, Node, NodeKind, Reason,
     layers::{What, layout},
@@ -272,14 +274,11 @@ fn cut(text: &str, most: usize) -> String {
 /// Writes a text so that it stays text, in content and in attributes.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
-    for character in cycod_diagnostic::visible(text).chars() {
-        match character {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' => out.push(' '),
-            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+    for character in visible(text).chars() {
+        match (entity(character), character) {
+            (Some(entity), _) => out.push_str(entity),
+            (_, '\n' | '\t') => out.push(' '),
+            (_, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
             _ => out.push(character),
         }
     }

@@ -1,4 +1,4 @@
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, Command};
 use cycod_engine::{
@@ -7,6 +7,7 @@ use cycod_engine::{
     definition::{Body, Tool},
     diagnostic::{Code, visible},
 };
+use cycod_shell::quoted_if_needed;
 use serde_json::{Value, json};
 
 use crate::{
@@ -115,8 +116,9 @@ fn change(decision: &Decision, surface: Surface, tool: &Tool) -> Vec<String> {
         _ => tool.name.to_string(),
     };
     let pattern = decision.pattern.as_deref();
-    let scoped = |scope: &str| format!("cycod policy remove {} --{scope}", quoted(pattern.unwrap_or_default()));
-    let add = |verdict: &str| format!("cycod policy add {verdict} {} --user --for {surface}", quoted(&name));
+    let scoped =
+        |scope: &str| format!("cycod policy remove {} --{scope}", quoted_if_needed(pattern.unwrap_or_default()));
+    let add = |verdict: &str| format!("cycod policy add {verdict} {} --user --for {surface}", quoted_if_needed(&name));
     match (decision.origin.layer, decision.verdict) {
         (Layer::Global, _) => vec![scoped("global")],
         (Layer::User, _) => vec![scoped("user")],
@@ -128,10 +130,6 @@ fn change(decision: &Decision, surface: Surface, tool: &Tool) -> Vec<String> {
         (Layer::BuiltIn, Verdict::Allow) => vec![add("deny")],
         (Layer::BuiltIn, _) => Vec::new(),
     }
-}
-
-fn quoted(word: &str) -> Cow<'_, str> {
-    shlex::try_quote(word).unwrap_or(Cow::Borrowed(word))
 }
 
 /// What else matters to whoever wants to run it.

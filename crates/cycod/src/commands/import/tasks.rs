@@ -11,6 +11,7 @@ use cycod_engine::{
     diagnostic::{Report, SourceFile, Style, closest, render_text, visible},
 };
 use cycod_import::{Directory, Kind, Loss, Proposal, Source};
+use cycod_shell::quoted_if_needed;
 
 use crate::{cli::Context, command_error::CommandError, commands::add::read_text, store};
 
@@ -66,7 +67,7 @@ pub(in crate::commands) fn importable() -> Vec<(String, usize, &'static str)> {
         let text = read_text(name).ok()?;
         let imported = cycod_import::import(kind, &Source::new(name, &text, Directory::Workspace(""))).ok()?;
         let count = imported.proposals.iter().filter(|proposal| proposal.withheld.is_none()).count();
-        Some((shlex::try_quote(name).ok()?.into_owned(), count, kind.noun()))
+        Some((quoted_if_needed(name), count, kind.noun()))
     };
     below(Path::new("."), 1).into_iter().filter_map(tasks).filter(|(_, count, _)| *count > 0).collect()
 }
@@ -256,7 +257,7 @@ fn chosen(
         });
     }
     if let Some(task) = left_out.first() {
-        let words = shlex::try_quote(task).unwrap_or_default();
+        let words = quoted_if_needed(task);
         context.printer.say(&format!("What was left out is imported by its name: --only {words}"));
     }
     Ok(wanted)

@@ -1,6 +1,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::diagnostic::visible;
 use cycod_settings::{Entry, Servers, masked, to_json};
+use cycod_shell::quoted_if_needed;
 use serde_json::Value;
 
 use crate::{
@@ -76,7 +77,7 @@ pub(super) fn plain(value: &Value) -> String {
                 if text.contains("****") {
                     return text;
                 }
-                shlex::try_quote(&text).map_or_else(|_| text.clone(), |text| text.into_owned())
+                quoted_if_needed(&text)
             };
             items.iter().map(quoted).collect::<Vec<_>>().join(" ")
         }
