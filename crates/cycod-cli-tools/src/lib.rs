@@ -14,6 +14,7 @@
 mod analyze;
 mod answer;
 mod arguments;
+mod cli_tools;
 mod environment;
 mod generate;
 mod machine;
@@ -26,5 +27,5 @@ mod status;
 mod tools;
 mod workflow_run;
 
+pub use cli_tools::{CliTools, ModelsOf, Open};
 pub use environment::check_unstarted;
-pub use tools::{CliTools, ModelsOf, Open};

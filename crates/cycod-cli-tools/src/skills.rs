@@ -11,6 +11,7 @@ mod image;
 mod kept;
 mod places;
 mod ranking;
+mod reading;
 mod shelf;
 mod words;
 

@@ -1,28 +1,18 @@
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+//! The nine tools: their definitions, and what carries each out.
 
-use cycod_definition::{Host, Level, Tool, ToolName, Value, load_built_in};
+use std::path::{Path, PathBuf};
+
+use cycod_definition::{Level, Tool, ToolName, Value, load_built_in};
 use cycod_diagnostic::{Code, Refusal, SourceFile};
-use cycod_engine::Engine;
-use cycod_model::Models;
 use cycod_run::{BuiltInCall, BuiltIns, How, Outcome, Ran, Touch, WorkflowCall};
 use serde_json::json;
 
 use crate::{
-    analyze,
+    CliTools, analyze,
     answer::{Answer, Failure},
     arguments::Call,
     environment, generate, modules, project, quick, skills, status, workflow_run,
 };
-
-/// Opens the tools of a place, as the program that uses these tools does.
-pub type Open = dyn Fn(Host) -> Engine + Send + Sync;
-
-/// The language models of a place.
-pub type ModelsOf = dyn Fn(&Engine) -> Arc<dyn Models> + Send + Sync;
 
 /// Carries out a tool; what is worth knowing meanwhile is told a line at a time.
 type Operation = fn(&Call<'_>, &mut dyn FnMut(&str)) -> Result<Answer, Failure>;
@@ -39,40 +29,6 @@ const TOOLS: &[(&str, &str, Operation)] = &[
     ("cli_run_quick", include_str!("definitions/cli_run_quick.yaml"), quick::run_quick),
     (workflow_run::NAME, include_str!("definitions/cli_workflow_run.yaml"), workflow_run::run),
 ];
-
-/// The nine tools.
-#[derive(Clone)]
-pub struct CliTools {
-    open: Arc<Open>,
-    models: Option<Arc<ModelsOf>>,
-}
-
-impl fmt::Debug for CliTools {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CliTools").finish_non_exhaustive()
-    }
-}
-
-impl CliTools {
-    /// The tools of a program that opens a place so.
-    pub fn new(open: Arc<Open>) -> Self {
-        Self { open, models: None }
-    }
-
-    /// Lets them ask the language models of the place where a call works.
-    #[must_use]
-    pub fn asking(self, models: Arc<ModelsOf>) -> Self {
-        Self { models: Some(models), ..self }
-    }
-
-    pub(crate) fn models(&self, engine: &Engine) -> Option<Arc<dyn Models>> {
-        self.models.as_ref().map(|models| models(engine))
-    }
-
-    pub(crate) fn open(&self, host: Host) -> Engine {
-        (self.open)(host)
-    }
-}
 
 impl BuiltIns for CliTools {
     fn names(&self) -> Vec<ToolName> {

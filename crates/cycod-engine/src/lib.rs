@@ -45,6 +45,7 @@ mod moment;
 mod observing;
 pub mod outputs;
 mod policy;
+mod refusal_json;
 mod registry;
 mod result_json;
 mod resulting;
@@ -64,8 +65,9 @@ pub use engine::Engine;
 pub use error::EngineError;
 pub use history::{Caller, Recording, Wrote};
 pub use observing::{Needs, Observation};
+pub use refusal_json::refusal_json;
 pub use registry::{Kept, Registered, Registry, Turn, TurnError};
-pub use result_json::{refusal_json, result_json, result_json_of};
+pub use result_json::{result_json, result_json_of};
 pub use selection::{AnyOf, Selection, group_of, tags_of};
 pub use testing::{Mismatch, TestOptions, TestOutcome, TestReport, TestVerdict};
 

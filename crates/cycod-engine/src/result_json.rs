@@ -3,7 +3,7 @@ use cycod_diagnostic::Refusal;
 use cycod_run::{RunReport, Status, StepReport};
 use serde_json::{Map, Value, json};
 
-use crate::answer::failure_of;
+use crate::{answer::failure_of, refusal_json};
 
 /// Writes a report as the one result that every surface gives.
 ///
@@ -67,18 +67,6 @@ fn add_refusal(fields: &mut Map<String, Value>, refusal: Option<&Refusal>) {
     if let Some(refusal) = refusal {
         fields.insert("refusal".into(), refusal_json(refusal));
     }
-}
-
-/// Writes a refusal; what it does not know is left out.
-pub fn refusal_json(refusal: &Refusal) -> Value {
-    let fields = [
-        ("code", Some(refusal.code.name())),
-        ("rule", refusal.rule.as_deref()),
-        ("where", refusal.place.as_deref()),
-        ("why", Some(&*refusal.why)),
-        ("try", refusal.attempt.as_deref()),
-    ];
-    fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))).collect::<Map<_, _>>().into()
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -23,7 +23,7 @@ use rustix::fs::{AtFlags, statat};
 use super::{
     image::{Image, Mark, Record},
     places::Place,
-    shelf::{read_all, walk},
+    reading::{read_all, walk},
 };
 
 /// A file that is larger is not ours.
