@@ -1,3 +1,5 @@
+//! A conversation with a model that works with tools, and what it keeps between turns.
+
 use std::{collections::BTreeSet, ffi::OsString, path::Path, sync::Arc};
 
 use cycod_engine::{

@@ -1,3 +1,5 @@
+//! The tools that a model may use, and how a provider learns of them.
+
 use std::sync::Arc;
 
 use cycod_diagnostic::Refusal;

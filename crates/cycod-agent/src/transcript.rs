@@ -1,3 +1,5 @@
+//! What was said in a session, as lines in a file that a later session can continue.
+
 use std::{
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},

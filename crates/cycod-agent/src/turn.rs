@@ -1,3 +1,5 @@
+//! One turn: asks the model, carries out the calls of its reply, and repeats until the model is done or a limit ends it.
+
 use std::{
     cell::RefCell,
     collections::HashMap,

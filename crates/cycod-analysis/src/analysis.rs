@@ -1,3 +1,5 @@
+//! Everything that was found out about a place, merged from all analyzers.
+
 use std::collections::BTreeMap;
 
 use crate::{Analyzer, Examined, FileMetrics, Finding, FunctionMetrics, Unexamined, ignores::Ignores};

@@ -1,3 +1,5 @@
+//! The complete wiring of a program that opens tools.
+
 use std::{
     fmt,
     path::Path,

@@ -1,3 +1,5 @@
+//! Binds arguments to parameters: finds the parameter that is meant, coerces, validates and transforms the value.
+
 use std::{collections::HashSet, sync::Arc};
 
 use cycod_definition::{

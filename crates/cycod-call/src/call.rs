@@ -1,3 +1,5 @@
+//! A tool with its arguments, and what templates and conditions see of them.
+
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},

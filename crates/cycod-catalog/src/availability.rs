@@ -1,3 +1,5 @@
+//! Whether a tool can run on this machine, and why not.
+
 use std::{
     collections::HashMap,
     ffi::{OsStr, OsString},

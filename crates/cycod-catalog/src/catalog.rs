@@ -1,3 +1,5 @@
+//! All tools of a place: which files hold which name, and which of them wins.
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     io,

@@ -1,3 +1,5 @@
+//! One tool of the catalog, in whatever state it is, and how it is loaded.
+
 use std::{path::PathBuf, sync::Arc};
 
 use cycod_definition::{Beside, Level, Tool};

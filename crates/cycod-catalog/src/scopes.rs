@@ -1,3 +1,5 @@
+//! The directories in which tools are, and the order in which they win.
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::{OsStr, OsString},

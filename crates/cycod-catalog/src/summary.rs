@@ -1,3 +1,5 @@
+//! What a list says about a tool, so that it can be listed without its file being read again.
+
 use std::collections::BTreeSet;
 
 use cycod_definition::{Body, Cleanup, Command, Demand, Deprecation, Interpreter, Level, Platform, StepAction, Tool};

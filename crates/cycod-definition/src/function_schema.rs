@@ -1,3 +1,5 @@
+//! The schemas by which models and forms learn what a tool takes.
+
 use serde_json::{Map, Value as Json, json};
 
 use crate::{Ask, FunctionCalling, Literal, Parameter, ParameterType, Shape, Tool, Validation, Value, Whom};

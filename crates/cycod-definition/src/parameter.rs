@@ -1,3 +1,5 @@
+//! Parameters, and what they accept.
+
 use cycod_schema::Pattern;
 use cycod_syntax::template::Template;
 

@@ -1,3 +1,5 @@
+//! Steps of workflows, and what follows when they fail or are lost.
+
 use std::time::Duration;
 
 use cycod_diagnostic::Span;

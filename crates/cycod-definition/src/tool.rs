@@ -1,3 +1,5 @@
+//! The definition of a tool, as one file gives it.
+
 use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use cycod_shell::{Directory, Programs};

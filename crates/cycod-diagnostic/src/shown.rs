@@ -1,3 +1,5 @@
+//! Text that may go to a terminal: everything hidden in it is written out, and all styles are ours.
+
 use std::borrow::Cow;
 
 use anstyle::Style;

@@ -1,3 +1,5 @@
+//! The engine itself: opens a place, plans calls, has them approved and runs them.
+
 use std::{
     collections::BTreeSet,
     ffi::OsString,

@@ -1,3 +1,5 @@
+//! Runs the tests that a tool brings, and compares what came of them with what was expected.
+
 use std::{
     fmt, fs,
     path::{Path, PathBuf},

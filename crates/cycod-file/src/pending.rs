@@ -1,3 +1,5 @@
+//! A new file that takes the place of an old one as a whole, or leaves it as it was.
+
 use std::{
     ffi::{OsStr, OsString},
     fs::{self, File, Metadata},

@@ -1,3 +1,5 @@
+//! The state machine of a run: takes events, and returns what has to be done next.
+
 use std::collections::BTreeSet;
 
 use crate::{

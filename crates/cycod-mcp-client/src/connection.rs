@@ -1,3 +1,5 @@
+//! A server that was reached: how it is started or called, what it offers, and how it is ended.
+
 use std::{
     ffi::{OsStr, OsString},
     path::PathBuf,

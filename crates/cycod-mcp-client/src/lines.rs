@@ -1,3 +1,5 @@
+//! Messages as lines over the standard streams of a server that we started, within limits.
+
 use std::{io, sync::Arc, time::Duration};
 
 use cycod_process::{Conversation, Streams};

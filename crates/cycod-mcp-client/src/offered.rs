@@ -1,3 +1,5 @@
+//! Makes tools of our own from what a server offers.
+
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet, hash_map::Entry},

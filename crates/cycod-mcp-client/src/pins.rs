@@ -1,3 +1,5 @@
+//! What the user accepted of servers, and which tools are blocked because they are not that any more.
+
 use std::{
     fmt,
     path::{Path, PathBuf},

@@ -1,3 +1,5 @@
+//! The servers of the user, and the way to them. Nothing is started before a tool is called.
+
 use std::{
     collections::BTreeMap,
     fmt,

@@ -1,3 +1,5 @@
+//! Answers the requests of a host, whichever transport they come over.
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cycod_engine::{

@@ -1,3 +1,5 @@
+//! Messages as lines over the standard streams, from a host that may send anything.
+
 use std::{io, sync::Arc};
 
 use cycod_engine::diagnostic::visible_json;

@@ -1,3 +1,5 @@
+//! The calls that are under way: how many may be, and how each is ended.
+
 use std::{
     collections::HashMap,
     io,

@@ -1,3 +1,5 @@
+//! Which models there are for the user: providers, keys, and where each setting comes from.
+
 use std::fmt;
 
 use crate::{

@@ -1,3 +1,5 @@
+//! Cuts a stream of bytes into events, within limits.
+
 /// Cuts what arrives into the events of a stream, whose bytes are counted before they are kept.
 #[derive(Debug)]
 pub(crate) struct Frames {

@@ -1,3 +1,5 @@
+//! Asks a provider over the network, and repeats what failed for a while only.
+
 use std::{
     sync::{Arc, OnceLock},
     time::{Duration, Instant, SystemTime},

@@ -1,3 +1,5 @@
+//! Everything that a call would do, made from the call alone.
+
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},

@@ -1,3 +1,5 @@
+//! Makes a program to be started from a planned command: its arguments, its script, its environment.
+
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashSet},

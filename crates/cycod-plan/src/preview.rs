@@ -1,3 +1,5 @@
+//! A plan as a dry run shows it.
+
 use std::borrow::Cow;
 
 use cycod_call::{Scripts, StepValue, Steps};

@@ -1,3 +1,5 @@
+//! Where the values of secrets come from, and what takes their place on the way.
+
 use std::{borrow::Cow, collections::BTreeSet, ffi::OsStr, fmt};
 
 use cycod_call::KeptSecret;

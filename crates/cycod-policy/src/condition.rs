@@ -1,3 +1,5 @@
+//! What a rule wants of arguments.
+
 use std::{
     cmp::Ordering,
     path::{Component, Path, PathBuf},

@@ -1,3 +1,5 @@
+//! Which calls a rule is about, as people write it.
+
 use std::{cmp::Ordering, fmt, path::PathBuf};
 
 use cycod_definition::{Decimal, Level};

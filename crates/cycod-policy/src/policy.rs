@@ -1,3 +1,5 @@
+//! Decides by rules whether a call is allowed.
+
 use std::{cell::Cell, cmp::Reverse};
 
 use cycod_definition::{Level, Privilege};

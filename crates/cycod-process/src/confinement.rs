@@ -1,3 +1,5 @@
+//! What one program, and all it starts, may reach of the machine.
+
 use std::any::Any;
 use std::fmt::{self, Debug};
 use std::hash::{Hash, Hasher};

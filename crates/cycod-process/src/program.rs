@@ -1,3 +1,5 @@
+//! One program with everything it is given, and how it is found on the search path.
+
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 

@@ -1,3 +1,5 @@
+//! A request to stop, shared by all who may make it and all who must heed it.
+
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};

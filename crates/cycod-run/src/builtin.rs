@@ -1,3 +1,5 @@
+//! Tools that the program carries out itself, as those who offer them see it.
+
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use cycod_definition::{Level, Tool, ToolName, Value};

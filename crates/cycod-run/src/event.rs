@@ -1,3 +1,5 @@
+//! What a run reports while it runs.
+
 use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
 use cycod_process::Stream;

@@ -1,3 +1,5 @@
+//! What came of a run and of each of its steps.
+
 use std::time::{Duration, SystemTime};
 
 use cycod_diagnostic::{Exit, Refusal};

@@ -1,3 +1,5 @@
+//! Carries out one attempt of one step: starts what it runs, follows it, and reports how it ended.
+
 use std::{
     borrow::Cow,
     cell::Cell,

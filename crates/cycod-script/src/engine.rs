@@ -1,3 +1,5 @@
+//! JavaScript and TypeScript in an engine without ambient power.
+
 use std::{
     cell::Cell,
     rc::Rc,

@@ -1,3 +1,5 @@
+//! Opens the encrypted file of secrets, with a passphrase or a key.
+
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},

@@ -1,3 +1,5 @@
+//! Secrets in the keyring of the system.
+
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},

@@ -1,3 +1,5 @@
+//! Where secrets are kept, and the choice between the places.
+
 use std::{
     collections::BTreeMap,
     ffi::OsString,

@@ -1,3 +1,5 @@
+//! The one text of a JSON value, and its digest.
+
 use std::{fmt, fmt::Write as _, str::FromStr};
 
 use serde_json::{Number, Value};

@@ -1,3 +1,5 @@
+//! An output that is kept, and how it is read.
+
 use std::{fs::File, io};
 
 use crate::{

@@ -1,3 +1,5 @@
+//! The outputs of a user, and how long they stay.
+
 use std::{
     collections::BTreeMap,
     fs::{self, File},

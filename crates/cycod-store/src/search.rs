@@ -1,3 +1,5 @@
+//! Finds lines in an output.
+
 use std::{
     collections::VecDeque,
     fmt,

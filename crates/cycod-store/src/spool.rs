@@ -1,3 +1,5 @@
+//! Takes in an output while it is written, in memory first and then in a file.
+
 use crate::{
     Kept, Maker, OutputId, Outputs, StoreError,
     kept::Content,

@@ -1,3 +1,5 @@
+//! Reads what analyzers print: findings and notes, or why the start was of no use.
+
 use serde_json::Value as Json;
 
 use super::{Analyzer, Job};

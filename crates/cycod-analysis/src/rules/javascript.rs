@@ -1,3 +1,5 @@
+//! Built-in rules for JavaScript and TypeScript.
+
 use big_code_analysis::tree_sitter::Node;
 
 use super::{Subject, is_composed_sql, request::Flows, table};

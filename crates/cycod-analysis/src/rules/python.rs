@@ -1,3 +1,5 @@
+//! Built-in rules for Python.
+
 use big_code_analysis::tree_sitter::Node;
 
 use super::{Subject, is_composed_sql, names::Names, request::Flows, table};

@@ -1,3 +1,5 @@
+//! Finds secrets in the text of files, whatever their language.
+
 use std::{collections::HashSet, sync::LazyLock};
 
 use regex::{Captures, Regex, RegexSet};

@@ -1,3 +1,5 @@
+//! What a project is: its languages, its files that explain it, its history.
+
 use std::{
     collections::BTreeMap,
     ffi::OsStr,

@@ -1,3 +1,5 @@
+//! Operations on single files and directories, each below the directories that the plan allows.
+
 use std::{
     ffi::OsStr,
     fmt::Write as _,

@@ -1,3 +1,5 @@
+//! Checks conditions for comparisons that cannot be made, or that can have one answer only.
+
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use cycod_syntax::{
     condition::{Comparison, Expr, Literal, eval},

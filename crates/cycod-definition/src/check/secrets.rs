@@ -1,3 +1,5 @@
+//! Checks that each secret has a host that it may go to, and that commands put none where other users can read it.
+
 use cycod_diagnostic::{Code, Diagnostic, MOST_REPORTED};
 use cycod_syntax::template::{Branch, Hole, HoleValue, Reference, Segment};
 

@@ -1,3 +1,5 @@
+//! Reads what a tool or a step executes: the command, its shell or interpreter, and its platforms.
+
 use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
 use cycod_syntax::yaml::Entry;
 

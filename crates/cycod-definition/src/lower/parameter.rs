@@ -1,3 +1,5 @@
+//! Reads parameters: types, defaults, validation and transforms.
+
 use std::collections::BTreeSet;
 
 use cycod_diagnostic::{Code, Diagnostic, Severity, Span};

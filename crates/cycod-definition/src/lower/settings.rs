@@ -1,3 +1,5 @@
+//! Reads what a tool says about itself besides what it does: metadata, security, environment, limits, requirements.
+
 use std::{collections::HashSet, time::Duration};
 
 use cycod_diagnostic::{Code, Diagnostic, Severity, Span};

@@ -1,3 +1,5 @@
+//! Reads the steps of a workflow and what each waits for.
+
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use cycod_syntax::{
     condition::{self, Expr, Position},

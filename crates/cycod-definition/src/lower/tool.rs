@@ -1,3 +1,5 @@
+//! Reads a whole tool from the tree of its file.
+
 use std::collections::BTreeSet;
 
 use cycod_diagnostic::{Code, Diagnostic, Span, is_slip};

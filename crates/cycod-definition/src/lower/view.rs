@@ -1,3 +1,5 @@
+//! Mappings with known keys, read by name and type.
+
 use std::time::Duration;
 
 use cycod_diagnostic::Span;

@@ -1,3 +1,5 @@
+//! The digest of everything that makes a tool what it is.
+
 use std::path::Path;
 
 use cycod_definition::{Body, Literal, Starts, StepAction, Tool, starts, starts_of_argument};

@@ -1,3 +1,5 @@
+//! Files below a directory that is held open, by the calls of Unix.
+
 use std::{
     ffi::OsStr,
     fs::{File, Metadata},

@@ -1,3 +1,5 @@
+//! The address at which a server answers over HTTP, with and without sessions.
+
 use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 
 use cycod_http::{Gate, HttpError, Names, Principal, Refused};

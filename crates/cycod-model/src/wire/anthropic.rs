@@ -1,3 +1,5 @@
+//! The format of Anthropic.
+
 use std::{
     collections::BTreeMap,
     hash::{DefaultHasher, Hash as _, Hasher as _},

@@ -1,3 +1,5 @@
+//! The format of Gemini.
+
 use serde_json::{Value as Json, json};
 
 use super::{Format, Part, Reading, Terms, failed, named, number, object, parsed, parts, returned, stop, text};

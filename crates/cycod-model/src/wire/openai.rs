@@ -1,3 +1,5 @@
+//! The format of chat completions, which OpenAI began and many providers follow.
+
 use serde_json::{Map, Value as Json, json};
 
 use super::{Format, Reading, Terms, failed, named, number, object, parsed, returned, stop, text};

@@ -1,3 +1,5 @@
+//! The format of responses of OpenAI.
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};

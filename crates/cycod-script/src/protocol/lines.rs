@@ -1,3 +1,5 @@
+//! Messages as lines, read within limits.
+
 use std::io::{ErrorKind, Read};
 
 use super::LONGEST_LINE;

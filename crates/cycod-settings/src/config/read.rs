@@ -1,3 +1,5 @@
+//! Reads the settings files, and reports what is wrong with them.
+
 use std::time::Duration;
 
 use cycod_catalog::Scope;

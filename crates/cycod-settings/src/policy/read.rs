@@ -1,3 +1,5 @@
+//! Reads rules from policy files, and reports what is wrong with them.
+
 use cycod_diagnostic::{Code, Diagnostic, Lines, Severity, SourceFile, Span, closest};
 use cycod_policy::{Layer, Origin, Pattern, Rule, Surfaces, Verdict};
 use cycod_syntax::yaml::{self, Entry, Node, Resolved, Scalar};
