@@ -59,7 +59,8 @@ mod linux {
                 None => None,
                 Some(pem) => {
                     let path = directory.join("authorities.pem");
-                    let written = crate::worker::private_directory(directory).and_then(|()| std::fs::write(&path, pem));
+                    let written =
+                        crate::own_files::private_directory(directory).and_then(|()| std::fs::write(&path, pem));
                     written.map_err(|error| {
                         Refusal::new(Code::TempDirectory, format!("cannot write `{}`: {error}", path.display()))
                     })?;

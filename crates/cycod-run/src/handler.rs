@@ -228,7 +228,7 @@ impl Worker<'_> {
             Stream::Stderr => lines.push(bytes, &mut hear),
         });
         lines.end().map(hear);
-        let ended = ended.map_err(|error| Broken::Refused(*crate::worker::not_started(&error).refusal))?;
+        let ended = ended.map_err(|error| Broken::Refused(*crate::failure::not_started(&error).refusal))?;
         let mut read = Answers::new(prelude.codec, answers.as_slice());
         let wrong = loop {
             match read.next() {

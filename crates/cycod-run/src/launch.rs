@@ -17,7 +17,9 @@ use cycod_script::Prelude;
 use crate::{
     confine::{Around, Held, mounted},
     container::{self, Inside, container_engine},
-    worker::{Failure, Worker, not_found, private_directory, write_files},
+    failure::{Failure, not_found},
+    own_files::{private_directory, write_files},
+    worker::Worker,
 };
 
 /// The search path where the environment has none.

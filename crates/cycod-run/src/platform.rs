@@ -21,8 +21,9 @@ use crate::{
     confine::{Around, Held},
     guarded::{Decides, Guarded, resolved},
     keep::Keep,
+    own_files::private_directory,
     reach::Rights,
-    worker::{Worker, private_directory},
+    worker::Worker,
 };
 
 /// The machine as one call of a tool may use it.
@@ -436,7 +437,7 @@ impl<'a> Platform<'a> {
         if !matches!(&ended, Ok(ended) if matches!(ended.ending, Ending::Exited(_))) {
             launch.clear(self.worker.session);
         }
-        let ended = ended.map_err(|error| *crate::worker::not_started(&error).refusal)?;
+        let ended = ended.map_err(|error| *crate::failure::not_started(&error).refusal)?;
         let truncated = kept.iter().any(Keep::is_cut);
         let [stdout, stderr] = kept.map(Keep::into_bytes);
         let exit_code = match ended.ending {

@@ -14,12 +14,14 @@ use cycod_process::{Session, Stop};
 
 use crate::{
     Driver, Files, RunReport, Status, StepPath, StepReport, UnreadFile,
+    failure::exit_code,
     files::named_in,
     mask::masked,
+    own_files::private_directory,
     promise::held_to_promise,
     report::last_run,
     results::Results,
-    worker::{CLEANUP_LIMIT, Called, UnderWay, Worker, clean_up, exit_code, private_directory},
+    worker::{CLEANUP_LIMIT, Called, UnderWay, Worker, clean_up},
 };
 
 /// What every step of a tool shares, wherever it is carried out.

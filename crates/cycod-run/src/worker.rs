@@ -16,19 +16,21 @@ use cycod_diagnostic::{Code, Exit, Refusal};
 use cycod_file::create_plain;
 use cycod_flow as flow;
 use cycod_mask::{Masks, StreamMask};
-use cycod_plan::{Plan, PlannedAction, PlannedStep, Prepared, ScriptFile, Target};
-use cycod_process::{Ended, Ending, Input, Limits, ProgramNotFound, Session, StartError, Stop, Stream, Terminal};
+use cycod_plan::{Plan, PlannedAction, PlannedStep, Prepared, Target};
+use cycod_process::{Ended, Ending, Input, Limits, Session, Stop, Stream, Terminal};
 use cycod_syntax::template::{Reference, StepAttribute, Template};
 
 use crate::{
     BuiltInCall, Driver, Event, Outcome, Platform, QUIET, RemoteCall, RunReport, Status, StepPath, StepReport,
     answering::{Activity, Answering, Patience},
-    confine::{Held, unconfinable},
+    confine::Held,
     container,
+    failure::{Failure, exit_code, not_started},
     guarded::{Guarded, resolved},
     keep::Keep,
     launch::Launch,
     mask::masked,
+    own_files::private_directory,
     platform::{Starts, beyond},
     promise::{self, shown, without_secrets},
     report::last_run,
@@ -80,15 +82,6 @@ impl Attempt {
     fn failed(refusal: Refusal) -> Self {
         let status = if refusal.code.exit() == Exit::TimedOut { Status::TimedOut } else { Status::Failed };
         Self::new(exit_code(&refusal), status, Some(refusal))
-    }
-}
-
-/// The exit code of a step that ended with a refusal.
-pub(crate) fn exit_code(refusal: &Refusal) -> i32 {
-    match refusal.code.exit() {
-        // What a step gives to a tool is not what the caller gave.
-        Exit::Usage => Exit::Failure.in_result(),
-        exit => exit.in_result(),
     }
 }
 
@@ -791,83 +784,6 @@ impl<'a> Capture<'a> {
 
 fn no_terminal(error: &std::io::Error) -> Refusal {
     Refusal::new(Code::NotStarted, format!("cannot make a terminal for the answers of the user: {error}"))
-}
-
-/// Writes the files a program expects, in the run's own directory, readable by nobody else.
-pub(crate) fn write_files(directory: &Path, files: &[ScriptFile]) -> Result<(), Refusal> {
-    let failed = |path: &Path, error: &std::io::Error| {
-        Refusal::new(Code::TempDirectory, format!("cannot write `{}`: {error}", path.display()))
-    };
-    if !files.is_empty() {
-        private_directory(directory).map_err(|error| failed(directory, &error))?;
-    }
-    for file in files {
-        private_file(&file.path)
-            .and_then(|mut opened| opened.write_all(&file.text))
-            .map_err(|error| failed(&file.path, &error))?;
-    }
-    Ok(())
-}
-
-/// Makes a directory that only this user can enter.
-pub(crate) fn private_directory(path: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
-}
-
-fn private_file(path: &Path) -> std::io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// Why a program did not start, and the exit code that stands for it.
-pub(crate) struct Failure {
-    pub(crate) refusal: Box<Refusal>,
-    pub(crate) exit_code: i32,
-}
-
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Self { exit_code: exit_code(&refusal), refusal: Box::new(refusal) }
-    }
-}
-
-pub(crate) fn not_found(error: &ProgramNotFound) -> Failure {
-    let (refusal, exit_code) = match error {
-        ProgramNotFound::Missing { name } => {
-            let name = name.display();
-            let refusal = Refusal::new(Code::ProgramMissing, format!("`{name}` is not installed, or not on the PATH"))
-                .place(name.to_string())
-                .attempt(format!("install `{name}`"));
-            (refusal, 127)
-        }
-        ProgramNotFound::NotExecutable { path } => {
-            let path = path.display();
-            let refusal = Refusal::new(Code::ProgramMissing, format!("`{path}` is not executable"))
-                .place(path.to_string())
-                .attempt(format!("chmod +x {path}"));
-            (refusal, 126)
-        }
-    };
-    Failure { refusal: Box::new(refusal), exit_code }
-}
-
-pub(crate) fn not_started(error: &StartError) -> Failure {
-    if let Some(refusal) = unconfinable(error) {
-        return refusal.into();
-    }
-    let why = match std::error::Error::source(error) {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    };
-    let exit_code = if error.is_program_missing() { 127 } else { 126 };
-    Failure { refusal: Box::new(Refusal::new(Code::NotStarted, why)), exit_code }
 }
 
 /// How long a run's cleanup may take.

@@ -25,7 +25,7 @@ use cycod_thread::Thread;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{confine::Held, worker::not_started};
+use crate::{confine::Held, failure::not_started};
 
 /// How many workers wait for their next call at the most; the one that has waited longest goes first.
 const MOST_IDLE: usize = 16;

@@ -1,0 +1,37 @@
+use std::sync::Arc;
+
+use cycod_call::Scripts;
+use cycod_plan::Secrets;
+use cycod_process::{Observer, Pool, Stop};
+
+use crate::{BuiltIns, Models, Remotes, workers::Workers};
+
+/// What a run needs from outside the plan.
+#[derive(Clone, Copy)]
+pub struct Driver<'a> {
+    /// Runs the transforms that are JavaScript, for tools that are called on the way.
+    pub scripts: &'a (dyn Scripts + Sync),
+    /// Where the values of secrets come from.
+    pub secrets: &'a (dyn Secrets + Sync),
+    /// Ends the run from outside.
+    pub stop: &'a Stop,
+    /// Whether a person sits at our terminal and can answer an interactive tool.
+    pub is_attended: bool,
+    /// The way to tools of other programs; without one, calling them is refused.
+    pub remotes: Option<&'a dyn Remotes>,
+    /// What asks language models for scripts; without it, asking them is refused.
+    pub models: Option<&'a dyn Models>,
+    /// What carries out built-in tools; without it, calling them is refused.
+    pub built_ins: Option<&'a dyn BuiltIns>,
+    /// What carries out functions in a language; without it, calling them is refused.
+    pub workers: Option<&'a Workers>,
+    /// Names the session of whoever calls: functions share their interpreter within it.
+    pub worker_session: &'a str,
+    /// The most bytes of each stream of a step to keep, below its own `buffer-limit`: for callers that take the bytes
+    /// from the events. Steps that feed others keep what those need.
+    pub keep: Option<u64>,
+    /// Shells that are started before they are needed, for a program that makes many runs.
+    pub pool: Option<&'a Pool>,
+    /// Who learns what programs touch that are not confined.
+    pub observer: Option<&'a Arc<dyn Observer>>,
+}
