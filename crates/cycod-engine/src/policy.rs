@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeSet,
     convert::Infallible,
-    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
