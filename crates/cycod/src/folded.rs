@@ -199,7 +199,7 @@ EXAMPLES
                 --short        Words that go on and on until the line is
                                full, which takes a while, and then some
                                more of them
-                - Read it
+                -              Read it
                 --a-very-long-option VALUE
 
               - one of a list, long enough
@@ -234,7 +234,8 @@ EXAMPLES
                     until the line is full,
                     which takes a while, and
                     then some more of them
-                - Read it
+                -
+                    Read it
                 --a-very-long-option VALUE
 
               - one of a list, long enough

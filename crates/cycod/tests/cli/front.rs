@@ -324,11 +324,11 @@ fn init_writes_a_first_tool_that_fits_the_project() {
           cycod tool edit test
               Change it
 
-          cycod import Makefile --only 'build,docs'
+          cycod import Makefile --only build,docs
               Make tools of the other 2 targets, too
 
           cycod tool trust --all
-              What you write yourself is trusted; everyone else who clones the project reads its tools and trusts them once
+              You trust what you write; everyone else who clones the project trusts its tools once
 
           cycod mcp install HOST
               Offer the tools to an editor or assistant; see: cycod help mcp install
