@@ -210,7 +210,8 @@ EXAMPLES
               EXAMPLE 1: Do something that is described at length
 
                 cycod x a-name-that-is-long --with many --options and values
-        "#]].assert_eq(&folded(PAGE, Some(60)));
+        "#]]
+        .assert_eq(&folded(PAGE, Some(60)));
         expect![[r#"
             CYCOD X
 
@@ -247,7 +248,8 @@ EXAMPLES
               is described at length
 
                 cycod x a-name-that-is-long --with many --options and values
-        "#]].assert_eq(&folded(PAGE, Some(32)));
+        "#]]
+        .assert_eq(&folded(PAGE, Some(32)));
     }
 
     #[test]
@@ -257,6 +259,7 @@ EXAMPLES
               two three
                 four five
                 six
-        "#]].assert_eq(&folded_lines("one\n  two three four five six\n", 14));
+        "#]]
+        .assert_eq(&folded_lines("one\n  two three four five six\n", 14));
     }
 }

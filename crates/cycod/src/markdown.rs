@@ -266,7 +266,8 @@ longer than a narrow terminal. See [the site](https://example.com).
             `bb`  more (docs/reference/limits.md)
 
                 ```
-        "#]].assert_eq(rendered(PAGE, "guide", Some(40), false).as_str());
+        "#]]
+        .assert_eq(rendered(PAGE, "guide", Some(40), false).as_str());
         expect![[r#"
             A `page`
 
@@ -296,6 +297,7 @@ longer than a narrow terminal. See [the site](https://example.com).
                 (docs/reference/limits.md)
 
                 ```
-        "#]].assert_eq(rendered(PAGE, "guide", Some(24), false).as_str());
+        "#]]
+        .assert_eq(rendered(PAGE, "guide", Some(24), false).as_str());
     }
 }

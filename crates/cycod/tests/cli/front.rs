@@ -342,7 +342,8 @@ fn init_writes_a_first_tool_that_fits_the_project() {
             tags: ["make","run"]
             timeout: 600000
             run: make --no-print-directory test
-    "#]].assert_eq(&first.block());
+    "#]]
+    .assert_eq(&first.block());
     assert_eq!(place.run(&["run", "test"]).stdout(), "tested\n");
     // What it proposes does what it says, and nothing is written twice.
     assert_eq!(
