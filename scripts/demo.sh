@@ -24,14 +24,14 @@ show() { # show ARGUMENTS…: prints the command line as a person would type it,
     fi 3>&1
 }
 
-show tool list --category git --format simple
+show list --category git --format simple
 show tool graph rust-check
 # Tools that came with a repository run when somebody has looked at them; what there is to look at is long.
 printf '\n$ cycod tool trust project-report text-stats --yes\n\n'
 "$cycod" tool trust project-report text-stats --yes 2>&1 | tail -n 1
-show tool run project-report COUNT=5
+show run project-report COUNT=5
 # shellcheck disable=SC2016 # meant to stay as it is
-show tool run text-stats 'TEXT=Nothing in here runs: $(touch pwned); `id`; "quotes" and '\''more'\''.' TOP=3
+show run text-stats 'TEXT=Nothing in here runs: $(touch pwned); `id`; "quotes" and '\''more'\''.' TOP=3
 if [ -e pwned ]; then
     echo "error: a value was run" >&2
     exit 1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the runners of tasks that the tests of `cycod tool import` run for real, below target/runners, once.
+# Installs the runners of tasks that the tests of `cycod import` run for real, below target/runners, once.
 set -eu
 cd "$(dirname "$0")/.."
 

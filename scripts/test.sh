@@ -9,6 +9,7 @@ need() { # need PROGRAM PACKAGE: a program of the system that tests run for real
 missing=""
 need bash bash
 need zsh zsh
+need fish fish
 need dash dash
 need cc gcc
 need jq jq

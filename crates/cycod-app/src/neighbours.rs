@@ -82,7 +82,7 @@ impl Names {
 fn missing(engine: &Engine, name: &str, at: Span) -> Diagnostic {
     if let Some(entry) = engine.catalog().find(name, ScopeFilter::Any) {
         let diagnostic = Diagnostic::warning(Code::UnknownTool, at, format!("tool `{name}` cannot be used"));
-        return diagnostic.help(format!("see: cycod tool validate {}", entry.name));
+        return diagnostic.help(format!("see: cycod validate {}", entry.name));
     }
     let diagnostic = Diagnostic::warning(Code::UnknownTool, at, format!("no tool is called `{name}`"));
     let diagnostic = diagnostic.label("running it fails until there is one");

@@ -61,7 +61,7 @@ fn a_tool_is_shown_with_how_it_stands() {
     let tool = engine.tool("greet").expect("it loads");
     let info = to_value(ToolInfo::of(&engine, &entry, Some(&tool))).expect("it serialises");
     assert_eq!(info["parameters"]["required"], json!(["WHO"]));
-    assert_eq!(info["examples"], json!(["cycod tool run greet WHO=..."]));
+    assert_eq!(info["examples"], json!(["cycod run greet WHO=..."]));
 }
 
 #[test]

@@ -32,7 +32,7 @@ impl Question {
         };
         Refusal::new(Code::NobodyToAnswer, format!("`{tool}` asks {asked}"))
             .place(&self.name)
-            .attempt(format!("ask the user to run it: cycod tool run {tool}"))
+            .attempt(format!("ask the user to run it: cycod run {tool}"))
     }
 }
 

@@ -28,7 +28,7 @@ impl EngineError {
                 let refusal = Refusal::new(Code::UnknownTool, format!("no tool is called `{name}`")).place(&name);
                 match suggestion {
                     Some(near) => refusal.attempt(format!("did you mean `{near}`?")),
-                    None => refusal.attempt("cycod tool list"),
+                    None => refusal.attempt("cycod list"),
                 }
             }
             Self::Absent(refusal) => *refusal,
@@ -36,7 +36,7 @@ impl EngineError {
                 let (LoadError::Broken { name, .. } | LoadError::Changed { was: name, .. }) = &error;
                 let name = name.clone();
                 Refusal::new(Code::BrokenTool, error.to_string())
-                    .attempt(format!("cycod tool validate {name}"))
+                    .attempt(format!("cycod validate {name}"))
                     .place(name)
             }
         }

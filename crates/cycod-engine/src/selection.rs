@@ -166,5 +166,5 @@ fn not_offered(tool: &Registered) -> Refusal {
             Availability::Available => Refusal::new(Code::BrokenTool, format!("`{name}` cannot be called")),
         },
     };
-    refusal.place(name).attempt(format!("cycod tool validate {name}"))
+    refusal.place(name).attempt(format!("cycod validate {name}"))
 }

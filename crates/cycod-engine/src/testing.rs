@@ -191,7 +191,7 @@ impl Engine {
         let planned = self.by_person(tool, arguments).map_err(PlanError::from);
         let plan = match planned.and_then(|arguments| self.plan_on(host, &run_id, tool, arguments, &[], None)) {
             Ok(plan) => plan,
-            // A test may show that a wrong argument is turned away: the exit code is then that of `cycod tool run`.
+            // A test may show that a wrong argument is turned away: the exit code is then that of `cycod run`.
             Err(error @ PlanError::Arguments(_)) if case.expected.exit_code == Some(WRONG_ARGUMENTS.into()) => {
                 let refusal = error.into_refusal(tool.name.as_str());
                 let failures = case.expected.output_contains.iter().filter_map(|template| {

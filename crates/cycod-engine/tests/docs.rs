@@ -313,7 +313,7 @@ fn in_steps(steps: &[StepReport], codes: &mut BTreeSet<String>) {
     }
 }
 
-/// The arguments in a page's `$ cycod tool run NAME --param A=b`.
+/// The arguments in a page's `$ cycod run NAME --param A=b`.
 fn arguments(page: &str) -> Vec<(String, Given)> {
     let line = blocks(page, "console").first().and_then(|block| block.lines().next()).unwrap_or_default();
     let line = line.split(" < ").next().unwrap_or_default();

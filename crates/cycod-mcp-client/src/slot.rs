@@ -110,7 +110,7 @@ impl Slot {
             let why = format!("the server `{}` does not offer `{tool}` any more", server.name);
             return Err(Refusal::new(Code::UnknownTool, why)
                 .place(&server.name)
-                .attempt("cycod tool list --scope mcp"));
+                .attempt("cycod list --scope mcp"));
         };
         let adopted = known.tool.as_ref().map_err(|why| {
             failure::failed(&server.name, format!("`{tool}` of the server `{}` cannot be used: {why}", server.name))

@@ -52,7 +52,7 @@ impl Library {
                 None => find(name).ok_or_else(|| {
                     Refusal::new(Code::UnknownTool, format!("`{}` uses `{name}`, and no tool has this name", tool.name))
                         .place(name)
-                        .attempt("cycod tool list")
+                        .attempt("cycod list")
                 })?,
             };
             self.tools.insert(key.clone(), Arc::clone(&used));

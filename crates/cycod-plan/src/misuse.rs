@@ -39,7 +39,7 @@ impl Misuse {
         // Everything else is to be done in the file, and there it is shown.
         match &self.help {
             Some(near) if near.starts_with("did you mean") => refusal.attempt(near),
-            _ => refusal.attempt(format!("cycod tool validate {}", tool.name)),
+            _ => refusal.attempt(format!("cycod validate {}", tool.name)),
         }
     }
 }

@@ -593,7 +593,7 @@ impl PlanError {
                 };
                 let attempt: Vec<String> = help.into_iter().chain(again).collect();
                 if attempt.is_empty() {
-                    refusal.attempt(format!("cycod tool get {tool} --detail"))
+                    refusal.attempt(format!("cycod info {tool} --detail"))
                 } else {
                     refusal.attempt(attempt.join("; "))
                 }
@@ -608,7 +608,7 @@ impl PlanError {
         match self {
             Self::Refused(refusal) => refusal,
             error @ Self::Arguments(_) => error.into_refusal(tool).attempt(format!(
-                "correct what step `{step}` gives to `{tool}` in `with`: cycod tool get {tool} --detail"
+                "correct what step `{step}` gives to `{tool}` in `with`: cycod info {tool} --detail"
             )),
         }
     }

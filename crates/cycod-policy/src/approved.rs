@@ -67,7 +67,7 @@ impl Decision {
     }
 
     fn unanswered(self, tool: &str, attempt: Option<String>) -> Refusal {
-        let attempt = attempt.unwrap_or_else(|| format!("run it by hand: cycod tool run {tool}"));
+        let attempt = attempt.unwrap_or_else(|| format!("run it by hand: cycod run {tool}"));
         self.refused(tool, format!("`{tool}` needs approval, and no one has answered")).attempt(attempt)
     }
 

@@ -29,6 +29,8 @@ pub(crate) struct Context {
     pub(crate) printer: Printer,
     /// Where commands are typed, for the lines that say how to go on.
     pub(crate) typed: Typed,
+    /// Whether the command was typed in its short form.
+    pub(crate) is_short: bool,
 }
 
 /// Where somebody types commands.
@@ -72,7 +74,7 @@ type Run = fn(&mut Context, &ArgMatches) -> Result<u8, CommandError>;
 pub(crate) struct Entry {
     /// As it is typed.
     pub(crate) name: &'static str,
-    command: fn() -> Command,
+    pub(crate) command: fn() -> Command,
     run: Run,
     /// Whether it looks at the tools of this place, and so needs to know where that is.
     opens_tools: bool,
@@ -113,23 +115,24 @@ impl Entry {
     /// Carries it out. What grants something is refused where a tool is an ancestor, whatever it is told.
     fn carry_out(&self, context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
         if self.grants.is_so_of(matches) {
-            let groups = GROUPS.iter().find(|group| group.commands.iter().any(|entry| std::ptr::eq(entry, self)));
-            let group = groups.map(|group| format!("{} ", group.name)).unwrap_or_default();
+            let group = GROUPS.iter().find(|group| group.commands.iter().any(|entry| std::ptr::eq(entry, self)));
+            let group = group.filter(|group| group.name != "tool" || !SHORT_FORMS.contains(&self.name));
+            let group = group.map(|group| format!("{} ", group.name)).unwrap_or_default();
             by_a_person(&format!("cycod {group}{}", self.name))?;
         }
         (self.run)(context, matches)
     }
 }
 
-/// Commands behind a word of their own, as in `cycod tool list`.
+/// Commands behind a word of their own, as in `cycod list`.
 pub(crate) struct Group {
     /// The word.
     pub(crate) name: &'static str,
-    about: &'static str,
+    pub(crate) about: &'static str,
     /// The commands, in the order in which help lists them.
     pub(crate) commands: &'static [Entry],
     /// The command that the word alone stands for.
-    default: Option<&'static str>,
+    pub(crate) default: Option<&'static str>,
 }
 
 impl Group {
@@ -214,7 +217,7 @@ pub(crate) const TOOL_COMMANDS: &[Entry] = &[
 ];
 
 /// Commands of `cycod tool` that are also typed without that word: what people type every day.
-pub(crate) const SHORT_FORMS: &[&str] = &["run", "list", "test", "validate"];
+pub(crate) const SHORT_FORMS: &[&str] = &["run", "list", "test", "validate", "import", "info"];
 
 /// The commands below `cycod tools`, in the order in which help lists them.
 pub(crate) const TOOLS_COMMANDS: &[Entry] = &[
@@ -293,12 +296,13 @@ pub(crate) const APPROVAL_COMMANDS: &[Entry] = &[
 
 /// The commands beside the groups.
 pub(crate) const OTHER_COMMANDS: &[Entry] = &[
+    entry!("init", init, true, Grants::Always),
     entry!("chat", chat, true),
     entry!("resume", runs::resume, true),
     entry!("doctor", doctor, true),
     entry!("explain", explain, false),
     entry!("help", help, false),
-    entry!("completions", completions, false),
+    entry!("completions", completions, true),
     entry!("man", man, false),
 ];
 
@@ -324,7 +328,7 @@ pub(crate) fn main() -> ExitCode {
     let is_short = is_short(&arguments);
     let arguments = spelt_out(arguments);
     let words = words(&arguments);
-    let parsed = branch(&words).no_binary_name(true).try_get_matches_from(&arguments);
+    let parsed = branch(&words, is_short).no_binary_name(true).try_get_matches_from(&arguments);
     let color = match &parsed {
         Ok(matches) => matches.get_one::<String>("color").and_then(|name| Color::named(name)).unwrap_or_default(),
         Err(_) => typed_color(&arguments),
@@ -334,7 +338,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(matches) => matches,
         // Help and version are data and succeed, everything else is a usage error; clap knows which.
         Err(error) if !error.use_stderr() => {
-            printer.text(&error.render().to_string());
+            printer.page(&error.render().to_string());
             return end(&mut printer, 0);
         }
         Err(error) => {
@@ -353,7 +357,9 @@ pub(crate) fn main() -> ExitCode {
     let (entry, matches) = chosen(&matches).unwrap_or((&FRONT, &matches));
     let engine: Box<dyn FnOnce() -> Engine> = match host {
         Ok(host) => {
-            let typed: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            // A completion starts no server, whatever was typed.
+            let is_asked = entry.name != "completions";
+            let typed: Vec<String> = words.iter().filter(|_| is_asked).map(|&word| word.to_owned()).collect();
             Box::new(move || app().open_for(host, &typed))
         }
         Err(error) if entry.opens_tools => {
@@ -364,7 +370,7 @@ pub(crate) fn main() -> ExitCode {
         }
         Err(_) => Box::new(|| unreachable!("only commands that open no tools run without a working directory")),
     };
-    let mut context = Context { engine: LazyCell::new(engine), printer, typed: Typed::Shell };
+    let mut context = Context { engine: LazyCell::new(engine), printer, typed: Typed::Shell, is_short };
     match entry.carry_out(&mut context, matches) {
         Ok(code) => end(&mut context.printer, code),
         Err(error) => fail(&mut context.printer, &error),
@@ -380,15 +386,16 @@ pub(crate) fn within(context: &mut Context, arguments: &[String]) -> Result<u8, 
     let is_short = is_short(&arguments);
     let arguments = spelt_out(arguments);
     let words = words(&arguments);
-    let matches = match branch(&words).no_binary_name(true).try_get_matches_from(&arguments) {
+    let matches = match branch(&words, is_short).no_binary_name(true).try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) if !error.use_stderr() => {
-            context.printer.text(&error.render().to_string());
+            context.printer.page(&error.render().to_string());
             return Ok(0);
         }
         Err(error) => return Err(misused(&error, context.typed, &words, is_short)),
     };
     let (entry, matches) = chosen(&matches).ok_or_else(|| CommandError::usage("a command is missing"))?;
+    context.is_short = is_short;
     entry.carry_out(context, matches)
 }
 
@@ -425,32 +432,41 @@ fn first_words() -> impl Iterator<Item = &'static str> {
 
 /// The whole command line, for what has to know all of it: help, completions, man pages.
 pub(crate) fn command() -> Command {
-    tree(SHORT_FORMS, |group| group.commands, OTHER_COMMANDS)
+    tree(SHORT_FORMS, |group| group.commands, OTHER_COMMANDS, false)
 }
 
 /// The part of the command line that `words` lead to: building all of it takes longer than most commands do.
-fn branch(words: &[&str]) -> Command {
+fn branch(words: &[&str], is_short: bool) -> Command {
     match words {
         [word, name, ..] if let Some(wanted) = group(word) => match position(wanted.commands, name) {
-            Some(at) => tree(&[], |group| if group.name == wanted.name { &group.commands[at..=at] } else { &[] }, &[]),
+            Some(at) => {
+                let only = |group: &Group| if group.name == wanted.name { &group.commands[at..=at] } else { &[] };
+                tree(&[], only, &[], is_short)
+            }
             None => command(),
         },
         [name, ..] => match position(OTHER_COMMANDS, name) {
-            Some(at) => tree(&[], |_| &[], &OTHER_COMMANDS[at..=at]),
+            Some(at) => tree(&[], |_| &[], &OTHER_COMMANDS[at..=at], false),
             None => command(),
         },
-        [] => tree(&[], |_| &[], &[]).subcommand_required(false),
+        [] => tree(&[], |_| &[], &[], false).subcommand_required(false),
     }
 }
 
-fn tree(short_forms: &[&str], commands_of: impl Fn(&Group) -> &'static [Entry], other_commands: &[Entry]) -> Command {
+/// The commands that are wanted. Where it `is_short`, the commands of tools have its pages.
+fn tree(
+    short_forms: &[&str],
+    commands_of: impl Fn(&Group) -> &'static [Entry],
+    other_commands: &[Entry],
+    is_short: bool,
+) -> Command {
     let page = |command: Command, path: &str| match help::page(path) {
-        Some(page) => command.override_help(page),
+        Some(page) => command.override_help(page.into_owned()),
         None => command,
     };
     let groups = GROUPS.iter().map(|group| {
         let below = commands_of(group).iter().map(|entry| {
-            let path = format!("{} {}", group.name, entry.name);
+            let path = if is_short { entry.name.to_owned() } else { format!("{} {}", group.name, entry.name) };
             page((entry.command)(), &path)
         });
         let command = Command::new(group.name)
@@ -569,7 +585,7 @@ fn typed_color(arguments: &[OsString]) -> Color {
     Color::Auto
 }
 
-fn group(name: &str) -> Option<&'static Group> {
+pub(crate) fn group(name: &str) -> Option<&'static Group> {
     GROUPS.iter().find(|group| group.name == name)
 }
 

@@ -37,6 +37,8 @@ pub(crate) mod exit {
     pub(crate) const LIMIT: u8 = 4;
     /// A limit of time ended the run.
     pub(crate) const TIMED_OUT: u8 = Exit::TimedOut.number();
+    /// The user pressed Ctrl-C.
+    pub(crate) const INTERRUPTED: u8 = 130;
 }
 
 impl CommandError {
@@ -80,7 +82,7 @@ fn again(tool: &str, instead: &Instead) -> String {
     let whole = || {
         let given = instead.arguments.iter().chain(&instead.answers);
         let words: Option<Vec<String>> = given.map(|(name, value)| pair(name, value)).collect();
-        Some(format!("cycod tool run {tool} {}", words?.join(" ")).trim_end().to_owned())
+        Some(format!("cycod run {tool} {}", words?.join(" ")).trim_end().to_owned())
     };
     let part = || {
         let words: Vec<String> = instead.changes().map(|(name, value)| pair_or_place(name, value)).collect();

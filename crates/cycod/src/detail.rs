@@ -124,13 +124,13 @@ impl<'a> Detail<'a> {
             page.paragraph(2, &example);
         }
         if !tool.tests.is_empty() {
-            page.paragraph(2, &format!("cycod tool test {}", self.entry.name));
+            page.paragraph(2, &format!("cycod test {}", self.entry.name));
         }
         page.finish(colour)
     }
 
     /// What somebody wants to know who is about to call the tool by `usage`.
-    pub(crate) fn usage(&self, usage: &str, colour: bool) -> Shown {
+    pub(crate) fn usage(&self, usage: &str, width: Option<usize>, colour: bool) -> Shown {
         let Some(tool) = self.tool else { return self.info(colour) };
         let mut page = Page::default();
         page.heading(self.entry.name.as_str());
@@ -148,12 +148,12 @@ impl<'a> Detail<'a> {
         }
         page.section("EXAMPLES");
         for example in examples(self.entry, self.tool) {
-            page.paragraph(2, &example.replacen("cycod tool run", "cycod run", 1));
+            page.paragraph(2, &example);
         }
         page.section("SEE ALSO");
         page.paragraph(2, &format!("cycod run {} --dry-run    What would happen", self.entry.name));
         page.paragraph(2, "cycod help run    The options of every run");
-        page.finish(colour)
+        page.folded(width).finish(colour)
     }
 
     fn standing(&self, page: &mut Page) {

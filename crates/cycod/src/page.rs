@@ -2,7 +2,10 @@
 
 use cycod_engine::diagnostic::Shown;
 
-use crate::printer::{HEADING, paint};
+use crate::{
+    folded::folded_lines,
+    printer::{HEADING, paint},
+};
 
 /// Lines of text; headings start at the margin and nothing else does.
 #[derive(Default)]
@@ -59,6 +62,14 @@ impl Page {
         if !text.trim().is_empty() {
             let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
             self.0.push_str(&format!("  {label:<14} {line}\n"));
+        }
+    }
+
+    /// The page in lines of at most `width` columns.
+    pub(crate) fn folded(self, width: Option<usize>) -> Self {
+        match width {
+            Some(width) => Self(folded_lines(&self.0, width)),
+            None => self,
         }
     }
 

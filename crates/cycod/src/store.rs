@@ -119,7 +119,7 @@ pub(crate) fn say_saved(context: &mut Context, verb: &str, scope: Scope, tool: &
             format!("  it comes before the {} tool of this name: {path}", other.scope)
         });
     }
-    said.push(format!("  run it: cycod tool run {}{}", tool.name, sample_arguments(tool)));
+    said.push(format!("  run it: cycod run {}{}", tool.name, sample_arguments(tool)));
     context.printer.say(&said.join("\n"));
 }
 

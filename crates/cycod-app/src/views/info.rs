@@ -37,7 +37,7 @@ impl<'a> OriginView<'a> {
 
 /// What somebody wants to know who is to use a tool.
 #[derive(Debug, Serialize)]
-#[expect(missing_docs, reason = "the reference of `cycod tool info --format json` says what each is")]
+#[expect(missing_docs, reason = "the reference of `cycod info --format json` says what each is")]
 pub struct ToolInfo<'a> {
     #[serde(flatten)]
     pub tool: ToolView<'a>,
@@ -117,7 +117,7 @@ pub fn examples(entry: &Entry, tool: Option<&Tool>) -> Vec<String> {
     let succeeds = |test: &&TestCase| test.expected.exit_code.is_none_or(|code| code == 0);
     for test in tool.tests.iter().filter(succeeds) {
         let given = test.parameters.iter().map(|(name, value)| format!(" {name}={}", quoted(&literal(value))));
-        let line = format!("cycod tool run {}{}", entry.name, given.collect::<String>());
+        let line = format!("cycod run {}{}", entry.name, given.collect::<String>());
         if line.len() <= 200 && !examples.contains(&line) {
             examples.push(line);
         }
@@ -128,5 +128,5 @@ pub fn examples(entry: &Entry, tool: Option<&Tool>) -> Vec<String> {
 /// A command line that runs the tool, with values that it accepts where its author gave any.
 pub fn example(entry: &Entry, tool: Option<&Tool>) -> String {
     let scope = if entry.is_active() { String::new() } else { format!(" --scope {}", entry.scope) };
-    format!("cycod tool run {}{scope}{}", entry.name, tool.map(sample_arguments).unwrap_or_default())
+    format!("cycod run {}{scope}{}", entry.name, tool.map(sample_arguments).unwrap_or_default())
 }

@@ -103,7 +103,7 @@ pub fn notes(entry: &Entry, beyond: &Beyond, host: &Host) -> Vec<Note> {
 /// A tool as a list shows it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[expect(missing_docs, reason = "the reference of `cycod tool list --format json` says what each is")]
+#[expect(missing_docs, reason = "the reference of `cycod list --format json` says what each is")]
 pub struct ToolView<'a> {
     pub name: &'a str,
     pub scope: &'static str,

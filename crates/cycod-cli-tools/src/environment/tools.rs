@@ -66,7 +66,7 @@ fn loading(entries: &[Entry], engine: &Engine) -> Check {
     match broken.first() {
         Some(first) => {
             let message = format!("{} cannot be used: {first}", count(broken.len(), "tool file", "tool files"));
-            Check::failed(GROUP, "tool_files", message).fix("cycod tool validate").detail("broken", broken)
+            Check::failed(GROUP, "tool_files", message).fix("cycod validate").detail("broken", broken)
         }
         None => Check::ok(GROUP, "tool_files", format!("{} of files and servers", count(usable, "tool", "tools"))),
     }
@@ -99,7 +99,7 @@ fn running(entries: &[Entry]) -> Check {
         Some(first) => {
             let message = format!("{} cannot run here: {first}", count(unavailable.len(), "tool", "tools"));
             Check::warning(GROUP, "tool_requirements", message)
-                .fix("cycod tool list")
+                .fix("cycod list")
                 .detail("unavailable", unavailable)
         }
         None => Check::ok(GROUP, "tool_requirements", "no tool asks for what this machine cannot give"),

@@ -40,7 +40,7 @@ const fn guard(key: &'static str, write: Write) -> Habit {
 }
 
 const IMPORT: &str =
-    "`cycod tool import FILE` makes a tool of each task of a package.json, Taskfile, makefile or justfile";
+    "`cycod import FILE` makes a tool of each task of a package.json, Taskfile, makefile or justfile";
 
 const OF_TOOL: &[Habit] = &[
     habit("desc", Key("description")),

@@ -109,7 +109,7 @@ pub(crate) static TOOL: Section = Section {
         key("requires", Object(&REQUIRES), "What the tool requires; if something is missing, the tool is listed as unavailable and calls are refused.").restricts(),
         key("metadata", Object(&METADATA), "Data for lists and searches. Has no security meaning.").chapter("Tags and Platform Support"),
         key("function-calling", Object(&FUNCTION_CALLING), "Options for its schema for models.").chapter("LLM Function Calling Integration"),
-        key("tests", List(&Object(&TEST)), "Tests for `cycod tool test`.").chapter("Tool Testing"),
+        key("tests", List(&Object(&TEST)), "Tests for `cycod test`.").chapter("Tool Testing"),
         key("changelog", List(&Object(&CHANGE)), "The changes in each version.").chapter("Version Properties"),
         key("deprecated", Bool, "Whether it should no longer be used.").or("false").chapter("Backward Compatibility"),
         key("deprecated-message", Text, "What to do instead.").chapter("Backward Compatibility"),

@@ -104,17 +104,17 @@ fn what_is_given_to_a_tool_is_checked_before_anything_runs() {
         .assert_eq(&told("{N: 1, X: 2}"));
     expect!["unknown-argument: `t`, step `b`: `typed` takes no `SS` (try: did you mean `S`?)"]
         .assert_eq(&told("{N: 1, SS: 2}"));
-    expect!["missing-argument: `t`, step `b`: `typed` needs `N`, which is not given (try: cycod tool validate t)"]
+    expect!["missing-argument: `t`, step `b`: `typed` needs `N`, which is not given (try: cycod validate t)"]
         .assert_eq(&told("{}"));
-    expect!["missing-argument: `t`, step `b`: `typed` needs `N`, which is not given (try: cycod tool validate t)"]
+    expect!["missing-argument: `t`, step `b`: `typed` needs `N`, which is not given (try: cycod validate t)"]
         .assert_eq(&told("{N: null}"));
-    expect!["wrong-argument-type: `t`, step `b`: `N` of `typed`: expected a number, found `many` (try: cycod tool validate t)"].assert_eq(&told("{N: many}"));
-    expect!["invalid-argument: `t`, step `b`: `E` of `typed`: `c` is not one of `a`, `b` (try: cycod tool validate t)"]
+    expect!["wrong-argument-type: `t`, step `b`: `N` of `typed`: expected a number, found `many` (try: cycod validate t)"].assert_eq(&told("{N: many}"));
+    expect!["invalid-argument: `t`, step `b`: `E` of `typed`: `c` is not one of `a`, `b` (try: cycod validate t)"]
         .assert_eq(&told("{N: 1, E: c}"));
-    expect!["repeated-argument: `t`, step `b`: `typed` is given `N` more than once (try: cycod tool validate t)"]
+    expect!["repeated-argument: `t`, step `b`: `typed` is given `N` more than once (try: cycod validate t)"]
         .assert_eq(&told("{N: 1, n: 2}"));
-    expect!["invalid-argument: `t`, step `b`: `T` of `typed`: has 5 characters, needs at least 9 (try: cycod tool validate t)"].assert_eq(&told("{N: 1, T: short}"));
-    expect!["asked-parameter: `t`, step `b`: `sure` of `typed` is the answer to a question, not given by the caller (try: cycod tool validate t)"].assert_eq(&told("{N: 1, sure: true}"));
+    expect!["invalid-argument: `t`, step `b`: `T` of `typed`: has 5 characters, needs at least 9 (try: cycod validate t)"].assert_eq(&told("{N: 1, T: short}"));
+    expect!["asked-parameter: `t`, step `b`: `sure` of `typed` is the answer to a question, not given by the caller (try: cycod validate t)"].assert_eq(&told("{N: 1, sure: true}"));
     for fine in ["{N: '1', E: a}", "{n: 1}", "{N: '{first.output}', E: '{first.error}'}"] {
         assert_eq!(told(fine), "nothing", "{fine}");
     }
@@ -127,7 +127,7 @@ fn what_is_wrong_deep_below_refuses_the_call() {
         .tool("inner", "description: d\nsteps: [{name: s, use-tool: typed}]\n")
         .tool("typed", TYPED);
     expect![
-        "missing-argument: `inner`, step `s`: `typed` needs `N`, which is not given (try: cycod tool validate inner)"
+        "missing-argument: `inner`, step `s`: `typed` needs `N`, which is not given (try: cycod validate inner)"
     ]
     .assert_eq(&refused(&place));
 }
@@ -137,14 +137,14 @@ fn an_alias_is_held_to_the_rules_of_its_base() {
     let told = |alias: &str| {
         refused(&Place::new(&format!("description: d\ntype: alias\nbase-tool: typed\n{alias}")).tool("typed", TYPED))
     };
-    expect!["wrong-argument-type: `t`: `N` of `typed`: expected a number, found `many` (try: cycod tool validate t)"]
+    expect!["wrong-argument-type: `t`: `N` of `typed`: expected a number, found `many` (try: cycod validate t)"]
         .assert_eq(&told("default-parameters: {N: many}\n"));
-    expect!["invalid-argument: `t`: `E` of `typed`: `c` is not one of `a`, `b` (try: cycod tool validate t)"]
+    expect!["invalid-argument: `t`: `E` of `typed`: `c` is not one of `a`, `b` (try: cycod validate t)"]
         .assert_eq(&told("default-parameters: {N: 1, E: c}\n"));
     expect!["unknown-argument: `t`: `typed` takes no `n` (try: did you mean `N`?)"]
         .assert_eq(&told("default-parameters: {N: 1, n: 1}\n"));
     expect![
-        "ignored-by-alias: `t`: `typed` has a parameter `E`, which an alias cannot replace (try: cycod tool validate t)"
+        "ignored-by-alias: `t`: `typed` has a parameter `E`, which an alias cannot replace (try: cycod validate t)"
     ]
     .assert_eq(&told("default-parameters: {N: 1}\nparameters: {E: {description: anything}}\n"));
     expect!["invalid-argument: `E` (its default): `c` is not one of `a`, `b`; `sure` is the answer to a question that was not answered (try: call it where cycod can ask the user: on a terminal, or from a host that shows questions)"].assert_eq(&told("default-parameters: {N: 1, E: '{X}'}\nparameters: {X: {description: x, default: c}}\n"));

@@ -36,7 +36,7 @@ parameters:
 tags: [read]                    # read, write or run says how dangerous it is; the others are yours
 timeout: 60000                  # milliseconds
 
-# tests:                        # run by: cycod tool test {name}
+# tests:                        # run by: cycod test {name}
 #   - name: greets-ada
 #     parameters: {{WHO: Ada}}
 #     expected: {{output-contains: "Hello, Ada!"}}

@@ -47,7 +47,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         };
     }
     if request.help {
-        context.printer.text(crate::help::page("tool add").unwrap_or_default());
+        context.printer.page(&crate::help::page("tool add").unwrap_or_default());
         return Ok(0);
     }
     if let Some(path) = request.from_file.take() {

@@ -79,8 +79,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     store::say_saved(context, "Created", scope, &tool, &written);
     let mut steps = vec![
         format!("  change it: cycod tool edit {name}"),
-        format!("  test it: cycod tool test {name}"),
-        format!("  validate it: cycod tool validate {name}"),
+        format!("  test it: cycod test {name}"),
+        format!("  validate it: cycod validate {name}"),
     ];
     if scope == Scope::Local && written.path.components().any(|part| part.as_os_str() == ".cycod") {
         steps.push(

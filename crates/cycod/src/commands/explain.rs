@@ -1,10 +1,10 @@
 use clap::{Arg, ArgMatches, Command};
-use cycod_engine::diagnostic::{Shown, closest};
+use cycod_engine::diagnostic::closest;
 
 use crate::{
     cli::Context,
     command_error::CommandError,
-    printer::{DIM, HEADING, paint},
+    markdown::rendered,
     table::{Cell, Table},
 };
 
@@ -23,8 +23,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let printer = &mut context.printer;
     let Some(asked) = matches.get_one::<String>("code") else {
         let mut table = Table::new(&["CODE", "WHAT IT MEANS"]);
-        for (code, page) in PAGES {
-            table.row(vec![Cell::new(*code), Cell::new(summary(page))]);
+        for (code, about) in codes() {
+            table.row(vec![Cell::new(code), Cell::new(about)]);
         }
         printer.text(table.render(printer.width, printer.data_colour));
         return Ok(0);
@@ -39,8 +39,13 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             None => error.hint("all codes: cycod explain"),
         });
     };
-    printer.text(readable(page, printer.data_colour));
+    printer.text(rendered(page, "errors", printer.width, printer.data_colour));
     Ok(0)
+}
+
+/// Every code with what it means.
+pub(crate) fn codes() -> impl Iterator<Item = (&'static str, String)> {
+    PAGES.iter().map(|(code, page)| (*code, summary(page)))
 }
 
 /// The first sentence of a page, without its final period.
@@ -51,31 +56,11 @@ fn summary(page: &str) -> String {
     sentence.trim_end().trim_end_matches('.').replace('`', "")
 }
 
-/// A page as a person reads it on a terminal: code indented instead of fenced, headings that stand out.
-fn readable(page: &str, colour: bool) -> Shown {
-    let mut text = Shown::default();
-    let mut in_code = false;
-    for line in page.lines() {
-        if line.trim_start().starts_with("```") {
-            in_code = !in_code;
-        } else if in_code {
-            text.push(if line.is_empty() { "" } else { "    " });
-            text.line(paint(colour && !line.is_empty(), DIM, line));
-        } else if let Some(heading) = line.strip_prefix('#') {
-            text.line(paint(colour, HEADING, heading.trim_start_matches('#').trim()));
-        } else {
-            text.line(line);
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use cycod_engine::diagnostic::Code;
-    use expect_test::expect;
 
-    use super::{PAGES, readable, summary};
+    use super::{PAGES, summary};
 
     #[test]
     fn every_code_is_explained() {
@@ -94,21 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_on_a_terminal() {
-        let page = "# some-code\n\nA `key` is\nwrong. Really.\n\n```yaml\na: 1\n\nb: 2\n```\n\nFix it.\n";
-        assert_eq!(summary(page), "A key is wrong");
-        expect![[r#"
-            some-code
-
-            A `key` is
-            wrong. Really.
-
-                a: 1
-
-                b: 2
-
-            Fix it.
-        "#]]
-        .assert_eq(readable(page, false).as_str());
+    fn what_a_page_is_about() {
+        assert_eq!(summary("# some-code\n\nA `key` is\nwrong. Really.\n\n```yaml\na: 1\n```\n"), "A key is wrong");
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let (source, diagnostics) = entry.diagnostics();
     let unusable = |why: &str| {
         CommandError::failure(format!("tool `{}` {why}: {}", entry.name, count(&diagnostics)))
-            .hint(format!("cycod tool validate {}", entry.name))
+            .hint(format!("cycod validate {}", entry.name))
     };
     if source.text.is_empty() {
         return Err(unusable("cannot be read"));

@@ -6,11 +6,15 @@ use cycod_engine::{
     catalog::{Entry, Scope, State},
     definition::Tool,
 };
+use cycod_shell::quoted_if_needed;
 
 use crate::{
     cli::Context,
     command_error::CommandError,
-    commands::{import::importable, list},
+    commands::{
+        import::{Tasks, tasks_here},
+        list,
+    },
     table::{Cell, Table},
 };
 
@@ -19,12 +23,14 @@ const MOST: usize = 20;
 
 /// Shows the tools of this place, the project's first, and the commands that somebody needs next.
 pub(crate) fn run(context: &mut Context) -> Result<u8, CommandError> {
-    let Context { engine, printer, .. } = context;
-    let mut entries = engine.catalog().entries();
+    let mut entries = context.engine.catalog().entries();
     entries.retain(|entry| !matches!(entry.state, State::Shadowed { .. }) && entry.availability.turned_off().is_none());
     entries.sort_by_key(|entry| entry.scope);
-    if entries.iter().all(|entry| entry.scope != Scope::Local) {
-        printer.text(beginning().as_str());
+    let is_beginning = entries.iter().all(|entry| entry.scope != Scope::Local);
+    let beginning = if is_beginning { beginning(context) } else { String::new() };
+    let Context { engine, printer, .. } = context;
+    if is_beginning {
+        printer.text(beginning.as_str());
         if !entries.is_empty() {
             printer.text("\n");
         }
@@ -75,11 +81,15 @@ const NEXT_WITHOUT_TOOLS: &str = "
 ";
 
 /// How to begin where a project has no tools.
-fn beginning() -> String {
-    let mut text = "This project has no tools yet. Begin with one of these:\n\n".to_owned();
-    for (file, count, noun) in importable() {
-        let (command, nouns) = (format!("cycod tool import {file}"), if count == 1 { "" } else { "s" });
-        text.push_str(&format!("  {command}\n      Make tools of the {count} {noun}{nouns} in it\n\n"));
+fn beginning(context: &Context) -> String {
+    let mut text = "This project has no tools yet. Begin with one of these:\n\n  cycod init\n      Write a first tool \
+                    that fits this project\n\n"
+        .to_owned();
+    for Tasks { file, kind, proposals } in tasks_here(context) {
+        let file = quoted_if_needed(&file);
+        let (count, noun) = (proposals.len(), kind.noun());
+        let nouns = if count == 1 { "" } else { "s" };
+        text.push_str(&format!("  cycod import {file}\n      Make tools of the {count} {noun}{nouns} in it\n\n"));
     }
     text.push_str(
         "  cycod tool add hello --description 'Greet someone' --tag read \\\n    --bash 'echo \"Hello, {NAME}!\"' \

@@ -4,7 +4,7 @@ use cycod_app::{
     views::{Beyond, ToolDetail, notes},
 };
 use cycod_engine::{
-    catalog::{LoadError, Scope, State},
+    catalog::{LoadError, Scope, ScopeFilter, State},
     definition::document_json,
     diagnostic::{Report, SourceFile, Style, render_text, shown},
 };
@@ -36,9 +36,13 @@ pub(crate) fn command() -> Command {
 /// Displays a tool.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("name").expect("clap requires it");
-    let Context { engine, printer, .. } = context;
-    let entry = entry(engine, name, scope(matches)?.unwrap_or_default())?;
+    let filter = scope(matches)?.unwrap_or_default();
     let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
+    if matches.get_flag("detail") {
+        return detail(context, name, filter, json);
+    }
+    let Context { engine, printer, .. } = context;
+    let entry = entry(engine, name, filter)?;
     let loaded = match entry.load() {
         Ok(opened) => Ok(opened),
         Err(LoadError::Broken { source_file, diagnostics, .. }) => Err((source_file, diagnostics)),
@@ -50,20 +54,6 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Ok(opened) => &opened.source,
         Err((source, _)) => source,
     };
-    if matches.get_flag("detail") {
-        let tool = loaded.as_ref().ok().map(|opened| engine.resulting(opened.tool.clone()));
-        if json {
-            printer.json_of(&ToolDetail::of(engine, &entry, tool.as_ref(), source));
-            return Ok(0);
-        }
-        printer.text(Detail::new(engine, &entry, tool.as_ref()).text(printer.data_colour));
-        if let Err((source, diagnostics)) = loaded {
-            let source = SourceFile { name: shown_path(&entry.path, engine.host()), ..source };
-            let style = if printer.data_colour { Style::Coloured } else { Style::Plain };
-            printer.text(shown!["\n", render_text(&Report { source, diagnostics }, style)]);
-        }
-        return Ok(0);
-    }
     if let Err((_, diagnostics)) = &loaded
         && source.text.is_empty()
     {
@@ -73,7 +63,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     if json {
         let definition = document_json(source).ok_or_else(|| {
             let error = CommandError::failure(format!("the file of `{}` cannot be read as YAML", entry.name));
-            error.hint(format!("see: cycod tool validate {}", entry.name))
+            error.hint(format!("see: cycod validate {}", entry.name))
         })?;
         printer.json(&format!("{definition:#}"));
     } else {
@@ -91,7 +81,36 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         printer.warn(&format!("`{}` is {}{}", entry.name, note.word, note.reason));
     }
     if matches!(entry.state, State::Broken { .. } | State::Duplicate { .. }) {
-        printer.say(&format!("  see: cycod tool validate {}", entry.name));
+        printer.say(&format!("  see: cycod validate {}", entry.name));
+    }
+    Ok(0)
+}
+
+/// Shows everything there is to know about a tool.
+pub(crate) fn detail(context: &mut Context, name: &str, filter: ScopeFilter, json: bool) -> Result<u8, CommandError> {
+    let Context { engine, printer, .. } = context;
+    let entry = entry(engine, name, filter)?;
+    let loaded = match entry.load() {
+        Ok(opened) => Ok((engine.resulting(opened.tool), opened.source)),
+        Err(LoadError::Broken { source_file, diagnostics, .. }) => Err((source_file, diagnostics)),
+        Err(error @ LoadError::Changed { .. }) => {
+            return Err(CommandError::failure(error.to_string()).hint("try again"));
+        }
+    };
+    let tool = loaded.as_ref().ok().map(|(tool, _)| tool);
+    if json {
+        let source = match &loaded {
+            Ok((_, source)) => source,
+            Err((source, _)) => source,
+        };
+        printer.json_of(&ToolDetail::of(engine, &entry, tool, source));
+        return Ok(0);
+    }
+    printer.text(Detail::new(engine, &entry, tool).text(printer.data_colour));
+    if let Err((source, diagnostics)) = loaded {
+        let source = SourceFile { name: shown_path(&entry.path, engine.host()), ..source };
+        let style = if printer.data_colour { Style::Coloured } else { Style::Plain };
+        printer.text(shown!["\n", render_text(&Report { source, diagnostics }, style)]);
     }
     Ok(0)
 }

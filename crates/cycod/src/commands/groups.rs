@@ -53,6 +53,6 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     let (width, colour) = (context.printer.width, context.printer.data_colour);
     context.printer.text(table.render(width, colour));
-    context.printer.say("see the tools of one: cycod tool list --group GROUP");
+    context.printer.say("see the tools of one: cycod list --group GROUP");
     Ok(0)
 }

@@ -2,35 +2,68 @@ use clap::{Arg, ArgMatches, Command};
 use cycod_engine::diagnostic::closest;
 
 use crate::{
-    cli::{Context, GROUPS, Group},
+    cli::{Context, GROUPS},
     command_error::CommandError,
     help,
+    markdown::rendered,
+    table::{Cell, Table},
 };
 
 /// `cycod help`.
 pub(crate) fn command() -> Command {
-    Command::new("help")
-        .about("Show help")
-        .arg(Arg::new("topic").value_name("TOPIC").num_args(0..).help("A command, or `writing-tools` for a guide"))
+    let topic = Arg::new("topic").value_name("TOPIC").num_args(0..);
+    Command::new("help").about("Show help").arg(topic.help("A command or a guide; `guides` lists the guides"))
 }
 
 /// Shows help.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let words: Vec<&str> = matches.get_many::<String>("topic").into_iter().flatten().map(String::as_str).collect();
     let topic = words.join(" ");
+    if topic == "guides" {
+        list_guides(context);
+        return Ok(0);
+    }
+    let asked_guide = topic.strip_prefix("guide ");
+    if let Some(page) = help::page(&topic).filter(|_| asked_guide.is_none()) {
+        context.printer.page(&page);
+        return Ok(0);
+    }
     // `help list` means the list of tools, `help serve` the only thing it can mean.
-    let in_group = |group: &Group| help::page(&format!("{} {topic}", group.name));
-    let page = help::page(&topic).or_else(|| GROUPS.iter().find_map(in_group));
-    let page = page.ok_or_else(|| {
-        let topics = help::PAGES.iter().map(|(known, _)| *known).filter(|known| !known.is_empty());
-        let short = topics.clone().filter_map(|known| known.split_once(' ')).map(|(_, name)| name);
-        let near = closest(&topic, topics.chain(short));
-        let error = CommandError::usage(format!("there is no help for `{topic}`"));
-        match near {
-            Some(near) => error.hint(format!("did you mean `cycod help {near}`?")),
-            None => error.hint("see: cycod help help"),
+    let in_group = GROUPS.iter().find_map(|group| {
+        let words = format!("{} {topic}", group.name);
+        help::page(&words).map(|page| (words, page))
+    });
+    let printer = &mut context.printer;
+    match (help::guide(asked_guide.unwrap_or(&topic)), in_group) {
+        (Some(guide), command) => {
+            printer.text(rendered(guide, "guide", printer.width, printer.data_colour));
+            if let Some((words, _)) = command {
+                printer.text(&format!("\nThe command: cycod help {words}\n"));
+            }
         }
-    })?;
-    context.printer.text(page);
+        (None, Some((_, page))) => printer.page(&page),
+        (None, None) => return Err(unknown(&topic)),
+    }
     Ok(0)
+}
+
+/// Lists the guides with what each is about.
+fn list_guides(context: &mut Context) {
+    let printer = &mut context.printer;
+    let mut table = Table::new(&["GUIDE", "WHAT IT IS ABOUT"]);
+    for (name, about, _) in help::GUIDES {
+        table.row(vec![Cell::new(*name), Cell::new(*about)]);
+    }
+    printer.text(table.render(printer.width, printer.data_colour));
+    printer.text("\nShow one: cycod help guide NAME\n");
+}
+
+fn unknown(topic: &str) -> CommandError {
+    let topics: Vec<String> = help::topics().collect();
+    let short = topics.iter().filter_map(|known| known.split_once(' ')).map(|(_, name)| name);
+    let error = CommandError::usage(format!("there is no help for `{topic}`"));
+    match closest(topic, topics.iter().map(String::as_str).chain(short)) {
+        Some(near) => error.hint(format!("did you mean `cycod help {near}`?")),
+        None => error.hint("see: cycod help help"),
+    }
 }

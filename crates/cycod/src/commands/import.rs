@@ -1,6 +1,6 @@
 mod tasks;
 
-pub(super) use tasks::importable;
+pub(super) use tasks::{Tasks, tasks_here};
 
 use std::{io::Read, path::Path};
 
@@ -25,7 +25,7 @@ use crate::{
     store,
 };
 
-/// `cycod tool import`.
+/// `cycod import`.
 pub(crate) fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     let kinds = std::iter::once("auto").chain(Kind::ALL.map(Kind::name));

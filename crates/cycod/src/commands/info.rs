@@ -1,4 +1,4 @@
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_app::{shown_path, views::ToolInfo};
 use cycod_engine::{
     catalog::LoadError,
@@ -8,11 +8,12 @@ use cycod_engine::{
 use crate::{
     cli::Context,
     command_error::CommandError,
+    commands::{get, tools},
     detail::Detail,
     scope::{entry, scope, with_scope},
 };
 
-/// `cycod tool info`.
+/// `cycod info`.
 pub(crate) fn command() -> Command {
     let command = Command::new("info")
         .about("Show a tool's purpose, parameters and status")
@@ -24,6 +25,14 @@ pub(crate) fn command() -> Command {
                 .value_parser(["text", "json"])
                 .default_value("text")
                 .help("Output format"),
+        )
+        .arg(Arg::new("detail").long("detail").action(ArgAction::SetTrue).help("Everything there is to know about it"))
+        .arg(
+            Arg::new("as-model")
+                .long("as-model")
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(["detail", "scope", "global", "user", "local", "any"])
+                .help("The tool as models see it, and what that costs"),
         );
     with_scope(command)
 }
@@ -31,6 +40,13 @@ pub(crate) fn command() -> Command {
 /// Shows everything that somebody wants to know who is to use a tool.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let name = matches.get_one::<String>("name").expect("clap requires it");
+    let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
+    if matches.get_flag("as-model") {
+        return tools::info::show(context, name, json);
+    }
+    if matches.get_flag("detail") {
+        return get::detail(context, name, scope(matches)?.unwrap_or_default(), json);
+    }
     let Context { engine, printer, .. } = context;
     let entry = entry(engine, name, scope(matches)?.unwrap_or_default())?;
     let loaded = match entry.load() {
@@ -41,7 +57,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
     };
     let tool = loaded.as_ref().ok();
-    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+    if json {
         printer.json_of(&ToolInfo::of(engine, &entry, tool));
         return Ok(0);
     }

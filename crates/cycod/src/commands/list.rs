@@ -25,7 +25,7 @@ use crate::{
     yaml_text::yaml_text,
 };
 
-/// `cycod tool list`.
+/// `cycod list`.
 pub(crate) fn command() -> Command {
     let option = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name(value).help(help)
@@ -139,8 +139,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                 entries.iter().filter(|entry| matches!(entry.state, State::Broken { .. } | State::Duplicate { .. }));
             match broken.count() {
                 0 => {}
-                1 => context.printer.say("1 tool cannot be used; see: cycod tool validate"),
-                count => context.printer.say(&format!("{count} tools cannot be used; see: cycod tool validate")),
+                1 => context.printer.say("1 tool cannot be used; see: cycod validate"),
+                count => context.printer.say(&format!("{count} tools cannot be used; see: cycod validate")),
             }
             let is_doubtful = |beyond: &&Beyond| beyond.trust.as_ref().is_some_and(|trust| *trust != Standing::Trusted);
             match beyond.iter().filter(is_doubtful).count() {
@@ -176,7 +176,7 @@ fn tell_ignored(entries: &[Entry], printer: &mut Printer) {
     }
     match with_some.count() {
         0 => {}
-        more => printer.warn(&format!("{more} more files say something that has no effect; see: cycod tool validate")),
+        more => printer.warn(&format!("{more} more files say something that has no effect; see: cycod validate")),
     }
 }
 
@@ -241,9 +241,9 @@ fn nothing(asked: &Selection, scope: ScopeFilter, is_empty: bool, catalog: &Cata
         ScopeFilter::Only(scope) => format!(" in the {scope} scope"),
     };
     if filters.is_empty() {
-        return format!("no tools{scope}; see those of all scopes with `cycod tool list`");
+        return format!("no tools{scope}; see those of all scopes with `cycod list`");
     }
-    format!("no tool{scope} matches {}; see all with `cycod tool list`", filters.join(" and "))
+    format!("no tool{scope} matches {}; see all with `cycod list`", filters.join(" and "))
 }
 
 /// Reads the name of a platform, as a tool file may write it.

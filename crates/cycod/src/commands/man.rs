@@ -43,7 +43,7 @@ fn write(command: &Command, directory: &Path) -> io::Result<()> {
 }
 
 fn rendered(command: &Command) -> io::Result<Vec<u8>> {
-    // Without its own name for the sections a page of `cycod tool list` would be called `list`.
+    // Without its own name for the sections a page of `cycod list` would be called `list`.
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
     let mut page = Vec::new();
     Man::new(command.clone().name(name)).render(&mut page)?;

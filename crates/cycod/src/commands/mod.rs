@@ -19,6 +19,7 @@ pub(crate) mod groups;
 pub(crate) mod help;
 pub(crate) mod import;
 pub(crate) mod info;
+pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod mcp;

@@ -28,7 +28,7 @@ pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, Co
     printer.say(&format!("Read {} again.", count(entries.len())));
     if broken > 0 {
         let are = if broken == 1 { "is" } else { "are" };
-        printer.warn(&format!("{} {are} no tool that can be used; see: cycod tool validate", count(broken)));
+        printer.warn(&format!("{} {are} no tool that can be used; see: cycod validate", count(broken)));
     }
     Ok(0)
 }

@@ -21,11 +21,11 @@ use crate::{
     },
     detail::Detail,
     help, rules,
-    run::{Display, answers, not_planned, preview_json, preview_text},
+    run::{Display, answers, completed, not_planned, preview_json, preview_text},
     scope::{entry, scope, with_scope},
 };
 
-/// `cycod tool run`.
+/// `cycod run`.
 pub(crate) fn command() -> Command {
     let command = Command::new("run")
         .about("Run a tool")
@@ -93,7 +93,8 @@ pub(super) fn with_arguments(command: Command) -> Command {
 /// Runs a tool, or shows what running it would do.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let Some(name) = matches.get_one::<String>("name") else {
-        context.printer.text(help::page("run").expect("every command has one"));
+        let page = help::page(if context.is_short { "run" } else { "tool run" });
+        context.printer.page(&page.expect("every command has one"));
         return Ok(0);
     };
     if matches.get_flag("help") {
@@ -102,7 +103,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     context.engine.expect_one_call();
     let filter = scope(matches)?.unwrap_or(ScopeFilter::Any);
     let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
-    let arguments = arguments(context, "cycod tool run", matches)?;
+    let arguments = arguments(context, "cycod run", matches)?;
     let rules = rules::given(matches)?;
     rules::warn_of_unknown(&rules, &context.engine, &mut context.printer);
     context.engine.add_rules(rules);
@@ -112,9 +113,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let done = opened.and_then(|opened| {
         let tool = Arc::new(opened.tool);
         if !matches.get_flag("dry-run") && !matches.get_flag("show-command") {
-            let how = How { timeout, json, durable: matches.get_flag("durable") };
+            let how = How { timeout, json, durable: matches.get_flag("durable"), asks: true };
             return execute(context, &tool, arguments, how);
         }
+        let arguments = completed(context, &tool, arguments)?;
         let arguments = context.engine.by_person(&tool, arguments)?;
         let plan = context.engine.plan_unasked(&tool, arguments, timeout).map_err(|error| not_planned(name, error))?;
         show(context, &plan, matches.get_flag("dry-run"), json)
@@ -128,7 +130,7 @@ fn explain(context: &mut Context, name: &str, matches: &ArgMatches) -> Result<u8
     let entry = entry(engine, name, scope(matches)?.unwrap_or_default())?;
     let tool = engine.resulting(entry.load().map_err(EngineError::from)?.tool);
     let detail = Detail::new(engine, &entry, Some(&tool));
-    printer.text(detail.usage(&usage_of(&tool), printer.data_colour));
+    printer.text(detail.usage(&usage_of(&tool), printer.width, printer.data_colour));
     Ok(0)
 }
 
@@ -139,7 +141,7 @@ pub(crate) fn call(
     arguments: Vec<(String, Given)>,
     json: bool,
 ) -> Result<u8, CommandError> {
-    let done = execute(context, tool, arguments, How { timeout: None, json, durable: false });
+    let done = execute(context, tool, arguments, How { timeout: None, json, durable: false, asks: false });
     told(context, done, Some(tool), json)
 }
 
@@ -181,16 +183,19 @@ struct How {
     timeout: Option<Duration>,
     json: bool,
     durable: bool,
+    /// Whether the user is asked for what is missing.
+    asks: bool,
 }
 
 fn execute(
     context: &mut Context,
     tool: &Arc<Tool>,
     arguments: Vec<(String, Given)>,
-    How { timeout, json, durable }: How,
+    How { timeout, json, durable, asks }: How,
 ) -> Result<u8, CommandError> {
     let subjects = context.engine.subjects(tool)?;
     settle(context, subjects, ByHand::Tool)?;
+    let arguments = if asks { completed(context, tool, arguments)? } else { arguments };
     let arguments = context.engine.by_person(tool, arguments)?;
     let answers = answers(context, tool, &arguments)?;
     if !answers.is_empty() {

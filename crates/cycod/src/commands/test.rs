@@ -23,7 +23,7 @@ use crate::{
     store,
 };
 
-/// `cycod tool test`.
+/// `cycod test`.
 pub(crate) fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     let command = Command::new("test")

@@ -134,7 +134,7 @@ pub(super) fn with_pairs(tool: &Tool, command: &Command, words: Vec<String>) -> 
 }
 
 /// The parameter that an option means: dashes stand for underscores, and letters may be small.
-fn meant<'a>(tool: &'a Tool, option: &str) -> Option<&'a Parameter> {
+pub(crate) fn meant<'a>(tool: &'a Tool, option: &str) -> Option<&'a Parameter> {
     let index = tool.parameter_meant(option).or_else(|| tool.parameter_meant(&option.replace('-', "_")))?;
     Some(&tool.parameters[index]).filter(|parameter| !parameter.asked)
 }

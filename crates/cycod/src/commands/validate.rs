@@ -22,7 +22,7 @@ use crate::{
     scope::{entry, scope, with_scope},
 };
 
-/// `cycod tool validate`.
+/// `cycod validate`.
 pub(crate) fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     let command = Command::new("validate")

@@ -6,25 +6,28 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use crate::cli::SHORT_FORMS;
 
 /// Every page with the words that lead to it; the program's own has none.
 pub(crate) const PAGES: &[(&str, &str)] = &[
     ("", include_str!("pages/cycod.txt")),
+    ("init", include_str!("pages/init.txt")),
+    ("run", include_str!("pages/run.txt")),
+    ("list", include_str!("pages/list.txt")),
+    ("test", include_str!("pages/test.txt")),
+    ("validate", include_str!("pages/validate.txt")),
+    ("import", include_str!("pages/import.txt")),
+    ("info", include_str!("pages/info.txt")),
     ("tool", include_str!("pages/tool.txt")),
-    ("tool list", include_str!("pages/tool-list.txt")),
     ("tool groups", include_str!("pages/tool-groups.txt")),
-    ("tool info", include_str!("pages/tool-info.txt")),
     ("tool get", include_str!("pages/tool-get.txt")),
     ("tool add", include_str!("pages/tool-add.txt")),
     ("tool create", include_str!("pages/tool-create.txt")),
     ("tool remove", include_str!("pages/tool-remove.txt")),
-    ("tool test", include_str!("pages/tool-test.txt")),
-    ("tool validate", include_str!("pages/tool-validate.txt")),
     ("tool edit", include_str!("pages/tool-edit.txt")),
     ("tool export", include_str!("pages/tool-export.txt")),
-    ("tool import", include_str!("pages/tool-import.txt")),
-    ("tool run", include_str!("pages/tool-run.txt")),
     ("tool call", include_str!("pages/tool-call.txt")),
     ("tool schema", include_str!("pages/tool-schema.txt")),
     ("tool schema-file", include_str!("pages/tool-schema-file.txt")),
@@ -101,10 +104,30 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("man", include_str!("pages/man.txt")),
 ];
 
-/// The page for `words`, such as `tool list`; a short form has that of the command it stands for.
-pub(crate) fn page(words: &str) -> Option<&'static str> {
-    if SHORT_FORMS.contains(&words) {
-        return page(&format!("tool {words}"));
+/// The guides of `docs/guide/`, in the order of their index: the name of each, what it is about, and its text.
+pub(crate) const GUIDES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/guides.rs"));
+
+/// The text of a guide.
+pub(crate) fn guide(name: &str) -> Option<&'static str> {
+    GUIDES.iter().find(|(known, ..)| *known == name).map(|(.., text)| *text)
+}
+
+/// The page for `words`, such as `tool add`. The long form of a command has the page of its short form, in its own words.
+pub(crate) fn page(words: &str) -> Option<Cow<'static, str>> {
+    let found = |words: &str| PAGES.iter().find(|(known, _)| *known == words).map(|(_, page)| *page);
+    if let Some(short) = words.strip_prefix("tool ").filter(|name| SHORT_FORMS.contains(name)) {
+        let (heading, rest) = found(short)?.split_once('\n')?;
+        let heading = heading.replacen("CYCOD ", "CYCOD TOOL ", 1);
+        let rest = rest.replace(&format!("cycod {short}"), &format!("cycod tool {short}"));
+        return Some(format!("{heading}\n{rest}").into());
     }
-    PAGES.iter().find(|(known, _)| *known == words).map(|(_, page)| *page)
+    found(words).map(Cow::Borrowed)
+}
+
+/// The words of every page but the program's own.
+pub(crate) fn topics() -> impl Iterator<Item = String> + Clone {
+    let long_forms = SHORT_FORMS.iter().map(|name| format!("tool {name}"));
+    let own = PAGES.iter().map(|(known, _)| (*known).to_owned());
+    let guides = GUIDES.iter().map(|(name, ..)| format!("guide {name}"));
+    own.filter(|known| !known.is_empty()).chain(long_forms).chain(guides)
 }

@@ -58,7 +58,7 @@ fn taken(command: &Command, words: &str) -> BTreeSet<String> {
     }
     // Understood by everything that writes, only to say what can be written to.
     let senseless = |id: &str| match words {
-        "tool create" | "tool import" | "mcp add" | "mcp import" => id == "any",
+        "tool create" | "tool import" | "import" | "mcp add" | "mcp import" => id == "any",
         "mcp install" | "mcp uninstall" => id == "any" || id == "global",
         _ => false,
     };
@@ -79,7 +79,7 @@ fn taken(command: &Command, words: &str) -> BTreeSet<String> {
 fn pages_describe_the_options_that_exist() {
     fn check(command: &Command, words: &str, checked: &mut usize) {
         let page = super::page(words).unwrap_or_else(|| panic!("there is no page for `{words}`"));
-        let (taken, described) = (taken(command, words), described(page));
+        let (taken, described) = (taken(command, words), described(&page));
         let undescribed: Vec<_> = taken.difference(&described).collect();
         let invented: Vec<_> = described.difference(&taken).collect();
         // The page of a group describes what most of its commands share.
@@ -99,13 +99,14 @@ fn pages_describe_the_options_that_exist() {
     assert_eq!(
         checked + 1,
         PAGES.len() + cli::SHORT_FORMS.len(),
-        "all pages but the guide belong to a command, and a short form has none of its own"
+        "all pages but the guide belong to a command, and a long form has none of its own"
     );
 }
 
 #[test]
 fn pages_fit_a_terminal_and_name_topics_that_exist() {
-    for (words, page) in PAGES {
+    for words in super::topics().chain([String::new()]).filter(|words| !words.starts_with("guide ")) {
+        let page = super::page(&words).expect("every topic has one");
         assert!(page.ends_with('\n') && !page.ends_with("\n\n"), "`{words}` ends with one line break");
         for line in page.lines() {
             assert!(line.chars().count() <= 105, "`cycod help {words}` has a long line:\n{line}");
@@ -113,8 +114,27 @@ fn pages_fit_a_terminal_and_name_topics_that_exist() {
         }
         let see_also = page.split_once("\nSEE ALSO\n").map_or("", |(_, rest)| rest);
         for topic in see_also.lines().filter_map(|line| line.trim().strip_prefix("cycod help")) {
-            assert!(super::page(topic.trim()).is_some(), "`cycod help {words}` sends to `{topic}`");
+            let topic = topic.trim();
+            let is_guide = topic.strip_prefix("guide ").is_some_and(|name| super::guide(name).is_some());
+            assert!(
+                is_guide || topic == "guides" || super::page(topic).is_some(),
+                "`cycod help {words}` sends to `{topic}`"
+            );
         }
+    }
+}
+
+/// A guide whose name is that of a page is found from that page, and all of them from the first one.
+#[test]
+fn pages_lead_to_the_guides() {
+    let all = super::page("").expect("the program has one");
+    let (_, listed) = all.split_once("\nGUIDES\n").expect("it lists the guides");
+    let listed: Vec<&str> =
+        listed.split("\n\n").nth(1).expect("a list").split([',', ' ', '\n']).filter(|word| !word.is_empty()).collect();
+    assert_eq!(listed, super::GUIDES.iter().map(|(name, ..)| *name).collect::<Vec<_>>());
+    for (name, ..) in super::GUIDES {
+        let page = super::page(name).unwrap_or_default();
+        assert!(page.is_empty() || page.contains(&format!("\n  cycod help guide {name}\n")), "`cycod help {name}`");
     }
 }
 
@@ -144,10 +164,8 @@ fn reference() -> String {
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
         let page = super::page(words).unwrap_or_default();
         let title = format!("cycod {words}");
-        if cli::SHORT_FORMS.contains(&words) {
-            let long = format!("cycod tool {words}");
-            let anchor = long.replace(' ', "-");
-            text.push_str(&format!("\n## `{title}`\n\n{about}: the short form of [`{long}`](#{anchor}).\n"));
+        if let Some(short) = words.strip_prefix("tool ").filter(|name| cli::SHORT_FORMS.contains(name)) {
+            text.push_str(&format!("\n## `{title}`\n\n{about}: the long form of [`cycod {short}`](#cycod-{short}).\n"));
             return;
         }
         text.push_str(&format!("\n## `{}`\n\n{about}.\n\n```text\n{page}```\n", title.trim_end()));

@@ -18,12 +18,12 @@ use anstyle::{AnsiColor, Style};
 use cycod_engine::diagnostic::{Refusal, Shown, shown, visible_json};
 use serde::Serialize;
 
-pub(crate) use hidden::ask_hidden;
+pub(crate) use hidden::{Unasked, ask_hidden};
 pub(crate) use lines::{Lines, RunningLine};
 use streams::Stream;
 pub(crate) use tty::{Line, Tty};
 
-use crate::terminal::Terminal;
+use crate::{folded::folded, terminal::Terminal};
 
 /// The standard streams: stdout is data, stderr is talk.
 ///
@@ -89,6 +89,11 @@ impl Printer {
     pub(crate) fn text(&mut self, text: impl Into<Shown>) {
         let text = text.into();
         self.write(|out| out.show(&text));
+    }
+
+    /// Writes a help page, folded where it is wider than the terminal.
+    pub(crate) fn page(&mut self, page: &str) {
+        self.text(&*folded(page, self.width));
     }
 
     /// Writes a line for people to standard output.

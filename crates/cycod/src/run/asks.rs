@@ -108,7 +108,7 @@ fn unanswered(
     // What is secret is not repeated where others can look.
     let known = arguments.iter().map(|(name, value)| if is_secret(name) { None } else { given(name, value) });
     let attempt = match known.collect::<Option<Vec<_>>>() {
-        Some(known) => [vec![format!("cycod tool run {}", tool.name)], known, answers].concat().join(" "),
+        Some(known) => [vec![format!("cycod run {}", tool.name)], known, answers].concat().join(" "),
         None => format!("the same again with {}", answers.join(" ")),
     };
     Refusal::new(Code::QuestionUnanswered, why).place(&question.name).attempt(attempt).into()

@@ -35,14 +35,14 @@ fn the_example_of_the_specification() {
   --parameter FORMAT "Output format" default=3 \
   --tag weather --tag api --tag read \
   --timeout 10000
-cycod tool run weather-lookup --param 'LOCATION=New York' --show-command"#,
+cycod run weather-lookup --param 'LOCATION=New York' --show-command"#,
         &expect![[r#"
             exit: 0
             --- stdout
             curl -s 'wttr.in/New York?format=3'
             --- stderr
             Added local tool `weather-lookup`: .cycod/tools/weather-lookup.yaml
-              run it: cycod tool run weather-lookup LOCATION=London
+              run it: cycod run weather-lookup LOCATION=London
             --- tools
             weather-lookup.yaml:
             name: weather-lookup
@@ -75,7 +75,7 @@ fn an_example_with_steps_and_a_test_of_its_own() {
   --step count "wc -l <<< '{split.output}'" --run-condition "{split.exit-code} == 0" \
   --parameter TEXT "The words" required=true example="-n a b" escape-shell=true \
   --test dashes "A value is data" --test-param TEXT="-n a b" --expect-output 3 --expect-exit-code 0 &&
-cycod tool test count | sed 's/[0-9]* ms/N ms/'"#,
+cycod test count | sed 's/[0-9]* ms/N ms/'"#,
         &expect![[r#"
             exit: 0
             --- stdout
@@ -85,7 +85,7 @@ cycod tool test count | sed 's/[0-9]* ms/N ms/'"#,
             1 passed  N ms
             --- stderr
             Added local tool `count`: .cycod/tools/count.yaml
-              run it: cycod tool run count TEXT='-n a b'
+              run it: cycod run count TEXT='-n a b'
             --- tools
             count.yaml:
             name: count
@@ -143,10 +143,10 @@ cycod tool add t --description new --bash 'echo new' --override; echo $?",
               give --override to replace it
             Added user tool `T`: ~/.cycod/tools/T.yaml
               the local tool of this name comes before it: .cycod/tools/t.yaml
-              run it: cycod tool run T
+              run it: cycod run T
             Replaced local tool `t`: .cycod/tools/t.yaml
               it comes before the user tool of this name: ~/.cycod/tools/T.yaml
-              run it: cycod tool run t
+              run it: cycod run t
             --- tools
             t.yaml:
             name: t
@@ -250,11 +250,11 @@ cycod tool add --from-file gone.yaml",
             --- stdout
             --- stderr
             Added local tool `greet`: .cycod/tools/greet.yaml
-              run it: cycod tool run greet
+              run it: cycod run greet
             Added local tool `nameless`: .cycod/tools/nameless.yaml
-              run it: cycod tool run nameless
+              run it: cycod run nameless
             Added local tool `other`: .cycod/tools/other.yaml
-              run it: cycod tool run other
+              run it: cycod run other
             error: cannot read `gone.yaml`: No such file or directory (os error 2)
             --- tools
             greet.yaml:
@@ -285,7 +285,7 @@ fn from_a_file_under_another_name() {
         --- stderr
         `greet` is called `other` here.
         Added local tool `other`: .cycod/tools/other.yaml
-          run it: cycod tool run other
+          run it: cycod run other
         --- tools
         other.yaml:
         # kept
@@ -335,7 +335,7 @@ fn in_an_editor() {
     check(
         &place,
         "export EDITOR='sh good'
-cycod tool add greet --editor && cycod tool run greet
+cycod tool add greet --editor && cycod run greet
 cycod tool add greet --editor
 EDITOR=true cycod tool add other --editor
 EDITOR='sed -i s/x/y/' cycod tool add prefilled --editor --description x --bash 'echo x'
@@ -349,13 +349,13 @@ rm .cycod/tools/greet.yaml",
             Hello, moon!
             --- stderr
             Added local tool `greet`: .cycod/tools/greet.yaml
-              run it: cycod tool run greet
+              run it: cycod run greet
             error: tool `greet` is already there: .cycod/tools/greet.yaml
               change it: cycod tool edit greet
               or give --override to replace it
             error: the text was left as it was: no tool `other` was added
             Added local tool `prefilled`: .cycod/tools/prefilled.yaml
-              run it: cycod tool run prefilled
+              run it: cycod run prefilled
             error: the editor `/usr/bin/false` failed: exit status: 1
             error: cannot find program `no-such-editor` in the search path
               give --editor, or set VISUAL or EDITOR

@@ -213,7 +213,7 @@ fn no_tool_approves() {
         "approve",
         "description: Approves\nbash: (setsid cycod approvals approve {ID} --without-terminal; echo $?) 2>&1\nprograms: {cycod: text}\ntags: [run]\nparameters:\n  ID: {type: string, description: Which, required: true}\n",
     );
-    let ran = place.shell(&format!("cycod tool run approve ID={id} --auto-approve approve"));
+    let ran = place.shell(&format!("cycod run approve ID={id} --auto-approve approve"));
     assert!(ran.stdout().contains("error[approval-by-a-tool]") && ran.stdout().contains("\n3\n"), "{}", ran.block());
     assert!(call(&place, "milk").contains("not-approved"));
 }
@@ -314,7 +314,7 @@ fn asking() -> Place {
 fn a_person_is_asked_where_a_rule_says_so() {
     let place = asking();
     let run = |script: &[(&str, &str)], rest: &str| {
-        at_terminal(&place, 80, script, &format!("bash -c 'cycod tool run note T=milk {rest}'")).stdout()
+        at_terminal(&place, 80, script, &format!("bash -c 'cycod run note T=milk {rest}'")).stdout()
     };
     // Standard input and output may carry data.
     let shown = run(&[(ASKED, "y\n")], "< /dev/null | cat");
@@ -326,7 +326,7 @@ fn a_person_is_asked_where_a_rule_says_so() {
     }
     // What is changed is checked, and asked about again.
     let edit = "EDITOR=\"sed -i s/milk/oats/\"";
-    let words = format!("env {edit} cycod tool run note T=milk");
+    let words = format!("env {edit} cycod run note T=milk");
     let shown = at_terminal(&place, 80, &[(ASKED, "e\n"), ("echo oats", ""), (ASKED, "y\n")], &words).stdout();
     assert!(shown.contains("exit 0 left 0"), "{shown}");
     assert_eq!(notes(&place), "milk\noats\n");
@@ -335,12 +335,12 @@ fn a_person_is_asked_where_a_rule_says_so() {
         at_terminal(&place, 80, &[(ASKED, "e\n"), ("not with these arguments", ""), (ASKED, "n\n")], &wrong).stdout();
     assert!(shown.contains("exit 3 left 0"), "{shown}");
     // A session is this terminal's, and no other's.
-    let twice = "cycod tool run note T=eggs; cycod tool run note T=eggs";
+    let twice = "cycod run note T=eggs; cycod run note T=eggs";
     let script = [(ASKED, "s\n"), ("[t] ", "\n")];
     let shown = at_terminal(&place, 80, &script, &format!("bash -c '{twice}'")).stdout();
     assert!(shown.contains("exit 0 left 0"), "{shown}");
     assert_eq!(notes(&place), "milk\noats\neggs\neggs\n");
-    let shown = at_terminal(&place, 80, &[(ASKED, "n\n")], "cycod tool run note T=eggs").stdout();
+    let shown = at_terminal(&place, 80, &[(ASKED, "n\n")], "cycod run note T=eggs").stdout();
     assert!(shown.contains("exit 3 left 0"), "{shown}");
 }
 
@@ -366,7 +366,7 @@ fn no_tool_grants_anything() {
             words.join(" ")
         );
         place.tool("grant", &text);
-        place.shell("cycod tool run grant")
+        place.shell("cycod run grant")
     };
     let before = std::fs::read_dir(place.home()).expect("it exists").count();
     for words in [
@@ -446,14 +446,14 @@ fn what_a_tool_sets_for_another_cycod_grants_nothing() {
         "CYCOD_TRUST_FILE=\"$HOME/t.json\" CYCOD_TRUSTED_DIRECTORIES=\"$PWD\"",
     ] {
         let text = format!(
-            "description: Runs cycod\nbash: ({set} setsid cycod tool run evil </dev/null; echo $?) 2>&1\nprograms: {{cycod: text}}\ntags: [run]\n"
+            "description: Runs cycod\nbash: ({set} setsid cycod run evil </dev/null; echo $?) 2>&1\nprograms: {{cycod: text}}\ntags: [run]\n"
         );
         place.tool("nest", &text);
         assert_eq!(place.run(&["tool", "trust", "nest", "--yes"]).code(), 0);
-        let ran = place.shell("cycod tool run nest").stdout();
+        let ran = place.shell("cycod run nest").stdout();
         assert!(ran.contains("error[untrusted-tool]") && ran.ends_with("3\n"), "{set}: {ran}");
         // What the person set counts, below tools as well.
-        let ran = place.shell("CYCOD_TRUSTED_DIRECTORIES=\"$PWD\" cycod tool run nest").stdout();
+        let ran = place.shell("CYCOD_TRUSTED_DIRECTORIES=\"$PWD\" cycod run nest").stdout();
         assert!(ran.contains("ran") || set.starts_with("CYCOD_HOME"), "{set}: {ran}");
     }
 }

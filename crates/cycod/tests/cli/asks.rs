@@ -22,13 +22,13 @@ fn without_a_terminal_it_says_what_to_give() {
         --- stdout
         --- stderr
         error[question-unanswered]: `release` asks “What is it called?”, and there is no terminal
-          try: cycod tool run release name=... sure=true
+          try: cycod run release name=... sure=true
           more: cycod explain question-unanswered
         exit: 1
         --- stdout
         --- stderr
         error[question-unanswered]: `release` asks “Release ash?”, and there is no terminal
-          try: cycod tool run release name=ash sure=true
+          try: cycod run release name=ash sure=true
           more: cycod explain question-unanswered
         exit: 0
         --- stdout
@@ -46,7 +46,7 @@ fn without_a_terminal_it_says_what_to_give() {
         error[invalid-argument]: `name`: has 1 character, needs at least 2
           also: `sure`: expected a boolean, found `y`
           help: use `true` or `false` (also 1/0, yes/no, on/off)
-          try: cycod tool run release name=... sure=true
+          try: cycod run release name=... sure=true
           more: cycod explain invalid-argument
     "#]]
     .assert_eq(&blocks);
@@ -65,7 +65,7 @@ fn a_model_is_asked_nowhere_and_roots_are_the_workspace() {
         --- stdout
         --- stderr
         error[question-unanswered]: `t` asks a model “An idea?”, and a host with one is needed
-          try: cycod tool run t idea=...
+          try: cycod run t idea=...
           more: cycod explain question-unanswered
         exit: 0
         --- stdout
@@ -100,7 +100,7 @@ fn a_dry_run_asks_nobody() {
 fn on_a_terminal_the_person_is_asked() {
     let place = place();
     let ask = |answers: &str| {
-        let ran = place.shell(&format!("printf '{answers}' | script -qec 'cycod tool run release' /dev/null"));
+        let ran = place.shell(&format!("printf '{answers}' | script -qec 'cycod run release' /dev/null"));
         ran.stdout().replace('\r', "")
     };
     let said = ask("\\nash\\n\\n\\ny\\n");
@@ -140,7 +140,7 @@ fn what_is_asked_is_told_beforehand() {
           sure  the person
               Release {name}?"#]]
     .assert_eq(page[from..].split("\n\n").next().unwrap_or_default());
-    assert!(page.contains("cycod tool run release\n") && !page.contains("PARAMETERS"), "{page}");
+    assert!(page.contains("cycod run release\n") && !page.contains("PARAMETERS"), "{page}");
 }
 
 #[test]

@@ -298,7 +298,7 @@ fn a_question_that_nobody_can_answer_is_told() {
         &chat(&[("wipe", "{}")])["tool_calls"][0],
         &expect![[r#"
         0
-        {"role":"tool","tool_call_id":"c0","content":"{\"refusal\":{\"code\":\"nobody-to-answer\",\"where\":\"how\",\"why\":\"`wipe` asks the user: How?\",\"try\":\"ask the user to run it: cycod tool run wipe\"}}"}
+        {"role":"tool","tool_call_id":"c0","content":"{\"refusal\":{\"code\":\"nobody-to-answer\",\"where\":\"how\",\"why\":\"`wipe` asks the user: How?\",\"try\":\"ask the user to run it: cycod run wipe\"}}"}
     "#]],
     );
 }

@@ -21,10 +21,10 @@ fn a_tool_is_made_for_a_project() {
         --- stdout
         --- stderr
         Created local tool `my-tool`: .cycod/tools/my-tool.md
-          run it: cycod tool run my-tool text='one two three'
+          run it: cycod run my-tool text='one two three'
           change it: cycod tool edit my-tool
-          test it: cycod tool test my-tool
-          validate it: cycod tool validate my-tool
+          test it: cycod test my-tool
+          validate it: cycod validate my-tool
           share it: it is a file of the project, which runs code on the machine of whoever trusts it
     "#]]
     .assert_eq(&ran.block());

@@ -232,7 +232,7 @@ cycod tool edit unknown",
         error: no editor is known, and there is no terminal for `vi`
           give --editor, or set VISUAL or EDITOR
         error[unknown-tool]: no tool is called `unknown`
-          try: cycod tool list
+          try: cycod list
           more: cycod explain unknown-tool
     "#]]
     .assert_eq(&ran.block());

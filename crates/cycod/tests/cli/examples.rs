@@ -60,11 +60,7 @@ fn run_tests(place: &Place, name: &str) -> Ran {
         let directory = std::env::var_os(name).map_or_else(|| home.join(below), PathBuf::from);
         format!("{name}={}", shlex::try_quote(&directory.to_string_lossy()).expect("no NUL"))
     };
-    place.shell(&format!(
-        "{} {} cycod tool test {name}",
-        setting("CARGO_HOME", ".cargo"),
-        setting("RUSTUP_HOME", ".rustup")
-    ))
+    place.shell(&format!("{} {} cycod test {name}", setting("CARGO_HOME", ".cargo"), setting("RUSTUP_HOME", ".rustup")))
 }
 
 fn definition(place: &Place, name: &str) -> Value {
@@ -262,9 +258,9 @@ Tools that people use, and the local tools of this repository: `.cycod/tools` is
 be called anywhere in a clone. Each file holds its own tests.
 
 ```console
-$ cycod tool list --category git
-$ cycod tool run git-hot-spots COUNT=5
-$ cycod tool test text-stats
+$ cycod list --category git
+$ cycod run git-hot-spots COUNT=5
+$ cycod test text-stats
 ```
 
 How they are written:

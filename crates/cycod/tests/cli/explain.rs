@@ -19,16 +19,16 @@ fn a_code_as_it_stands_in_a_message() {
             timout: 5000
 
         The key has no effect; usually it is a typo. If ignoring the key takes nothing away, this is a warning, which
-        `cycod tool list`, `trust` and `run` also show. It is an error
+        `cycod list`, `trust` and `run` also show. It is an error
 
         - if the key looks like a misspelt command;
         - if it looks like a key that restricts something, or is such a key in the wrong place: `security`, `environment`,
           `requires`, `resources`, `tags`, `sensitive`, `validation` and its rules, `run-condition` and similar keys;
         - anywhere below `security`, `environment`, `validation` and `requires`;
-        - with `cycod tool validate --strict`.
+        - with `cycod validate --strict`.
 
         For a key of another program, such as `if`, `needs` and `env` of a workflow or `choices` of a parameter, the message
-        shows what to write instead. `cycod tool validate --fix` replaces it if the value means the same.
+        shows what to write instead. `cycod validate --fix` replaces it if the value means the same.
 
         If the author wanted a tool confined, masked or checked, it doesn't run without that. Keys that start with `x-` are
         free for your own use, except below those four.

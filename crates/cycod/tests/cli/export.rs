@@ -58,10 +58,10 @@ fn what_cannot_be_exported() {
         1
         --- stderr
         error[unknown-tool]: no tool is called `none`
-          try: cycod tool list
+          try: cycod list
           more: cycod explain unknown-tool
         error: tool `broken` is not a document: 1 error
-          cycod tool validate broken
+          cycod validate broken
         error: cannot write `no/such/file`: No such file or directory (os error 2)
     "#]]
     .assert_eq(&ran.block());

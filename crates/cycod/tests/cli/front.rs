@@ -34,11 +34,16 @@ fn short_forms_do_what_the_long_ones_do() {
         assert_eq!(place.run(words).block(), long, "{words:?}");
     }
     assert!(place.run(&["test", "greet"]).stdout().contains("1 passed"));
-    for word in ["run", "list", "test", "validate"] {
-        let page = place.run(&["help", "tool", word]).stdout();
-        assert_eq!(place.run(&["help", word]).stdout(), page);
+    // Each form has a page in its own words.
+    for word in ["run", "list", "test", "validate", "import", "info"] {
+        let page = place.run(&["help", word]).stdout();
+        assert!(page.starts_with(&format!("CYCOD {}\n", word.to_uppercase())), "{page}");
+        assert!(page.contains(&format!(" cycod {word} ")) && !page.contains(&format!("cycod tool {word}")), "{page}");
         assert_eq!(place.run(&[word, "--help"]).stdout(), page);
-        assert!(page.contains(&format!(" cycod {word} ")), "{page}");
+        let long = place.run(&["help", "tool", word]).stdout();
+        assert!(long.starts_with(&format!("CYCOD TOOL {}\n", word.to_uppercase())), "{long}");
+        assert!(long.contains(&format!(" cycod tool {word} ")) && !long.contains(&format!(" cycod {word} ")), "{long}");
+        assert_eq!(place.run(&["tool", word, "--help"]).stdout(), long);
     }
 }
 
@@ -60,7 +65,7 @@ fn a_mistake_in_a_short_form_is_told_in_it() {
 fn a_tool_grants_nothing_by_a_short_form() {
     let place = Place::with_tool("fixer", "description: Fix\nbash: cycod validate --fix\ntags: [write]\n");
     let ran = place.shell("cycod run fixer");
-    assert!(ran.code() != 0 && ran.stderr().contains("cycod tool validate"), "{}", ran.block());
+    assert!(ran.code() != 0 && ran.stderr().contains("`cycod validate`"), "{}", ran.block());
 }
 
 #[test]
@@ -148,6 +153,9 @@ fn a_place_without_tools_says_how_to_begin() {
         --- stdout
         This project has no tools yet. Begin with one of these:
 
+          cycod init
+              Write a first tool that fits this project
+
           cycod tool add hello --description 'Greet someone' --tag read \
             --bash 'echo "Hello, {NAME}!"' --parameter NAME 'Who to greet' required=true
               Make a tool of a command; then: cycod run hello NAME=World
@@ -164,16 +172,13 @@ fn a_place_without_tools_says_how_to_begin() {
     place.write("package.json", "{}");
     place.write("a.just", "one:\n  echo one\n");
     let shown = place.run(&[]).stdout();
-    assert!(shown.contains("  cycod tool import Makefile\n      Make tools of the 2 targets in it\n"), "{shown}");
-    assert!(shown.contains("  cycod tool import a.just\n      Make tools of the 1 recipe in it\n"), "{shown}");
+    assert!(shown.contains("  cycod import Makefile\n      Make tools of the 2 targets in it\n"), "{shown}");
+    assert!(shown.contains("  cycod import a.just\n      Make tools of the 1 recipe in it\n"), "{shown}");
     assert!(!shown.contains("package.json"), "{shown}");
     let (_, add) = shown.split_once("  cycod tool add").expect("it is there");
     let (add, _) = add.split_once("\n      ").expect("a line says what it does");
     assert_eq!(place.shell(&format!("cycod tool add{add} && cycod run hello NAME=World")).stdout(), "Hello, World!\n");
-    assert_eq!(
-        place.shell("cycod tool import Makefile && cycod list --format simple").stdout(),
-        "build\nhello\ntest\n"
-    );
+    assert_eq!(place.shell("cycod import Makefile && cycod list --format simple").stdout(), "build\nhello\ntest\n");
     assert!(place.run(&[]).stdout().starts_with("TOOL "));
 }
 
@@ -277,7 +282,7 @@ fn a_tool_explains_itself() {
         assert_eq!(place.run(words).block(), page.block(), "{words:?}");
     }
     assert!(place.run(&["run", "deplyo", "--help"]).stderr().contains("did you mean `deploy`?"));
-    assert!(place.run(&["run", "--help"]).stdout().starts_with("CYCOD TOOL RUN\n"));
+    assert!(place.run(&["run", "--help"]).stdout().starts_with("CYCOD RUN\n"));
 }
 
 #[test]
@@ -290,8 +295,189 @@ fn what_is_missing_is_told_with_what_the_tool_takes() {
         error[missing-argument]: `ENV` is required
           usage: cycod run deploy ENV=<staging|production> [VERSION=…] [DRY_RUN=<true|false>] [TIMEOUT=…]
           help: Where to
-          try: cycod tool run deploy ENV=staging
+          try: cycod run deploy ENV=staging
           more: cycod explain missing-argument
     "#]]
     .assert_eq(&place.run(&["run", "deploy"]).block());
+}
+
+/// The first tool is made of what the project has, and can be run at once.
+#[test]
+fn init_writes_a_first_tool_that_fits_the_project() {
+    let place = Place::new();
+    place.write(
+        "Makefile",
+        ".PHONY: build test docs\nbuild:\n\techo build\ntest:\n\t@echo tested\ndocs:\n\techo docs\n",
+    );
+    let first = place.run(&["init"]);
+    expect![[r#"
+        exit: 0
+        --- stdout
+        Wrote the tool `test`: .cycod/tools/test.yaml
+          It runs the target `test` of Makefile
+
+        Next:
+
+          cycod run test
+              Run it
+
+          cycod tool edit test
+              Change it
+
+          cycod import Makefile --only build,docs
+              Make tools of the other 2 targets, too
+
+          cycod tool trust --all
+              You trust what you write; everyone else who clones the project trusts its tools once
+
+          cycod mcp install HOST
+              Offer the tools to an editor or assistant; see: cycod help mcp install
+        --- stderr
+        test (level run, with all your rights)
+            name: test
+            description: Run `echo tested`
+            working-directory: {WORKSPACE}
+            requires:
+                commands: ["make"]
+            tags: ["make","run"]
+            timeout: 600000
+            run: make --no-print-directory test
+    "#]]
+    .assert_eq(&first.block());
+    assert_eq!(place.run(&["run", "test"]).stdout(), "tested\n");
+    // What it proposes does what it says, and nothing is written twice.
+    assert_eq!(
+        place.shell("cycod import Makefile --only build,docs && cycod list --format simple").stdout(),
+        "build\ndocs\ntest\n"
+    );
+    let written = place.read(".cycod/tools/test.yaml");
+    let again = place.run(&["init"]);
+    assert!(
+        again.code() == 0 && again.stdout().starts_with("This project has 3 tools already; nothing was written.\n"),
+        "{}",
+        again.block()
+    );
+    assert_eq!(place.read(".cycod/tools/test.yaml"), written);
+}
+
+#[test]
+fn init_knows_how_languages_run_their_tests_and_else_gives_an_example() {
+    for (file, text, command) in [
+        ("Cargo.toml", "[package]\nname = \"x\"\n", "cargo test"),
+        ("go.mod", "module x\n", "go test ./..."),
+        ("pyproject.toml", "[tool.pytest.ini_options]\n", "python3 -m pytest"),
+        ("package.json", "{\"scripts\": {\"build\": \"tsc\", \"test\": \"vitest\"}}", "test"),
+        ("justfile", "check:\n  echo checked\n", "check"),
+    ] {
+        let place = Place::new();
+        place.write(file, text);
+        let ran = place.run(&["init", "--format", "json"]);
+        let said: serde_json::Value = serde_json::from_str(&ran.stdout()).expect("it is JSON");
+        assert_eq!(
+            (said["written"].as_bool(), said["from"]["file"].as_str()),
+            (Some(true), Some(file)),
+            "{}",
+            ran.block()
+        );
+        let tool = place.read(said["path"].as_str().expect("a path"));
+        assert!(tool.contains(command), "{tool}");
+        assert_eq!(place.run(&["validate", "--strict"]).code(), 0, "{tool}");
+    }
+    let place = Place::new();
+    place.write("pyproject.toml", "[project]\nname = \"x\"\n");
+    let ran =
+        place.shell("cycod init >/dev/null 2>&1 && cycod run hello && cycod run hello NAME=Ada && cycod test hello");
+    assert!(
+        ran.stdout().starts_with("Hello, World!\nHello, Ada!\n") && ran.stdout().contains("1 passed"),
+        "{}",
+        ran.block()
+    );
+}
+
+/// A file that is there stays as it is, whatever is in it.
+#[test]
+fn init_overwrites_nothing() {
+    let place = Place::new();
+    place.write("Makefile", "test:\n\techo test\n");
+    place.write(".cycod/tools/test.yaml", "not: a tool\n");
+    let ran = place.run(&["init"]);
+    assert_eq!((ran.code(), place.read(".cycod/tools/test.yaml").as_str()), (0, "not: a tool\n"), "{}", ran.block());
+}
+
+#[cfg(target_os = "linux")]
+mod at_a_terminal {
+    use super::{DEPLOY, Place};
+    use crate::terminal::Terminal;
+
+    fn run(place: &Place, words: &str) -> Terminal {
+        Terminal::run(place, 100, &[], words)
+    }
+
+    #[test]
+    fn a_missing_parameter_is_asked_for() {
+        let place = Place::with_tool("deploy", DEPLOY);
+        let terminal = run(&place, "cycod run deploy");
+        terminal.wait("ENV - Where to (staging, production):");
+        terminal.enter("moon");
+        terminal.press(&["Enter"]);
+        // One more time, with what was wrong.
+        let shown = terminal.wait_for("ENV - Where to", 2);
+        assert!(shown.contains("`moon` is not one of"), "{shown}");
+        terminal.enter("staging");
+        terminal.press(&["Enter"]);
+        terminal.wait("staging latest false 60");
+        terminal.wait("ended with 0");
+    }
+
+    #[test]
+    fn a_value_that_is_wrong_twice_ends_the_call() {
+        let place = Place::with_tool("deploy", DEPLOY);
+        let terminal = run(&place, "cycod run deploy VERSION=2");
+        for count in 1..=2 {
+            terminal.wait_for("ENV - Where to", count);
+            terminal.enter("moon");
+            terminal.press(&["Enter"]);
+        }
+        let shown = terminal.wait("ended with 2");
+        assert!(shown.contains("error[invalid-argument]"), "{shown}");
+    }
+
+    #[test]
+    fn nothing_is_run_without_an_answer() {
+        let place = Place::with_tool("deploy", DEPLOY);
+        for (key, ended) in [("C-c", "ended with 130"), ("C-d", "ended with 2")] {
+            let terminal = run(&place, "cycod run deploy");
+            terminal.wait("ENV - Where to");
+            terminal.press(&[key]);
+            let shown = terminal.wait(ended);
+            assert!(!shown.contains("staging latest"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_not_shown_while_it_is_typed() {
+        let place = Place::with_tool(
+            "login",
+            "description: L\nbash: echo {TOKEN} | wc -c\ntags: [read]\nparameters:\n  TOKEN: {description: The token, required: true, sensitive: true}\n",
+        );
+        let terminal = run(&place, "cycod run login");
+        terminal.wait("TOKEN - The token:");
+        terminal.enter("geheim");
+        terminal.press(&["Enter"]);
+        let shown = terminal.wait("ended with 0");
+        assert!(!shown.contains("geheim"), "{shown}");
+        let terminal = run(&place, "cycod run login");
+        terminal.wait("TOKEN - The token:");
+        terminal.press(&["C-c"]);
+        terminal.wait("ended with 130");
+    }
+
+    /// Another problem comes first: nobody types values for a call that cannot be.
+    #[test]
+    fn a_call_with_another_problem_asks_nothing() {
+        let place = Place::with_tool("deploy", DEPLOY);
+        let terminal = run(&place, "cycod run deploy TIMEOUT=soon");
+        let shown = terminal.wait("ended with 2");
+        assert!(shown.contains("expected an integer") && !shown.contains("ENV - Where to"), "{shown}");
+    }
 }

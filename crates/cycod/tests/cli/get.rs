@@ -145,7 +145,7 @@ fn everything_about_a_command() {
               london  Rain
 
             RUN IT
-              cycod tool run weather LOCATION='New York' DAYS=2
+              cycod run weather LOCATION='New York' DAYS=2
             --- stderr
         "#]],
     );
@@ -196,7 +196,7 @@ fn everything_about_a_workflow() {
                 only if {fetch.exit-code} == 0
 
             RUN IT
-              cycod tool run flow URL=...
+              cycod run flow URL=...
             --- stderr
         "#]],
     );
@@ -242,7 +242,7 @@ fn everything_about_an_alias() {
                 LOCATION: Paris
 
             RUN IT
-              cycod tool run paris DAYS=2
+              cycod run paris DAYS=2
             --- stderr
         "#]],
     );
@@ -276,7 +276,7 @@ fn a_page_for_programs() {
               "available": true,
               "unavailable-reasons": [],
               "deprecated": false,
-              "run": "cycod tool run small N=true",
+              "run": "cycod run small N=true",
               "origin": {
                 "source": "custom"
               },
@@ -334,7 +334,7 @@ fn what_is_shadowed_can_be_looked_at() {
           bash: ls
 
         RUN IT
-          cycod tool run x --scope user
+          cycod run x --scope user
         --- stderr
     "#]],
     );
@@ -359,7 +359,7 @@ fn what_is_shadowed_can_be_looked_at() {
           bash: ls
 
         RUN IT
-          cycod tool run x
+          cycod run x
         --- stderr
     "#]],
     );
@@ -379,7 +379,7 @@ fn what_is_broken_can_be_looked_at() {
         cmd: dir
         --- stderr
         warning: `x` is broken: line 2: a tool says in two ways what it executes
-          see: cycod tool validate x
+          see: cycod validate x
     "#]],
     );
     check(
@@ -456,7 +456,7 @@ fn mistakes() {
         --- stdout
         --- stderr
         error[unknown-tool]: no tool is called `zebra`
-          try: cycod tool list
+          try: cycod list
           more: cycod explain unknown-tool
     "#]],
     );

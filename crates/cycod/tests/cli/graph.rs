@@ -88,7 +88,7 @@ fn what_cannot_be_drawn() {
         2
         --- stderr
         error[broken-tool]: tool `broken` in `[PLACE]/project/.cycod/tools/broken.yaml` cannot be used
-          try: cycod tool validate broken
+          try: cycod validate broken
           more: cycod explain broken-tool
         error[unknown-tool]: no tool is called `brokn`
           did you mean `broken`?

@@ -269,7 +269,7 @@ fn a_list_decides_what_is_started_and_how_it_is_found() {
     assert_eq!(start(&place, "local").stdout(), "here\n");
     // A relative directory of the search path would be another one elsewhere.
     starter(&place, "searched", git, "return (await start({ command: 'git', args: ['status'] })).stdout;");
-    let ran = place.shell("PATH=evil:$PATH cycod tool run searched");
+    let ran = place.shell("PATH=evil:$PATH cycod run searched");
     assert!(ran.code() != 0 && !ran.stdout().contains("evil"), "{}", ran.block());
 }
 

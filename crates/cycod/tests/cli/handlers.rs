@@ -311,7 +311,7 @@ fn validate_runs_nothing_of_what_it_reads() {
         place.write(name, &text);
     }
     let ran =
-        place.shell("chmod +x python3 Rscript; PATH=.:$PATH PYTHONPATH=. R_PROFILE_USER=.Rprofile cycod tool validate");
+        place.shell("chmod +x python3 Rscript; PATH=.:$PATH PYTHONPATH=. R_PROFILE_USER=.Rprofile cycod validate");
     assert_eq!(ran.code(), 0, "{}", ran.block());
     for path in [r, python] {
         assert!(!std::path::Path::new(&path).exists(), "{path}");
@@ -323,11 +323,11 @@ fn what_is_not_installed_checks_nothing() {
     let place = Place::new();
     handler(&place, "in_r", "", "r", "function(x) {");
     handler(&place, "in_python", "", "python", "def handler(:");
-    let ran = place.shell("PATH=$(dirname $(command -v cycod)) cycod tool validate");
+    let ran = place.shell("PATH=$(dirname $(command -v cycod)) cycod validate");
     assert_eq!(ran.code(), 0, "{}", ran.block());
     // One that says nothing of use is no proof of anything.
     place.write("bin/python3", "#!/bin/sh\necho broken >&2; exit 3\n");
-    let ran = place.shell("chmod +x bin/python3; PATH=$PWD/bin:$PATH cycod tool validate in_python");
+    let ran = place.shell("chmod +x bin/python3; PATH=$PWD/bin:$PATH cycod validate in_python");
     assert_eq!(ran.code(), 0, "{}", ran.block());
     assert!(
         ran.stdout().contains("warning[script-unchecked]") && ran.stdout().contains("exit code 3: broken"),
@@ -458,10 +458,10 @@ fn memory_is_limited() {
 fn a_missing_interpreter_is_told() {
     let place = Place::new();
     handler(&place, "in_r", "", "r", "function() 1");
-    let ran = place.shell("PATH=$(dirname $(command -v cycod)) cycod tool run in_r");
+    let ran = place.shell("PATH=$(dirname $(command -v cycod)) cycod run in_r");
     assert_eq!(ran.code(), 127, "{}", ran.block());
     assert!(ran.stderr().contains("error[program-missing]") && ran.stderr().contains("Rscript"), "{}", ran.block());
-    let ran = place.shell("PATH=$(dirname $(command -v cycod)) cycod tool list");
+    let ran = place.shell("PATH=$(dirname $(command -v cycod)) cycod list");
     assert!(ran.stdout().contains("unavailable") || ran.stdout().contains("Rscript"), "{}", ran.block());
 }
 
@@ -509,7 +509,7 @@ fn the_documents_tool_runs_the_tests_of_a_project() {
         "#!/bin/sh\nfor file in test/*\"$2\"*; do node \"$file\" 2>/dev/null && echo \"PASS $file\" || echo \"FAIL $file\"; done\n",
     );
     let run = |pattern: &str| {
-        place.shell(&format!("chmod +x bin/yarn; PATH=$PWD/bin:$PATH cycod tool run run_tests pattern={pattern}"))
+        place.shell(&format!("chmod +x bin/yarn; PATH=$PWD/bin:$PATH cycod run run_tests pattern={pattern}"))
     };
     let ran = run("sum");
     assert_eq!((ran.code(), ran.stdout().as_str()), (0, "✓ All 1 tests passed!"), "{}", ran.block());
@@ -681,8 +681,7 @@ fn the_guides_tools_run_the_tests_of_a_project() {
          none) echo 'No test files found, exiting with code 1'; exit 1;;\n\
          *) echo nothing at all;;\nesac\n",
     );
-    let run =
-        |more: &str| place.shell(&format!("chmod +x bin/yarn; PATH=$PWD/bin:$PATH cycod tool run run_tests {more}"));
+    let run = |more: &str| place.shell(&format!("chmod +x bin/yarn; PATH=$PWD/bin:$PATH cycod run run_tests {more}"));
     place.write(".mimir/tools/run_tests.yml", document);
     for pattern in ["sum", "none"] {
         let ran = run(&format!("pattern={pattern}"));

@@ -235,7 +235,7 @@ fn what_programs_write_is_exact_in_a_pipe_and_shown_at_a_terminal() {
         "description: d\ntags: [read]\nsteps:\n- name: a\n  bash: |\n    {bytes}\n- name: b\n  bash: |\n    {bytes} >&2; {bytes}\n"
     );
     place.tool("steps", &steps);
-    let exact = place.shell("cycod tool run says 2> err > out; cat out err | od -An -c | tr -d ' \\n'").stdout();
+    let exact = place.shell("cycod run says 2> err > out; cat out err | od -An -c | tr -d ' \\n'").stdout();
     assert_eq!(exact.matches(r"c\r50%\r342200256d302233e233f").count(), 2, "{exact}");
     let words = ["says", "fails", "steps"].map(|name| format!("tool run {name}"));
     let seen = check(&place, "", &lines(words.iter().map(String::as_str)));

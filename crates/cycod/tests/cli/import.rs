@@ -19,7 +19,7 @@ fn a_file_becomes_a_tool_as_it_is() {
                 | echo hi  # twice
                 | echo hi
         Imported local tool `greet`: .cycod/tools/greet.yaml
-          run it: cycod tool run greet
+          run it: cycod run greet
     "#]]
     .assert_eq(&ran.block());
     assert_eq!(place.read(".cycod/tools/greet.yaml"), text);
@@ -50,7 +50,7 @@ fn a_file_becomes_a_tool_as_it_is() {
                 | echo hi  # twice
                 | echo hi
         Replaced local tool `greet`: .cycod/tools/greet.yaml
-          run it: cycod tool run greet
+          run it: cycod run greet
     "#]]
     .assert_eq(&ran.block());
 }
@@ -59,7 +59,7 @@ fn a_file_becomes_a_tool_as_it_is() {
 fn what_is_wrong_is_shown_and_nothing_written() {
     let place = Place::new();
     place.write("bad.yaml", "name: bad\ndescription: x\nbahs: ls\n");
-    let ran = place.shell("cycod tool import bad.yaml; echo $?; cycod tool import gone.yaml; echo $?; cycod tool import bad.yaml --any; echo $?; printf '\\377' > latin.yaml; cycod tool import latin.yaml; ls -A .cycod");
+    let ran = place.shell("cycod import bad.yaml; echo $?; cycod import gone.yaml; echo $?; cycod import bad.yaml --any; echo $?; printf '\\377' > latin.yaml; cycod import latin.yaml; ls -A .cycod");
     expect![[r#"
         exit: 2
         --- stdout
@@ -90,7 +90,7 @@ fn what_is_wrong_is_shown_and_nothing_written() {
 fn json_becomes_yaml() {
     let place = Place::new();
     place.write("t.json", r#"{"description": "Say: it", "bash": "echo \"{A}\" '{B}'", "parameters": {"A": {"type": "number", "description": "n", "default": 1.5}, "B": {"description": "no", "default": "no"}}, "tags": ["read", "x"]}"#);
-    let ran = place.shell("cycod tool import t.json && cycod tool run t && cat .cycod/tools/t.yaml");
+    let ran = place.shell("cycod import t.json && cycod run t && cat .cycod/tools/t.yaml");
     expect![[r#"
         exit: 0
         --- stdout
@@ -123,10 +123,12 @@ fn json_becomes_yaml() {
             tags: ["read","x"]
             bash: echo "{A}" '{B}'
         Imported local tool `t`: .cycod/tools/t.yaml
-          run it: cycod tool run t
+          run it: cycod run t
     "#]]
     .assert_eq(&ran.block());
-    let ran = place.shell("cycod tool export t --format json | cycod tool import - --user && diff .cycod/tools/t.yaml ~/.cycod/tools/t.yaml");
+    let ran = place.shell(
+        "cycod tool export t --format json | cycod import - --user && diff .cycod/tools/t.yaml ~/.cycod/tools/t.yaml",
+    );
     expect![[r#"
         exit: 1
         --- stdout
@@ -149,7 +151,7 @@ fn json_becomes_yaml() {
             bash: echo "{A}" '{B}'
         Imported user tool `t`: ~/.cycod/tools/t.yaml
           the local tool of this name comes before it: .cycod/tools/t.yaml
-          run it: cycod tool run t
+          run it: cycod run t
     "#]]
     .assert_eq(&ran.block());
 }

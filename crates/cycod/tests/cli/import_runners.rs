@@ -66,7 +66,7 @@ impl Project {
         place.write("show.py", "import sys\nfor word in sys.argv[1:]:\n    print(f'[{word}]')\n");
         place.write("show.js", "for (const word of process.argv.slice(2)) console.log(`[${word}]`);\n");
         let project = Self { place, path: found(runner).display().to_string() };
-        let ran = project.shell(&format!("cycod tool import {file}"));
+        let ran = project.shell(&format!("cycod import {file}"));
         assert_eq!(ran.code(), 0, "{}", ran.block());
         project
     }
@@ -82,7 +82,7 @@ impl Project {
     fn check(&self, tasks: &[Task]) {
         for (number, task) in tasks.iter().enumerate() {
             let run = |command: &str, values: [&str; 2]| self.shell(&filled(command, values));
-            let tool = format!("cycod tool run {} {}", task.tool, task.given);
+            let tool = format!("cycod run {} {}", task.tool, task.given);
             for value in PLAIN {
                 let values = [value, PLAIN[0]];
                 let (expect, ran) = (run(task.runner, values), run(&tool, values));
@@ -269,7 +269,7 @@ fn targets_of_make() {
     ]);
     // A few words are what most variables of make are given.
     let run = |command: &str| project.shell(command).stdout();
-    assert_eq!(run("cycod tool run greet EXTRA='a b' NAME='c d'"), run("make greet EXTRA='a b' NAME='c d'"));
+    assert_eq!(run("cycod run greet EXTRA='a b' NAME='c d'"), run("make greet EXTRA='a b' NAME='c d'"));
 }
 
 const PACKAGE: &str = r#"{"scripts": {
@@ -292,10 +292,7 @@ fn scripts_of_npm() {
         task("inner", "npm run --silent inner -- @1", "--param ARGS=@1"),
         task("fails", "npm run --silent fails", ""),
     ]);
-    assert_eq!(
-        project.shell("cycod tool run args ARGS='a b' ARGS=\"it's; x\"").stdout(),
-        "[first]\n[a b]\n[it's; x]\n"
-    );
+    assert_eq!(project.shell("cycod run args ARGS='a b' ARGS=\"it's; x\"").stdout(), "[first]\n[a b]\n[it's; x]\n");
 }
 
 const TASKFILE: &str = r#"

@@ -44,11 +44,11 @@ fn targets_of_make_become_tools() {
             timeout: 600000
             run: make --no-print-directory hello {NAME}
         Imported local tool `hello`: .cycod/tools/hello.yaml
-          run it: cycod tool run hello
+          run it: cycod run hello
     "#]].assert_eq(&ran.block());
     let ran = place.shell(
-        "cd sub; cycod tool validate hello; cycod tool run hello; cd ..; NAME=moon cycod tool run hello; \
-         cycod tool run hello --param NAME='Ada L'; cycod tool run hello --param 'NAME=$(shell touch pwned)'; ls sub",
+        "cd sub; cycod validate hello; cycod run hello; cd ..; NAME=moon cycod run hello; \
+         cycod run hello --param NAME='Ada L'; cycod run hello --param 'NAME=$(shell touch pwned)'; ls sub",
     );
     expect![[r#"
         exit: 0
@@ -60,7 +60,7 @@ fn targets_of_make_become_tools() {
         Makefile
         --- stderr
         error[invalid-argument]: `NAME`: `$(shell touch pwned)` does not match the pattern `^[A-Za-z0-9_./:@%+=, -]*$`
-          try: cycod tool run hello NAME=...
+          try: cycod run hello NAME=...
           more: cycod explain invalid-argument
     "#]]
     .assert_eq(&ran.block());
@@ -93,12 +93,12 @@ fn what_is_pasted_into_a_shell_arrives_as_it_was_given() {
          double x:\n    printf '[%s]' \"a {{x}} b\" end\nsingle x:\n    printf '[%s]' 'a {{x}} b' end\n\
          several *x:\n    printf '[%s]' {{x}} end\nagain x:\n    sh -c \"printf '[%s]' {{x}} end\"\n",
     );
-    let ran = place.shell("chmod +x bin/just; cycod tool import justfile");
+    let ran = place.shell("chmod +x bin/just; cycod import justfile");
     assert_eq!(ran.code(), 0, "{}", ran.block());
     let run = |tool: &str, values: &[&str]| {
         let given =
             values.iter().map(|value| format!(" --param {}", shlex::try_quote(&format!("X={value}")).expect("no NUL")));
-        place.shell(&format!("PATH=\"$PWD/bin:$PATH\" cycod tool run {tool}{}", given.collect::<String>()))
+        place.shell(&format!("PATH=\"$PWD/bin:$PATH\" cycod run {tool}{}", given.collect::<String>()))
     };
     let values = [
         EVIL,
@@ -174,16 +174,18 @@ fn scripts_of_npm_become_tools() {
             timeout: 600000
             run: npm run --silent show:all -- {ARGS}
         Imported local tool `show-all`: .cycod/tools/show-all.yaml
-          run it: cycod tool run show-all
+          run it: cycod run show-all
     "#]].assert_eq(&ran.block());
-    let ran = place.shell("cycod tool run show-all --param ARGS=\"a; 'b' | c *\" --param ARGS=--x; cycod tool run show-all --param 'ARGS=$(id)'");
+    let ran = place.shell(
+        "cycod run show-all --param ARGS=\"a; 'b' | c *\" --param ARGS=--x; cycod run show-all --param 'ARGS=$(id)'",
+    );
     expect![[r#"
         exit: 2
         --- stdout
         [ "a; 'b' | c *", '--x' ]
         --- stderr
         error[invalid-argument]: `ARGS[0]`: `$(id)` does not match the pattern `^[^$`"\\\x00-\x1f]*$`
-          try: cycod tool run show-all ARGS='["..."]'
+          try: cycod run show-all ARGS='["..."]'
           more: cycod explain invalid-argument
     "#]]
     .assert_eq(&ran.block());
@@ -254,7 +256,7 @@ fn a_skill_becomes_its_instructions_and_its_scripts() {
         --- stderr
     "#]]
     .assert_eq(&ran.block());
-    let ran = place.shell("cd /; cycod tool run my-words | tail -1; cycod tool list --format simple");
+    let ran = place.shell("cd /; cycod run my-words | tail -1; cycod list --format simple");
     expect![[r#"
         exit: 0
         --- stdout
@@ -270,7 +272,7 @@ fn a_skill_becomes_its_instructions_and_its_scripts() {
 fn a_dry_run_prints_and_writes_nothing() {
     let place = Place::new();
     place.write("Makefile", MAKEFILE);
-    let ran = place.shell("cycod tool import Makefile --dry-run --only _low --prefix m-; ls -A .cycod");
+    let ran = place.shell("cycod import Makefile --dry-run --only _low --prefix m-; ls -A .cycod");
     expect![[r#"
         exit: 2
         --- stdout
@@ -290,8 +292,8 @@ fn a_dry_run_prints_and_writes_nothing() {
     "#]].assert_eq(&ran.block());
     // What is printed is what would be written.
     let ran = place.shell(
-        "cycod tool import Makefile --dry-run --only hello 2>/dev/null | tail -n +2 > dry; \
-         cycod tool import Makefile --only hello 2>/dev/null && cmp dry .cycod/tools/hello.yaml && echo same",
+        "cycod import Makefile --dry-run --only hello 2>/dev/null | tail -n +2 > dry; \
+         cycod import Makefile --only hello 2>/dev/null && cmp dry .cycod/tools/hello.yaml && echo same",
     );
     assert_eq!(ran.stdout(), "same\n", "{}", ran.block());
 }
@@ -307,7 +309,7 @@ fn what_cannot_be_imported_is_said_before_anything_is_written() {
     let ran = place.shell(
         "for what in justfile . Argcfile.sh 'Makefile --only hello,_low' 'Makefile --only helo' '--from makefile -' \
          '--from auto tool.yaml' 'tool.yaml --only t' '--from makfile Makefile' '--from skill tool.yaml' '--from mise .'; do \
-         cycod tool import $what; echo \"$?\" >&2; done; printf '\\377' > x.just; cycod tool import x.just; ls .cycod/tools",
+         cycod import $what; echo \"$?\" >&2; done; printf '\\377' > x.just; cycod import x.just; ls .cycod/tools",
     );
     expect![[r#"
         exit: 0
@@ -351,7 +353,7 @@ fn what_cannot_be_imported_is_said_before_anything_is_written() {
         2
         error: `makfile` is not a value of `--from`
           did you mean `makefile`?
-          see: cycod help tool import
+          see: cycod help import
         2
         error[source-syntax]: the file does not begin with front matter
          --> tool.yaml:1:1
@@ -406,8 +408,8 @@ fn tasks_called_like_a_built_in_tool_get_a_name_that_works() {
     place.write("Makefile", ".PHONY: git file_search\ngit:\n\t@echo of make\nfile_search: git\n");
     place.write("package.json", r#"{"scripts": {"git": "echo of npm", "make-git": "echo other"}}"#);
     let ran = place.shell(
-        "cycod tool import Makefile --only git; cycod tool run make-git; cycod tool import package.json --only git --dry-run | \
-         head -1; cycod tool import package.json --only git --prefix my- 2>/dev/null && cycod tool list --format simple --local",
+        "cycod import Makefile --only git; cycod run make-git; cycod import package.json --only git --dry-run | \
+         head -1; cycod import package.json --only git --prefix my- 2>/dev/null && cycod list --format simple --local",
     );
     assert_eq!(ran.stdout(), "of make\n# .cycod/tools/npm-git.yaml\nmake-git\nmy-git\n", "{}", ran.block());
     let said = "Makefile:2: not carried over: the name `git` (task `git`): the tool is called `make-git`: there is a tool `git` \
@@ -449,8 +451,8 @@ fn variables_that_make_takes_from_callers_become_parameters() {
         Makefile:14: not carried over: the words behind the target (task `start`): make takes them for targets: one that is the name of a target would make it as well
         Makefile:14: not carried over: the variable `GO` (task `start`): its value would name or be what runs"#]].assert_eq(&said.join("\n"));
     let ran = place.shell(
-        "cycod tool list --format simple; cycod tool run test; cycod tool run test TAG=v1 BUILD=prod; cycod tool run release; \
-         cycod tool run release VERSION=3 TAG='a b'",
+        "cycod list --format simple; cycod run test; cycod run test TAG=v1 BUILD=prod; cycod run release; \
+         cycod run release VERSION=3 TAG='a b'",
     );
     expect![[r#"
         exit: 0
@@ -467,7 +469,7 @@ fn variables_that_make_takes_from_callers_become_parameters() {
         error[missing-argument]: `VERSION` is required
           usage: cycod run release VERSION=… [BUILD=…] [TAG=…]
           help: The variable `VERSION` of the makefile
-          try: cycod tool run release VERSION=...
+          try: cycod run release VERSION=...
           more: cycod explain missing-argument
     "#]]
     .assert_eq(&ran.block());
@@ -489,9 +491,9 @@ fn what_task_asks_is_a_question_of_the_tool() {
         "[tasks.wipe]\nrun = 'ls'\nconfirm = 'Wipe?'\n[tasks.fresh]\nrun = 'ls'\ndepends = ['wipe']\n",
     );
     let ran = place.shell(
-        "for name in one both caller late none; do cycod tool import Taskfile.yml --only $name --dry-run 2>/dev/null | \
+        "for name in one both caller late none; do cycod import Taskfile.yml --only $name --dry-run 2>/dev/null | \
          grep -E '^run|person|  WHO'; done; \
-         for file in justfile mise.toml; do cycod tool import $file --only fresh --dry-run 2>/dev/null | grep -E '^run|person'; done",
+         for file in justfile mise.toml; do cycod import $file --only fresh --dry-run 2>/dev/null | grep -E '^run|person'; done",
     );
     expect![[r#"
         run: task --yes one
@@ -523,12 +525,12 @@ fn what_a_further_parser_reads_arrives_or_is_refused() {
         "module x:\n    python3 -m show {{x}}\nlast x:\n    python3 -m show --text={{x}}\nwatch x:\n    cargo watch -x 'run -- {{x}}'\n\
          shell x:\n    cargo watch -s \"echo {{x}}\"\nbehind x:\n    cargo watch -- echo {{x}}\nremote x:\n    npx nodemon --exec 'echo {{x}}'\n",
     );
-    let ran = place.shell("chmod +x bin/just; cycod tool import justfile");
+    let ran = place.shell("chmod +x bin/just; cycod import justfile");
     assert_eq!(ran.code(), 0, "{}", ran.block());
     let run = |tool: &str, value: &str| {
         let given = format!("X={value}");
         let given = shlex::try_quote(&given).expect("no NUL");
-        place.shell(&format!("PATH=\"$PWD/bin:$PATH\" cycod tool run {tool} --param {given}"))
+        place.shell(&format!("PATH=\"$PWD/bin:$PATH\" cycod run {tool} --param {given}"))
     };
     for value in ["a b", EVIL, "it's", "; touch pwned", "$(touch pwned)"] {
         let python = value.to_string();
@@ -561,14 +563,14 @@ fn scripts_called_like_a_program_are_scripts() {
         "[project.scripts]\nhatch = \"a:b\"\nmine = \"a:b\"\n[tool.pdm.scripts]\ntest = \"python3 show.py\"\nssh = \"python3 show.py\"\n\
          [tool.hatch.envs.default.scripts]\nbash = \"python3 show.py {args}\"\n",
     );
-    let ran = place.shell("chmod +x bin/*; cycod tool import pyproject.toml");
+    let ran = place.shell("chmod +x bin/*; cycod import pyproject.toml");
     assert_eq!(ran.code(), 0, "{}", ran.block());
     let lost = "pyproject.toml:2: not carried over: the program `hatch`: a program of this name runs what it is given: write a tool \
                 for each of its uses\n";
     assert!(ran.stderr().contains(lost), "{}", ran.block());
     let ran = place.shell(
-        "export PATH=\"$PWD/bin:$PATH\"; for name in test ssh bash; do cycod tool run $name ARGS='a b' ARGS='; touch pwned'; echo; done; \
-         cycod tool list --format simple; ls",
+        "export PATH=\"$PWD/bin:$PATH\"; for name in test ssh bash; do cycod run $name ARGS='a b' ARGS='; touch pwned'; echo; done; \
+         cycod list --format simple; ls",
     );
     expect![[r#"
         exit: 0

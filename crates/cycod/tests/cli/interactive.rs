@@ -15,7 +15,7 @@ fn asking(command: &str, options: &str) -> Place {
 }
 
 fn run(place: &Place) -> Terminal {
-    Terminal::run(place, 100, &[], "cycod tool run ask")
+    Terminal::run(place, 100, &[], "cycod run ask")
 }
 
 #[test]

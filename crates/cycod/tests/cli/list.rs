@@ -45,7 +45,7 @@ fn everything() {
         weather  user   read                 shadowed by .cycod/tools/weather.yaml - The user's weather
         win      local  read                 unavailable: runs only on windows; `cmd`, which runs its commands, is not on the PATH - For Windows
         --- stderr
-        3 tools cannot be used; see: cycod tool validate
+        3 tools cannot be used; see: cycod validate
     "#]],
     );
 }
@@ -279,7 +279,7 @@ fn nothing_is_found() {
         exit: 0
         --- stdout
         --- stderr
-        no tool matches --tag and --search; see all with `cycod tool list`
+        no tool matches --tag and --search; see all with `cycod list`
     "#]],
     );
     check(
@@ -289,7 +289,7 @@ fn nothing_is_found() {
         exit: 0
         --- stdout
         --- stderr
-        no tools in the global scope; see those of all scopes with `cycod tool list`
+        no tools in the global scope; see those of all scopes with `cycod list`
     "#]],
     );
     check(
@@ -300,7 +300,7 @@ fn nothing_is_found() {
         --- stdout
         []
         --- stderr
-        no tool matches --tag; see all with `cycod tool list`
+        no tool matches --tag; see all with `cycod list`
     "#]],
     );
 }
@@ -342,7 +342,7 @@ fn mistakes() {
         --- stderr
         error: `tabel` is not a value of `--format`
           did you mean `table`?
-          see: cycod help tool list
+          see: cycod help list
     "#]],
     );
     check(
@@ -374,9 +374,9 @@ fn mistakes() {
         exit: 2
         --- stdout
         --- stderr
-        error: `--serach` is not an option of `cycod tool list`
+        error: `--serach` is not an option of `cycod list`
           did you mean `--search`?
-          see: cycod help tool list
+          see: cycod help list
     "#]],
     );
 }

@@ -59,7 +59,7 @@ fn they_are_listed_beside_the_others() {
         custom  2      add, other
         people  1      greet
         --- stderr
-        see the tools of one: cycod tool list --group GROUP
+        see the tools of one: cycod list --group GROUP
     "#]]
     .assert_eq(&place.run(&["tool", "groups", "--local"]).block());
     let json: serde_json::Value =
@@ -97,8 +97,8 @@ fn info_says_what_somebody_wants_to_know() {
           declares none: it runs with your rights
 
         EXAMPLES
-          cycod tool run greet who=Ada
-          cycod tool test greet
+          cycod run greet who=Ada
+          cycod test greet
         --- stderr
     "#]]
     .assert_eq(&place.run(&["tool", "info", "greet"]).block());
@@ -132,7 +132,7 @@ fn info_says_what_somebody_wants_to_know() {
           needs approval each time a model wants to run it, unless your own policy allows it by its name
 
         EXAMPLES
-          cycod tool run add a=1 b=1
+          cycod run add a=1 b=1
         --- stderr
     "#]]
     .assert_eq(&place.run(&["tool", "info", "add"]).block());
@@ -140,7 +140,7 @@ fn info_says_what_somebody_wants_to_know() {
         serde_json::from_str(&place.run(&["tool", "info", "greet", "--format", "json"]).stdout()).expect("JSON");
     assert_eq!((&json["group"], &json["level"], &json["trust"]), (&"people".into(), &"read".into(), &"trusted".into()));
     assert_eq!(json["parameters"]["required"], serde_json::json!(["who"]));
-    assert_eq!(json["examples"][0], "cycod tool run greet who=Ada");
+    assert_eq!(json["examples"][0], "cycod run greet who=Ada");
     let ran = place.run(&["tool", "info", "gret"]);
     assert!(ran.code() == 1 && ran.stderr().contains("did you mean `greet`?"), "{}", ran.block());
 }
@@ -204,7 +204,7 @@ fn import_keeps_a_markdown_tool_as_it_is() {
             tags: ["read"]
             bash: echo "Hello, {who}!"
         Imported local tool `greet`: .cycod/tools/greet.md
-          run it: cycod tool run greet who=Ada
+          run it: cycod run greet who=Ada
     "#]]
     .assert_eq(&ran.block());
     assert_eq!(place.read(".cycod/tools/greet.md"), GREET);

@@ -215,7 +215,7 @@ while True:
         break
 ";
     let asked = |answers: &str| {
-        let ran = place.shell(&format!("python3 -c \"{terminal}\" '{answers}' cycod tool run mcp_test_ask"));
+        let ran = place.shell(&format!("python3 -c \"{terminal}\" '{answers}' cycod run mcp_test_ask"));
         assert!(ran.stdout().contains("The server `test` asks:\r\n  | Sure?\r\n"), "{}", ran.block());
         ran.stdout()
     };

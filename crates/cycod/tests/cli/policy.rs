@@ -503,7 +503,7 @@ fn why_says_who_may_and_what_would_change_it() {
               help: did you mean `BRANCH`?
               also: `BRANCH` is required
               help: Which
-              try: cycod tool run git-push BRANCH=x
+              try: cycod run git-push BRANCH=x
               more: cycod explain unknown-argument
         "#]],
     );

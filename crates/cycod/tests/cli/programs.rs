@@ -108,7 +108,7 @@ fn one_line_speaks_for_every_tool_of_the_scope() {
           declares none: it runs with your rights
 
         EXAMPLES
-          cycod tool run audit PROJECT=...
+          cycod run audit PROJECT=...
         --- stderr
     "#]]
     .assert_eq(&place.run(&["tool", "info", "audit"]).block());
@@ -306,7 +306,7 @@ fn a_broken_file_stops_those_that_need_it_and_no_others() {
         --- stdout
         --- stderr
         error[broken-tool]: tool `audit` in `[PLACE]/project/.cycod/tools/audit.yaml` cannot be used
-          try: cycod tool validate audit
+          try: cycod validate audit
           more: cycod explain broken-tool
     "#]]
     .assert_eq(&dry(&place, "audit").block());
@@ -560,7 +560,7 @@ fn what_is_added_is_judged_by_the_file_of_its_scope() {
 
         `audit` rests on what is stated in .cycod/programs.yaml: fossa: text
         Added local tool `audit`: .cycod/tools/audit.yaml
-          run it: cycod tool run audit PROJECT=...
+          run it: cycod run audit PROJECT=...
     "#]]
     .assert_eq(&add("--local").block());
     assert_eq!(add("--user").code(), 1, "the file of the project says nothing about the user's tools");

@@ -18,7 +18,7 @@ fn a_collection_of_tools_works_as_created() {
     assert_eq!(ran.code(), 0, "{}", ran.block());
     assert!(ran.stdout().contains("4 tools: no problems") && ran.stdout().contains("\n8 passed"), "{}", ran.block());
     // What it is offered as, and to whom.
-    let listed = place.shell("cd Our_Tools && cycod tool list --local --format json");
+    let listed = place.shell("cd Our_Tools && cycod list --local --format json");
     let listed: Value = serde_json::from_str(&listed.stdout()).expect("JSON");
     let shown = listed.to_string();
     for name in ["find-text", "number-summary", "text-report", "title-to-slug"] {

@@ -34,7 +34,7 @@ ls .cycod/tools ~/.cycod/tools",
           the user scope has one: ~/.cycod/tools/t.yaml
         Removed user tool `t`: ~/.cycod/tools/t.yaml
         error[unknown-tool]: no tool is called `t`
-          try: cycod tool list
+          try: cycod list
           more: cycod explain unknown-tool
     "#]]
     .assert_eq(&ran.block());

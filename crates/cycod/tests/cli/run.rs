@@ -53,7 +53,7 @@ fn what_is_missing_is_told_as_a_command_that_works() {
           help: The city
           also: `DAYS` is required
           help: How many
-          try: cycod tool run weather CITY="Rio d'Ouro" DAYS=2
+          try: cycod run weather CITY="Rio d'Ouro" DAYS=2
           more: cycod explain missing-argument
     "#]]
     .assert_eq(&place.run(&["tool", "run", "weather"]).block());
@@ -68,20 +68,16 @@ fn what_is_missing_is_told_as_a_command_that_works() {
         }
         tried
     };
-    expect_test::expect!["cycod tool run weather CITY='Köln $(id)' DAYS=2"].assert_eq(&tried(&["CITY=Köln $(id)"]));
-    expect_test::expect!["cycod tool run weather CITY=Bonn DAYS=3"].assert_eq(&tried(&["CTY=Bonn", "DAYS=3"]));
-    expect_test::expect!["cycod tool run weather CITY=Bonn DAYS=2"].assert_eq(&tried(&["CITY=Bonn", "DAYS=many"]));
-    expect_test::expect!["cycod tool run weather CITY=Bonn UNIT=metric DAYS=3"].assert_eq(&tried(&[
+    expect_test::expect!["cycod run weather CITY='Köln $(id)' DAYS=2"].assert_eq(&tried(&["CITY=Köln $(id)"]));
+    expect_test::expect!["cycod run weather CITY=Bonn DAYS=3"].assert_eq(&tried(&["CTY=Bonn", "DAYS=3"]));
+    expect_test::expect!["cycod run weather CITY=Bonn DAYS=2"].assert_eq(&tried(&["CITY=Bonn", "DAYS=many"]));
+    expect_test::expect!["cycod run weather CITY=Bonn UNIT=metric DAYS=3"].assert_eq(&tried(&[
         "CITY=Bonn",
         "DAYS=3",
         "UNIT=metrik",
     ]));
-    expect_test::expect!["cycod tool run weather CITY=Bonn DAYS=3"].assert_eq(&tried(&[
-        "CITY=Bonn",
-        "DAYS=3",
-        "NOPE=1",
-    ]));
-    expect_test::expect![[r#"cycod tool run weather CITY="Rio d'Ouro" DAYS=3"#]].assert_eq(&tried(&[
+    expect_test::expect!["cycod run weather CITY=Bonn DAYS=3"].assert_eq(&tried(&["CITY=Bonn", "DAYS=3", "NOPE=1"]));
+    expect_test::expect![[r#"cycod run weather CITY="Rio d'Ouro" DAYS=3"#]].assert_eq(&tried(&[
         "CITY=Bonn",
         "CITY=Ulm",
         "DAYS=3",
@@ -89,7 +85,7 @@ fn what_is_missing_is_told_as_a_command_that_works() {
     expect_test::expect!["the same again with DAYS=2"].assert_eq(&tried(&["CITY=Bonn", "PASS=geheim"]));
     let json = place.run(&["tool", "run", "weather", "--format", "json", "CITY=Bonn"]).stdout();
     let result: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(result["refusal"]["try"], "cycod tool run weather CITY=Bonn DAYS=2");
+    assert_eq!(result["refusal"]["try"], "cycod run weather CITY=Bonn DAYS=2");
 }
 
 #[test]
@@ -114,9 +110,9 @@ fn a_value_without_a_name_is_told_with_the_name_it_wants() {
         ran.stderr().lines().find_map(|line| Some(line.trim().strip_prefix("try: ")?.to_owned())).unwrap_or_default()
     };
     let one = tried(&["Rio d'Ouro"]);
-    expect_test::expect![[r#"cycod tool run weather CITY="Rio d'Ouro""#]].assert_eq(&one);
+    expect_test::expect![[r#"cycod run weather CITY="Rio d'Ouro""#]].assert_eq(&one);
     assert_eq!(place.shell(&one).stdout(), "metric Rio d'Ouro 1\n");
-    expect_test::expect!["cycod tool run weather unit=x CITY=Rio DAYS=3"].assert_eq(&tried(&["unit=x", "Rio", "3"]));
+    expect_test::expect!["cycod run weather unit=x CITY=Rio DAYS=3"].assert_eq(&tried(&["unit=x", "Rio", "3"]));
     assert_eq!(tried(&["a", "b", "c", "d", "one too many"]), "");
     assert_eq!(tried(&["Rio", "PASS=geheim"]), "");
     assert_eq!(tried(&["Rio", "--params-json", "{}"]), "");
@@ -131,7 +127,7 @@ fn an_answer_that_is_missing_is_told_as_a_command_that_works() {
     let ran = place.run(&["tool", "run", "release", "VERSION=1 2"]);
     let tried = ran.stderr().lines().find_map(|line| Some(line.trim().strip_prefix("try: ")?.to_owned()));
     let tried = tried.unwrap_or_else(|| panic!("{}", ran.block()));
-    assert_eq!(tried, "cycod tool run release VERSION='1 2' sure=true");
+    assert_eq!(tried, "cycod run release VERSION='1 2' sure=true");
     assert_eq!(place.shell(&tried).stdout(), "1 2 true\n");
 }
 

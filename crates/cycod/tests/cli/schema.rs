@@ -225,7 +225,7 @@ fn mistakes() {
         --- stdout
         --- stderr
         error[unknown-tool]: no tool is called `wether`
-          try: cycod tool list
+          try: cycod list
           more: cycod explain unknown-tool
     "#]],
     );

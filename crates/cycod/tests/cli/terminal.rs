@@ -108,7 +108,7 @@ impl Terminal {
 
     /// Types a text.
     pub(crate) fn enter(&self, text: &str) {
-        self.order(&["send-keys", "-l", text]);
+        self.order(&["send-keys", "-l", "--", text]);
     }
 
     /// Types a line when the prompt is there, and sends it.

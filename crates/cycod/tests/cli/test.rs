@@ -55,7 +55,7 @@ fn a_report_for_people() {
         1 passed, 1 failed, 1 skipped  N ms
         --- stderr
     "#]]
-    .assert_eq(&block(&place, "cycod tool test t"));
+    .assert_eq(&block(&place, "cycod test t"));
     expect![[r#"
         exit: 0
         --- stdout
@@ -69,7 +69,7 @@ fn a_report_for_people() {
         1 passed  N ms
         --- stderr
     "#]]
-    .assert_eq(&block(&place, "LC_ALL=C cycod tool test t --test plain --verbose"));
+    .assert_eq(&block(&place, "LC_ALL=C cycod test t --test plain --verbose"));
     expect![[r#"
         exit: 0
         --- stdout
@@ -77,7 +77,7 @@ fn a_report_for_people() {
         --- stderr
         1 passed, 1 failed, 1 skipped  N ms
     "#]]
-    .assert_eq(&block(&place, "cycod tool test t --output report.txt; wc -l < report.txt"));
+    .assert_eq(&block(&place, "cycod test t --output report.txt; wc -l < report.txt"));
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn several_tools_and_all_of_them() {
         1 passed, 1 failed  N ms
         --- stderr
     "#]]
-    .assert_eq(&block(&place, "cycod tool test t u U"));
+    .assert_eq(&block(&place, "cycod test t u U"));
     expect![[r#"
         exit: 1
         --- stdout
@@ -117,7 +117,7 @@ fn several_tools_and_all_of_them() {
         1 failed  N ms
         --- stderr
     "#]]
-    .assert_eq(&block(&place, "cycod tool test t u --stop-on-failure"));
+    .assert_eq(&block(&place, "cycod test t u --stop-on-failure"));
     expect![[r#"
         exit: 1
         --- stdout
@@ -138,7 +138,7 @@ fn several_tools_and_all_of_them() {
         1 passed, 2 failed, 1 skipped  N ms
         --- stderr
     "#]]
-    .assert_eq(&block(&place, "cycod tool test --all"));
+    .assert_eq(&block(&place, "cycod test --all"));
     expect![[r#"
         exit: 1
         --- stdout
@@ -146,7 +146,7 @@ fn several_tools_and_all_of_them() {
         error: no tool here has tests
           write some under `tests:` in a tool's file: cycod help tools
     "#]]
-    .assert_eq(&block(&place, "cycod tool test --all --user"));
+    .assert_eq(&block(&place, "cycod test --all --user"));
 }
 
 #[test]
@@ -175,23 +175,23 @@ fn what_cannot_be_tested() {
           there are no tests at all
         error: no test of any tool is called `nowhere`
         error[unknown-tool]: no tool is called `none`
-          try: cycod tool list
+          try: cycod list
           more: cycod explain unknown-tool
         error: `TOOL_NAME` is missing
-          see: cycod help tool test
+          see: cycod help test
         error: `TOOL_NAME` cannot be used with `--all`
-          see: cycod help tool test
+          see: cycod help test
     "#]]
     .assert_eq(&block(
         &place,
-        "cycod tool test t --test plian; echo $?
-cycod tool test t --test other; echo $?
-cycod tool test without; echo $?
-cycod tool test without --test x; echo $?
-cycod tool test --all --test nowhere; echo $?
-cycod tool test t none; echo $?
-cycod tool test; echo $?
-cycod tool test t --all; echo $?",
+        "cycod test t --test plian; echo $?
+cycod test t --test other; echo $?
+cycod test without; echo $?
+cycod test without --test x; echo $?
+cycod test --all --test nowhere; echo $?
+cycod test t none; echo $?
+cycod test; echo $?
+cycod test t --all; echo $?",
     ));
 }
 
@@ -203,7 +203,7 @@ fn junit() {
         "u",
         "description: x\nsteps: [{name: a, bash: echo one}, {name: b, bash: echo two}]\ntests: [{name: works}]\n",
     );
-    let shown = place.shell("cycod tool test t u --format junit | sed 's/time=\"[0-9.]*\"/time=\"T\"/g'").stdout();
+    let shown = place.shell("cycod test t u --format junit | sed 's/time=\"[0-9.]*\"/time=\"T\"/g'").stdout();
     expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="cycod" tests="4" failures="1" errors="0" skipped="1" time="T">
@@ -265,6 +265,6 @@ fn a_fresh_directory() {
         "t",
         "description: x\nbash: touch made\ntests: [{name: makes, expected: {file-exists: made}}]\n",
     );
-    let ran = place.shell("cycod tool test t --isolated > /dev/null && ls && cycod tool test t > /dev/null && ls");
+    let ran = place.shell("cycod test t --isolated > /dev/null && ls && cycod test t > /dev/null && ls");
     assert_eq!(ran.stdout(), "made\n", "{}", ran.block());
 }

@@ -257,7 +257,7 @@ fn a_person_is_asked_once() {
         return;
     }
     let run = |answer: &str| {
-        let ran = place.shell(&format!("printf '{answer}\\n' | script -qec 'cycod tool run hi' /dev/null"));
+        let ran = place.shell(&format!("printf '{answer}\\n' | script -qec 'cycod run hi' /dev/null"));
         format!("{}{}", ran.stdout(), ran.stderr())
     };
     place.write("hi.sh", "#!/bin/sh\necho hi-there\n");
@@ -289,7 +289,7 @@ fn a_project_of_ones_own_does_not_ask_about_ones_own_work() {
         let ran = place.shell(&words);
         assert_eq!(ran.code(), 0, "{words}: {}", ran.block());
     };
-    let asks = || at_terminal(&place, &[("let it run? [y/n] ", "n\n")], "cycod tool run hi").contains("let it run?");
+    let asks = || at_terminal(&place, &[("let it run? [y/n] ", "n\n")], "cycod run hi").contains("let it run?");
     tool("one");
     for words in ["init -q", "config user.email me@here", "config user.name me", "add -A", "commit -qm one"] {
         git(words);

@@ -374,7 +374,7 @@ fn what_is_given_to_other_tools_is_looked_at() {
         --- stdout
         --- stderr
         error[wrong-argument-type]: `wrong`, step `a`: `N` of `typed`: expected a number, found `many`
-          try: cycod tool validate wrong
+          try: cycod validate wrong
           more: cycod explain wrong-argument-type
     "#]]
     .assert_eq(&place.run(&["tool", "run", "wrong"]).block());

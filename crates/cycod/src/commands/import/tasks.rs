@@ -8,9 +8,9 @@ use clap::ArgMatches;
 use cycod_engine::{
     catalog::{Entry, Scope, ScopeFilter},
     definition::{Tool, ToolName},
-    diagnostic::{Report, SourceFile, Style, closest, render_text, visible},
+    diagnostic::{Diagnostic, Report, SourceFile, Style, closest, render_text, visible},
 };
-use cycod_import::{Directory, Kind, Loss, Proposal, Source};
+use cycod_import::{Directory, Imported, Kind, Loss, Proposal, Source};
 use cycod_shell::quoted_if_needed;
 
 use crate::{cli::Context, command_error::CommandError, commands::add::read_text, store};
@@ -57,19 +57,30 @@ fn files(kind: Kind, directory: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// The files of tasks in the working directory that tools can be made of, each as a command line names it, with how many
-/// tasks are meant for everybody and what one is called.
-pub(in crate::commands) fn importable() -> Vec<(String, usize, &'static str)> {
+/// A file of the working directory with the tools that it can become.
+pub(in crate::commands) struct Tasks {
+    /// Its name.
+    pub(in crate::commands) file: String,
+    pub(in crate::commands) kind: Kind,
+    /// A tool for each task that is meant for everyone; there is at least one.
+    pub(in crate::commands) proposals: Vec<Proposal>,
+}
+
+/// The files of tasks in the working directory that tools of the project can be made of: runners of tasks first, then
+/// packages of languages.
+pub(in crate::commands) fn tasks_here(context: &Context) -> Vec<Tasks> {
+    let taken = names_of_others(context, Scope::Local);
     let tasks = |path: PathBuf| {
-        let name = path.file_name()?.to_str()?;
+        let file = path.file_name()?.to_str()?.to_owned();
         // Only what is a file can be read to its end.
-        let kind = Kind::of_path(name).filter(|_| path.is_file())?;
-        let text = read_text(name).ok()?;
-        let imported = cycod_import::import(kind, &Source::new(name, &text, Directory::Workspace(""))).ok()?;
-        let count = imported.proposals.iter().filter(|proposal| proposal.withheld.is_none()).count();
-        Some((quoted_if_needed(name), count, kind.noun()))
+        let kind = Kind::of_path(&file).filter(|_| path.is_file())?;
+        let TaskFile { imported, .. } = open(context, kind, Path::new(&file), Scope::Local, ("", &taken)).ok()?;
+        let proposals: Vec<_> = imported.ok()?.proposals.into_iter().filter(|of| of.withheld.is_none()).collect();
+        (!proposals.is_empty()).then_some(Tasks { file, kind, proposals })
     };
-    below(Path::new("."), 1).into_iter().filter_map(tasks).filter(|(_, count, _)| *count > 0).collect()
+    let mut found: Vec<Tasks> = below(Path::new("."), 1).into_iter().filter_map(tasks).collect();
+    found.sort_by_key(|tasks| Kind::ALL.iter().position(|kind| *kind == tasks.kind));
+    found
 }
 
 fn has_ending(path: &Path, wanted: &str) -> bool {
@@ -166,15 +177,22 @@ fn names_of_others(context: &Context, scope: Scope) -> Vec<String> {
     entries.iter().filter(is_before).map(|entry| entry.name.to_string()).collect()
 }
 
-/// Reads one file; what it becomes goes to `found`, what of it belongs to no task is said.
-fn read(
-    context: &mut Context,
+/// A file of tasks as it was read.
+struct TaskFile {
+    /// The path as people see it.
+    shown: String,
+    text: String,
+    imported: Result<Imported, Vec<Diagnostic>>,
+}
+
+/// Reads one file, for tools of a scope.
+fn open(
+    context: &Context,
     kind: Kind,
     path: &Path,
     scope: Scope,
     (prefix, taken): (&str, &[String]),
-    found: &mut Vec<(String, Proposal)>,
-) -> Result<(), CommandError> {
+) -> Result<TaskFile, CommandError> {
     let shown = path.to_string_lossy().replace('\\', "/");
     let text = read_text(&path.to_string_lossy())?;
     let real =
@@ -204,7 +222,21 @@ fn read(
         .filter_map(|path| Some(path.strip_prefix(directory).ok()?.to_str()?.replace('\\', "/")))
         .collect();
     let source = Source::new(&called, &text, place).beside(&beside).prefix(prefix).taken(taken);
-    let imported = cycod_import::import(kind, &source).map_err(|diagnostics| {
+    let imported = cycod_import::import(kind, &source);
+    Ok(TaskFile { shown, imported, text })
+}
+
+/// Reads one file; what it becomes goes to `found`, what of it belongs to no task is said.
+fn read(
+    context: &mut Context,
+    kind: Kind,
+    path: &Path,
+    scope: Scope,
+    names: (&str, &[String]),
+    found: &mut Vec<(String, Proposal)>,
+) -> Result<(), CommandError> {
+    let TaskFile { shown, text, imported } = open(context, kind, path, scope, names)?;
+    let imported = imported.map_err(|diagnostics| {
         let style = if context.printer.colour { Style::Coloured } else { Style::Plain };
         let report = Report { source: SourceFile::new(shown.as_str(), text.as_str()), diagnostics };
         context.printer.say(render_text(&report, style));

@@ -93,7 +93,7 @@ fn now() -> Duration {
 }
 
 /// How long ago something was, as a person would say it.
-fn ago(at: u64) -> String {
+pub(crate) fn ago(at: u64) -> String {
     let seconds = now().saturating_sub(Duration::from_millis(at)).as_secs();
     match seconds {
         0..100 => format!("{seconds} s ago"),

@@ -68,8 +68,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     };
     let store = store(&context.engine);
     if matches.get_flag("passphrase") {
-        let ask =
-            |question: &str| ask_hidden(question).map_err(|why| CommandError::failure(why).hint("use a terminal"));
+        let ask = |question: &str| {
+            ask_hidden(question).map_err(|why| CommandError::failure(why.to_string()).hint("use a terminal"))
+        };
         let passphrase = ask("New passphrase (not shown): ")?;
         if passphrase.is_empty() || passphrase != ask("The same again: ")? {
             return Err(CommandError::failure("that was not the same passphrase twice"));
@@ -91,7 +92,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 /// The value: typed unseen by a person, else all of standard input but one line break at its end.
 fn value(context: &Context, name: &str) -> Result<Zeroizing<String>, CommandError> {
     if context.is_attended() {
-        return ask_hidden(&format!("Value of `{name}` (not shown): ")).map_err(CommandError::failure);
+        return ask_hidden(&format!("Value of `{name}` (not shown): "))
+            .map_err(|why| CommandError::failure(why.to_string()));
     }
     let mut bytes = Zeroizing::new(Vec::with_capacity(1 << 16));
     let read = stdin().lock().take(MOST).read_to_end(&mut bytes);

@@ -13,15 +13,20 @@ pub(crate) fn command() -> Command {
 
 /// Shows what a tool costs, whether it is on, and the schema of its parameters.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    warn_of_settings(context);
     let name = matches.get_one::<String>("name").expect("clap requires it");
+    show(context, name, is_json(matches))
+}
+
+/// Shows a tool as models see it.
+pub(crate) fn show(context: &mut Context, name: &str, json: bool) -> Result<u8, CommandError> {
+    warn_of_settings(context);
     let tools = context.engine.registry(Measure::ESTIMATE);
     let tool = tools.find(&context.engine, name)?;
     let Some(function) = context.engine.function(&tool.entry) else {
         tool.entry.load().map_err(cycod_engine::EngineError::from)?;
-        return Err(CommandError::failure(format!("`{name}` cannot be used")).hint("see: cycod tool validate"));
+        return Err(CommandError::failure(format!("`{name}` cannot be used")).hint("see: cycod validate"));
     };
-    if is_json(matches) {
+    if json {
         context.printer.json_of(&ToldView::of(tool, function));
         return Ok(0);
     }
