@@ -1,6 +1,6 @@
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// A request to stop, shared by everyone who may make it and every run that must heed it.
@@ -25,8 +25,9 @@ pub(crate) struct Inner {
     urgency: AtomicU8,
     #[cfg(unix)]
     asked: Bell,
+    /// Made for the first program that somebody has asked to stop.
     #[cfg(unix)]
-    killed: Bell,
+    killed: OnceLock<Option<Bell>>,
 }
 
 impl Stop {
@@ -37,7 +38,7 @@ impl Stop {
             #[cfg(unix)]
             asked: Bell::new()?,
             #[cfg(unix)]
-            killed: Bell::new()?,
+            killed: OnceLock::new(),
         })))
     }
 
@@ -85,8 +86,10 @@ impl Inner {
         #[cfg(unix)]
         {
             self.asked.ring();
-            if urgency == Urgency::Kill {
-                self.killed.ring();
+            if urgency == Urgency::Kill
+                && let Some(Some(killed)) = self.killed.get()
+            {
+                killed.ring();
             }
         }
     }
@@ -105,7 +108,14 @@ impl Inner {
         use std::os::fd::AsRawFd;
         match seen {
             Urgency::None => Some(self.asked.read.as_raw_fd()),
-            Urgency::Ask => Some(self.killed.read.as_raw_fd()),
+            Urgency::Ask => {
+                let killed = self.killed.get_or_init(|| Bell::new().ok()).as_ref()?;
+                // Who killed before the bell was there could not ring it.
+                if self.urgency() == Urgency::Kill {
+                    killed.ring();
+                }
+                Some(killed.read.as_raw_fd())
+            }
             Urgency::Kill => None,
         }
     }
