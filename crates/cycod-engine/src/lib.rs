@@ -49,6 +49,7 @@ mod registry;
 mod result_json;
 mod resulting;
 mod selection;
+mod session;
 mod testing;
 pub mod trust;
 mod workflow;
@@ -67,6 +68,7 @@ pub use observing::{Needs, Observation};
 pub use registry::{Kept, Registered, Registry, Turn, TurnError};
 pub use result_json::{refusal_json, result_json, result_json_of};
 pub use selection::{AnyOf, Selection, group_of, tags_of};
+pub use session::SessionName;
 pub use testing::{Mismatch, TestOptions, TestOutcome, TestReport, TestVerdict};
 
 pub use cycod_call::{ArgumentProblem, Given, Instead, json, sample, timestamp};
