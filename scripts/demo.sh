@@ -4,8 +4,8 @@ set -eu
 cd "$(dirname "$0")/.."
 
 echo "Building cycod; the first time takes some minutes …" >&2
-cargo build --release --quiet -p cycod
-cycod=${CARGO_TARGET_DIR:-target}/$(rustc --print host-tuple)/release/cycod
+cargo build --profile try --quiet -p cycod
+cycod=${CARGO_TARGET_DIR:-target}/$(rustc --print host-tuple)/try/cycod
 
 show() { # show ARGUMENTS…: prints the command line as a person would type it, then runs it
     printf '\n$ cycod'

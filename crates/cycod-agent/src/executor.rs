@@ -76,7 +76,7 @@ impl Executor<'_> {
             keep: None,
             observer: None,
             caller: Some(self.engine.caller_of(self.asker)),
-            session: self.asker.session.clone(),
+            session: self.asker.session.name().map(str::to_owned),
         };
         match self.outputs {
             Some((shelf, cap)) => self.engine.run_kept(approved, control, shelf, sink).into_answer(cap),

@@ -18,7 +18,7 @@ use crate::shown_path;
 /// Nothing is started, but for a server whose tools are not known: when one of `words`, which were typed, can only be one
 /// of them, it is met now.
 pub(crate) fn adopt(engine: &mut Engine, words: &[String], person: Arc<dyn Person>) {
-    let configured = Configured::load(engine.catalog().scopes());
+    let configured = Configured::load_in(engine.catalog().scopes(), &engine.look());
     let is_typed = |prefix: &str| words.iter().any(|word| word.to_ascii_lowercase().starts_with(prefix));
     let active: Vec<_> = configured.active().cloned().collect();
     if !active.is_empty() {

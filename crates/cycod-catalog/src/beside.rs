@@ -8,6 +8,7 @@ use std::{
 };
 
 use cycod_definition::{Beside, ProgramsFile, Project, ScriptPath, Scripts, digest};
+use cycod_file::Look;
 
 use crate::{manifests, programs, read, shelf::Cache};
 
@@ -35,7 +36,13 @@ pub struct Places {
 impl Places {
     /// What is there now.
     pub fn read(&self) -> Beside {
-        self.read_with(self.programs.as_deref().and_then(programs::read_programs), None)
+        self.read_in(&Look::default())
+    }
+
+    /// The same, as part of a look at more.
+    pub fn read_in(&self, look: &Look) -> Beside {
+        let programs = self.programs.as_deref().filter(|path| look.may_be_there(path));
+        self.read_with(programs.and_then(programs::read_programs), look, None)
     }
 
     /// The files there, whether they are there or not: of the project, the manifests in its own directory.
@@ -45,10 +52,10 @@ impl Places {
         self.programs.iter().cloned().chain(manifests)
     }
 
-    fn read_with(&self, programs: Option<Arc<ProgramsFile>>, cache: Option<&Cache>) -> Beside {
+    fn read_with(&self, programs: Option<Arc<ProgramsFile>>, look: &Look, cache: Option<&Cache>) -> Beside {
         let project = self.home.as_ref().map(|home| {
             let scripts: Arc<dyn Scripts> = Arc::new(Library(Arc::clone(home)));
-            Project::new(manifests::built(&home.workspace, cache), Some(scripts))
+            Project::new(manifests::built(&home.workspace, look, cache), Some(scripts))
         });
         Beside { programs, project: project.unwrap_or_default() }
     }
@@ -69,12 +76,13 @@ pub(crate) struct Known(HashMap<PathBuf, Option<Arc<ProgramsFile>>>);
 
 impl Known {
     /// What is at these places, as it was when it was first asked for.
-    pub(crate) fn at(&mut self, places: &Places, cache: Option<&Cache>) -> Beside {
+    pub(crate) fn at(&mut self, places: &Places, look: &Look, cache: Option<&Cache>) -> Beside {
         let mut programs = |path: &Path| match self.0.get(path) {
+            None if !look.may_be_there(path) => None,
             Some(known) => known.clone(),
             None => self.0.entry(path.to_owned()).or_insert(programs::read_programs(path)).clone(),
         };
-        places.read_with(places.programs.as_deref().and_then(&mut programs), cache)
+        places.read_with(places.programs.as_deref().and_then(&mut programs), look, cache)
     }
 }
 

@@ -9,6 +9,7 @@ use std::{
 
 use cycod_definition::{Host, Level, Tool, ToolName};
 use cycod_diagnostic::{Code, closest};
+use cycod_file::Look;
 
 use crate::{
     Adopted, Availability, Entry, Kind, Origin, Problem, Reason, Scope, ScopeFilter, Scopes, State, Summary, Switches,
@@ -66,19 +67,28 @@ impl Catalog {
     /// that cannot be used among the [`entries`](Self::entries). What is read is remembered below the
     /// user's directory, so that an unchanged file is parsed once.
     pub fn open(scopes: Scopes, host: &Host) -> Self {
+        Self::open_in(scopes, host, &Look::default())
+    }
+
+    /// The same, as part of a look at more.
+    pub fn open_in(scopes: Scopes, host: &Host, look: &Look) -> Self {
         let cache = scopes.cache();
-        Self::open_with(scopes, host, Some(&cache))
+        Self::open_with(scopes, host, look, Some(&cache))
     }
 
     /// Looks into the directories and remembers nothing.
     pub fn open_uncached(scopes: Scopes, host: &Host) -> Self {
-        Self::open_with(scopes, host, None)
+        Self::open_with(scopes, host, &Look::default(), None)
     }
 
-    fn open_with(scopes: Scopes, host: &Host, cache: Option<&Cache>) -> Self {
+    fn open_with(scopes: Scopes, host: &Host, look: &Look, cache: Option<&Cache>) -> Self {
         let mut known = beside::Known::default();
-        let mut open =
-            |directory: &ToolDirectory| Shelf::open(directory.clone(), || known.at(&directory.places, cache), cache);
+        let mut open = |directory: &ToolDirectory| {
+            if look.is_missing(&directory.path) {
+                return Shelf::empty(directory.clone());
+            }
+            Shelf::open(directory.clone(), || known.at(&directory.places, look, cache), cache)
+        };
         let shelves = scopes.directories().iter().map(&mut open).collect();
         Self { scopes, shelves, adopted: BTreeMap::new(), built_in: None, machine: Machine::of(host), switches: None }
     }

@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use cycod_definition::{Beside, Level, Tool};
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile};
+use cycod_file::Look;
 
 use crate::{
     Adopted, Availability, Origin, Places, Problem, Scope, Style, Summary,
@@ -105,10 +106,15 @@ impl Entry {
     ///
     /// A shadowed tool loads, so that it can be looked at; a duplicate does not.
     pub fn load(&self) -> Result<Opened, LoadError> {
+        self.load_in(&Look::default())
+    }
+
+    /// The same, as part of a look at more.
+    pub fn load_in(&self, look: &Look) -> Result<Opened, LoadError> {
         if let Some(adopted) = &self.adopted {
             return Ok(Opened { tool: adopted.tool.clone(), source: adopted.source(), diagnostics: Vec::new() });
         }
-        let checked = self.check();
+        let checked = self.check(look);
         let is_broken = checked.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
         match checked.tool {
             Some(mut tool) if !is_broken => {
@@ -132,13 +138,13 @@ impl Entry {
         if let Some(adopted) = &self.adopted {
             return (adopted.source(), Vec::new());
         }
-        let checked = self.check();
+        let checked = self.check(&Look::default());
         (checked.source, checked.diagnostics)
     }
 
     /// Reads the file as it is now, and what lies beside it.
-    fn check(&self) -> read::Checked {
-        let mut checked = read::check(&self.path, &self.places.read());
+    fn check(&self, look: &Look) -> read::Checked {
+        let mut checked = read::check(&self.path, &self.places.read_in(look));
         self.add_problems_of_the_directory(&mut checked);
         checked
     }

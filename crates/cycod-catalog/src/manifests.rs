@@ -12,7 +12,7 @@ use std::{
 };
 
 use cycod_definition::Built;
-use cycod_file::Seen;
+use cycod_file::{Look, Seen};
 use serde_json::Value as Json;
 use toml_edit::{Document, Item, TableLike};
 
@@ -42,18 +42,18 @@ struct Known {
 
 /// The programs that the project in `root` builds, by name. `cache` remembers them for other processes.
 #[cfg_attr(not(unix), expect(unused_variables, reason = "change times are not kept there"))]
-pub(crate) fn built(root: &Path, cache: Option<&Cache>) -> Arc<[Built]> {
+pub(crate) fn built(root: &Path, look: &Look, cache: Option<&Cache>) -> Arc<[Built]> {
     static REMEMBERED: Mutex<Vec<Known>> = Mutex::new(Vec::new());
     let remembered = || REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = remembered().iter().find(|known| known.root == root)
-        && known.seen.iter().all(Seen::is_current)
+        && known.seen.iter().all(|seen| seen.is_current_in(look))
     {
         return Arc::clone(&known.built);
     }
     #[cfg(unix)]
     let kept = || cache.and_then(|cache| kept::load(cache, root));
     #[cfg(unix)]
-    let known = Known::without(root).or_else(kept).unwrap_or_else(|| {
+    let known = Known::without(root, look).or_else(kept).unwrap_or_else(|| {
         let known = Known::read(root);
         // Only time is lost when it cannot be written.
         _ = cache.and_then(|cache| kept::save(cache, &known));
@@ -73,8 +73,11 @@ pub(crate) fn built(root: &Path, cache: Option<&Cache>) -> Arc<[Built]> {
 
 impl Known {
     /// What a project says that has no manifest.
-    fn without(root: &Path) -> Option<Self> {
-        let seen = NAMES.map(|name| Seen::at(root.join(name)));
+    fn without(root: &Path, look: &Look) -> Option<Self> {
+        let seen = NAMES.map(|name| {
+            let path = root.join(name);
+            if look.may_be_there(&path) { look.seen(&path) } else { Seen::restored(path, None) }
+        });
         let has_none = !seen.iter().any(Seen::is_there);
         has_none.then(|| Self { root: root.to_owned(), seen: seen.into(), built: Arc::default() })
     }
@@ -403,6 +406,8 @@ mod tests {
 
     use tempfile::TempDir;
 
+    use cycod_file::Look;
+
     use super::built;
     #[cfg(unix)]
     use crate::shelf::Cache;
@@ -420,7 +425,7 @@ mod tests {
     }
 
     fn named(root: &TempDir) -> String {
-        let all = built(root.path(), None);
+        let all = built(root.path(), &Look::default(), None);
         all.iter().map(|built| format!("{} by {}", built.name, built.manifest)).collect::<Vec<_>>().join(", ")
     }
 
@@ -493,7 +498,7 @@ mod tests {
         let large = format!(r#"{{"bin": {{"one": "x"}}, "_": "{}"}}"#, "x".repeat(300 << 10));
         check(&[("package.json", &large)], "");
         let missing = tempfile::tempdir().expect("a temporary directory").path().join("none");
-        assert!(built(&missing, None).is_empty());
+        assert!(built(&missing, &Look::default(), None).is_empty());
     }
 
     #[cfg(unix)]

@@ -216,8 +216,17 @@ fn text_of(file: &File, largest: u64) -> Result<String, Unreadable> {
     if metadata.len() > largest {
         return too_large();
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
-    file.take(largest + 1).read_to_end(&mut bytes).map_err(|error| Unreadable::io(&error))?;
+    let length = usize::try_from(metadata.len()).unwrap_or(0);
+    let mut bytes = vec![0; length + 1];
+    let read = match (&*file).read(&mut bytes) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+        read => read.map_err(|error| Unreadable::io(&error))?,
+    };
+    bytes.truncate(read);
+    // It ended where it said it would, else it is another one by now.
+    if length == 0 || read != length {
+        file.take(largest + 1).read_to_end(&mut bytes).map_err(|error| Unreadable::io(&error))?;
+    }
     if bytes.len() as u64 > largest {
         return too_large();
     }

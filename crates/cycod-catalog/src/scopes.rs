@@ -9,7 +9,7 @@ use std::{
 };
 
 use cycod_definition::{Host, Platform, ToolName};
-use cycod_file::RealPaths;
+use cycod_file::Look;
 
 use crate::{Home, Places, Scope, ScopeFilter, programs, shelf::Cache};
 
@@ -115,10 +115,14 @@ impl Scopes {
     /// stands right in it is it the local one too, and then its tools are listed once, as the user's.
     /// When nothing is found the local scope is `.cycod` in the working directory, which need not exist.
     pub fn discover(host: &Host, overrides: &Overrides) -> Self {
+        Self::discover_in(host, overrides, &Look::default())
+    }
+
+    /// The same, as part of a look at more.
+    pub fn discover_in(host: &Host, overrides: &Overrides, real: &Look) -> Self {
         let user = overrides.user.clone().unwrap_or_else(|| host.home.join(".cycod"));
-        let real = RealPaths::default();
         let own = [user.clone(), host.home.join(MARKERS[1]), host.home.join(MARKERS[2])];
-        let [found, cassidy, mimir] = Walk::new(host, &real).owners(&own);
+        let [found, cassidy, mimir] = Walk::new(host, real).owners(&own);
         let workspace = found.unwrap_or_else(|| host.working_directory.clone());
         let local = workspace.join(".cycod");
 
@@ -147,9 +151,9 @@ impl Scopes {
             push(Scope::User, Style::Cycod, added.join("tools"), added);
             directories.iter_mut().rev().take(1).for_each(|directory| directory.is_added = true);
         }
-        let local_is_user = same_place(&local, &user, &real);
+        let local_is_user = same_place(&local, &user, real);
         Self {
-            directories: once_each(directories, &real),
+            directories: once_each(directories, real),
             workspace,
             local,
             user,
@@ -224,7 +228,7 @@ impl Scopes {
     /// Where to look for what lies beside a tool in the file at `path`; nothing when no scope has such a tool.
     pub fn places(&self, path: &Path) -> Option<&Places> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty())?;
-        let real = RealPaths::default();
+        let real = Look::default();
         let holds_it = |directory: &&ToolDirectory| same_place(&directory.path, parent, &real);
         self.directories.iter().find(holds_it).map(|directory| &directory.places)
     }
@@ -274,11 +278,11 @@ struct Walk<'a> {
     /// Whether `from` has no links in it, so that its ancestors have none either.
     is_physical: bool,
     home: PathBuf,
-    real: &'a RealPaths,
+    real: &'a Look,
 }
 
 impl<'a> Walk<'a> {
-    fn new(host: &'a Host, real: &'a RealPaths) -> Self {
+    fn new(host: &'a Host, real: &'a Look) -> Self {
         let from = host.working_directory.as_path();
         Self { from, is_physical: real.of_existing(from) == from, home: real.of_existing(&host.home), real }
     }
@@ -294,11 +298,14 @@ impl<'a> Walk<'a> {
             for (owner, (marker, own)) in owners.iter_mut().zip(MARKERS.iter().zip(own)) {
                 let held = directory.join(marker);
                 let counts = || height == 0 || !(is_home || same_place(&held, own, self.real));
-                if owner.is_none() && held.is_dir() && counts() {
+                if owner.is_none() && self.real.may_be_there(&held) && held.is_dir() && counts() {
                     *owner = Some(directory.to_owned());
                 }
             }
-            let holds = |name: &str| fs::symlink_metadata(directory.join(name)).is_ok();
+            let holds = |name: &str| {
+                let held = directory.join(name);
+                self.real.may_be_there(&held) && fs::symlink_metadata(held).is_ok()
+            };
             if is_home || owners.iter().all(Option::is_some) || [".git", ".hg", ".jj", ".svn"].into_iter().any(holds) {
                 break;
             }
@@ -321,7 +328,7 @@ fn global_directories(host: &Host, overrides: &Overrides) -> Vec<PathBuf> {
 
 /// Keeps the first of several paths to one directory, but the machine's rather than any other, and the user's rather than a
 /// local one.
-fn once_each(directories: Vec<ToolDirectory>, real: &RealPaths) -> Vec<ToolDirectory> {
+fn once_each(directories: Vec<ToolDirectory>, real: &Look) -> Vec<ToolDirectory> {
     let places: Vec<PathBuf> = directories.iter().map(|directory| real.of_existing(&directory.path)).collect();
     let is_dropped = |index: usize| {
         if directories[index].is_machines() {
@@ -342,6 +349,6 @@ fn once_each(directories: Vec<ToolDirectory>, real: &RealPaths) -> Vec<ToolDirec
     directories.into_iter().zip(kept).filter_map(|(directory, keep)| keep.then_some(directory)).collect()
 }
 
-fn same_place(one: &Path, other: &Path, real: &RealPaths) -> bool {
+fn same_place(one: &Path, other: &Path, real: &Look) -> bool {
     one == other || real.of_existing(one) == real.of_existing(other)
 }

@@ -77,6 +77,18 @@ impl Shelf {
         shelf
     }
 
+    /// A directory that is not there.
+    pub(crate) fn empty(directory: ToolDirectory) -> Self {
+        Self {
+            directory,
+            fresh: Vec::new(),
+            #[cfg(unix)]
+            known: None,
+            problem: None,
+            beside: Beside::default(),
+        }
+    }
+
     /// Lists the directory and reads every file.
     #[cfg(not(unix))]
     fn open_plainly(directory: ToolDirectory, beside: Beside) -> Self {
@@ -218,7 +230,9 @@ mod indexed {
 
     use cycod_definition::Beside;
     use cycod_file::{Stamp, keeps_change_times, now};
-    use rustix::fs::{Dir, Mode, OFlags};
+    #[cfg(not(target_os = "linux"))]
+    use rustix::fs::Dir;
+    use rustix::fs::{Mode, OFlags};
 
     use super::{Cache, Item, Known, Shelf, read_all};
     use crate::{
@@ -292,9 +306,9 @@ mod indexed {
         }
 
         if let (Some(cache), Some(stamp)) = (cache, stamp) {
-            let settled = stamp.is_settled(began, cache.settling) && Stamp::of(handle) == Some(stamp);
-            let has_news = read.iter().flatten().any(|(_, file)| file.is_some());
             let is_worth_it = index.is_some() || slots.len() >= WORTH_AN_INDEX;
+            let settled = is_worth_it && stamp.is_settled(began, cache.settling) && Stamp::of(handle) == Some(stamp);
+            let has_news = read.iter().flatten().any(|(_, file)| file.is_some());
             if is_worth_it && (has_news || (settled && !is_same_directory)) {
                 let mut draft = Draft::new(stamp, settled);
                 let all = index.as_ref().map(Index::all_readings).unwrap_or_default();
@@ -328,7 +342,24 @@ mod indexed {
         Ok((fresh, known))
     }
 
+    /// The names of the files that may be tools, in the very directory of which the stamp was taken. It is listed once.
+    #[cfg(target_os = "linux")]
+    fn list(handle: &OwnedFd, style: Style) -> io::Result<Vec<OsString>> {
+        let mut room = Vec::with_capacity(32 << 10);
+        let mut entries = rustix::fs::RawDir::new(handle, room.spare_capacity_mut());
+        let mut names = Vec::new();
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if style.admits(name) {
+                names.push(OsStr::from_bytes(name).to_owned());
+            }
+        }
+        Ok(names)
+    }
+
     /// The names of the files that may be tools, in the very directory of which the stamp was taken.
+    #[cfg(not(target_os = "linux"))]
     fn list(handle: &OwnedFd, style: Style) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         for entry in Dir::read_from(handle)? {

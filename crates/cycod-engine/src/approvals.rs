@@ -17,7 +17,7 @@ use cycod_store::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Map, Value as Json, json};
 
-use crate::{Caller, Engine, trust::with_attempt};
+use crate::{Caller, Engine, SessionName, trust::with_attempt};
 
 /// How long an answer for a session holds at most.
 const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
@@ -43,8 +43,8 @@ pub struct Asker {
     pub name: String,
     /// As whom: what one was allowed counts for no other.
     pub principal: String,
-    /// What an answer for a session is good for; nothing where there are no sessions.
-    pub session: Option<String>,
+    /// What an answer for a session is good for.
+    pub session: SessionName,
 }
 
 impl From<Surface> for Asker {
@@ -53,7 +53,7 @@ impl From<Surface> for Asker {
             Surface::Person => "a user",
             Surface::Mcp | Surface::Agent => "a model",
         };
-        Self { surface, name: name.to_owned(), principal: LOCAL.to_owned(), session: None }
+        Self { surface, name: name.to_owned(), principal: LOCAL.to_owned(), session: SessionName::default() }
     }
 }
 
@@ -98,7 +98,7 @@ impl Engine {
             return Ok(None);
         }
         let fingerprint = self.fingerprint_of_plan(plan).digest();
-        let (keys, session) = (keys(plan, asker, &fingerprint.to_string()), asker.session.as_deref());
+        let (keys, session) = (keys(plan, asker, &fingerprint.to_string()), asker.session.name());
         let now = seconds(plan.host().now);
         for key in [keys.these, keys.any] {
             if let Some(standing) = approvals.standing(&key, session, now)? {
@@ -153,7 +153,7 @@ impl Engine {
             surface: asker.surface,
             asker: asker.name.clone(),
             is_lasting: is_lasting(plan),
-            has_session: asker.session.is_some(),
+            has_session: asker.session.name().is_some(),
         }
     }
 
@@ -204,7 +204,7 @@ impl Engine {
         // Some things are asked for each time, whatever came back.
         let answer = match answer {
             Answer::Session(_) | Answer::Always(_) if !request.is_lasting => Answer::Once,
-            Answer::Session(_) if asker.session.is_none() => Answer::Once,
+            Answer::Session(_) if asker.session.name().is_none() => Answer::Once,
             answer => answer,
         };
         if decision.verdict == Verdict::Ask {
@@ -233,7 +233,7 @@ impl Engine {
 
     fn remember(&self, plan: &Plan, request: &Request, answer: &Answer, asker: &Asker) -> Result<(), StoreError> {
         let (breadth, session) = match answer {
-            Answer::Session(breadth) => (*breadth, asker.session.clone()),
+            Answer::Session(breadth) => (*breadth, asker.session.name().map(str::to_owned)),
             Answer::Always(breadth) => (*breadth, None),
             _ => return Ok(()),
         };

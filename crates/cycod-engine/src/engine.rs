@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    convert::Infallible,
     ffi::OsString,
     io,
     sync::{Arc, Mutex},
@@ -12,6 +13,7 @@ use cycod_call::{Given, ScriptFailed, Scripts, speaks_of_secret};
 use cycod_catalog::{Adopted, Catalog, Entry, Opened, Overrides, Reason, ScopeFilter, Scopes};
 use cycod_definition::{Body, Host, Tool, Value};
 use cycod_diagnostic::{Code, Refusal};
+use cycod_file::Look;
 use cycod_plan::{Confinement, Library, Misuse, NoSecrets, Plan, PlanError, Preview, Request, Secrets, misuses};
 use cycod_policy::{Approved, Approver, Surface, Verdict};
 use cycod_process::{Pool, Stop};
@@ -39,6 +41,7 @@ pub struct Engine {
     /// Tools as they are that a person runs by hand.
     pub(crate) vouched: Mutex<BTreeSet<Digest>>,
     pub(crate) moments: Moments,
+    looks: Once<Look>,
     pub(crate) configured: Once<Settings>,
     pub(crate) trusted: Once<Trusted>,
     pub(crate) fingerprints: Mutex<Option<Known>>,
@@ -67,10 +70,11 @@ impl Engine {
     /// Opens the place where `host` stands: finds its scopes and looks what is in them.
     pub fn open(mut host: Host) -> Self {
         let overrides = Overrides::from_environment(&host.environment);
-        let scopes = Scopes::discover(&host, &overrides);
+        let look = Arc::new(Look::default());
+        let scopes = Scopes::discover_in(&host, &overrides, &look);
         host.workspace = scopes.workspace().to_owned();
-        let configured = Arc::new(Settings::load(&scopes, &host));
-        let mut catalog = Catalog::open(scopes, &host);
+        let configured = Arc::new(Settings::load_in(&scopes, &host, &look));
+        let mut catalog = Catalog::open_in(scopes, &host, &look);
         catalog.heed(configured.clone());
         Self {
             host: Arc::new(host),
@@ -79,6 +83,7 @@ impl Engine {
             rules: RulesHere::default(),
             vouched: Mutex::default(),
             moments: Moments::default(),
+            looks: Once::holding(look),
             configured: Once::holding(configured),
             trusted: Once::default(),
             fingerprints: Mutex::default(),
@@ -103,6 +108,12 @@ impl Engine {
     /// Reads again what a call rests on, because something took its time, such as a person who was asked.
     pub fn look_again(&self) {
         self.moments.renew();
+    }
+
+    /// What was found in the file system in this moment.
+    pub fn look(&self) -> Arc<Look> {
+        let Ok(look) = self.looks.get(&self.moments, |_| false, || Ok::<_, Infallible>(Look::default()));
+        look
     }
 
     /// Adds the tools that other programs offer, and the way to call them. A server that was added before under the same name
@@ -194,7 +205,9 @@ impl Engine {
     /// # Errors
     /// When there is none of this name, or its file is wrong.
     pub fn open_tool(&self, name: &str, filter: ScopeFilter) -> Result<Opened, EngineError> {
-        Ok(self.entry(name, filter)?.load()?)
+        // Between the calls of an engine that lives on, what was found before no longer holds.
+        let look = if self.moments.is_held() { self.look() } else { Arc::default() };
+        Ok(self.entry(name, filter)?.load_in(&look)?)
     }
 
     /// Loads the tool that `name` leads to.

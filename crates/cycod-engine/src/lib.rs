@@ -50,6 +50,7 @@ mod registry;
 mod result_json;
 mod resulting;
 mod selection;
+mod session;
 mod testing;
 pub mod trust;
 mod workflow;
@@ -69,6 +70,7 @@ pub use refusal_json::refusal_json;
 pub use registry::{Kept, Registered, Registry, Turn, TurnError};
 pub use result_json::{result_json, result_json_of};
 pub use selection::{AnyOf, Selection, group_of, tags_of};
+pub use session::SessionName;
 pub use testing::{Mismatch, TestOptions, TestOutcome, TestReport, TestVerdict};
 
 pub use cycod_call::{ArgumentProblem, Given, Instead, json, sample, timestamp};

@@ -34,6 +34,11 @@ impl Moments {
         self.is_held.store(is_held, Ordering::SeqCst);
     }
 
+    /// Whether one moment lasts until the call runs.
+    pub(crate) fn is_held(&self) -> bool {
+        self.is_held.load(Ordering::SeqCst)
+    }
+
     /// The moment that it is.
     pub(crate) fn now(&self) -> u64 {
         self.number.load(Ordering::SeqCst)

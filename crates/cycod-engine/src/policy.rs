@@ -9,7 +9,7 @@ use std::{
 
 use cycod_call::{Call, NoSteps};
 use cycod_definition::{Body, Level, Parameter, Tool};
-use cycod_file::RealPaths;
+use cycod_file::Look;
 use cycod_plan::{Library, Plan, PlannedAction, asking, effective_level};
 use cycod_policy::{Argument, Decision, Held, Meant, Places, Policy, Question, Reading, Rule, Subject, Surface};
 use cycod_run::{How, Touch};
@@ -41,12 +41,13 @@ impl Engine {
 
     /// The rules that hold for the call that is planned.
     fn policy_now(&self) -> Arc<Policy> {
+        let look = self.look();
         let read = || {
-            let rules = Rules::load(self.catalog().scopes(), self.host());
+            let rules = Rules::load_in(self.catalog().scopes(), self.host(), &look);
             let policy = Arc::new(rules.policy(&self.rules.given));
             Ok::<_, Infallible>((rules, policy))
         };
-        let Ok(known) = self.rules.read.get(&self.moments, |(rules, _)| rules.are_current(), read);
+        let Ok(known) = self.rules.read.get(&self.moments, |(rules, _)| rules.are_current_in(&look), read);
         Arc::clone(&known.1)
     }
 
@@ -246,5 +247,5 @@ fn names(library: &Library, tools: &[&str]) -> BTreeSet<String> {
 
 /// The path with links followed, as far as it exists.
 fn real(path: &Path) -> PathBuf {
-    RealPaths::default().of_existing(path)
+    Look::default().of_existing(path)
 }

@@ -141,8 +141,9 @@ impl Engine {
 
     /// The settings that hold for the call that is planned: before the first, as they were when the place was opened.
     pub fn settings_now(&self) -> Arc<Settings> {
-        let read = || Ok::<_, Infallible>(Settings::load(self.catalog().scopes(), self.host()));
-        let Ok(settings) = self.configured.get(&self.moments, Settings::are_current, read);
+        let look = self.look();
+        let read = || Ok::<_, Infallible>(Settings::load_in(self.catalog().scopes(), self.host(), &look));
+        let Ok(settings) = self.configured.get(&self.moments, |settings| settings.are_current_in(&look), read);
         settings
     }
 

@@ -27,6 +27,7 @@ use std::{
 use cycod_catalog::{Entry, Scope, State};
 use cycod_definition::{FunctionCalling, Parameter, Tool};
 use cycod_diagnostic::{Code, Refusal};
+use cycod_file::Look;
 use cycod_plan::Plan;
 use cycod_policy::{Approved, Decision, Standing, Surface, Verdict};
 use cycod_store::{Digest, Pin, PinKey, Pins, StoreError};
@@ -158,7 +159,7 @@ impl Engine {
     /// Everything that decides what a tool does: its definition, the tools it reaches, and the programs of the workspace
     /// that any of them names.
     pub fn fingerprint(&self, tool: &Tool) -> Fingerprint {
-        Fingerprint::of(tool, &self.reached(tool), self.places(&self.host().working_directory))
+        Fingerprint::of(tool, &self.reached(tool), self.places(&self.host().working_directory), Arc::default())
     }
 
     /// The fingerprint of what a plan would do, by the very definitions that it holds.
@@ -176,7 +177,7 @@ impl Engine {
         {
             return known.fingerprint.clone();
         }
-        let fingerprint = Fingerprint::of(tool, used, self.places(here));
+        let fingerprint = Fingerprint::of(tool, used, self.places(here), self.look());
         let (tool, used, here) = (Arc::clone(tool), used.clone(), here.to_owned());
         *known = Some(Known { moment, tool, used, here, fingerprint: fingerprint.clone() });
         fingerprint
@@ -224,6 +225,7 @@ impl Engine {
     /// When what is trusted cannot be told.
     pub fn standings(&self, entries: &[Entry]) -> Result<Vec<Option<Standing>>, Refusal> {
         self.moments.begin();
+        let look = self.look();
         let mut trusted = None;
         let find = |name: &str| self.tool(name).ok();
         let mut standing = |entry: &Entry| {
@@ -239,7 +241,7 @@ impl Engine {
                 none => none.insert(self.trusted()?),
             };
             if entry.scope == Scope::Local
-                && let Some(directory) = entry.path.parent().map(in_project)
+                && let Some(directory) = entry.path.parent().map(|parent| in_project(parent, &look))
                 && let Some(told) = trusted.without_looking(&directory, &entry.name)
             {
                 return Ok(Some(told));
@@ -500,7 +502,8 @@ impl Engine {
     /// The directories of the project's tools.
     fn local_directories(&self) -> impl Iterator<Item = PathBuf> {
         let local = self.catalog().scopes().directories().iter().filter(|directory| directory.scope == Scope::Local);
-        local.map(|directory| in_project(&directory.path))
+        let look = self.look();
+        local.map(move |directory| in_project(&directory.path, &look))
     }
 
     /// The directory of a tool of the project; nothing for any other tool.
@@ -508,7 +511,7 @@ impl Engine {
         let parent = tool.origin.file.as_ref()?.parent()?;
         let mut directories = self.catalog().scopes().directories().iter();
         let local = directories.find(|directory| directory.scope == Scope::Local && directory.path == parent)?;
-        Some(in_project(&local.path))
+        Some(in_project(&local.path, &self.look()))
     }
 
     fn reached(&self, tool: &Tool) -> Used {
@@ -570,12 +573,18 @@ pub(crate) fn with_attempt(refusal: Refusal, tool: &str) -> Refusal {
 
 impl Trusted {
     fn read(engine: &Engine) -> Result<Self, Refusal> {
-        let environment = &engine.host().environment;
+        let (environment, look) = (&engine.host().environment, engine.look());
         let set = |name: &str| environment.get(OsStr::new(name)).filter(|value| !value.is_empty());
         let directories = set(TRUSTED_DIRECTORIES).map(std::env::split_paths).into_iter().flatten();
         Ok(Self {
-            pins: engine.pins().all().map_err(|error| unreadable(&error))?,
-            directories: directories.filter(|path| path.is_absolute()).map(|path| real(&path)).collect(),
+            pins: match engine.pins() {
+                pins if look.knows_missing(pins.path()) => BTreeMap::new(),
+                pins => pins.all().map_err(|error| unreadable(&error))?,
+            },
+            directories: directories
+                .filter(|path| path.is_absolute())
+                .map(|path| look.of(&path).unwrap_or(path))
+                .collect(),
             team: set(TRUST_FILE).map_or_else(|| Ok(BTreeMap::new()), |file| engine.trust_file(Path::new(file)))?,
         })
     }
@@ -672,9 +681,10 @@ fn real(path: &Path) -> PathBuf {
 
 /// The path of a directory such as `.cycod/tools`, with the links to its project followed, but not those within: a project
 /// whose directory leads into another one does not get what is trusted there.
-fn in_project(directory: &Path) -> PathBuf {
+fn in_project(directory: &Path, look: &Look) -> PathBuf {
     let inside: PathBuf = directory.iter().skip(directory.iter().count().saturating_sub(2)).collect();
-    directory.ancestors().nth(2).map_or_else(|| directory.to_owned(), |project| real(project).join(inside))
+    let project = directory.ancestors().nth(2);
+    project.map_or_else(|| directory.to_owned(), |project| look.of(project).as_deref().unwrap_or(project).join(inside))
 }
 
 fn unreadable(error: &StoreError) -> Refusal {

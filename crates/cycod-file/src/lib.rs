@@ -8,21 +8,21 @@
 //! - [`open_plain`], [`create_plain`] and [`append_plain`] open a file by such a path.
 //! - [`Stamp`] and [`Seen`] tell whether a file is still what was read. They rely on the change time, which programs
 //!   cannot set.
-//! - [`RealPaths`] follows the links of many paths, and asks for each directory once.
+//! - [`Look`] follows the links of many paths, tells what is there, and asks for each directory once.
 //! - [`lock`] waits for another process, but not forever.
 
 mod folder;
 mod lock;
+mod look;
 mod pending;
 mod plain;
-mod real;
 mod stamp;
 
 pub use folder::{Folder, Kind, Replaced, temporary_name};
 pub use lock::lock;
+pub use look::Look;
 pub use pending::{Access, Durability, Pending, remove, replace, sweep};
 pub use plain::{append_plain, create_plain, open_plain};
-pub use real::RealPaths;
 #[cfg(unix)]
 pub use stamp::keeps_change_times;
-pub use stamp::{SETTLING, Seen, Stamp, now};
+pub use stamp::{SETTLING, Seen, Stamp, keeps_names, now};

@@ -9,6 +9,8 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use crate::Look;
+
 /// How long a file must have been left alone before its change time tells all later changes apart: the coarsest
 /// clock of a file system in use (FAT and ext3 keep whole seconds, two at worst).
 pub const SETTLING: Duration = Duration::from_secs(2);
@@ -100,6 +102,11 @@ impl Seen {
         Self { path, stamp, is_settled }
     }
 
+    /// What a look found that began then.
+    pub(crate) fn found(path: PathBuf, stamp: Stamp, began: i64) -> Self {
+        Self { path, stamp: Some(stamp), is_settled: stamp.is_settled(began, SETTLING) }
+    }
+
     /// What was there, for a memory that outlasts the process; nothing when a later change might not show.
     pub fn settled(&self) -> Option<Option<Stamp>> {
         self.is_settled.then_some(self.stamp)
@@ -124,6 +131,11 @@ impl Seen {
     pub fn is_current(&self) -> bool {
         self.is_settled && Stamp::at(&self.path) == self.stamp
     }
+
+    /// The same, as far as a look tells.
+    pub fn is_current_in(&self, look: &Look) -> bool {
+        self.is_settled && look.stamp(&self.path) == self.stamp
+    }
 }
 
 /// The time in nanoseconds since 1970.
@@ -134,6 +146,18 @@ pub fn now() -> i64 {
 fn nanoseconds(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// Whether a name cannot come into the directory at this path without a change of its [`Stamp`].
+pub fn keeps_names(directory: &Path) -> bool {
+    #[cfg(unix)]
+    return std::fs::File::open(directory)
+        .is_ok_and(|directory| keeps_change_times(std::os::fd::AsFd::as_fd(&directory)));
+    #[cfg(not(unix))]
+    {
+        _ = directory;
+        false
+    }
 }
 
 /// Whether the file system of `directory` keeps change times that a program cannot set.

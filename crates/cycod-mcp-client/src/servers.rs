@@ -70,7 +70,7 @@ impl Servers {
     /// Reads which servers are configured for the place of an engine; nothing when there is none.
     pub fn of(engine: &Engine, person: Arc<dyn Person>) -> Option<Arc<Self>> {
         let scopes = engine.catalog().scopes();
-        let servers: Vec<Server> = cycod_settings::Servers::load(scopes).active().cloned().collect();
+        let servers: Vec<Server> = cycod_settings::Servers::load_in(scopes, &engine.look()).active().cloned().collect();
         if servers.is_empty() {
             return None;
         }

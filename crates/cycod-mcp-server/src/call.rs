@@ -7,7 +7,7 @@ use std::{
 };
 
 use cycod_engine::{
-    Answer, AnswerTo, Approved, Approver, Asker, Beginning, Control, Given, Plan, Surface, Verdict,
+    Answer, AnswerTo, Approved, Approver, Asker, Beginning, Control, Given, Plan, SessionName, Surface, Verdict,
     approvals::{Queue, edited},
     definition::{Tool, Whom},
     diagnostic::{Code, Refusal, caught},
@@ -366,7 +366,7 @@ impl Call {
             surface: Surface::Mcp,
             name: self.client.clone(),
             principal: principal.to_owned(),
-            session: Some(format!("server {} {principal}", self.shared.session)),
+            session: SessionName::named(format!("server {} {principal}", self.shared.session)),
         }
     }
 
@@ -441,7 +441,7 @@ impl Call {
             keep: None,
             observer: None,
             caller: Some(self.stock.engine.caller_of(&self.asker())),
-            session: self.asker().session,
+            session: self.asker().session.name().map(str::to_owned),
         };
         self.stock.engine.run_kept(approved, control, &self.shared.outputs, &mut Follower { board })
     }

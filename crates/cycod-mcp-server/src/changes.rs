@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 
@@ -11,10 +11,15 @@ use cycod_engine::{
     settings::Settings,
 };
 use cycod_thread::{blocking, detach_task};
-use notify::{RecursiveMode, Watcher};
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::broadcast;
 
 use crate::{Options, handler::Shared, shelf::Difference};
+
+#[cfg_attr(target_os = "linux", path = "changes/linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "changes/elsewhere.rs")]
+mod watcher;
+
+use watcher::Watcher;
 
 /// How long to wait for more changes after one: an editor saves in several steps.
 const SETTLE: Duration = Duration::from_millis(80);
@@ -60,33 +65,20 @@ impl Listener {
 ///
 /// Where the system cannot watch, lists are as fresh as the last start; a call reads its tool's file anyway.
 pub(crate) fn watch(shared: &Arc<Shared>) {
-    let (sender, receiver) = mpsc::channel(1);
-    let wanted = Arc::new(RwLock::new(directories(&shared.options)));
-    let known = Arc::clone(&wanted);
-    let notice = move |event: notify::Result<notify::Event>| {
-        let is_change = event.map_or(true, |event| {
-            let known = known.read().unwrap_or_else(PoisonError::into_inner);
-            !event.kind.is_access() && event.paths.iter().any(|path| concerns(path, &known))
-        });
-        if is_change {
-            // One that waits stands for all that follow.
-            let _ = sender.try_send(());
-        }
-    };
-    let Ok(watcher) = notify::recommended_watcher(notice) else { return };
-    let mut watched = Watched { watcher, paths: Vec::new(), wanted };
+    let Ok(watcher) = Watcher::new() else { return };
+    let mut watched = Watched { watcher, paths: Vec::new(), wanted: Vec::new() };
     watched.set(directories(&shared.options));
-    detach_task(follow(Arc::downgrade(shared), watched, receiver));
+    detach_task(follow(Arc::downgrade(shared), watched));
 }
 
-async fn follow(shared: Weak<Shared>, mut watched: Watched, mut noticed: mpsc::Receiver<()>) {
+async fn follow(shared: Weak<Shared>, mut watched: Watched) {
     if let Some(shared) = shared.upgrade() {
         // Whoever asks for the lists finds them made.
         blocking(move || shared.shelf.stock().lists()).detach();
     }
-    while noticed.recv().await.is_some() {
+    while watched.change().await {
         tokio::time::sleep(SETTLE).await;
-        while noticed.try_recv().is_ok() {}
+        watched.settle();
         let Some(shared) = shared.upgrade() else { return };
         let changes = shared.changes.clone();
         let options = Arc::clone(&shared.options);
@@ -110,25 +102,37 @@ async fn follow(shared: Weak<Shared>, mut watched: Watched, mut noticed: mpsc::R
 
 /// What is watched. It is watched before it is looked at, so that no change falls between the two.
 struct Watched {
-    watcher: notify::RecommendedWatcher,
+    watcher: Watcher,
     paths: Vec<PathBuf>,
     /// The directories themselves; of those that are not there, the nearest one above is watched.
-    wanted: Arc<RwLock<Vec<PathBuf>>>,
+    wanted: Vec<PathBuf>,
 }
 
 impl Watched {
     fn set(&mut self, wanted: Vec<PathBuf>) {
         let paths: Vec<PathBuf> = wanted.iter().map(|path| nearest(path)).collect();
-        *self.wanted.write().unwrap_or_else(PoisonError::into_inner) = wanted;
+        self.wanted = wanted;
         for path in self.paths.extract_if(.., |path| !paths.contains(path)) {
-            // It may be gone, and its watch with it.
-            let _ = self.watcher.unwatch(&path);
+            self.watcher.unwatch(&path);
         }
+        self.paths.retain(|path| self.watcher.is_watched(path));
         for path in paths {
-            if !self.paths.contains(&path) && self.watcher.watch(&path, RecursiveMode::NonRecursive).is_ok() {
+            if !self.paths.contains(&path) && self.watcher.watch(&path).is_ok() {
                 self.paths.push(path);
             }
         }
+    }
+
+    /// Waits for a change that concerns a directory that is wanted; returns whether there can be more.
+    async fn change(&mut self) -> bool {
+        let wanted = &self.wanted;
+        self.watcher.change(|path| concerns(path, wanted)).await.is_ok()
+    }
+
+    /// Takes what has changed meanwhile together with what is about to be looked at.
+    fn settle(&mut self) {
+        // What broke does so again when it is waited for.
+        _ = self.watcher.take(&|_| false);
     }
 }
 

@@ -26,7 +26,7 @@ pub fn terminal_session() -> Option<String> {
 }
 
 #[cfg(target_os = "linux")]
-mod system {
+pub(crate) mod system {
     use std::{
         ffi::{OsStr, OsString},
         fs,
@@ -83,7 +83,7 @@ mod system {
     }
 
     /// What a short file of the kernel says: such a file is written whole into the first read.
-    fn read(path: &str) -> Option<String> {
+    pub(crate) fn read(path: &str) -> Option<String> {
         let mut bytes = [0; 1024];
         let length = fs::File::open(path).ok()?.read(&mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes[..length]).into_owned())

@@ -1,8 +1,8 @@
 //! A request to stop, shared by all who may make it and all who must heed it.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// A request to stop, shared by everyone who may make it and every run that must heed it.
@@ -27,8 +27,9 @@ pub(crate) struct Inner {
     urgency: AtomicU8,
     #[cfg(unix)]
     asked: Bell,
+    /// Made for the first program that somebody has asked to stop.
     #[cfg(unix)]
-    killed: Bell,
+    killed: OnceLock<Option<Bell>>,
 }
 
 impl Stop {
@@ -39,7 +40,7 @@ impl Stop {
             #[cfg(unix)]
             asked: Bell::new()?,
             #[cfg(unix)]
-            killed: Bell::new()?,
+            killed: OnceLock::new(),
         })))
     }
 
@@ -87,8 +88,10 @@ impl Inner {
         #[cfg(unix)]
         {
             self.asked.ring();
-            if urgency == Urgency::Kill {
-                self.killed.ring();
+            if urgency == Urgency::Kill
+                && let Some(Some(killed)) = self.killed.get()
+            {
+                killed.ring();
             }
         }
     }
@@ -107,7 +110,14 @@ impl Inner {
         use std::os::fd::AsRawFd;
         match seen {
             Urgency::None => Some(self.asked.read.as_raw_fd()),
-            Urgency::Ask => Some(self.killed.read.as_raw_fd()),
+            Urgency::Ask => {
+                let killed = self.killed.get_or_init(|| Bell::new().ok()).as_ref()?;
+                // Who killed before the bell was there could not ring it.
+                if self.urgency() == Urgency::Kill {
+                    killed.ring();
+                }
+                Some(killed.read.as_raw_fd())
+            }
             Urgency::Kill => None,
         }
     }

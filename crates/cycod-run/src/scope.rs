@@ -126,11 +126,18 @@ impl<'a> Tool<'a> {
         }
         let mut warnings = Vec::new();
         let deadline = Instant::now() + CLEANUP_LIMIT;
-        if let Ok(unraised) = Stop::new() {
-            for command in plan.cleanup.iter().filter_map(|action| match action {
+        let commands: Vec<_> = plan
+            .cleanup
+            .iter()
+            .filter_map(|action| match action {
                 Cleanup::Command(command) => Some(command),
                 Cleanup::DeleteTempFiles => None,
-            }) {
+            })
+            .collect();
+        if !commands.is_empty()
+            && let Ok(unraised) = Stop::new()
+        {
+            for command in commands {
                 let Some(text) = command.for_platform(plan.host().platform) else { continue };
                 let bare = plan.cleanup_step(text);
                 let worker = self.worker_of(&bare, StepPath::root("cleanup"), results.clone(), deadline);

@@ -19,6 +19,7 @@ use std::{
 use cycod_catalog::{Scope, Scopes, Source, Style, Switches};
 use cycod_definition::Host;
 use cycod_diagnostic::{Report, Severity, SourceFile, most_important};
+use cycod_file::Look;
 use cycod_policy::Flaw;
 
 use crate::{FileError, file, looked::Looked};
@@ -163,6 +164,11 @@ impl Cause {
 impl Settings {
     /// Reads the settings of every scope.
     pub fn load(scopes: &Scopes, host: &Host) -> Self {
+        Self::load_in(scopes, host, &Look::default())
+    }
+
+    /// The same, as part of a look at more.
+    pub fn load_in(scopes: &Scopes, host: &Host, look: &Look) -> Self {
         let mut settings = Self::default();
         let of_scope = |wanted: Scope| {
             let directories = scopes.with_rules().filter(move |directory| directory.scope == wanted);
@@ -181,10 +187,10 @@ impl Settings {
         for (index, scope) in LAYERS.into_iter().enumerate() {
             for (is_ours, path) in of_scope(scope) {
                 if is_ours {
-                    settings.refuse_mistaken(&path, host);
+                    settings.refuse_mistaken(&path, host, look);
                 }
                 let name = file::shown(&path, host);
-                match settings.looked.read(&path) {
+                match settings.looked.read(&path, look) {
                     Ok(Some(text)) => {
                         let (file, options) = SettingsFile::of(scope, path, is_ours, SourceFile::new(name, text));
                         settings.flaws.extend(file.flaw());
@@ -204,7 +210,12 @@ impl Settings {
 
     /// Whether nothing that was read has changed since.
     pub fn are_current(&self) -> bool {
-        self.looked.is_current()
+        self.are_current_in(&Look::default())
+    }
+
+    /// The same, as far as a look at more tells.
+    pub fn are_current_in(&self, look: &Look) -> bool {
+        self.looked.is_current(look)
     }
 
     /// The files that were looked for, whether they are there or not.
@@ -325,10 +336,10 @@ impl Settings {
     }
 
     /// Says that a file is not read, if it is there.
-    fn refuse_mistaken(&mut self, path: &Path, host: &Host) {
+    fn refuse_mistaken(&mut self, path: &Path, host: &Host, look: &Look) {
         for name in MISTAKEN {
             let path = path.with_file_name(name);
-            if self.looked.see(&path) {
+            if self.looked.see(&path, look) {
                 let message = format!("this file is not read: call it {NAME}");
                 self.flaws.push(Flaw { place: file::shown(&path, host), message });
             }

@@ -3,9 +3,10 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
-use cycod_file::Seen;
+use cycod_file::{Look, Seen, keeps_names};
 
 use crate::file::{self, FileError};
 
@@ -13,38 +14,37 @@ use crate::file::{self, FileError};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Looked {
     places: Vec<PathBuf>,
+    /// The files that are there.
     seen: Vec<Seen>,
-    directories: BTreeMap<PathBuf, bool>,
+    directories: BTreeMap<PathBuf, Directory>,
+}
+
+/// A directory in which files were looked for.
+#[derive(Clone, Debug)]
+struct Directory {
+    seen: Seen,
+    /// What is not there.
+    missing: Vec<Seen>,
+    keeps_names: OnceLock<bool>,
 }
 
 impl Looked {
     /// Whether something is at the path.
-    pub(crate) fn see(&mut self, path: &Path) -> bool {
-        if !self.may_be_there(path) {
-            return false;
-        }
-        let seen = Seen::at(path.to_owned());
-        let is_there = seen.is_there();
-        self.seen.push(seen);
+    pub(crate) fn see(&mut self, path: &Path, look: &Look) -> bool {
+        let is_there = self.may_be_there(path, look) && !file::is_missing(path);
+        self.note(path, is_there);
         is_there
     }
 
     /// Reads a file; nothing when there is none.
-    pub(crate) fn read(&mut self, path: &Path) -> Result<Option<String>, FileError> {
-        if !self.may_be_there(path) {
-            return Ok(None);
-        }
-        if file::is_missing(path) {
-            self.seen.push(Seen::restored(path.to_owned(), None));
-            return Ok(None);
-        }
-        self.seen.push(Seen::at(path.to_owned()));
-        file::read(path)
+    pub(crate) fn read(&mut self, path: &Path, look: &Look) -> Result<Option<String>, FileError> {
+        if self.see(path, look) { file::read(path) } else { Ok(None) }
     }
 
     /// Whether nothing has changed since.
-    pub(crate) fn is_current(&self) -> bool {
-        self.seen.iter().all(Seen::is_current)
+    pub(crate) fn is_current(&self, look: &Look) -> bool {
+        self.seen.iter().all(|seen| seen.is_current_in(look))
+            && self.directories.values().all(|directory| directory.is_current(look))
     }
 
     /// The files that were looked for, whether they are there or not.
@@ -52,18 +52,95 @@ impl Looked {
         self.places.iter().map(PathBuf::as_path)
     }
 
-    /// Whether the directory of a path is there.
-    fn may_be_there(&mut self, path: &Path) -> bool {
+    fn may_be_there(&mut self, path: &Path, look: &Look) -> bool {
         self.places.push(path.to_owned());
-        let Some(directory) = path.parent() else { return true };
-        if let Some(is_there) = self.directories.get(directory) {
-            return *is_there;
+        if let Some(directory) = path.parent() {
+            // Seen before what is in it.
+            self.directories.entry(directory.to_owned()).or_insert_with(|| Directory {
+                seen: look.seen(directory),
+                missing: Vec::new(),
+                keeps_names: OnceLock::new(),
+            });
         }
-        let is_there = !file::is_missing(directory);
-        if !is_there {
-            self.seen.push(Seen::restored(directory.to_owned(), None));
+        look.may_be_there(path)
+    }
+
+    fn note(&mut self, path: &Path, is_there: bool) {
+        let directory = path.parent().and_then(|directory| self.directories.get_mut(directory));
+        match directory {
+            _ if is_there => self.seen.push(Seen::at(path.to_owned())),
+            Some(directory) => directory.missing.push(Seen::restored(path.to_owned(), None)),
+            None => self.seen.push(Seen::restored(path.to_owned(), None)),
         }
-        self.directories.insert(directory.to_owned(), is_there);
-        is_there
+    }
+}
+
+impl Directory {
+    /// Whether what was missing still is. While the directory has not changed, nothing has come into it.
+    fn is_current(&self, look: &Look) -> bool {
+        let keeps_names = || *self.keeps_names.get_or_init(|| keeps_names(self.seen.path()));
+        self.missing.is_empty()
+            || self.seen.is_current_in(look) && (!self.seen.is_there() || keeps_names())
+            || self.missing.iter().all(|missing| missing.is_current_in(look))
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{fs, time::Duration};
+
+    use super::*;
+
+    fn place() -> (tempfile::TempDir, PathBuf) {
+        let place = tempfile::tempdir().expect("a directory");
+        let directory = fs::canonicalize(place.path()).expect("it is there").join("d");
+        fs::create_dir(&directory).expect("a directory");
+        (place, directory)
+    }
+
+    /// What was looked for in a directory that was left alone long enough, or was not.
+    fn looked_in(directory: &Path) -> Looked {
+        let (mut looked, look) = (Looked::default(), Look::default());
+        assert!(
+            !looked.see(&directory.join("policy.yaml"), &look) && !looked.see(&directory.join("policy.yml"), &look)
+        );
+        looked
+    }
+
+    #[test]
+    fn a_file_that_comes_into_a_directory_counts_at_once() {
+        let settled = cycod_file::SETTLING + Duration::from_millis(100);
+        for pause in [Duration::ZERO, settled] {
+            let (_place, directory) = place();
+            std::thread::sleep(pause);
+            let looked = looked_in(&directory);
+            assert!(looked.is_current(&Look::default()));
+            fs::write(directory.join("other"), "").expect("a file");
+            assert!(looked.is_current(&Look::default()), "what was looked for is still not there");
+            fs::write(directory.join("policy.yml"), "").expect("a file");
+            let at = fs::FileTimes::new().set_modified(std::time::UNIX_EPOCH);
+            fs::File::open(&directory).and_then(|open| open.set_times(at)).expect("the time can be set");
+            assert!(!looked.is_current(&Look::default()), "its directory looks as old as before");
+        }
+    }
+
+    #[test]
+    fn a_directory_that_comes_or_is_another_one_counts_at_once() {
+        let (_place, directory) = place();
+        fs::remove_dir(&directory).expect("it is empty");
+        let looked = looked_in(&directory);
+        assert!(looked.is_current(&Look::default()));
+        fs::create_dir(&directory).expect("a directory");
+        assert!(looked.is_current(&Look::default()), "there is still no file");
+        fs::write(directory.join("policy.yaml"), "").expect("a file");
+        assert!(!looked.is_current(&Look::default()));
+
+        let (_place, directory) = place();
+        std::thread::sleep(cycod_file::SETTLING + Duration::from_millis(100));
+        let looked = looked_in(&directory);
+        fs::remove_dir(&directory).expect("it is empty");
+        fs::create_dir(&directory).expect("a directory");
+        fs::write(directory.join("policy.yaml"), "").expect("a file");
+        assert!(!looked.is_current(&Look::default()));
     }
 }

@@ -11,6 +11,7 @@ use std::{cell::LazyCell, fs, ops::Deref, path::PathBuf};
 use cycod_catalog::{Scope, Scopes, Style};
 use cycod_definition::Host;
 use cycod_diagnostic::{Lines, Report, Severity, SourceFile, Span, most_important};
+use cycod_file::Look;
 use cycod_policy::{Flaw, Layer, Origin, Pattern, Policy, Rule, Verdict};
 use serde_json::json;
 
@@ -70,20 +71,25 @@ pub struct FileRule {
 impl Rules {
     /// Reads the rules of every scope and of the environment.
     pub fn load(scopes: &Scopes, host: &Host) -> Self {
+        Self::load_in(scopes, host, &Look::default())
+    }
+
+    /// The same, as part of a look at more.
+    pub fn load_in(scopes: &Scopes, host: &Host, look: &Look) -> Self {
         let mut rules = Self { files: Vec::new(), variables: Vec::new(), flaws: Vec::new(), looked: Looked::default() };
-        rules.looked.see(&Consents::path_of(scopes, "policy"));
+        rules.looked.see(&Consents::path_of(scopes, "policy"), look);
         let consents = LazyCell::new(|| Consents::of_rules(scopes));
         for directory in scopes.with_rules().filter(|directory| directory.style == Style::Cycod).rev() {
             let Some(beside) = directory.path.parent() else { continue };
             for name in MISTAKEN {
                 let path = beside.join(name);
-                if rules.looked.see(&path) {
+                if rules.looked.see(&path, look) {
                     let message = format!("this file is not read: call it {NAME}");
                     rules.flaws.push(Flaw { place: file::shown(&path, host), message });
                 }
             }
             let path = beside.join(NAME);
-            let text = rules.looked.read(&path);
+            let text = rules.looked.read(&path, look);
             match RuleFile::read(directory.scope, path, text, host, &consents) {
                 Ok(Some(file)) => {
                     rules.flaws.extend(file.flaw());
@@ -116,7 +122,12 @@ impl Rules {
 
     /// Whether nothing that was read has changed since.
     pub fn are_current(&self) -> bool {
-        self.looked.is_current()
+        self.are_current_in(&Look::default())
+    }
+
+    /// The same, as far as a look at more tells.
+    pub fn are_current_in(&self, look: &Look) -> bool {
+        self.looked.is_current(look)
     }
 
     /// The policy that they make together with others.

@@ -9,6 +9,7 @@ use std::{
 use cycod_catalog::{Scope, ScopeFilter, Scopes, Style};
 use cycod_definition::Host;
 use cycod_diagnostic::{Code, Lines, MOST_REPORTED, Position, Refusal};
+use cycod_file::Look;
 use serde_json::Value;
 
 use crate::{
@@ -107,6 +108,11 @@ pub fn servers_file(scopes: &Scopes, scope: Scope) -> PathBuf {
 impl Servers {
     /// Reads the files of every scope.
     pub fn load(scopes: &Scopes) -> Self {
+        Self::load_in(scopes, &Look::default())
+    }
+
+    /// The same, as part of a look at more.
+    pub fn load_in(scopes: &Scopes, look: &Look) -> Self {
         let mut all = Self::default();
         let mut consents = None;
         let mut directories: Vec<_> = scopes.with_rules().filter(|directory| directory.style == Style::Cycod).collect();
@@ -114,6 +120,9 @@ impl Servers {
         directories.sort_by_key(|directory| directory.scope != Scope::Global);
         for directory in directories {
             let path = directory.path.with_file_name("mcp.json");
+            if !look.may_be_there(&path) {
+                continue;
+            }
             all.read(directory.scope, &path, &mut || consents.get_or_insert_with(|| Consents::open(scopes)).clone());
         }
         let mut first: HashMap<String, PathBuf> = HashMap::new();

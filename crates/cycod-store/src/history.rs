@@ -37,7 +37,7 @@ pub use head::Head;
 use live::Live;
 pub use prune::{Keep, Pruned};
 pub use read::{Filter, Row, Run, State};
-use tail::Turn;
+use tail::{Kept, Turn};
 pub use verify::{Finding, Verification, Wrong};
 
 /// The database as each version of ours left it: the number of a step is the version it leads to.
@@ -134,12 +134,14 @@ pub struct History {
     directory: PathBuf,
     /// What shows others that this process is there; held from its first run on.
     live: Mutex<Option<Live>>,
+    /// The files of the last row, for the next.
+    kept: Mutex<Option<Kept>>,
 }
 
 impl History {
     /// Names the history in a directory; the first row makes it.
     pub fn at(directory: &Path) -> History {
-        History { directory: directory.to_owned(), live: Mutex::new(None) }
+        History { directory: directory.to_owned(), live: Mutex::new(None), kept: Mutex::new(None) }
     }
 
     /// Returns where the database is.
@@ -154,14 +156,15 @@ impl History {
     pub fn write(&self, event: &Event<'_>, durability: Durability) -> Result<Head, StoreError> {
         let is_begin = event.kind == Kind::Call && event.status.is_empty() || event.kind == Kind::Resume;
         let process = if is_begin { self.process()? } else { String::new() };
-        let mut turn = match Turn::take(self.head_path()) {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut turn = match Turn::take(self.head_path(), kept) {
             Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 private::parent(&self.path())?;
-                Turn::take(self.head_path())?
+                Turn::take(self.head_path(), None)?
             }
             turn => turn?,
         };
-        if !turn.is_settled() || !self.path().exists() {
+        if !turn.is_settled() || is_begin && !self.path().exists() {
             self.settled(&mut turn)?;
         }
         let written = turn.add(event, &process, durability == Durability::Power)?;
@@ -174,6 +177,7 @@ impl History {
             // The row is written; what cannot be done now is done the next time.
             _ = self.settled(&mut turn).map(|mut connection| self.tidy(&mut turn, &mut connection));
         }
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = turn.release();
         Ok(written)
     }
 
@@ -230,7 +234,7 @@ impl History {
         };
         let mut connection = self.connect()?;
         if tail::is_waiting(&self.head_path()) || self.version(&connection)? != MIGRATIONS.len() {
-            let mut turn = Turn::take(self.head_path())?;
+            let mut turn = Turn::take(self.head_path(), None)?;
             self.migrate(&mut turn, &mut connection)?;
             turn.fold(&mut connection).map_err(|error| self.failed(error))?;
         }

@@ -94,6 +94,11 @@ impl FromStr for OutputId {
 
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], StoreError> {
     let mut bytes = [0; N];
+    // `getrandom` finds the call of the kernel by its name at run time, which a static program cannot, and opens files instead.
+    #[cfg(target_os = "linux")]
+    if rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) == Ok(N) {
+        return Ok(bytes);
+    }
     getrandom::fill(&mut bytes).map_err(StoreError::Random)?;
     Ok(bytes)
 }

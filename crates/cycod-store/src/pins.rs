@@ -52,6 +52,11 @@ impl Pins {
         Pins(Whole::open(path))
     }
 
+    /// Returns where they are, whether there is a file or not.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
     /// Reads all pins.
     pub fn all(&self) -> Result<BTreeMap<PinKey, Pin>, StoreError> {
         self.parse(self.0.read()?)

@@ -45,15 +45,15 @@ pub(crate) fn options() -> OpenOptions {
 
 /// Opens a private file; refuses one that is not ours alone.
 pub(crate) fn open(options: &OpenOptions, path: &Path) -> Result<File, StoreError> {
-    Ok(open_sized(options, path)?.0)
+    Ok(open_looked_at(options, path)?.0)
 }
 
-/// The same, with how long the file is.
-pub(crate) fn open_sized(options: &OpenOptions, path: &Path) -> Result<(File, u64), StoreError> {
+/// The same, with what the file is.
+pub(crate) fn open_looked_at(options: &OpenOptions, path: &Path) -> Result<(File, Metadata), StoreError> {
     let file = options.open(path).map_err(StoreError::io("open", path))?;
     let metadata = file.metadata().map_err(StoreError::io("look at", path))?;
     let why = if metadata.is_file() { shared(&metadata) } else { Some("is not a file") };
-    why.map_or(Ok((file, metadata.len())), |why| Err(StoreError::NotPrivate { path: path.to_owned(), why }))
+    why.map_or(Ok((file, metadata)), |why| Err(StoreError::NotPrivate { path: path.to_owned(), why }))
 }
 
 /// Locks a file that one process at a time uses.
@@ -85,6 +85,34 @@ pub(crate) fn is_current(file: &File, path: &Path) -> bool {
         (Ok(open), Ok(named)) => identity(open) == identity(named),
         _ => false,
     }
+}
+
+/// Whether the file that was opened is still the one at a path.
+pub(crate) fn is_at(opened: &Metadata, path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|named| cfg!(not(unix)) || identity(&named) == identity(opened))
+}
+
+/// What tells one file from another.
+pub(crate) type Identity = (u64, u64);
+
+/// What file that is; nothing where the system does not tell.
+#[cfg(unix)]
+pub(crate) fn identity(metadata: &Metadata) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// What file that is; nothing where the system does not tell.
+#[cfg(not(unix))]
+pub(crate) fn identity(_: &Metadata) -> Option<Identity> {
+    None
+}
+
+/// The file at a path that is ours alone, with how long it is.
+pub(crate) fn at(path: &Path) -> Option<(Identity, u64)> {
+    let metadata = fs::symlink_metadata(path).ok()?;
+    let is_private = metadata.is_file() && shared(&metadata).is_none();
+    Some((identity(&metadata).filter(|_| is_private)?, metadata.len()))
 }
 
 #[cfg(unix)]

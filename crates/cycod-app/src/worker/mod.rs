@@ -9,7 +9,7 @@ use std::{
     path::PathBuf,
     process::ExitCode,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -74,5 +74,7 @@ fn command(work: &str) -> Option<(PathBuf, Vec<OsString>)> {
     if !LOOKS_FOR_WORK.load(Ordering::Relaxed) {
         return None;
     }
-    Some((std::env::current_exe().ok()?, vec![work.into()]))
+    static OURS: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let program = OURS.get_or_init(|| std::env::current_exe().ok()).clone()?;
+    Some((program, vec![work.into()]))
 }

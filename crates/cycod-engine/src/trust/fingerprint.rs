@@ -1,9 +1,10 @@
 //! The digest of everything that makes a tool what it is.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use cycod_definition::{Body, Literal, Starts, StepAction, Tool, starts, starts_of_argument};
 use cycod_diagnostic::{Code, Refusal};
+use cycod_file::Look;
 use cycod_store::{Digest, diff, digest, render};
 use serde_json::{Map, Value as Json, json};
 
@@ -32,7 +33,7 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// Looks at a tool, those it reaches, and the programs of the workspace that they name. A manifest that says which programs are
     /// the project's own is one of these files for the tools that rest on it.
-    pub(super) fn of(tool: &Tool, used: &Used, places: Places<'_>) -> Self {
+    pub(super) fn of(tool: &Tool, used: &Used, places: Places<'_>, look: Arc<Look>) -> Self {
         let mut tools = Map::new();
         tools.insert(tool.name.key(), Json::clone(&tool.origin.document));
         for (name, used) in used {
@@ -42,7 +43,7 @@ impl Fingerprint {
         used.values().flatten().for_each(|tool| all.add(started(tool, used)));
         let reached = || std::iter::once(tool).chain(used.values().flatten().map(|used| &**used));
         let manifests = reached().flat_map(|tool| &tool.stated.built).map(|(_, manifest)| manifest.as_str()).collect();
-        let programs = Programs::of(tools.values(), all, &manifests, places);
+        let programs = Programs::of(tools.values(), all, &manifests, places, look);
         let files: Map<String, Json> = programs.files.into_iter().map(|(path, state)| (path, state.into())).collect();
         let mut content = json!({ "tool": tool.name.key(), "tools": tools, "programs": files });
         let natures: Map<String, Json> = reached()

@@ -13,10 +13,11 @@ use std::{
     fs::{self, FileType},
     io::Read as _,
     path::{Component, Path, PathBuf},
+    sync::Arc,
 };
 
 use cycod_definition::{ReadAs, Starts};
-use cycod_file::RealPaths;
+use cycod_file::Look;
 use cycod_store::Digest;
 use serde_json::Value as Json;
 
@@ -90,9 +91,9 @@ impl Programs {
         starts: Starts,
         manifests: &BTreeSet<&str>,
         places: Places<'_>,
+        real: Arc<Look>,
     ) -> Self {
         let mut programs = Self::default();
-        let real = RealPaths::default();
         let Some(workspace) = real.of(places.workspace) else { return programs };
         let mut words = Words::default();
         for document in documents {
@@ -188,7 +189,7 @@ fn kind(path: &Path) -> Option<FileType> {
 pub(super) struct Search {
     pub(super) workspace: PathBuf,
     pub(super) bases: BTreeSet<PathBuf>,
-    real: RealPaths,
+    real: Arc<Look>,
     /// What is where the words lead to from the workspace.
     kinds: BTreeMap<PathBuf, Option<FileType>>,
     /// How many bytes may still be read.
@@ -199,8 +200,12 @@ impl Search {
     /// Looks in a directory of the workspace, too.
     pub(super) fn base(&mut self, name: &Path) {
         let path = self.workspace.join(name);
+        if path == self.workspace {
+            return;
+        }
         // Most words name nothing, which is told sooner than where they lead.
-        let kind = kind(&path);
+        let is_name = matches!(*name.components().collect::<Vec<_>>(), [Component::Normal(_)]);
+        let kind = if is_name && !self.real.may_be_there(&path) { None } else { kind(&path) };
         self.kinds.insert(path.clone(), kind);
         if kind.is_some_and(|kind| kind.is_dir())
             && let Some(path) = self.real.of(&path)

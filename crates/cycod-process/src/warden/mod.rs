@@ -77,7 +77,7 @@ mod watch;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use crate::{Ended, Leftovers, Spec, StartError, Stop, Stream};
@@ -99,22 +99,29 @@ const AGAIN: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(crate) struct Session {
-    null: OwnedFd,
+    null: Arc<OwnedFd>,
     bases: OnceLock<Vec<Base>>,
     counting_bases: OnceLock<Vec<Base>>,
     /// Wardens of programs that ended before everything they started.
     left: Mutex<Vec<Warden>>,
 }
 
+/// The empty device, which sessions share that are there at once.
+fn null() -> io::Result<Arc<OwnedFd>> {
+    static NULL: Mutex<Weak<OwnedFd>> = Mutex::new(Weak::new());
+    let mut shared = lock(&NULL);
+    if let Some(null) = shared.upgrade() {
+        return Ok(null);
+    }
+    let null = fs::File::options().read(true).write(true).open("/dev/null")?;
+    let null = Arc::new(launch::above_stdio(null.into())?);
+    *shared = Arc::downgrade(&null);
+    Ok(null)
+}
+
 impl Session {
     pub(crate) fn new() -> io::Result<Session> {
-        let null = fs::File::options().read(true).write(true).open("/dev/null")?;
-        Ok(Session {
-            null: launch::above_stdio(null.into())?,
-            bases: OnceLock::new(),
-            counting_bases: OnceLock::new(),
-            left: Mutex::default(),
-        })
+        Ok(Session { null: null()?, bases: OnceLock::new(), counting_bases: OnceLock::new(), left: Mutex::default() })
     }
 
     /// Opens a session that may not use control groups.
@@ -139,7 +146,7 @@ impl Session {
         self.forget_finished();
         let begun = Instant::now();
         let _visit = pool.map(Pool::visit);
-        let prepared = pool.zip(Key::of(spec)).and_then(|(pool, (key, text))| pool.take(key, text));
+        let prepared = pool.and_then(|pool| Key::of(spec).and_then(|(key, text)| pool.take(key, text)));
         if let Some((warden, pipes)) = prepared {
             let (result, warden) = Watch::new(spec, stop, warden, pipes, begun).run(sink);
             self.keep(warden);

@@ -27,7 +27,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -36,8 +36,9 @@ use std::thread;
 use std::time::Duration;
 
 use super::launch::{self, Pipes, Purpose, Warden};
-use super::watch::{bytes_waiting, write_quietly};
+use super::watch::bytes_waiting;
 use super::{GIVE_UP, Session};
+use crate::ancestry::system;
 use crate::{Confinement, Input, Limits, Network, Program, SCRIPT_PATH, Spec, Terminal};
 
 /// Leaves no trace of the waiting.
@@ -202,7 +203,10 @@ impl Prepared {
             Shell::Dash => (None, None),
         };
         if let Some(gate) = &gate {
-            write_quietly(gate, WAKING).ok()?;
+            // The other end is still open here, so that nothing can break.
+            // SAFETY: bytes that can be read for the length of the call.
+            let written = unsafe { libc::write(gate.as_raw_fd(), WAKING.as_ptr().cast(), WAKING.len()) };
+            usize::try_from(written).ok().filter(|written| *written == WAKING.len())?;
         }
         let spec = key.spec();
         let hold = session.hold(&spec).ok()?;
@@ -274,7 +278,7 @@ type Transfer = unsafe extern "C" fn(
 /// then, so they must not be touched before it is done, which the end of the environment shows.
 fn end_of_arguments(process: i32, length: usize) -> Option<usize> {
     for _ in 0..PATIENCE {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        let stat = system::read(&format!("/proc/{process}/stat"))?;
         // The third field follows the name, which may hold anything. The arguments are between the forty-eighth and the
         // forty-ninth, and the environment ends at the fifty-first.
         let (_, fields) = stat.rsplit_once(") ")?;

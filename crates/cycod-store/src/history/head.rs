@@ -1,6 +1,10 @@
 //! How far the rows once went: a file of one line, written after the row it names.
 
-use std::{fs::File, io::Read, path::Path, str::FromStr};
+use std::{
+    fs::{File, Metadata},
+    path::Path,
+    str::FromStr,
+};
 
 use crate::{Digest, StoreError, private};
 
@@ -37,10 +41,10 @@ impl FromStr for Head {
 }
 
 /// Opens the file, empty when it is new, and waits until nobody else changes it.
-pub(super) fn lock(path: &Path) -> Result<File, StoreError> {
-    let file = private::open(private::options().write(true).create(true), path)?;
+pub(super) fn lock(path: &Path) -> Result<(File, Metadata), StoreError> {
+    let (file, metadata) = private::open_looked_at(private::options().write(true).create(true), path)?;
     file.lock().map_err(StoreError::io("lock", path))?;
-    Ok(file)
+    Ok((file, metadata))
 }
 
 /// Reads the head; nothing when there is no file, or an empty one.
@@ -65,7 +69,7 @@ pub(super) fn put(file: &File, path: &Path, head: Head, tail: u64) -> Result<(),
 /// Reads the file, which the caller has locked: the head, and how long the tail is, where that is written.
 pub(super) fn content(file: &File, path: &Path) -> Result<Option<(Head, Option<u64>)>, StoreError> {
     let mut bytes = [0; 200];
-    let length = (&*file).read(&mut bytes).map_err(StoreError::io("read", path))?;
+    let length = read_at_start(file, &mut bytes).map_err(StoreError::io("read", path))?;
     if length == 0 {
         return Ok(None);
     }
@@ -80,6 +84,18 @@ pub(super) fn content(file: &File, path: &Path) -> Result<Option<(Head, Option<u
         expected: "the head of a history",
         why: "it does not hold a number and a digest".to_owned(),
     })
+}
+
+#[cfg(unix)]
+fn read_at_start(file: &File, bytes: &mut [u8]) -> std::io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, bytes, 0)
+}
+
+#[cfg(not(unix))]
+fn read_at_start(mut file: &File, bytes: &mut [u8]) -> std::io::Result<usize> {
+    use std::io::{Read, Seek, SeekFrom};
+    file.seek(SeekFrom::Start(0))?;
+    file.read(bytes)
 }
 
 #[cfg(unix)]

@@ -21,8 +21,8 @@ impl Live {
         loop {
             let name = RunId::random()?.to_string();
             let path = directory.join(&name);
-            let opened = private::open(private::options().write(true).create_new(true), &path);
-            let file = match opened {
+            let opened = private::open_looked_at(private::options().write(true).create_new(true), &path);
+            let (file, metadata) = match opened {
                 Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
                     private::directory(directory)?;
                     continue;
@@ -31,7 +31,7 @@ impl Live {
             };
             file.lock().map_err(StoreError::io("lock", &path))?;
             // Another process may have found it in the moment before it was locked, and removed it.
-            if private::is_current(&file, &path) {
+            if private::is_at(&metadata, &path) {
                 return Ok(Live { name, path, _locked: file });
             }
         }

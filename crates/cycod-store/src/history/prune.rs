@@ -48,7 +48,7 @@ impl History {
     /// Drops what exceeds `keep`, which holds from now on: the history looks after it by itself.
     pub fn prune(&self, keep: Keep) -> Result<Pruned, StoreError> {
         private::parent(&self.path())?;
-        let mut turn = Turn::take(self.head_path())?;
+        let mut turn = Turn::take(self.head_path(), None)?;
         let mut connection = self.settled(&mut turn)?;
         let dropped = self.drop_rows(&mut turn, &mut connection, keep, u64::MAX, true);
         let rows = dropped.map_err(|error| self.failed(error))?;

@@ -33,16 +33,59 @@ pub(super) struct Turn {
     tail: File,
     tail_path: PathBuf,
     length: u64,
+    /// What the files are, where that is known.
+    are: Option<[private::Identity; 2]>,
+}
+
+/// The files of an earlier turn.
+#[derive(Debug)]
+pub(super) struct Kept {
+    head: File,
+    tail: File,
+    are: [private::Identity; 2],
+}
+
+impl Kept {
+    /// Waits until nobody else writes; nothing when other files are in the places of these.
+    fn take(self, path: &Path) -> Result<Option<Turn>, StoreError> {
+        self.head.lock().map_err(StoreError::io("lock", path))?;
+        let tail_path = path.with_extension("tail");
+        let (head, tail) = (private::at(path), private::at(&tail_path));
+        let Some(((head, _), (tail, length))) =
+            head.zip(tail).filter(|((head, _), (tail, _))| [*head, *tail] == self.are)
+        else {
+            return Ok(None);
+        };
+        let noted = head::content(&self.head, path)?;
+        let (path, are) = (path.to_owned(), Some([head, tail]));
+        Ok(Some(Turn { file: self.head, path, noted, tail: self.tail, tail_path, length, are }))
+    }
 }
 
 impl Turn {
-    /// Waits until nobody else writes.
-    pub(super) fn take(path: PathBuf) -> Result<Self, StoreError> {
-        let file = head::lock(&path)?;
+    /// Waits until nobody else writes. `kept` are the files of an earlier turn.
+    pub(super) fn take(path: PathBuf, kept: Option<Kept>) -> Result<Self, StoreError> {
+        match kept.map(|kept| kept.take(&path)).transpose()?.flatten() {
+            Some(turn) => Ok(turn),
+            None => Self::open(path),
+        }
+    }
+
+    fn open(path: PathBuf) -> Result<Self, StoreError> {
+        let (file, head) = head::lock(&path)?;
         let noted = head::content(&file, &path)?;
         let tail_path = path.with_extension("tail");
-        let (tail, length) = private::open_sized(private::options().append(true).create(true), &tail_path)?;
-        Ok(Self { file, path, noted, tail, tail_path, length })
+        let (tail, metadata) = private::open_looked_at(private::options().append(true).create(true), &tail_path)?;
+        let are = private::identity(&head).zip(private::identity(&metadata)).map(|(head, tail)| [head, tail]);
+        let length = metadata.len();
+        Ok(Self { file, path, noted, tail, tail_path, length, are })
+    }
+
+    /// Lets others write, and keeps the files open for the next turn.
+    pub(super) fn release(self) -> Option<Kept> {
+        let are = self.are?;
+        self.file.unlock().ok()?;
+        Some(Kept { head: self.file, tail: self.tail, are })
     }
 
     /// How far the rows went.

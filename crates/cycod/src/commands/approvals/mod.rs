@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::{Arg, ArgMatches, value_parser};
 use cycod_engine::{
-    Answer, Approver, Asker, Engine, Request, Stop, Surface,
+    Answer, Approver, Asker, Engine, Request, SessionName, Stop, Surface,
     approvals::{Queue, answer_json, request_from_json},
     diagnostic::{Code, Refusal},
 };
@@ -42,7 +42,7 @@ pub(crate) fn waits_for_approval(matches: &ArgMatches) -> Duration {
 
 /// Who asks by a command of this program.
 pub(crate) fn asker(surface: Surface, name: &str) -> Asker {
-    Asker { name: name.to_owned(), session: terminal_session(), ..Asker::from(surface) }
+    Asker { name: name.to_owned(), session: SessionName::found_by(terminal_session), ..Asker::from(surface) }
 }
 
 /// Asks whoever answers the queue, and says so when that takes long.

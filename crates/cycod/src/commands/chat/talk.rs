@@ -6,7 +6,7 @@ use std::{
 };
 
 use cycod_agent::{Choice, Ending, Limits, Session, Spent, Tools, Transcript, TurnError, With};
-use cycod_engine::{Asker, Rule, Stop, Surface, catalog::State, definition::Host, diagnostic::visible};
+use cycod_engine::{Asker, Rule, SessionName, Stop, Surface, catalog::State, definition::Host, diagnostic::visible};
 use cycod_model::{Message, Provider, Usage};
 use cycod_process::host_interrupts;
 
@@ -72,7 +72,8 @@ impl<'a> Chat<'a> {
     pub(super) fn new(context: &'a mut Context, provider: Arc<dyn Provider>, choice: Choice, is_by_line: bool) -> Self {
         context.typed = Typing::Chat;
         let session = format!("chat {}", context.engine.begin().run_id);
-        let asker = Asker { session: Some(session), ..asker(Surface::Agent, "a model, in a chat with you") };
+        let asker =
+            Asker { session: SessionName::named(session), ..asker(Surface::Agent, "a model, in a chat with you") };
         // Whoever asks for a list of them is told why there is none.
         let here = app().models(&context.engine);
         let models = here.configured.list(&here).unwrap_or_default().into_iter().filter(|model| model.is_ready);
@@ -247,7 +248,7 @@ impl<'a> Chat<'a> {
             Command::Tools => self.manage_tools(words)?,
             Command::Model => self.model(words)?,
             Command::Approve => {
-                let session = self.asker.session.as_deref();
+                let session = self.asker.session.name();
                 approve::approve(self.context, words, session, &mut self.given, self.is_attended)?;
             }
             Command::Deny => approve::deny(self.context, words, &mut self.given)?,
