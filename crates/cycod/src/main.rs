@@ -14,6 +14,7 @@ mod help;
 mod junit;
 mod models;
 mod page;
+mod pager;
 mod person;
 mod piped;
 mod printer;

@@ -423,5 +423,5 @@ fn all_of_a_tool_is_shown_what_it_runs_last() {
         beware: the word `pаypal.com` has letters that look like others: p\u{430}ypal.com
         `dep1oy` (.cycod/tools/dep1oy.yaml) came with this project
     "#]]
-    .assert_eq(&engine.exhibit(&subject(&engine, "dep1oy")));
+    .assert_eq(&engine.exhibit(&subject(&engine, "dep1oy")).text);
 }
