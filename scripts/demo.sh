@@ -27,7 +27,7 @@ show() { # show ARGUMENTS…: prints the command line as a person would type it,
 show list --category git --format simple
 show tool graph rust-check
 # Tools that came with a repository run when somebody has looked at them; what there is to look at is long.
-printf '\n$ cycod tool trust project-report text-stats --yes\n\n'
+printf '\n$ cycod trust project-report text-stats --yes\n\n'
 "$cycod" tool trust project-report text-stats --yes 2>&1 | tail -n 1
 show run project-report COUNT=5
 # shellcheck disable=SC2016 # meant to stay as it is

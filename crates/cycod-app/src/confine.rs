@@ -31,6 +31,10 @@ pub fn with_permissions(text: &str, needs: &Needs) -> Result<String, NotWritable
     }
     let permissions = Emit::Sequence(permissions);
     let security = [PathStep::Key("security".to_owned())];
+    // Those that it declares already are replaced where they stand.
+    if let Ok(written) = edit::set(text, &declared(), &permissions) {
+        return Ok(written);
+    }
     let written = match edit::insert(text, &security, "required-permissions", &permissions) {
         Err(edit::EditError::Missing { .. }) => {
             edit::insert(text, &[], "security", &Emit::Mapping(vec![("required-permissions".to_owned(), permissions)]))
@@ -38,4 +42,14 @@ pub fn with_permissions(text: &str, needs: &Needs) -> Result<String, NotWritable
         done => done,
     };
     written.map_err(NotWritable)
+}
+
+/// The text of a tool's file without its permissions; nothing when it declares none.
+pub fn without_permissions(text: &str) -> Option<String> {
+    edit::set(text, &declared(), &Emit::Sequence(Vec::new())).ok()
+}
+
+/// Where a tool's file declares permissions.
+fn declared() -> [PathStep; 2] {
+    ["security", "required-permissions"].map(|key| PathStep::Key(key.to_owned()))
 }

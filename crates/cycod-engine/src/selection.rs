@@ -153,7 +153,7 @@ fn not_offered(tool: &Registered) -> Refusal {
         let code = if *standing == Standing::Untrusted { Code::UntrustedTool } else { Code::ToolChanged };
         return Refusal::new(code, format!("`{name}` is {}", standing.name()))
             .place(name)
-            .attempt(format!("cycod tool trust {name}"));
+            .attempt(format!("cycod trust {name}"));
     }
     let refusal = match &tool.entry.state {
         State::Broken { problem } => Refusal::new(Code::BrokenTool, format!("`{name}` is broken: {problem}")),

@@ -13,7 +13,9 @@ mod fingerprint;
 mod mine;
 mod pins;
 mod programs;
+mod repository;
 mod team;
+mod texts;
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map},
@@ -33,9 +35,12 @@ use cycod_policy::{Approved, Decision, Standing, Surface, Verdict};
 use cycod_store::{Digest, Pin, PinKey, Pins, StoreError};
 use serde_json::Value as Json;
 
+pub use exhibit::Exhibit;
 pub use fingerprint::Fingerprint;
 use programs::Places;
+use repository::Project;
 pub use team::exported;
+pub use texts::{Difference, Mark};
 
 use crate::Engine;
 
@@ -285,13 +290,16 @@ impl Engine {
         }
         let workspace = &self.host().workspace;
         let pinned = self.update_pins(|pins| {
-            for Subject { key, fingerprint, .. } in subjects {
+            for Subject { key, fingerprint, .. } in &subjects {
                 let before = pins.get(key).map(|pin| &pin.definition);
                 let definition = fingerprint.joined_with(before, workspace);
                 pins.insert(key.clone(), Pin::new(definition, now()));
             }
+            pins.clone()
         });
-        pinned.map_err(|error| unreadable(&error))
+        let pins = pinned.map_err(|error| unreadable(&error))?;
+        self.keep_texts(&subjects, &pins);
+        Ok(())
     }
 
     /// Trusts a tool that the user has just written at `path`, and says whether it is trusted now.
@@ -350,6 +358,7 @@ impl Engine {
             let gone: Vec<PinKey> =
                 pins.iter().filter(|(key, pin)| is_gone(key, pin)).map(|(key, _)| key.clone()).collect();
             gone.iter().for_each(|key| drop(pins.remove(key)));
+            self.forget_texts(pins);
             gone
         });
         removed.map_err(|error| unreadable(&error))
@@ -361,6 +370,11 @@ impl Engine {
         self.moments.renew();
         let mut vouched = self.vouched.lock().unwrap_or_else(PoisonError::into_inner);
         vouched.insert(subject.fingerprint.digest());
+    }
+
+    /// Whether a person may run a tool by hand as it is now, because somebody vouched for it.
+    pub fn is_vouched(&self, subject: &Subject) -> bool {
+        self.vouched.lock().unwrap_or_else(PoisonError::into_inner).contains(&subject.fingerprint.digest())
     }
 
     /// How a plan stands for who asks for it: a person is not stopped by what they vouched for.
@@ -392,8 +406,10 @@ impl Engine {
         let subjects = self.subjects(&tool).unwrap_or_default();
         let changed = subjects.iter().find(|subject| subject.standing == Standing::Changed);
         let Some(changed) = changed else { return self.resulting(Arc::unwrap_or_clone(tool)) };
-        let pins = self.pins().all().unwrap_or_default();
-        let accepted = pins.get(&changed.key).map(|pin| &pin.definition["tools"][tool.name.key()]);
+        let trusted = self.trusted().ok();
+        let accepted =
+            trusted.as_ref().and_then(|trusted| trusted.accepted(Path::new(&changed.key.scope), &changed.key));
+        let accepted = accepted.map(|pin| &pin.definition["tools"][tool.name.key()]);
         let accepted = accepted.filter(|_| changed.name().eq_ignore_ascii_case(tool.name.as_str()));
         let (accepted, document) = (accepted.unwrap_or(&Json::Null), &tool.origin.document);
         let text = |key: &str| accepted[key].as_str().map(str::to_owned);
@@ -426,8 +442,12 @@ impl Engine {
     pub(crate) fn changes_since_trusted(&self, plan: &Plan) -> Option<String> {
         let subjects = self.subjects_of(plan).ok()?;
         let differences = subjects.iter().filter_map(|subject| {
-            let difference = subject.difference.as_ref()?;
-            Some(if subjects.len() == 1 { difference.clone() } else { format!("{}:\n{difference}", subject.name()) })
+            let difference = self.difference(subject)?;
+            Some(if subjects.len() == 1 {
+                difference.to_string()
+            } else {
+                format!("{}:\n{difference}", subject.name())
+            })
         });
         let all = differences.collect::<Vec<_>>().join("\n");
         (!all.is_empty()).then_some(all)
@@ -467,7 +487,7 @@ impl Engine {
             return decision;
         };
         let name = doubtful.name();
-        let rule = match &doubtful.difference {
+        let rule = match self.difference(doubtful) {
             // It is shown by itself.
             Some(_) if decision.verdict == Verdict::Ask => format!("`{name}` is not what was trusted"),
             Some(difference) => {
@@ -566,7 +586,7 @@ impl Engine {
 /// Says how to go on after a refusal for want of trust.
 pub(crate) fn with_attempt(refusal: Refusal, tool: &str) -> Refusal {
     match refusal.code {
-        Code::UntrustedTool | Code::ToolChanged => refusal.attempt(format!("cycod tool trust {tool}")),
+        Code::UntrustedTool | Code::ToolChanged => refusal.attempt(format!("cycod trust {tool}")),
         _ => refusal,
     }
 }
@@ -599,6 +619,23 @@ impl Trusted {
         self.pins.iter().filter(move |(key, _)| key.kind == TOOL && key.name == name).map(|(_, pin)| pin)
     }
 
+    /// What was trusted of a tool: here, else in another working tree of the same repository, the last time.
+    fn accepted(&self, directory: &Path, key: &PinKey) -> Option<&Pin> {
+        if let Some(pin) = self.pins.get(key) {
+            return Some(pin);
+        }
+        let others = self.pins.iter().filter(|(other, _)| other.kind == TOOL && other.name == key.name);
+        let mut others = others.peekable();
+        others.peek()?;
+        let here = project_of(directory)?;
+        let is_ours = |other: &PinKey| {
+            let other = Path::new(&other.scope);
+            let is_alike = || other.iter().rev().take(2).eq(directory.iter().rev().take(2));
+            is_alike() && project_of(other).is_some_and(|other| other == here)
+        };
+        others.filter(|(other, _)| is_ours(other)).map(|(_, pin)| pin).max_by_key(|pin| pin.accepted_at)
+    }
+
     /// How a tool stands, when that can be told without reading it.
     fn without_looking(&self, directory: &Path, name: &str) -> Option<Standing> {
         if self.has_directory(directory) {
@@ -627,8 +664,9 @@ impl Trusted {
             return Stands { standing: Standing::Trusted, difference: None, runs_as_trusted: true, doubtful };
         }
         let runs_as_trusted = is_complete && self.named(&key.name).any(|pin| is.runs_as(&pin.definition, workspace));
-        let doubtful = is.doubtful(self.pins.get(&key).map(|pin| &pin.definition));
-        match self.pins.get(&key) {
+        let accepted = self.accepted(directory, &key);
+        let doubtful = is.doubtful(accepted.map(|pin| &pin.definition));
+        match accepted {
             Some(pin) => {
                 let difference = Some(is.difference(&pin.definition));
                 Stands { standing: Standing::Changed, difference, runs_as_trusted, doubtful }
@@ -685,6 +723,11 @@ fn in_project(directory: &Path, look: &Look) -> PathBuf {
     let inside: PathBuf = directory.iter().skip(directory.iter().count().saturating_sub(2)).collect();
     let project = directory.ancestors().nth(2);
     project.map_or_else(|| directory.to_owned(), |project| look.of(project).as_deref().unwrap_or(project).join(inside))
+}
+
+/// The project of a directory of tools.
+fn project_of(directory: &Path) -> Option<Project> {
+    Project::at(directory.ancestors().nth(2)?)
 }
 
 fn unreadable(error: &StoreError) -> Refusal {

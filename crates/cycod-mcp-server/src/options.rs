@@ -1,6 +1,6 @@
 use std::{ffi::OsString, fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use cycod_engine::{Engine, Selection, definition::Host};
+use cycod_engine::{Engine, NotOffered, Selection, definition::Host};
 use cycod_store::Retention;
 
 /// How a server is set up.
@@ -25,7 +25,7 @@ pub struct Options {
     pub jq_worker: Vec<OsString>,
     /// What is done with every engine that the server opens.
     pub equip: Option<Equip>,
-    /// Gets the names of the tools that are not offered because nobody has trusted them, each time the tools are looked at.
+    /// Gets the tools that are selected and not offered, each time the tools are looked at.
     pub waiting: Option<Waiting>,
     /// Directories beside those of the tools whose changes may change what is offered.
     pub watched: Vec<PathBuf>,
@@ -35,11 +35,11 @@ pub struct Options {
 #[derive(Clone)]
 pub struct Equip(pub Arc<dyn Fn(&mut Engine) + Send + Sync>);
 
-/// What gets the names of the tools that wait for trust.
+/// What gets the tools that are not offered.
 #[derive(Clone)]
 pub struct Waiting(pub Arc<TakeNames>);
 
-type TakeNames = dyn Fn(&[&str]) + Send + Sync;
+type TakeNames = dyn Fn(&[NotOffered]) + Send + Sync;
 
 impl fmt::Debug for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

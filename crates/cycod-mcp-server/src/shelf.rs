@@ -9,9 +9,10 @@ use std::{
 };
 
 use cycod_engine::{
-    Engine, Standing,
+    Engine, NotOffered, Standing, WhyNot,
     catalog::{Availability, Entry, ScopeFilter},
     definition::{Body, Offer, Tool},
+    diagnostic::visible,
 };
 use cycod_process::{Pool, PoolSize};
 use rmcp::model;
@@ -23,6 +24,9 @@ const WORTH_A_THREAD: usize = 100;
 
 /// How many loaded tools are kept; beyond that they are read again.
 const KEPT: usize = 256;
+
+/// How much a model is told of what it does not get, in lines.
+const MOST_TOLD: usize = 20;
 
 /// What is offered, always as the files are.
 #[derive(Debug)]
@@ -193,14 +197,16 @@ impl Stock {
             self.engine.standings(&entries).unwrap_or_else(|_| vec![Some(Standing::Untrusted); entries.len()]);
         // One that has changed stays in the list as it was trusted: who is asked at its first call is shown the change.
         let is_known = |standing: &Option<Standing>| standing.as_ref().is_none_or(|one| *one != Standing::Untrusted);
-        let (offered, waiting): (Vec<_>, Vec<_>) = entries
+        if let Some(Waiting(tell)) = &self.options.waiting {
+            let selected = entries.iter().zip(&standings).filter(|(entry, _)| self.options.selection.admits(entry));
+            let missing = selected.filter_map(|(entry, standing)| NotOffered::of(entry, standing.as_ref()));
+            tell(&missing.collect::<Vec<_>>());
+        }
+        let offered: Vec<_> = entries
             .iter()
             .zip(&standings)
-            .filter(|(entry, _)| self.offers(entry))
-            .partition(|(_, standing)| is_known(standing));
-        if let Some(Waiting(tell)) = &self.options.waiting {
-            tell(&waiting.iter().map(|(entry, _)| entry.name.as_str()).collect::<Vec<_>>());
-        }
+            .filter(|(entry, standing)| self.offers(entry) && is_known(standing))
+            .collect();
         let is_changed = |standing: &Option<Standing>| *standing == Some(Standing::Changed);
         let offered: Vec<(&Entry, bool)> =
             offered.into_iter().map(|(entry, standing)| (entry, is_changed(standing))).collect();
@@ -269,6 +275,39 @@ impl Stock {
         }
         loaded.insert(name.to_owned(), Loaded { files, tool: Arc::clone(&tool) });
         Some(tool)
+    }
+
+    /// What a model is told of the tools that it does not get; nothing when it gets all.
+    ///
+    /// What nobody has trusted is counted, and not named: its author chose the name.
+    pub(crate) fn told_of_missing(&self) -> Option<String> {
+        let missing = self.engine.not_offered(&self.options.selection);
+        let count = |is_meant: &dyn Fn(&WhyNot) -> bool| missing.iter().filter(|one| is_meant(&one.why)).count();
+        let mut told = Vec::new();
+        let tools = |count: usize| if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") };
+        let untrusted = count(&|why| *why == WhyNot::Untrusted);
+        if untrusted > 0 {
+            told.push(format!(
+                "{} of this project can't be called, because the user hasn't trusted them yet. To review and trust them, the user runs: cycod trust --all",
+                tools(untrusted)
+            ));
+        }
+        let broken = count(&|why| matches!(why, WhyNot::Broken(_)));
+        if broken > 0 {
+            told.push(format!(
+                "{} can't be called, because of errors in their files. To see them, the user runs: cycod tool validate",
+                tools(broken)
+            ));
+        }
+        for one in &missing {
+            if let WhyNot::Unavailable(why) = &one.why {
+                told.push(format!("The tool `{}` can't be called: {}.", one.name, visible(why)));
+            }
+        }
+        let more = told.len().saturating_sub(MOST_TOLD);
+        told.truncate(MOST_TOLD);
+        told.extend((more > 0).then(|| format!("{more} more tools can't be called.")));
+        (!told.is_empty()).then(|| told.join("\n"))
     }
 
     fn offers(&self, entry: &Entry) -> bool {

@@ -84,7 +84,7 @@ pub(crate) fn warn_of_untrusted(tools: &Tools, printer: &mut Printer) {
         more => format!(" and {more} more"),
     };
     printer.warn(&format!("the model cannot see untrusted tools: {shown}{more}"));
-    printer.say("  see what they do: cycod tool trust --all");
+    printer.say("  see what they do: cycod trust --all");
 }
 
 /// Every tool that cannot be used, with the way on: the first reason, and the others beside it.

@@ -211,13 +211,13 @@ pub(crate) const TOOL_COMMANDS: &[Entry] = &[
     entry!("refresh", refresh, true),
     entry!("graph", graph, true),
     entry!("why", why, true),
-    entry!("confine", confine, true, Grants::With(&["write"])),
+    entry!("confine", confine, true, Grants::With(&["write", "unconfined"])),
     entry!("trust", trust, true, Grants::Without(&["check", "export"])),
     entry!("untrust", untrust, true),
 ];
 
 /// Commands of `cycod tool` that are also typed without that word: what people type every day.
-pub(crate) const SHORT_FORMS: &[&str] = &["run", "list", "test", "validate", "import", "info"];
+pub(crate) const SHORT_FORMS: &[&str] = &["run", "list", "test", "validate", "trust", "import", "info"];
 
 /// The commands below `cycod tools`, in the order in which help lists them.
 pub(crate) const TOOLS_COMMANDS: &[Entry] = &[

@@ -17,6 +17,7 @@ mod junit;
 mod markdown;
 mod models;
 mod page;
+mod pager;
 mod person;
 mod piped;
 mod printer;

@@ -83,7 +83,7 @@ pub(crate) fn trust_written(context: &mut Context, text: &str, path: &Path) -> R
             context.printer.say(&format!("`{name}` rests on what is {stated}"));
         }
         if !context.engine.trust_written(tool, path)? {
-            context.printer.warn(&format!("`{name}` uses a tool that is not trusted; see it: cycod tool trust {name}"));
+            context.printer.warn(&format!("`{name}` uses a tool that is not trusted; see it: cycod trust {name}"));
         }
     }
     Ok(())

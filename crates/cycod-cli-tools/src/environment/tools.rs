@@ -132,8 +132,8 @@ fn trust(entries: &[Entry], engine: &Engine) -> Check {
         return Check::ok(GROUP, "trust", "every tool of this project is trusted");
     }
     let fix = match (untrusted.as_slice(), changed.as_slice()) {
-        ([one], []) | ([], [one]) => format!("cycod tool trust {one}"),
-        _ => "cycod tool trust --all".to_owned(),
+        ([one], []) | ([], [one]) => format!("cycod trust {one}"),
+        _ => "cycod trust --all".to_owned(),
     };
     Check::warning(GROUP, "trust", wrong.join("; ")).fix(fix).detail("untrusted", untrusted).detail("changed", changed)
 }

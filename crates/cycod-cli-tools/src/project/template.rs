@@ -87,7 +87,7 @@ pub(super) const TEMPLATES: [Template; 5] = [
             (".gitignore", file!("tool_collection/gitignore")),
             ("README.md", file!("tool_collection/README.md")),
         ],
-        next: &["cycod validate --local --strict", "cycod tool trust --all", "cycod test --all --local"],
+        next: &["cycod validate --local --strict", "cycod trust --all", "cycod test --all --local"],
     },
     Template {
         name: "web_application",

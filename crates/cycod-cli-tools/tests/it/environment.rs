@@ -173,7 +173,7 @@ fn tools_that_nobody_agreed_to_are_named() {
     let run = place.run_with(TOOL, json!({}), &[(TRUSTED_DIRECTORIES, "")], &mut Ignore, &place.control());
     let answer = answer(TOOL, &run.expect("it runs"));
     check(&answer, "trust", "warning", "not trusted yet: `a`");
-    assert_eq!(find(&answer, "trust")["fix"], "cycod tool trust a");
+    assert_eq!(find(&answer, "trust")["fix"], "cycod trust a");
 }
 
 #[test]

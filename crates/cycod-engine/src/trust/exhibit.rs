@@ -9,7 +9,7 @@ use cycod_plan::{Library, effective_level};
 use cycod_policy::Standing;
 use serde_json::Value as Json;
 
-use super::Subject;
+use super::{Difference, Subject};
 use crate::Engine;
 
 /// The most characters of a text that only tells something.
@@ -46,11 +46,46 @@ const RUNS: [&str; 21] = [
     "handler",
 ];
 
+/// What is shown of a tool that is to be trusted.
+#[derive(Clone, Debug)]
+pub struct Exhibit {
+    /// All that it does, and how it stands.
+    pub text: String,
+    /// What is different since it was trusted.
+    pub difference: Option<Difference>,
+}
+
+/// Whether a document names an address in a network.
+fn names_address(document: &Json) -> bool {
+    match document {
+        Json::String(text) => text.contains("://"),
+        Json::Array(items) => items.iter().any(names_address),
+        Json::Object(entries) => {
+            entries.iter().any(|(key, value)| !TELLS.contains(&key.as_str()) && key != "tests" && names_address(value))
+        }
+        _ => false,
+    }
+}
+
 impl Engine {
+    /// The level of a tool with those that it reaches, and whether it says that it reaches the network: by a permission, a
+    /// hint, an address in what it runs, or because another program's server carries it out.
+    pub fn told_reach(&self, subject: &Subject) -> (Level, bool) {
+        let reaches = |tool: &Tool| {
+            matches!(tool.body, Body::Remote(_))
+                || tool.hints.open_world == Some(true)
+                || tool.security.permissions.iter().any(|one| one.source.starts_with("network:external"))
+                || names_address(&tool.origin.document)
+        };
+        let is_reaching =
+            std::iter::once(&subject.tool).chain(subject.used.values().flatten()).any(|tool| reaches(tool));
+        (self.level(&subject.tool), is_reaching)
+    }
+
     /// Shows all that a tool does, and what to beware of, with nothing in it that a terminal would act on or hide.
     ///
     /// Every line of the author's is indented, so none can be taken for one of ours; what is run is shown in full, last.
-    pub fn exhibit(&self, subject: &Subject) -> String {
+    pub fn exhibit(&self, subject: &Subject) -> Exhibit {
         let host = self.host();
         let mut text = self.described(&subject.tool);
         let programs: Vec<String> = subject.fingerprint.programs().map(|(path, _)| line(path)).collect();
@@ -64,14 +99,13 @@ impl Engine {
             let _ = writeln!(text, "beware: {warning}");
         }
         let (name, path) = (subject.name(), shown(subject.path(), host));
-        let _ = match (subject.standing, &subject.difference) {
+        let difference = self.difference(subject);
+        let _ = match (subject.standing, &difference) {
             (Standing::Trusted, _) => writeln!(text, "`{name}` ({path}) is trusted"),
             (_, None) => writeln!(text, "`{name}` ({path}) came with this project"),
-            (_, Some(difference)) => {
-                writeln!(text, "`{name}` ({path}) has changed since you trusted it:\n{}", indented(difference))
-            }
+            (_, Some(_)) => writeln!(text, "`{name}` ({path}) has changed since you trusted it:"),
         };
-        text
+        Exhibit { text, difference }
     }
 
     /// Shows all that a tool and those it reaches say, as [`Engine::exhibit`] does.
@@ -258,7 +292,7 @@ fn cut(text: &str) -> String {
 
 /// A text in which nothing is hidden and nothing changes places: letters that are written from right to left move what
 /// stands beside them.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in visible(text).chars() {
         match c {
@@ -274,12 +308,8 @@ fn plain(text: &str) -> String {
     shown
 }
 
-fn indented(text: &str) -> String {
-    text.lines().map(|one| format!("    {}", plain(one))).collect::<Vec<_>>().join("\n")
-}
-
 /// A path as a person would write it from where they stand.
-fn shown(path: &Path, host: &Host) -> String {
+pub(super) fn shown(path: &Path, host: &Host) -> String {
     line(&match (path.strip_prefix(&host.working_directory), path.strip_prefix(&host.home)) {
         (Ok(here), _) => here.display().to_string(),
         (_, Ok(home)) => Path::new("~").join(home).display().to_string(),

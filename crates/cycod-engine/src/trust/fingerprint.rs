@@ -64,6 +64,11 @@ impl Fingerprint {
         digest(&self.content)
     }
 
+    /// All of it.
+    pub(super) fn content(&self) -> &Json {
+        &self.content
+    }
+
     /// The programs of the workspace in it, each with its digest or what else is known of it.
     pub fn programs(&self) -> impl Iterator<Item = (&str, &str)> {
         programs(&self.content).map(|(path, state)| (path, state.as_str().unwrap_or_default()))

@@ -16,7 +16,7 @@ use cycod_process::{Ending, Program, Session, Spec, Stop, Stream, find_program};
 use cycod_store::{Pin, PinKey};
 use serde_json::json;
 
-use super::{Subject, now, real, scope_text, unreadable};
+use super::{Subject, now, real, repository::Project, scope_text, unreadable};
 use crate::Engine;
 
 /// The kind of the pins that mark projects.
@@ -51,16 +51,32 @@ impl Engine {
     /// When the pins cannot be written.
     pub fn mark_mine(&self, is_mine: bool) -> Result<bool, Refusal> {
         let key = self.project_key();
+        let here = Project::at(Path::new(&key.scope));
         let changed = self.update_pins(|pins| match is_mine {
             true => pins.insert(key, Pin::new(json!({}), now())).is_none(),
-            false => pins.remove(&key).is_some(),
+            false => {
+                let before = pins.len();
+                let is_here =
+                    |other: &PinKey| *other == key || here.is_some() && Project::at(Path::new(&other.scope)) == here;
+                pins.retain(|other, _| other.kind != PROJECT || !is_here(other));
+                pins.len() < before
+            }
         });
         changed.map_err(|error| unreadable(&error))
     }
 
     /// Whether the user has marked this project as their own.
     pub fn is_mine(&self) -> bool {
-        self.pins().all().is_ok_and(|pins| pins.contains_key(&self.project_key()))
+        let Ok(pins) = self.pins().all() else { return false };
+        let own = self.project_key();
+        if pins.contains_key(&own) {
+            return true;
+        }
+        let mut marked = pins.keys().filter(|key| key.kind == PROJECT).peekable();
+        // Every working tree of a repository has the same project.
+        marked.peek().is_some()
+            && Project::at(Path::new(&own.scope))
+                .is_some_and(|here| marked.any(|key| Project::at(Path::new(&key.scope)).as_ref() == Some(&here)))
     }
 
     /// Whether everything about a tool that is not as it was trusted is the user's own work. What cannot be told is not.
@@ -162,7 +178,8 @@ impl Git {
 
     /// The commits that were made in this clone.
     fn made_here(&self) -> Option<BTreeSet<String>> {
-        let log = self.ask(&["reflog", "--format=%H %gs", "HEAD"], Path::new(""))?;
+        // The logs of branches know of commits that were made in other working trees.
+        let log = self.ask(&["reflog", "show", "--all", "--format=%H %gs"], Path::new(""))?;
         let made = log.lines().filter_map(|line| line.split_once(' '));
         let made = made.filter(|(_, what)| MADE_HERE.iter().any(|begin| what.starts_with(begin)));
         Some(made.map(|(commit, _)| commit.to_owned()).collect())

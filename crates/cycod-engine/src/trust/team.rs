@@ -18,7 +18,7 @@ impl Engine {
         let path = self.host().working_directory.join(file);
         let refused = |why: String| {
             let why = format!("cannot determine what the file `{}` trusts: {why}", path.display());
-            Refusal::new(Code::UntrustedTool, why).attempt("create the file again: cycod tool trust --export FILE")
+            Refusal::new(Code::UntrustedTool, why).attempt("create the file again: cycod trust --export FILE")
         };
         if real(&path).starts_with(real(&self.host().workspace)) {
             let attempt = "move the file outside the project, so that changes to the project cannot change it";

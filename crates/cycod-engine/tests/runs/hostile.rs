@@ -312,7 +312,7 @@ fn hostile_definitions_neither_run_nor_mislead() {
             loaded += 1;
             let tool = engine.tool(&entry.name).expect("it loads");
             for subject in engine.subjects(&tool).expect("it can be told") {
-                let shown = engine.exhibit(&subject);
+                let shown = engine.exhibit(&subject).text;
                 check_shown(&shown, &what);
                 let runs = tool.origin.document.to_string().contains(&sentinel);
                 assert!(!runs || shown.contains(&sentinel), "{what}: what runs is not shown:\n{shown}");

@@ -78,7 +78,7 @@ fn check(engine: &Engine, name: &str, expected: &str) {
             Ok(_) => "runs",
             Err(refusal) => {
                 if matches!(refusal.code, Code::UntrustedTool | Code::ToolChanged) {
-                    assert_eq!(refusal.attempt, Some(format!("cycod tool trust {name}")));
+                    assert_eq!(refusal.attempt, Some(format!("cycod trust {name}")));
                 }
                 refusal.code.name()
             }
@@ -423,5 +423,5 @@ fn all_of_a_tool_is_shown_what_it_runs_last() {
         beware: the word `pаypal.com` has letters that look like others: p\u{430}ypal.com
         `dep1oy` (.cycod/tools/dep1oy.yaml) came with this project
     "#]]
-    .assert_eq(&engine.exhibit(&subject(&engine, "dep1oy")));
+    .assert_eq(&engine.exhibit(&subject(&engine, "dep1oy")).text);
 }

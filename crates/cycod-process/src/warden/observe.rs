@@ -51,6 +51,8 @@ enum About {
     /// Opens the path in this argument, with the flags in the next.
     Open(Option<usize>, usize),
     Path(Touch, Option<usize>, usize),
+    /// Makes the path; one that is there already is not touched by that.
+    Make(Option<usize>, usize),
     /// Two paths, each with what is done.
     Paths([(Touch, Option<usize>, usize); 2]),
     /// An address in this argument, its length in the next.
@@ -59,7 +61,7 @@ enum About {
     Messages,
 }
 
-use About::{Address, Messages, Open, Path as OnePath, Paths};
+use About::{Address, Make, Messages, Open, Path as OnePath, Paths};
 use Touch::{Execute, Read, Write};
 
 /// The calls that we are asked about.
@@ -68,9 +70,9 @@ const CALLS: &[(c_long, About)] = &[
     (libc::SYS_openat, Open(Some(0), 1)), (libc::SYS_openat2, Open(Some(0), 1)),
     (libc::SYS_execve, OnePath(Execute, None, 0)), (libc::SYS_execveat, OnePath(Execute, Some(0), 1)),
     (libc::SYS_truncate, OnePath(Write, None, 0)), (libc::SYS_unlinkat, OnePath(Write, Some(0), 1)),
-    (libc::SYS_mkdirat, OnePath(Write, Some(0), 1)), (libc::SYS_mknodat, OnePath(Write, Some(0), 1)),
+    (libc::SYS_mkdirat, Make(Some(0), 1)), (libc::SYS_mknodat, Make(Some(0), 1)),
     (libc::SYS_fchmodat, OnePath(Write, Some(0), 1)), (libc::SYS_fchownat, OnePath(Write, Some(0), 1)),
-    (libc::SYS_utimensat, OnePath(Write, Some(0), 1)), (libc::SYS_symlinkat, OnePath(Write, Some(1), 2)),
+    (libc::SYS_utimensat, OnePath(Write, Some(0), 1)), (libc::SYS_symlinkat, Make(Some(1), 2)),
     (libc::SYS_chdir, OnePath(Read, None, 0)),
     (libc::SYS_linkat, Paths([(Read, Some(0), 1), (Write, Some(2), 3)])),
     (libc::SYS_renameat2, Paths([(Write, Some(0), 1), (Write, Some(2), 3)])),
@@ -83,10 +85,10 @@ const CALLS: &[(c_long, About)] = &[
 const OLD_CALLS: &[(c_long, About)] = &[
     (libc::SYS_open, Open(None, 0)), (libc::SYS_creat, OnePath(Write, None, 0)),
     (libc::SYS_unlink, OnePath(Write, None, 0)), (libc::SYS_rmdir, OnePath(Write, None, 0)),
-    (libc::SYS_mkdir, OnePath(Write, None, 0)), (libc::SYS_mknod, OnePath(Write, None, 0)),
+    (libc::SYS_mkdir, Make(None, 0)), (libc::SYS_mknod, Make(None, 0)),
     (libc::SYS_chmod, OnePath(Write, None, 0)), (libc::SYS_chown, OnePath(Write, None, 0)),
     (libc::SYS_lchown, OnePath(Write, None, 0)), (libc::SYS_utime, OnePath(Write, None, 0)),
-    (libc::SYS_utimes, OnePath(Write, None, 0)), (libc::SYS_symlink, OnePath(Write, None, 1)),
+    (libc::SYS_utimes, OnePath(Write, None, 0)), (libc::SYS_symlink, Make(None, 1)),
     (libc::SYS_link, Paths([(Read, None, 0), (Write, None, 1)])),
     (libc::SYS_rename, Paths([(Write, None, 0), (Write, None, 1)])),
 ];
@@ -164,6 +166,9 @@ fn touched(question: &Question) -> Vec<Touched> {
             });
             let second = interpreter.map(|path| file(Execute, path));
             first.into_iter().chain(second).collect()
+        }
+        Make(directory, path) => {
+            on_path(question, Write, directory, path).into_iter().filter(|made| !made.is_there).collect()
         }
         Paths(paths) => {
             paths.iter().filter_map(|&(touch, directory, path)| on_path(question, touch, directory, path)).collect()

@@ -2,7 +2,7 @@ use std::{fmt::Write as _, sync::Arc, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_app::{
-    confine::{outside, with_permissions},
+    confine::{outside, with_permissions, without_permissions},
     views::{ConfineView, trust_of},
 };
 use cycod_engine::{
@@ -20,6 +20,7 @@ use super::{
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
+    editor::ask,
     run::not_planned,
     scope::{entry, scope, with_scope},
     store::{load_at, trust_written, write_error},
@@ -36,6 +37,12 @@ pub(crate) fn command() -> Command {
                 .long("write")
                 .action(ArgAction::SetTrue)
                 .help("Write the permissions into the tool's file"),
+        )
+        .arg(
+            Arg::new("unconfined")
+                .long("unconfined")
+                .action(ArgAction::SetTrue)
+                .help("Watch a tool that has permissions without them"),
         )
         .arg(
             Arg::new("format")
@@ -74,7 +81,21 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let given = arguments(context, "cycod tool confine", matches)?;
     let is_call =
         ["pairs", "param", "params-json"].iter().any(|option| matches.contains_id(option)) || tool.tests.is_empty();
-    let watched = if is_call { watch_call(context, &tool, given)? } else { watch_tests(context, &tool)? };
+    let watching = match tool.security.permissions.as_slice() {
+        [] => Arc::clone(&tool),
+        _ => {
+            // The tool itself must be allowed to run before it is without what it asks to be held to.
+            if is_call {
+                let given = context.engine.by_person(&tool, given.clone())?;
+                let plan = context.engine.plan_unasked(&tool, given, None::<Duration>);
+                drop(approved(context, plan.map_err(|error| not_planned(name, error))?)?);
+            } else {
+                may_be_tested(context, &tool)?;
+            }
+            unconfined(context, &entry, &opened.source.text, matches.get_flag("unconfined"))?
+        }
+    };
+    let watched = if is_call { watch_call(context, &watching, given)? } else { watch_tests(context, &watching)? };
     let text = with_permissions(&opened.source.text, &watched.needs)
         .map_err(|error| CommandError::failure(format!("the permissions cannot be written into the file: {error}")))?;
     let verified = match outside(&watched.needs, context.engine.host()) {
@@ -145,6 +166,62 @@ fn watch_call(context: &mut Context, tool: &Arc<Tool>, given: Vec<(String, Given
     Ok(watched)
 }
 
+/// Asks for the trust that the tests of a tool need, and refuses what is not allowed to run.
+fn may_be_tested(context: &mut Context, tool: &Arc<Tool>) -> Result<(), CommandError> {
+    let subjects = context.engine.subjects(tool)?;
+    settle(context, subjects, ByHand::Tests)?;
+    for case in &tool.tests {
+        let plan = context.engine.plan_of_test(tool, case).map_err(wrong)?;
+        context.engine.approve(plan, Surface::Person, &Nobody)?;
+    }
+    Ok(())
+}
+
+/// What is wrong is the test, not the command line.
+fn wrong(refusal: Refusal) -> CommandError {
+    CommandError { exit: exit::FAILURE, ..refusal.into() }
+}
+
+/// The tool without the permissions that its file declares, if the user wants it to run so once.
+fn unconfined(context: &mut Context, entry: &Entry, text: &str, is_agreed: bool) -> Result<Arc<Tool>, CommandError> {
+    let name = &entry.name;
+    let question = format!("`{name}` runs without its permissions while it is watched. Run it? [y/n] ");
+    if !is_agreed && !(context.is_attended() && ask(context, &question, &["y", "n"])? == Some("y")) {
+        let why = format!("`{name}` has permissions, and would have to run without them to be watched");
+        return Err(CommandError::failure(why).hint("if you trust it with all your rights: give --unconfined"));
+    }
+    let cannot = || {
+        let why =
+            format!("the permissions of `{name}` cannot be taken out of its file for the time that it is watched");
+        CommandError::failure(why).hint("take `required-permissions` out of its file, if it is yours")
+    };
+    let text = without_permissions(text).ok_or_else(cannot)?;
+    let tool = candidate(context, entry, &text).map_err(|_| cannot())?;
+    vouch_for(context, entry, &tool)?;
+    Ok(tool)
+}
+
+/// The tool that a file would be with another text.
+fn candidate(context: &Context, entry: &Entry, text: &str) -> Result<Arc<Tool>, String> {
+    let source = SourceFile::new(entry.path.display().to_string(), text);
+    let stem = entry.path.file_stem().and_then(|stem| stem.to_str());
+    let loaded = load_at(context, &source, stem, &entry.path);
+    if let Some(wrong) = loaded.diagnostics.iter().find(|one| one.severity == Severity::Error) {
+        return Err(format!("the file would be wrong: {}", wrong.message));
+    }
+    let mut tool = loaded.tool.ok_or("the file would be no tool")?;
+    tool.origin.file = Some(entry.path.clone());
+    Ok(Arc::new(tool))
+}
+
+/// Lets another form of a tool run that may run itself.
+fn vouch_for(context: &Context, entry: &Entry, tool: &Arc<Tool>) -> Result<(), CommandError> {
+    let subjects = context.engine.subjects(tool)?;
+    let own = subjects.iter().filter(|subject| subject.path() == entry.path);
+    own.for_each(|subject| context.engine.vouch(subject));
+    Ok(())
+}
+
 fn watch_tests(context: &mut Context, tool: &Arc<Tool>) -> Result<Watched, CommandError> {
     let subjects = context.engine.subjects(tool)?;
     settle(context, subjects, ByHand::Tests)?;
@@ -152,8 +229,6 @@ fn watch_tests(context: &mut Context, tool: &Arc<Tool>) -> Result<Watched, Comma
     for case in &tool.tests {
         let observation = Arc::new(Observation::default());
         let control = control(context, &observation)?;
-        // What is wrong is the test, not the command line.
-        let wrong = |refusal: Refusal| CommandError { exit: exit::FAILURE, ..refusal.into() };
         let plan = context.engine.plan_of_test(tool, case).map_err(wrong)?;
         watchable(&plan)?;
         // What may not run is refused here, and not counted as a test that failed.
@@ -182,18 +257,12 @@ fn failures(outcomes: &[cycod_engine::TestOutcome]) -> Vec<String> {
 
 /// Runs the tests under the proposal; returns what does not hold.
 fn verify(context: &mut Context, entry: &Entry, text: &str) -> Result<Vec<String>, CommandError> {
-    let source = SourceFile::new(entry.path.display().to_string(), text);
-    let stem = entry.path.file_stem().and_then(|stem| stem.to_str());
-    let loaded = load_at(context, &source, stem, &entry.path);
-    let wrong = loaded.diagnostics.iter().find(|one| one.severity == Severity::Error);
-    if let Some(wrong) = wrong {
-        return Ok(vec![format!("the file would be wrong: {}", wrong.message)]);
-    }
-    let Some(tool) = loaded.tool.map(Arc::new) else { return Ok(vec!["the file would be no tool".to_owned()]) };
+    let tool = match candidate(context, entry, text) {
+        Ok(tool) => tool,
+        Err(why) => return Ok(vec![why]),
+    };
     // The tool as it is may run, and this one is held to less.
-    let subjects = context.engine.subjects(&tool)?;
-    let own = subjects.iter().filter(|subject| subject.path() == entry.path);
-    own.for_each(|subject| context.engine.vouch(subject));
+    vouch_for(context, entry, &tool)?;
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
     let control = context.engine.control().map_err(failed)?;
     let report = context.engine.test(&tool, &TestOptions::default(), &control, &mut |_| {});

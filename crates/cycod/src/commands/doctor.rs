@@ -18,6 +18,9 @@ use crate::{
 /// The tool that makes the checks.
 const TOOL: &str = "cli_check_environment";
 
+/// The way that its calls come, so that they are told from what the user ran.
+pub(crate) const SURFACE: &str = "doctor";
+
 /// `cycod doctor`.
 pub(crate) fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
@@ -65,7 +68,8 @@ fn checked(context: &mut Context, verbose: bool, servers: bool) -> Result<Json, 
     let plan = plan.map_err(|error: PlanError| error.into_refusal(TOOL))?;
     let approved = approved(context, plan)?;
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
-    let control: Control = context.engine.control().map_err(failed)?;
+    let caller = Some(context.engine.person(SURFACE));
+    let control = Control { caller, ..context.engine.control().map_err(failed)? };
     let interrupts = host_interrupts(&control.stop).map_err(failed)?;
     let report = context.engine.run(approved, &control, &mut Ignore);
     drop(interrupts);

@@ -81,7 +81,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                 forget(context, &entry)?;
             }
             if trust.is_some_and(|trust| trust != Standing::Trusted) {
-                context.printer.say(&format!("  it is not trusted: cycod tool trust {}", entry.name));
+                context.printer.say(&format!("  it is not trusted: cycod trust {}", entry.name));
             }
         }
     }

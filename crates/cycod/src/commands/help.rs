@@ -28,22 +28,14 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         context.printer.page(&page);
         return Ok(0);
     }
-    // `help list` means the list of tools, `help serve` the only thing it can mean.
-    let in_group = GROUPS.iter().find_map(|group| {
-        let words = format!("{} {topic}", group.name);
-        help::page(&words).map(|page| (words, page))
-    });
     let printer = &mut context.printer;
-    match (help::guide(asked_guide.unwrap_or(&topic)), in_group) {
-        (Some(guide), command) => {
-            printer.text(rendered(guide, "guide", printer.width, printer.data_colour));
-            if let Some((words, _)) = command {
-                printer.text(&format!("\nThe command: cycod help {words}\n"));
-            }
-        }
-        (None, Some((_, page))) => printer.page(&page),
-        (None, None) => return Err(unknown(&topic)),
+    if let Some(guide) = help::guide(asked_guide.unwrap_or(&topic)) {
+        printer.text(rendered(guide, "guide", printer.width, printer.data_colour));
+        return Ok(0);
     }
+    // `help serve` can only mean one thing.
+    let in_group = GROUPS.iter().find_map(|group| help::page(&format!("{} {topic}", group.name)));
+    printer.page(&in_group.ok_or_else(|| unknown(&topic))?);
     Ok(0)
 }
 

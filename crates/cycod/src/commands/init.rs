@@ -132,7 +132,7 @@ fn next(name: &str, sample: &str, rest: Option<Step>) -> Vec<Step> {
     steps.extend(rest);
     steps.extend([
         Step::new(
-            "cycod tool trust --all",
+            "cycod trust --all",
             "You trust what you write; everyone else who clones the project trusts its tools once",
         ),
         Step::new("cycod mcp install HOST", "Offer the tools to an editor or assistant; see: cycod help mcp install"),

@@ -145,9 +145,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             let is_doubtful = |beyond: &&Beyond| beyond.trust.as_ref().is_some_and(|trust| *trust != Standing::Trusted);
             match beyond.iter().filter(is_doubtful).count() {
                 0 => {}
-                1 => context.printer.say("1 tool is not trusted; see it: cycod tool trust --all"),
+                1 => context.printer.say("1 tool is not trusted; see it: cycod trust --all"),
                 count => {
-                    context.printer.say(&format!("{count} tools are not trusted; see them: cycod tool trust --all"));
+                    context.printer.say(&format!("{count} tools are not trusted; see them: cycod trust --all"));
                 }
             }
         }

@@ -215,6 +215,9 @@ fn execute(
         (Err(error), None) => return Err(not_planned(tool.name.as_str(), error)),
     };
     let mut display = Display::new(approved.subject(), json);
+    if context.engine.history().is_some() {
+        display = display.kept_as(&approved.subject().run_id);
+    }
     let Context { engine, printer, .. } = context;
     let report = engine.run(approved, &control, &mut display.sink(printer));
     let signal = interrupts.signal();

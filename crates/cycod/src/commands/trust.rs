@@ -5,7 +5,9 @@ use cycod_app::views::SubjectView;
 use cycod_engine::{
     Standing,
     catalog::{Scope, ScopeFilter},
-    trust::{Subject, exported},
+    definition::Level,
+    diagnostic::{Shown, shown as joined},
+    trust::{Exhibit, Mark, Subject, exported},
 };
 use serde_json::json;
 
@@ -13,10 +15,13 @@ use crate::{
     cli::Context,
     command_error::{CommandError, exit},
     editor::ask,
+    pager,
+    printer::{ADDED, DIM, HEADING, REMOVED, WARNING, paint},
     store::{entry, shown},
+    table::{Cell, Table},
 };
 
-/// `cycod tool trust`.
+/// `cycod trust`.
 pub(crate) fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     Command::new("trust")
@@ -92,8 +97,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let import = matches.get_one::<String>("import");
     let names: Vec<&String> = matches.get_many("names").into_iter().flatten().collect();
     let is_for_all = matches.get_flag("all") || is_check || export.is_some() || import.is_some();
+    let is_seen = !matches.get_flag("yes") && context.is_attended();
     let mut subjects = match names.as_slice() {
-        [] if is_for_all => context.engine.project_tools()?,
+        // Who is asked about each of them has said nothing yet by naming none.
+        [] if is_for_all || is_seen => context.engine.project_tools()?,
         [] => return Err(CommandError::usage("no tool is named").hint("name tools, or give --all")),
         names => named(context, names)?,
     };
@@ -108,15 +115,16 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     if is_check {
         return Ok(check(context, &subjects, is_json));
     }
+    let choice = if is_seen && subjects.len() > 1 { chosen(context, &subjects)? } else { Choice::Review };
+    if choice == Choice::None {
+        return Err(CommandError::failure("nothing was trusted"));
+    }
     let mut trusted = Vec::new();
     for subject in &subjects {
-        let shown = context.engine.exhibit(subject);
-        if is_json {
-            context.printer.talk(&shown);
-        } else {
-            context.printer.text(&shown);
+        if choice == Choice::Review {
+            present(context, subject, is_json || is_seen);
         }
-        if matches.get_flag("yes") || agrees(context, subject.name(), "")? {
+        if matches.get_flag("yes") || choice == Choice::All || agrees(context, subject.name(), "")? {
             // One by one: who stops half-way keeps what was said so far.
             context.engine.trust([subject])?;
             trusted.push(subject);
@@ -137,6 +145,91 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     Ok(0)
 }
 
+/// What a person wants of many tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    All,
+    Review,
+    None,
+}
+
+/// Shows many tools at once, and asks what is to be done with them.
+fn chosen(context: &mut Context, subjects: &[Subject]) -> Result<Choice, CommandError> {
+    let overview = overview(context, subjects);
+    pager::show(context, &overview);
+    if !context.engine.is_mine() {
+        context.printer.say("If you write the tools of this project yourself: cycod trust --mine");
+    }
+    let answer = ask(context, "Trust [a]ll, [r]eview one by one, or [n]one? ", &["a", "r", "n"])?;
+    Ok(match answer {
+        Some("a") => Choice::All,
+        Some("r") => Choice::Review,
+        _ => Choice::None,
+    })
+}
+
+/// What many tools are, a line each, with what to beware of.
+fn overview(context: &Context, subjects: &[Subject]) -> Shown {
+    let engine = &context.engine;
+    let reach: Vec<(Level, bool)> = subjects.iter().map(|subject| engine.told_reach(subject)).collect();
+    let of_level = |level: Level| reach.iter().filter(|(one, _)| *one == level).count();
+    let levels = [Level::Read, Level::Write, Level::Run].map(|level| (of_level(level), level.name()));
+    let levels: Vec<String> =
+        levels.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
+    let network = match reach.iter().filter(|(_, is_reaching)| *is_reaching).count() {
+        0 => String::new(),
+        1 => "; 1 reaches the network".to_owned(),
+        many => format!("; {many} reach the network"),
+    };
+    let mut all = joined![
+        paint(context.printer.colour, HEADING, &format!("{} tools: {}{network}", subjects.len(), levels.join(", "))),
+        "\n",
+    ];
+    let mut table = Table::new(&["NAME", "LEVEL", "NETWORK", "STATE", "RIGHTS", "DESCRIPTION"]);
+    for (subject, (level, is_reaching)) in subjects.iter().zip(&reach) {
+        let is_confined = !subject.tool.security.permissions.is_empty();
+        let state = if subject.standing == Standing::Changed { "changed" } else { "new" };
+        table.row(vec![
+            Cell::new(subject.name()),
+            Cell::new(level.name()),
+            Cell::new(if *is_reaching { "yes" } else { "" }),
+            Cell::new(state),
+            Cell::new(if is_confined { "as declared" } else { "all yours" }),
+            Cell::new(subject.tool.description.as_deref().unwrap_or_default()),
+        ]);
+    }
+    all.push(table.render(context.printer.width, context.printer.colour));
+    for subject in subjects {
+        for warning in engine.warnings(subject) {
+            let head = paint(context.printer.colour, WARNING, "beware");
+            all.push(joined![head, ": ", &format!("`{}`: {warning}", subject.name()), "\n"]);
+        }
+    }
+    all
+}
+
+/// Shows a tool that is to be trusted: through a pager where a person is asked about it.
+fn present(context: &mut Context, subject: &Subject, is_talk: bool) {
+    let Exhibit { text, difference } = context.engine.exhibit(subject);
+    let colour = if is_talk { context.printer.colour } else { context.printer.data_colour };
+    let mut shown = Shown::from(&text);
+    for (mark, line) in difference.iter().flat_map(|difference| &difference.0) {
+        let (sign, style) = match mark {
+            Mark::Note => ("", DIM),
+            Mark::Same => (" ", anstyle::Style::new()),
+            Mark::Removed => ("-", REMOVED),
+            Mark::Added => ("+", ADDED),
+        };
+        let line = format!("{sign}{line}");
+        shown.line(joined!["    ", paint(colour && *mark != Mark::Same, style, line.trim_end())]);
+    }
+    if is_talk {
+        pager::show(context, &shown);
+    } else {
+        context.printer.text(shown);
+    }
+}
+
 /// Marks the project as the user's own.
 fn mark(context: &mut Context, is_agreed: bool) -> Result<u8, CommandError> {
     let project = shown(&context.engine.host().workspace.clone(), context.engine.host());
@@ -147,7 +240,7 @@ fn mark(context: &mut Context, is_agreed: bool) -> Result<u8, CommandError> {
     if !is_agreed {
         if !context.is_attended() {
             return Err(CommandError::failure("nothing was marked: there is no terminal to ask at")
-                .hint("when it is what you want: cycod tool trust --mine --yes"));
+                .hint("when it is what you want: cycod trust --mine --yes"));
         }
         if ask(context, "Is all of this project yours? [y/n] ", &["y", "n"])? != Some("y") {
             return Err(CommandError::failure("nothing was marked"));
@@ -204,6 +297,9 @@ pub(crate) enum ByHand {
 /// there, or nothing to ask, is no error: what may run is decided elsewhere.
 pub(crate) fn settle(context: &mut Context, subjects: Vec<Subject>, what: ByHand) -> Result<(), CommandError> {
     for subject in subjects.into_iter().filter(|subject| subject.standing != Standing::Trusted) {
+        if context.engine.is_vouched(&subject) {
+            continue;
+        }
         if what == ByHand::Tool && subject.runs_as_trusted {
             context.engine.vouch(&subject);
             continue;
@@ -215,8 +311,7 @@ pub(crate) fn settle(context: &mut Context, subjects: Vec<Subject>, what: ByHand
             context.engine.vouch(&subject);
             continue;
         }
-        let shown = context.engine.exhibit(&subject);
-        context.printer.talk(&shown);
+        present(context, &subject, true);
         if agrees(context, subject.name(), ", and let it run")? {
             context.engine.trust([&subject])?;
         }
@@ -227,7 +322,7 @@ pub(crate) fn settle(context: &mut Context, subjects: Vec<Subject>, what: ByHand
 fn agrees(context: &mut Context, name: &str, more: &str) -> Result<bool, CommandError> {
     if !context.is_attended() {
         return Err(CommandError::failure("nothing was trusted: there is no terminal to ask at")
-            .hint(format!("when it is what you want: cycod tool trust {name} --yes")));
+            .hint(format!("when it is what you want: cycod trust {name} --yes")));
     }
     Ok(ask(context, &format!("Trust `{name}`{more}? [y/n] "), &["y", "n"])? == Some("y"))
 }
@@ -292,7 +387,7 @@ fn import_from(context: &mut Context, file: &str, subjects: &[Subject], is_json:
         return Ok(0);
     }
     let others = list(others.iter().map(|subject| subject.name()));
-    Err(CommandError::failure(format!("not what `{file}` trusts: {others}")).hint("see: cycod tool trust --check"))
+    Err(CommandError::failure(format!("not what `{file}` trusts: {others}")).hint("see: cycod trust --check"))
 }
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {

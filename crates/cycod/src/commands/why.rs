@@ -141,8 +141,8 @@ fn facts(
 ) -> Vec<(&'static str, Vec<String>)> {
     let trust = plan.as_ref().ok().map(|plan| match context.engine.standing(plan) {
         Standing::Trusted => "known as it is".to_owned(),
-        Standing::Untrusted => format!("it came from elsewhere: cycod tool trust {}", tool.name),
-        Standing::Changed => format!("it has changed since you accepted it: cycod tool trust {}", tool.name),
+        Standing::Untrusted => format!("it came from elsewhere: cycod trust {}", tool.name),
+        Standing::Changed => format!("it has changed since you accepted it: cycod trust {}", tool.name),
     });
     let available = match &entry.availability {
         Availability::Available => vec!["yes".to_owned()],

@@ -48,6 +48,10 @@ pub(crate) struct Printer {
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 /// The style of the word `warning`, and of notes that limit a tool.
 pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+/// The style of what is gone.
+pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
+/// The style of what is new.
+pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
 /// The style of headings.
 pub(crate) const HEADING: Style = Style::new().bold();
 /// The style of what matters less.
@@ -183,6 +187,11 @@ pub(crate) fn talk_is_terminal() -> bool {
 /// How many columns the terminal behind standard output has.
 pub(crate) fn columns() -> Option<usize> {
     streams::columns()
+}
+
+/// How many rows it has.
+pub(crate) fn rows() -> Option<usize> {
+    streams::rows()
 }
 
 /// Puts `text` in a style, if colours are wanted.

@@ -77,16 +77,25 @@ pub(super) fn err_is_terminal() -> bool {
 }
 
 /// How many columns the terminal behind standard output has.
+pub(super) fn columns() -> Option<usize> {
+    size().map(|(columns, _)| columns).filter(|&columns| columns > 0)
+}
+
+/// How many rows it has.
+pub(super) fn rows() -> Option<usize> {
+    size().map(|(_, rows)| rows).filter(|&rows| rows > 0)
+}
+
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]
-pub(super) fn columns() -> Option<usize> {
+fn size() -> Option<(usize, usize)> {
     let out = io::stdout();
     let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(&out).ok()).flatten()?;
-    (size.ws_col > 0).then(|| usize::from(size.ws_col))
+    Some((usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
 #[cfg(not(unix))]
-pub(super) fn columns() -> Option<usize> {
+fn size() -> Option<(usize, usize)> {
     None
 }
 

@@ -1,9 +1,12 @@
 use std::collections::HashSet;
 
-use cycod_engine::{Event, Plan, RunReport, Sink, Status, StepPath, Stream};
+use cycod_engine::{
+    Event, Plan, RunReport, Sink, Status, StepPath, StepReport, Stream,
+    diagnostic::{Shown, shown},
+};
 
 use super::{live::Live, plain::Plain, text, timeline::timeline};
-use crate::printer::{Lines, Printer};
+use crate::printer::{ERROR, Lines, Printer, out_is_terminal, paint};
 
 /// How a run is shown.
 ///
@@ -14,7 +17,15 @@ pub(crate) struct Display {
     look: Look,
     /// Whether output has gone to standard output as it came.
     passed_on: HashSet<StepPath>,
+    /// What the run is called in the history, if it is in there.
+    run: Option<String>,
 }
+
+/// How many of the last lines of a stream are shown of a step that failed.
+const LAST_LINES: usize = 15;
+
+/// How many lines of its command.
+const COMMAND_LINES: usize = 8;
 
 #[derive(Debug)]
 enum Look {
@@ -37,7 +48,12 @@ impl Display {
             (false, true, true) => Look::Live(None),
             (false, true, false) => Look::Plain(Plain::default()),
         };
-        Self { look, passed_on: HashSet::new() }
+        Self { look, passed_on: HashSet::new(), run: None }
+    }
+
+    /// The same for a run that can be looked up later by this name.
+    pub(crate) fn kept_as(self, run: &str) -> Self {
+        Self { run: Some(run.to_owned()), ..self }
     }
 
     /// The display of a run of so many steps whose plan is not at hand; nothing is shown without a number.
@@ -48,7 +64,7 @@ impl Display {
             (Some(_), true) => Look::Live(None),
             (Some(_), false) => Look::Plain(Plain::default()),
         };
-        Self { look, passed_on: HashSet::new() }
+        Self { look, passed_on: HashSet::new(), run: None }
     }
 
     /// The sink of the run.
@@ -80,20 +96,22 @@ impl Display {
     /// Shows what came out, and why it was not what it should have been.
     pub(crate) fn finish(&mut self, printer: &mut Printer, report: &RunReport) {
         if let Look::Live(_) = self.look {
-            let failed = report.steps.iter().find(|step| step.is_failure()).filter(|_| !report.success);
-            if let Some(failed) = failed {
-                printer.talk_of_program(&failed.error);
-            }
             if report.steps.len() > 1 {
                 printer.say("");
                 printer.talk(&timeline(report));
+            }
+            if !report.success && !report.cancelled {
+                printer.say("");
+                report.steps.iter().filter(|step| step.is_failure()).for_each(|step| failure(printer, step));
             }
         }
         if matches!(self.look, Look::Live(_) | Look::Plain(_)) {
             let last = report.steps.iter().rev().find(|step| step.has_run());
             let was_shown = last.is_some_and(|step| self.passed_on.contains(&StepPath::root(&step.name)));
             // Of what was answered in other words nothing was shown yet.
-            if !was_shown || report.answer.is_some() {
+            let is_told =
+                matches!(self.look, Look::Live(_)) && last.is_some_and(StepReport::is_failure) && !report.success;
+            if (!was_shown && !(is_told && out_is_terminal())) || report.answer.is_some() {
                 printer.data(&report.output);
             }
             let count = report.steps.iter().filter(|step| step.status != Status::NotRun).count();
@@ -102,11 +120,56 @@ impl Display {
                 return;
             }
             let noun = if count == 1 { "step" } else { "steps" };
-            let verdict = if report.success { "done" } else { "failed" };
+            let verdict = match report {
+                _ if report.success => "done",
+                _ if report.cancelled => "interrupted",
+                _ => "failed",
+            };
             printer.say(&format!("{verdict}: {count} {noun} in {}", text::duration(report.duration)));
+            if let (false, Some(run), true) = (report.success, &self.run, printer.is_terminal) {
+                printer.say(&format!("  everything about it: cycod runs show {}", run.get(..SHORT).unwrap_or(run)));
+            }
+        } else if report.cancelled && matches!(self.look, Look::Direct) && printer.is_terminal {
+            printer.say("interrupted");
         }
         if let Some(refusal) = &report.refusal {
             printer.refusal(refusal);
+        }
+    }
+}
+
+/// How much of a name is enough to find a run by it.
+const SHORT: usize = 16;
+
+/// Shows a step that failed: its command, and the end of what it wrote, of both its streams.
+fn failure(printer: &mut Printer, step: &StepReport) {
+    let head = shown![
+        paint(printer.colour, ERROR, &format!("{} failed", step.name)),
+        " with exit code ",
+        &step.exit_code.to_string()
+    ];
+    printer.say(head);
+    if let Some(command) = step.commands.last() {
+        let mut lines = command.trim().lines();
+        for (index, line) in lines.by_ref().take(COMMAND_LINES).enumerate() {
+            printer.say(&format!("  {} {line}", if index == 0 { "$" } else { "|" }));
+        }
+        match lines.count() {
+            0 => {}
+            more => printer.say(&format!("  | … {more} more lines")),
+        }
+    }
+    for (name, bytes) in [("standard output", &step.output), ("standard error", &step.error)] {
+        let text = bytes.trim_ascii_end();
+        if text.is_empty() {
+            continue;
+        }
+        let lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
+        let left_out = lines.len().saturating_sub(LAST_LINES);
+        let cut = if left_out > 0 { format!(" (without the first {left_out} lines)") } else { String::new() };
+        printer.say(&format!("  {name}{cut}:"));
+        for line in &lines[left_out..] {
+            printer.say(shown!["    ", Shown::of_bytes(line.strip_suffix(b"\r").unwrap_or(line)).on_one_line()]);
         }
     }
 }

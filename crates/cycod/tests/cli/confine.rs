@@ -77,3 +77,59 @@ fn what_nobody_trusts_is_not_watched() {
     assert_eq!(ran.code(), 3, "{}", ran.block());
     assert!(!place.project().join("made").exists());
 }
+
+#[test]
+fn a_repository_is_written_as_a_directory() {
+    let text = "description: d\ntags: [run]\nbash: |\n  echo x >> a.txt\n  git add a.txt\n  git -c user.name=me -c user.email=me@here commit -qm more\ntests:\n  - {name: t, description: d, expected: {exit-code: 0}}\n";
+    let place = Place::with_tool("notes", text);
+    place.write("a.txt", "");
+    assert_eq!(
+        place.shell("git init -q && git add -A && git -c user.name=a -c user.email=a@b commit -qm one").code(),
+        0
+    );
+    let proposal = proposed(&place, &[]);
+    assert_eq!(
+        proposal["required_permissions"],
+        json!(["filesystem:read:.", "filesystem:write:.git", "filesystem:write:a.txt"]),
+        "{proposal:#}"
+    );
+    assert_eq!(proposal["holds"], true, "{proposal:#}");
+}
+
+#[test]
+fn directories_that_are_there_already_are_not_written() {
+    // `mkdir -p` asks for each directory on the way.
+    let text = "description: d\ntags: [run]\nbash: mkdir -p \"$PWD/made/below\" && echo x > \"$PWD/made/below/x.txt\"\ntests:\n  - {name: t, description: d, expected: {exit-code: 0}}\n";
+    let place = Place::with_tool("notes", text);
+    let proposal = proposed(&place, &[]);
+    assert_eq!(proposal["required_permissions"], json!(["filesystem:write:made"]), "{proposal:#}");
+    assert_eq!(proposal["holds"], true, "{proposal:#}");
+}
+
+/// A tool that has changed is watched again, when the user wants it to run without what it declares.
+#[test]
+fn a_confined_tool_is_watched_again_after_a_change() {
+    let place = Place::cloned();
+    let text = "# mine\ndescription: d\ntags: [run]\nbash: echo x > one.txt\nsecurity:\n  # what it needs\n  required-permissions: [\"filesystem:write:one.txt\"]\ntests:\n  - {name: t, description: d, expected: {exit-code: 0}}\n";
+    let changed = text.replace("echo x > one.txt", "echo x > one.txt; mkdir -p two; echo y > two/y");
+    place.tool("notes", &changed);
+    place.write("one.txt", "");
+    let refused = place.run(&["tool", "confine", "notes", "--unconfined"]);
+    assert!(refused.code() == 3 && !place.project().join("two").exists(), "{}", refused.block());
+    assert_eq!(place.run(&["tool", "trust", "notes", "--yes"]).code(), 0);
+    let asked = place.run(&["tool", "confine", "notes"]);
+    assert!(asked.code() == 1 && asked.stderr().contains("--unconfined"), "{}", asked.block());
+    assert!(!place.project().join("two").exists());
+    let proposal = proposed(&place, &["--unconfined", "--write"]);
+    assert_eq!(
+        proposal["required_permissions"],
+        json!(["filesystem:write:one.txt", "filesystem:write:two"]),
+        "{proposal:#}"
+    );
+    assert_eq!(proposal["holds"], true, "{proposal:#}");
+    let written = place.read(".cycod/tools/notes.yaml");
+    assert!(written.starts_with("# mine\n") && written.contains("filesystem:write:two"), "{written}");
+    assert_eq!(written.matches("required-permissions").count(), 1, "{written}");
+    let ran = place.run(&["tool", "run", "notes"]);
+    assert_eq!(ran.code(), 0, "it is trusted as it was: {}", ran.block());
+}

@@ -140,7 +140,7 @@ fn tools_that_are_not_trusted_are_marked() {
     place.tool("deploy", DEPLOY);
     let shown = |place: &Place| place.run(&[]).stdout();
     assert!(shown(&place).contains("untrusted - Bring a version"), "{}", shown(&place));
-    assert!(shown(&place).contains(": cycod tool trust deploy\n"), "{}", shown(&place));
+    assert!(shown(&place).contains(": cycod trust deploy\n"), "{}", shown(&place));
     place.tool("greet", "description: Greet\nbash: echo hello\ntags: [read]\n");
     assert!(shown(&place).contains("2 tools are not trusted"), "{}", shown(&place));
 }
@@ -327,7 +327,7 @@ fn init_writes_a_first_tool_that_fits_the_project() {
           cycod import Makefile --only build,docs
               Make tools of the other 2 targets, too
 
-          cycod tool trust --all
+          cycod trust --all
               You trust what you write; everyone else who clones the project trusts its tools once
 
           cycod mcp install HOST

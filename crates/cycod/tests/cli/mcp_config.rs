@@ -1,6 +1,7 @@
 use std::{fs, io::Write as _, process::Stdio};
 
 use expect_test::expect;
+use serde_json::{Value, json};
 
 use crate::support::Place;
 
@@ -423,6 +424,51 @@ fn installing_says_which_tools_wait_for_trust() {
     place.tool("one", "description: One\nbash: echo one\ntags: [read]\n");
     place.tool("two", "description: Two\nbash: echo two\ntags: [read]\n");
     let ran = place.run(&["mcp", "install", "claude-code", "--name", "again"]);
-    let expect = "2 tools wait for your trust and are not offered until then: one, two\n";
+    let expect = "2 tools wait for your trust and are not offered until then: one, two; review";
     assert!(ran.stderr().contains(expect), "{}", ran.block());
+}
+
+/// What is not offered, and why, stands at the end of the installation, in the server's log and in what it tells the model.
+#[test]
+fn what_is_not_offered_is_told_with_the_reason() {
+    let place = Place::cloned();
+    place.tool("lonely", "description: One\nbash: echo one\ntags: [read]\n");
+    place.tool("wrong", "description: Two\nbsh: echo two\n");
+    let needs = "description: Three\nbash: echo three\ntags: [read]\nrequires: {commands: [no-such-program]}\n";
+    place.tool("needs", needs);
+    let reasons = [
+        "1 tool waits for your trust and is not offered until then: lonely; review and trust them: cycod trust --all",
+        "`wrong` is not offered, because its file is wrong: a tool has no key `bsh`; see: cycod tool validate",
+        "`needs` is not offered: it requires `no-such-program`, which is not on the PATH",
+    ];
+    let installed = place.run(&["mcp", "install", "claude-code"]).stderr();
+    reasons.iter().for_each(|reason| assert!(installed.contains(reason), "{reason}: {installed}"));
+    // Only what is selected is missing.
+    let selected = place.run(&["mcp", "install", "claude-code", "--name", "other", "--tools", "needs,x"]).stderr();
+    assert!(selected.contains("no-such-program") && !selected.contains("lonely"), "{selected}");
+    let ask = |method: &str, params: Value| {
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        place.write("request", &format!("{request}\n"));
+        let ran = place.shell("(cat request; sleep 2) | cycod mcp serve");
+        let answer: Value = serde_json::from_str(ran.stdout().lines().next().expect("an answer")).expect("JSON");
+        (answer["result"].clone(), ran.stderr())
+    };
+    let hello =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let (greeted, _) = ask("initialize", hello);
+    let told = greeted["instructions"].as_str().expect("instructions");
+    assert!(told.contains("1 tool of this project can't be called, because the user hasn't trusted"), "{told}");
+    assert!(told.contains("1 tool can't be called, because of errors in their files"), "{told}");
+    assert!(told.contains("The tool `needs` can't be called: it requires `no-such-program`"), "{told}");
+    assert!(
+        !told.contains("lonely") && !told.contains("wrong"),
+        "names of what nobody trusts are not for models: {told}"
+    );
+    let meta = json!({"_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+    }});
+    assert_eq!(ask("server/discover", meta.clone()).0["instructions"], greeted["instructions"]);
+    let (_, log) = ask("tools/list", meta);
+    reasons.iter().for_each(|reason| assert!(log.contains(reason), "{reason}: {log}"));
 }

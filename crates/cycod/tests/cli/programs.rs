@@ -204,7 +204,7 @@ fn what_the_file_says_is_part_of_what_is_trusted() {
         `audit` (.cycod/tools/audit.yaml) came with this project
         --- stderr
         error: nothing was trusted: there is no terminal to ask at
-          when it is what you want: cycod tool trust audit --yes
+          when it is what you want: cycod trust audit --yes
     "#]]
     .assert_eq(&place.run(&["tool", "trust", "audit"]).block());
     assert_eq!(place.run(&["tool", "trust", "--all", "--yes"]).code(), 0);
@@ -225,7 +225,7 @@ fn what_the_file_says_is_part_of_what_is_trusted() {
               - "text"
               + "plain"
 
-          try: cycod tool trust audit
+          try: cycod trust audit
           more: cycod explain tool-changed
     "#]]
     .assert_eq(&dry_refused(&place, "audit"));

@@ -261,3 +261,92 @@ fn a_killed_run_leaves_a_journal_without_end() {
     );
     assert_ne!(followed.code(), 0);
 }
+
+/// A list is of this project, and `last` is something that ran in it.
+#[test]
+fn runs_are_listed_by_project_and_last_is_a_run() {
+    let place = place();
+    place.write("other/.cycod/tools/greet.yaml", GREET);
+    assert_eq!(place.run(&["tool", "run", "greet", "WHO=here"]).code(), 0);
+    place.write("below/x", "");
+    assert_eq!(place.shell("cd below && cycod tool run greet WHO=below").code(), 0);
+    let elsewhere = "mkdir -p ../elsewhere/.cycod && cp -r .cycod/tools ../elsewhere/.cycod/ && cd ../elsewhere && CYCOD_TRUSTED_DIRECTORIES=$PWD cycod tool run greet WHO=there";
+    assert_eq!(place.shell(elsewhere).code(), 0);
+    let who = |list: &Value| -> Vec<String> {
+        let list = list.as_array().expect("a list").iter();
+        list.map(|run| run["arguments"]["WHO"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(who(&json(&place, &["runs", "list", "--format", "json"])), ["below", "here"]);
+    assert_eq!(who(&json(&place, &["runs", "list", "--all", "--format", "json"])), ["there", "below", "here"]);
+    let all = place.run(&["runs", "list", "--all"]).stdout();
+    assert!(all.contains("DIRECTORY") && all.contains("elsewhere"), "{all}");
+    // What was refused and what `doctor` started is no last run.
+    assert_eq!(place.run(&["tool", "run", "greet", "WHO=refused", "--auto-deny", "greet"]).code(), 3);
+    drop(place.run(&["doctor"]));
+    let last = json(&place, &["runs", "show", "last", "--format", "json"]);
+    assert_eq!(last["arguments"]["WHO"], "below");
+    assert_eq!(json(&place, &["runs", "show", "-2", "--format", "json"])["arguments"]["WHO"], "here");
+    let list = json(&place, &["runs", "list", "--format", "json"]);
+    assert_eq!(list[0]["surface"], "doctor");
+    assert_eq!(list[1]["status"], "refused");
+    let nothing = place.shell("mkdir -p ../empty && cd ../empty && cycod runs list; cycod runs show last");
+    assert!(nothing.stderr().contains("cycod runs list --all") && nothing.code() == 1, "{}", nothing.block());
+}
+
+/// A table has the times of this machine's clock, JSON those of UTC.
+#[test]
+fn a_table_has_local_times() {
+    let place = place();
+    assert_eq!(place.run(&["tool", "run", "greet", "WHO=me"]).code(), 0);
+    let list = json(&place, &["runs", "list", "--format", "json"]);
+    let at = list[0]["at"].as_str().expect("a moment");
+    assert!(at.ends_with('Z') && at.contains('T'), "{at}");
+    let shown = |zone: &str| place.shell(&format!("TZ={zone} cycod runs list --format table")).stdout();
+    let (utc, east) = (shown("UTC0"), shown("XXX-5"));
+    assert!(utc.contains(&at[..19].replace('T', " ")), "{at}: {utc}");
+    assert_ne!(utc, east);
+}
+
+/// At a terminal, a run that fails ends with what failed: the command, and the end of both its streams.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_failed_step_shows_itself_at_a_terminal() {
+    let place = Place::with_tool(
+        "flow",
+        "description: Flow\ntags: [read]\nsteps:\n  - {name: good, bash: echo fine}\n  - name: bad\n    bash: |\n      for i in $(seq 30); do echo line-$i; done\n      printf 'oh\\033[2J no\\n' >&2\n      exit 5\n",
+    );
+    let player = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/terminal.py");
+    let shown = place.shell(&format!("NO_COLOR=1 TERM=xterm python3 {player} 100 '[]' cycod tool run flow")).stdout();
+    let from = shown.find("bad failed").unwrap_or_else(|| panic!("{shown}"));
+    let end = &shown[from..];
+    for line in [
+        "bad failed with exit code 5",
+        "  $ for i in $(seq 30)",
+        "(without the first 15 lines)",
+        "line-30",
+        "oh\\u{1b}[2J no",
+    ] {
+        assert!(end.contains(line), "{line}: {shown}");
+    }
+    assert!(!end.contains("line-15") && !shown.contains("good failed"), "{shown}");
+    let id = end.split("cycod runs show ").nth(1).expect("it says where").split_whitespace().next().expect("a name");
+    assert!(place.run(&["runs", "show", id]).stdout().contains("line-1\n"), "{shown}");
+    // In a log everything stands already.
+    let log = place.run(&["tool", "run", "flow"]).stderr();
+    assert!(log.matches("line-30").count() <= 1 && !log.contains("bad failed with"), "{log}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_is_interrupted_says_so() {
+    let place = Place::with_tool(
+        "slow",
+        "description: Slow\ntags: [read]\nsteps:\n  - {name: one, bash: echo began; sleep 30}\n  - {name: two, bash: echo two}\n",
+    );
+    let player = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/terminal.py");
+    let script = r#"[["began", "\u0003"]]"#;
+    let shown =
+        place.shell(&format!("NO_COLOR=1 TERM=xterm python3 {player} 100 '{script}' cycod tool run slow")).stdout();
+    assert!(shown.contains("interrupted: 1 step") && shown.contains("exit 130"), "{shown}");
+    assert!(!shown.contains("one failed with"), "{shown}");
+}

@@ -944,7 +944,7 @@ fn the_log_names_the_tools_that_wait_for_trust() {
     let mut log = BufReader::new(child.stderr.take().expect("piped"));
     let mut line = String::new();
     log.read_line(&mut line).expect("it writes");
-    let words = "2 tools wait for your trust and are not offered until then: one, two; review and trust them: cycod tool trust --all";
+    let words = "2 tools wait for your trust and are not offered until then: one, two; review and trust them: cycod trust --all";
     assert!(line.contains(words), "{line}");
     drop(input);
     assert!(child.wait().expect("it ends").success());

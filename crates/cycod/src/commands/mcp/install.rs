@@ -2,8 +2,8 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
-    Engine, Standing,
-    catalog::{Availability, Scope, ScopeFilter},
+    NotOffered, Selection, WhyNot,
+    catalog::{Scope, ScopeFilter},
     definition::Host,
 };
 use cycod_process::find_program;
@@ -64,32 +64,42 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
     };
     context.printer.say(&said);
-    if let Some(words) = waiting_words(&waiting_for_trust(&context.engine)) {
+    let selection = Selection { built_in: matches.get_flag(selection::BUILT_IN), ..selection::selected(matches) };
+    for words in missing_words(&context.engine.not_offered(&selection)) {
         context.printer.warn(&words);
-        context.printer.say("  review and trust them: cycod tool trust --all");
     }
     Ok(0)
 }
 
-/// What is said of tools that are not offered before somebody has trusted them; nothing when there are none.
-pub(super) fn waiting_words(names: &[impl AsRef<str>]) -> Option<String> {
-    let count = match names.len() {
-        0 => return None,
-        1 => "1 tool waits for your trust and is".to_owned(),
-        more => format!("{more} tools wait for your trust and are"),
+/// What is said of tools that are not offered: a line for each reason.
+pub(super) fn missing_words(missing: &[NotOffered]) -> Vec<String> {
+    let names = |is_meant: &dyn Fn(&WhyNot) -> bool| -> Vec<&str> {
+        missing.iter().filter(|one| is_meant(&one.why)).map(|one| one.name.as_str()).collect()
     };
-    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    Some(format!("{count} not offered until then: {}", names.join(", ")))
-}
-
-/// The tools here that a host would see if somebody had trusted them.
-fn waiting_for_trust(engine: &Engine) -> Vec<String> {
-    let mut entries = engine.catalog().entries();
-    entries.retain(|entry| entry.is_active() && entry.availability == Availability::Available);
-    let Ok(standings) = engine.standings(&entries) else { return Vec::new() };
-    let waits = |standing: &Option<Standing>| *standing == Some(Standing::Untrusted);
-    let waiting = entries.into_iter().zip(standings).filter(|(_, standing)| waits(standing));
-    waiting.map(|(entry, _)| entry.name).collect()
+    let mut words = Vec::new();
+    let untrusted = names(&|why| *why == WhyNot::Untrusted);
+    if !untrusted.is_empty() {
+        let count = match untrusted.len() {
+            1 => "1 tool waits for your trust and is".to_owned(),
+            more => format!("{more} tools wait for your trust and are"),
+        };
+        words.push(format!(
+            "{count} not offered until then: {}; review and trust them: cycod trust --all",
+            untrusted.join(", ")
+        ));
+    }
+    for NotOffered { name, why } in missing {
+        match why {
+            WhyNot::Untrusted => {}
+            WhyNot::Broken(why) => {
+                words.push(format!(
+                    "`{name}` is not offered, because its file is wrong: {why}; see: cycod tool validate"
+                ));
+            }
+            WhyNot::Unavailable(why) => words.push(format!("`{name}` is not offered: {why}")),
+        }
+    }
+    words
 }
 
 /// What the entry is called unless something else is wanted.

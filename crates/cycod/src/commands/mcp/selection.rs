@@ -1,6 +1,7 @@
 //! Which tools a server offers, as `serve` takes it and `install` passes it on.
 
-use clap::{Arg, ArgAction, builder::NonEmptyStringValueParser};
+use clap::{Arg, ArgAction, ArgMatches, builder::NonEmptyStringValueParser};
+use cycod_engine::{AnyOf, Selection, definition::Level};
 
 /// The names of the options.
 pub(super) const NAMES: [&str; 4] = ["tools", "tag", "group", "level"];
@@ -30,4 +31,28 @@ pub(super) fn options() -> [Arg; 4] {
             .value_parser(["read", "write", "run"])
             .help("Offer only tools up to this level"),
     ]
+}
+
+/// The tools that these options select, without the built-in ones.
+pub(super) fn selected(matches: &ArgMatches) -> Selection {
+    let all = |name: &str| {
+        let values = matches.get_many::<String>(name).into_iter().flatten();
+        values.map(String::as_str).collect::<Vec<_>>()
+    };
+    let apart = |name: &str| {
+        let values = all(name);
+        values.iter().flat_map(|value| value.split(',')).map(|value| value.trim().to_owned()).collect::<Vec<_>>()
+    };
+    let [tools, tag, group, level] = NAMES;
+    Selection {
+        names: matches.contains_id(tools).then(|| apart(tools)),
+        tags: all(tag).into_iter().map(AnyOf::parse).collect(),
+        groups: AnyOf(apart(group)),
+        level: matches.get_one::<String>(level).map(|level| match level.as_str() {
+            "read" => Level::Read,
+            "write" => Level::Write,
+            _ => Level::Run,
+        }),
+        ..Selection::default()
+    }
 }

@@ -6,9 +6,8 @@ use std::{
 use clap::{Arg, ArgMatches, Command, value_parser};
 use cycod_app::{App, jq_worker};
 use cycod_engine::{
-    AnyOf, Selection, Stop,
+    NotOffered, Selection, Stop,
     catalog::{Overrides, Scopes},
-    definition::Level,
     host,
     outputs::retention,
     settings::Settings,
@@ -16,7 +15,7 @@ use cycod_engine::{
 use cycod_mcp_server::{Equip, Options, Waiting, serve_stdio};
 use cycod_process::{host_interrupts, share_arenas};
 
-use super::{install::waiting_words, selection, serve_http};
+use super::{install::missing_words, selection, serve_http};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -55,13 +54,7 @@ pub(crate) fn command() -> Command {
 
 /// Serves until the client is gone or somebody interrupts.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let all = |name: &str| matches.get_many::<String>(name).into_iter().flatten().cloned().collect::<Vec<_>>();
     let rules = rules::given(matches)?;
-    let level = matches.get_one::<String>("level").map(|level| match level.as_str() {
-        "read" => Level::Read,
-        "write" => Level::Write,
-        _ => Level::Run,
-    });
     // The first answer does not wait for a look at the tools, so the engine of other commands is not opened here.
     let host = host::current()
         .map_err(|error| CommandError::failure(format!("cannot determine the working directory: {error}")))?;
@@ -73,14 +66,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let lasting = App::new().lasting(&user);
     let options = Options {
         host,
-        selection: Selection {
-            names: matches.contains_id("tools").then(|| all("tools")),
-            tags: all("tag").iter().map(|tags| AnyOf::parse(tags)).collect(),
-            groups: AnyOf(all("group")),
-            level,
-            built_in: matches.get_flag(selection::BUILT_IN),
-            ..Selection::default()
-        },
+        selection: Selection { built_in: matches.get_flag(selection::BUILT_IN), ..selection::selected(matches) },
         rules,
         wait_for_approval: waits_for_approval(matches),
         reply_tokens: matches
@@ -104,16 +90,14 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     Ok(0)
 }
 
-/// Writes to the log of the server which tools wait for trust, when they are others than before.
-fn told_once() -> impl Fn(&[&str]) + Send + Sync {
-    let last: Mutex<Vec<String>> = Mutex::default();
-    move |names| {
+/// Writes to the log of the server which tools are not offered, when they are others than before.
+fn told_once() -> impl Fn(&[NotOffered]) + Send + Sync {
+    let last: Mutex<Vec<NotOffered>> = Mutex::default();
+    move |missing| {
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-        if *last != names {
-            *last = names.iter().map(|name| (*name).to_owned()).collect();
-            if let Some(words) = waiting_words(names) {
-                talk(&format!("cycod: {words}; review and trust them: cycod tool trust --all\n"));
-            }
+        if *last != missing {
+            *last = missing.to_vec();
+            missing_words(missing).iter().for_each(|words| talk(&format!("cycod: {words}\n")));
         }
     }
 }

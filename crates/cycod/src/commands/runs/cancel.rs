@@ -5,7 +5,7 @@ use cycod_app::views::{outcome, who};
 use cycod_engine::diagnostic::{Code, Refusal};
 use cycod_store::{RunId, State};
 
-use super::{failed, history, name_argument, named};
+use super::{failed, history, meant, name_argument, named};
 use crate::{cli::Context, command_error::CommandError};
 
 /// How long it may take until a run that heard that it is to end has ended.
@@ -23,7 +23,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let history = history(context);
     let name = matches.get_one::<String>("id").expect("clap requires it");
-    let mut run = named(&history, name)?;
+    let mut run = meant(context, name)?;
     if run.state != State::Running {
         context.printer.line(&format!("{} has ended already: {}", run.id, outcome(&run)));
         return Ok(0);

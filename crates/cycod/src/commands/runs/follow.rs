@@ -7,7 +7,7 @@ use cycod_process::{Stop, host_interrupts};
 use cycod_store::{History, Run, RunReader, State};
 use serde_json::{Value, json};
 
-use super::{failed, format_argument, history, is_json, name_argument, named, show, took, wait};
+use super::{failed, format_argument, history, is_json, meant, name_argument, named, show, took, wait};
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
@@ -33,7 +33,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let cannot = |error| CommandError::failure(format!("cannot wait: {error}"));
     let stop = Stop::new().map_err(cannot)?;
     let interrupts = host_interrupts(&stop).map_err(cannot)?;
-    let mut run = named(&history, matches.get_one::<String>("id").expect("clap requires it"))?;
+    let mut run = meant(context, matches.get_one::<String>("id").expect("clap requires it"))?;
     let Some(mut reader) = opened(&history, &mut run)? else {
         return without_journal(context, matches, &run);
     };

@@ -1,13 +1,17 @@
+use std::path::Path;
+
 use anstyle::Style;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cycod_app::views::{RunView, outcome, who};
 use cycod_store::{Run, State};
+use jiff::{Timestamp, tz::TimeZone};
 
-use super::{ago, failed, filter, format_argument, history, is_json, took, with_filter};
+use super::{ago, filter, history, is_json, is_of_project, newest, took, with_filter};
 use crate::{
     cli::Context,
     command_error::CommandError,
     printer::{DIM, ERROR, WARNING},
+    store::shown,
     table::{Cell, Table},
 };
 
@@ -19,14 +23,33 @@ pub(crate) fn command() -> Command {
     let limit =
         Arg::new("limit").long("limit").short('n').value_name("COUNT").help("How many calls to list, 0 for all");
     with_filter(Command::new("list").about("List past runs and decisions"))
+        .arg(
+            Arg::new("all")
+                .long("all")
+                .short('a')
+                .action(ArgAction::SetTrue)
+                .help("Calls from everywhere, not only from this project"),
+        )
         .arg(limit.value_parser(value_parser!(usize)).default_value("20"))
-        .arg(format_argument())
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_parser(["text", "table", "json"])
+                .default_value("text")
+                .help("Output format; `table` shows local times"),
+        )
 }
 
 /// Lists calls, the newest first.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let limit = *matches.get_one::<usize>("limit").expect("it has a default");
-    let runs = history(context).runs(&filter(matches, limit)?).map_err(|error| failed(&error))?;
+    let is_everywhere = matches.get_flag("all");
+    let workspace = context.engine.host().workspace.clone();
+    let is_wanted = |run: &Run| is_everywhere || is_of_project(run, &workspace);
+    let (history, filter) = (history(context), filter(matches, limit)?);
+    let runs = newest(&history, &filter, limit, is_wanted)?;
+    let has_others = || newest(&history, &filter, 1, |_| true).is_ok_and(|runs| !runs.is_empty());
+    let host = context.engine.host().clone();
     let printer = &mut context.printer;
     if is_json(matches) {
         printer.json_of(&runs.iter().map(RunView::of).collect::<Vec<_>>());
@@ -34,22 +57,39 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     if runs.is_empty() {
         printer.say("nothing was run, or nothing like this");
+        if !is_everywhere && has_others() {
+            printer.say("of other projects: cycod runs list --all");
+        }
         return Ok(0);
     }
-    let mut table = Table::new(&["RUN", "WHEN", "TOOL", "WHO", "VERDICT", "END", "TIME"]);
+    let is_exact = matches.get_one::<String>("format").is_some_and(|format| format == "table");
+    let directory = |run: &Run| run.call["from"].as_str().unwrap_or_default().to_owned();
+    let is_mixed = runs.iter().any(|run| directory(run) != directory(&runs[0]) || !is_of_project(run, &workspace));
+    let mut head = vec!["RUN", "WHEN", "TOOL", "WHO", "VERDICT", "END", "TIME"];
+    head.extend(is_mixed.then_some("DIRECTORY"));
+    let mut table = Table::new(&head);
     for run in &runs {
-        table.row(vec![
+        let mut row = vec![
             Cell::default().with(run.id.get(..SHORT).unwrap_or(&run.id), DIM),
-            Cell::new(ago(run.at)),
+            Cell::new(if is_exact { local_moment(run.at) } else { ago(run.at) }),
             Cell::new(run.tool.as_str()),
             Cell::new(who(run)),
             Cell::new(run.call["verdict"].as_str().unwrap_or_default()),
             Cell::default().with(outcome(run), style(run)),
             Cell::new(took(run).unwrap_or_default()),
-        ]);
+        ];
+        row.extend(is_mixed.then(|| Cell::new(shown(Path::new(&directory(run)), &host))));
+        table.row(row);
     }
     printer.text(table.render(printer.width, printer.data_colour));
     Ok(0)
+}
+
+/// A moment by the clock of this machine.
+fn local_moment(at: u64) -> String {
+    let moment = i64::try_from(at).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
+    let moment = moment.map(|moment| moment.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string());
+    moment.unwrap_or_else(|| at.to_string())
 }
 
 fn style(run: &Run) -> Style {

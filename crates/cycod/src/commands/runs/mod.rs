@@ -13,7 +13,10 @@ pub(crate) mod tail;
 pub(crate) mod verify;
 pub(crate) mod wait;
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use clap::{Arg, ArgMatches};
 use cycod_store::{Filter, History, Run, State, StoreError};
@@ -103,27 +106,68 @@ pub(crate) fn ago(at: u64) -> String {
     }
 }
 
-/// The call that `name` leads to: `last`, `-1` for the same, `-2` for the one before it, a name or its beginning.
-fn named(history: &History, name: &str) -> Result<Run, CommandError> {
+/// Whether a call was made in the project at `workspace`; one whose place is not known may have been.
+fn is_of_project(run: &Run, workspace: &Path) -> bool {
+    run.call["from"].as_str().is_none_or(|from| Path::new(from).starts_with(workspace))
+}
+
+/// Whether something ran because somebody wanted it: not a call that was refused, nor the checks of `cycod doctor`.
+fn has_run(run: &Run) -> bool {
+    run.state != State::Refused && run.surface != crate::commands::doctor::SURFACE
+}
+
+/// The newest calls, at most `limit` of those that are wanted.
+fn newest(
+    history: &History,
+    filter: &Filter,
+    limit: usize,
+    is_wanted: impl Fn(&Run) -> bool,
+) -> Result<Vec<Run>, CommandError> {
+    let mut runs = Vec::new();
+    let taken = history.each_run(&Filter { limit: 0, ..filter.clone() }, &mut |run| {
+        if is_wanted(&run) {
+            runs.push(run);
+        }
+        limit == 0 || runs.len() < limit
+    });
+    taken.map(|()| runs).map_err(|error| failed(&error))
+}
+
+/// The call that a person means: `last`, the last run of this project, `-1` for the same, `-2` for the one before it, a name or
+/// its beginning.
+fn meant(context: &Context, name: &str) -> Result<Run, CommandError> {
+    let history = history(context);
     let back = if name == "last" { Some(1) } else { name.strip_prefix('-').and_then(|back| back.parse().ok()) };
-    let unknown = || CommandError::failure(format!("no run is called `{name}`")).hint("cycod runs list");
-    if let Some(back @ 1..) = back {
-        let mut runs = history.runs(&Filter { limit: back, ..Filter::default() }).map_err(|error| failed(&error))?;
-        return if runs.len() == back { runs.pop().ok_or_else(unknown) } else { Err(unknown()) };
-    }
+    let Some(back @ 1..) = back else { return named(&history, name) };
+    let workspace = &context.engine.host().workspace;
+    let is_wanted = |run: &Run| has_run(run) && is_of_project(run, workspace);
+    let mut runs = newest(&history, &Filter::default(), back, is_wanted)?;
+    if runs.len() == back { runs.pop().ok_or_else(|| unknown(name)) } else { Err(unknown(name)) }
+}
+
+fn unknown(name: &str) -> CommandError {
+    CommandError::failure(format!("no run is called `{name}`")).hint("cycod runs list")
+}
+
+/// The call of this name, or of the only name that begins so.
+fn named(history: &History, name: &str) -> Result<Run, CommandError> {
     let is_name = name.len() >= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     let mut found = if is_name { history.find(name).map_err(|error| failed(&error))? } else { Vec::new() };
     match (found.pop(), found.pop()) {
         (Some(run), None) => Ok(run),
         (Some(one), Some(other)) => Err(CommandError::failure(format!("several runs begin with `{name}`"))
             .hint(format!("such as {} and {}", other.id, one.id))),
-        _ => Err(unknown()),
+        _ => Err(unknown(name)),
     }
 }
 
 /// The argument that names a run.
 fn name_argument() -> Arg {
-    Arg::new("id").value_name("ID").required(true).allow_hyphen_values(true).help("A run: its name, `last`, -1, -2, …")
+    Arg::new("id")
+        .value_name("ID")
+        .required(true)
+        .allow_hyphen_values(true)
+        .help("A run: its name, `last` for the last run of this project, -1, -2, …")
 }
 
 /// How a list is printed.

@@ -12,7 +12,7 @@ use cycod_engine::{
 };
 use cycod_store::Run;
 
-use super::{format_argument, history, is_json, name_argument, named};
+use super::{format_argument, is_json, meant, name_argument};
 use crate::{
     app::app,
     cli::Context,
@@ -45,7 +45,7 @@ pub(crate) fn command() -> Command {
 
 /// Runs a tool again where it ran; whether it may is decided anew.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let run = named(&history(context), matches.get_one::<String>("id").expect("clap requires it"))?;
+    let run = meant(context, matches.get_one::<String>("id").expect("clap requires it"))?;
     let given = pairs(matches)?;
     let rerun = Rerun::of(&run);
     let arguments = match rerun.with(given.clone()) {

@@ -9,7 +9,7 @@ use cycod_engine::{
 use cycod_process::host_interrupts;
 use cycod_store::{Run, RunState, State};
 
-use super::{failed, format_argument, history, is_json, named, rerun::open_in};
+use super::{failed, format_argument, history, is_json, meant, rerun::open_in};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -44,7 +44,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let history = history(context);
     if let Some(id) = matches.get_one::<String>("id") {
-        return resume(context, matches, &named(&history, id)?);
+        return resume(context, matches, &meant(context, id)?);
     }
     let mut worst = 0;
     for id in RunState::list(&history.journals()).map_err(|error| failed(&error))? {

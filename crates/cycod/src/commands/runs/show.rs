@@ -7,7 +7,7 @@ use cycod_engine::journal::StepTimes;
 use cycod_store::{Outputs, Retention, Run};
 use serde_json::Value;
 
-use super::{ago, failed, format_argument, history, is_json, name_argument, named, took};
+use super::{ago, failed, format_argument, history, is_json, meant, name_argument, took};
 use crate::{cli::Context, command_error::CommandError, page::Page, run::timeline_of};
 
 /// How much is read of an output at once.
@@ -25,7 +25,7 @@ pub(crate) fn command() -> Command {
 
 /// Shows a call, or what its run wrote.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let run = named(&history(context), matches.get_one::<String>("id").expect("clap requires it"))?;
+    let run = meant(context, matches.get_one::<String>("id").expect("clap requires it"))?;
     if let Some(stream) = matches.get_one::<String>("output") {
         return print_output(context, &run, stream);
     }

@@ -5,7 +5,7 @@ use cycod_app::views::{RunView, outcome};
 use cycod_process::{Stop, host_interrupts};
 use cycod_store::{Run, State};
 
-use super::{format_argument, history, is_json, name_argument, named, show, span, took};
+use super::{format_argument, history, is_json, meant, name_argument, named, show, span, took};
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
@@ -34,7 +34,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     };
     let stop = Stop::new().map_err(|error| CommandError::failure(format!("cannot wait: {error}")))?;
     let interrupts = host_interrupts(&stop).map_err(|error| CommandError::failure(format!("cannot wait: {error}")))?;
-    let mut run = named(&history, matches.get_one::<String>("id").expect("clap requires it"))?;
+    let mut run = meant(context, matches.get_one::<String>("id").expect("clap requires it"))?;
     let began = Instant::now();
     while run.state == State::Running {
         let left = longest.map_or(EVERY, |longest| longest.saturating_sub(began.elapsed()));

@@ -1,0 +1,58 @@
+//! Which tools are not offered to models, and why.
+
+use cycod_catalog::{Availability, Entry, State};
+use cycod_policy::Standing;
+
+use crate::{Engine, Selection};
+
+/// A tool that is selected and not offered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotOffered {
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub why: WhyNot,
+}
+
+/// Why a tool is not offered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhyNot {
+    /// Nobody has trusted it.
+    Untrusted,
+    /// Its file is wrong, or other files define it as well; and how.
+    Broken(String),
+    /// It cannot run here, or is turned off; and why.
+    Unavailable(String),
+}
+
+impl NotOffered {
+    /// Why this entry is not offered; nothing for one that is, and for one whose name leads to another tool.
+    pub fn of(entry: &Entry, standing: Option<&Standing>) -> Option<Self> {
+        let why = match (&entry.state, &entry.availability) {
+            (State::Shadowed { .. }, _) => return None,
+            (State::Broken { problem }, _) => WhyNot::Broken(problem.message.clone()),
+            (State::Duplicate { .. }, _) => WhyNot::Broken("other files define it as well".to_owned()),
+            (State::Active, Availability::Unavailable(reasons)) => {
+                let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+                WhyNot::Unavailable(format!("it {}", reasons.join("; it ")))
+            }
+            (State::Active, Availability::Available) if standing == Some(&Standing::Untrusted) => WhyNot::Untrusted,
+            (State::Active, Availability::Available) => return None,
+        };
+        Some(Self { name: entry.name.clone(), why })
+    }
+}
+
+impl Engine {
+    /// The tools of a selection that are not offered. When what is trusted cannot be told, nothing is.
+    pub fn not_offered(&self, selection: &Selection) -> Vec<NotOffered> {
+        let mut entries = self.catalog().every_entry();
+        entries.retain(|entry| selection.admits(entry));
+        let standings = self.standings(&entries).unwrap_or_else(|_| vec![Some(Standing::Untrusted); entries.len()]);
+        entries
+            .iter()
+            .zip(&standings)
+            .filter_map(|(entry, standing)| NotOffered::of(entry, standing.as_ref()))
+            .collect()
+    }
+}
