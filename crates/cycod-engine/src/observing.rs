@@ -60,7 +60,7 @@ impl Observation {
             };
             needs.entry(permission).or_default().insert(format!("connected to {address}"));
         }
-        for (touch, path, example) in folded(&wanted) {
+        for (touch, path, example) in folded(&wanted, &|directory| names.is_wide(directory)) {
             let kind = match touch {
                 Touch::Write => "write",
                 Touch::Execute => "execute",
@@ -99,8 +99,8 @@ fn text(ip: IpAddr) -> String {
     }
 }
 
-/// Leaves out what another permission covers, and names a directory in place of many of its files.
-fn folded(wanted: &BTreeSet<(Touch, PathBuf)>) -> Vec<(Touch, PathBuf, PathBuf)> {
+/// Leaves out what another permission covers, and names a directory in place of many of its files, unless it is too wide.
+fn folded(wanted: &BTreeSet<(Touch, PathBuf)>, is_wide: &dyn Fn(&Path) -> bool) -> Vec<(Touch, PathBuf, PathBuf)> {
     let mut beside: BTreeMap<(Touch, &Path), usize> = BTreeMap::new();
     for (touch, path) in wanted {
         *beside.entry((*touch, path.parent().unwrap_or(path))).or_default() += 1;
@@ -108,7 +108,7 @@ fn folded(wanted: &BTreeSet<(Touch, PathBuf)>) -> Vec<(Touch, PathBuf, PathBuf)>
     let mut named: BTreeMap<(Touch, PathBuf), PathBuf> = BTreeMap::new();
     for (touch, path) in wanted {
         let parent = path.parent().unwrap_or(path);
-        let is_many = beside[&(*touch, parent)] >= MANY && parent.parent().is_some();
+        let is_many = beside[&(*touch, parent)] >= MANY && !is_wide(parent);
         let name = if is_many { parent } else { path };
         named.entry((*touch, name.to_owned())).or_insert_with(|| path.clone());
     }
@@ -140,6 +140,14 @@ impl<'a> Names<'a> {
         Self { plan, parameters }
     }
 
+    /// Whether a directory holds so much else that nothing in it is worth all of it: the home, and what is above it or above
+    /// the project.
+    fn is_wide(&self, directory: &Path) -> bool {
+        let host = self.plan.host();
+        let is_above = |place: &Path| place.starts_with(directory) && place != directory;
+        host.home.starts_with(directory) && host.workspace != directory || is_above(&host.workspace)
+    }
+
     /// What must be allowed so that a path may be touched.
     ///
     /// `made` are the directories that the run itself made.
@@ -163,7 +171,10 @@ impl<'a> Names<'a> {
             Touch::Write if self.parameters.iter().any(|(known, _)| known == path) => Some((touch, path.to_owned())),
             // What is missing at the next run is made before it starts: a directory, unless its name has an extension.
             Touch::Write if made.contains(path) && path.extension().is_none() => Some((touch, path.to_owned())),
-            Touch::Write if !is_there || is_bare_file(path) => Some((touch, path.parent().unwrap_or(path).to_owned())),
+            Touch::Write if !is_there || is_bare_file(path) => {
+                let directory = path.parent().filter(|directory| !self.is_wide(directory));
+                Some((touch, directory.unwrap_or(path).to_owned()))
+            }
             _ => Some((touch, path.to_owned())),
         }
     }
@@ -195,7 +206,7 @@ mod tests {
     fn what_is_covered_is_left_out() {
         let check = |wanted: &[(Touch, &str)], expect: &[(Touch, &str)]| {
             let wanted = wanted.iter().map(|(touch, path)| (*touch, PathBuf::from(path))).collect();
-            let folded = folded(&wanted);
+            let folded = folded(&wanted, &|directory| directory.parent().is_none());
             let folded: Vec<_> = folded.iter().map(|(touch, path, _)| (*touch, path.to_str().expect("text"))).collect();
             assert_eq!(folded, expect);
         };

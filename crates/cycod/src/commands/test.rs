@@ -63,12 +63,13 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Some(names) => named(context, names, filter, &options)?,
         None => every(context, filter, &options)?,
     };
+    let mut to_trust = Vec::new();
     for subject in &subjects {
         if let Subject::Tool(tool) = subject {
-            let subjects = context.engine.subjects(tool)?;
-            settle(context, subjects, ByHand::Tests)?;
+            to_trust.extend(context.engine.subjects(tool)?);
         }
     }
+    settle(context, to_trust, ByHand::Tests)?;
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
     let control = context.engine.control().map_err(failed)?;
     let interrupts = host_interrupts(&control.stop).map_err(failed)?;

@@ -296,24 +296,32 @@ pub(crate) enum ByHand {
 /// They are not asked about what only tells readers something, nor, in a project of their own, about their own work. Nobody
 /// there, or nothing to ask, is no error: what may run is decided elsewhere.
 pub(crate) fn settle(context: &mut Context, subjects: Vec<Subject>, what: ByHand) -> Result<(), CommandError> {
+    let mut waiting: Vec<Subject> = Vec::new();
     for subject in subjects.into_iter().filter(|subject| subject.standing != Standing::Trusted) {
-        if context.engine.is_vouched(&subject) {
+        if context.engine.is_vouched(&subject) || waiting.iter().any(|other| other.path() == subject.path()) {
             continue;
         }
-        if what == ByHand::Tool && subject.runs_as_trusted {
+        let is_own_work = || context.engine.is_mine() && context.engine.is_own_work(&subject);
+        if what == ByHand::Tool && subject.runs_as_trusted || context.is_attended() && is_own_work() {
             context.engine.vouch(&subject);
-            continue;
+        } else {
+            waiting.push(subject);
         }
-        if !context.is_attended() {
-            continue;
-        }
-        if context.engine.is_mine() && context.engine.is_own_work(&subject) {
-            context.engine.vouch(&subject);
-            continue;
-        }
-        present(context, &subject, true);
-        if agrees(context, subject.name(), ", and let it run")? {
-            context.engine.trust([&subject])?;
+    }
+    if !context.is_attended() {
+        return Ok(());
+    }
+    let choice = if waiting.len() > 1 { chosen(context, &waiting)? } else { Choice::Review };
+    match choice {
+        Choice::None => {}
+        Choice::All => context.engine.trust(&waiting)?,
+        Choice::Review => {
+            for subject in &waiting {
+                present(context, subject, true);
+                if agrees(context, subject.name(), ", and let it run")? {
+                    context.engine.trust([subject])?;
+                }
+            }
         }
     }
     Ok(())

@@ -102,7 +102,7 @@ impl Display {
             }
             if !report.success && !report.cancelled {
                 printer.say("");
-                report.steps.iter().filter(|step| step.is_failure()).for_each(|step| failure(printer, step));
+                failures(printer, "", &report.steps);
             }
         }
         if matches!(self.look, Look::Live(_) | Look::Plain(_)) {
@@ -141,10 +141,22 @@ impl Display {
 /// How much of a name is enough to find a run by it.
 const SHORT: usize = 16;
 
+/// Shows the steps that failed; of one that called a tool, the steps of that tool.
+fn failures(printer: &mut Printer, above: &str, steps: &[StepReport]) {
+    for step in steps.iter().filter(|step| step.is_failure()) {
+        let name = format!("{above}{}", step.name);
+        if step.steps.iter().any(StepReport::is_failure) {
+            failures(printer, &format!("{name}/"), &step.steps);
+        } else {
+            failure(printer, &name, step);
+        }
+    }
+}
+
 /// Shows a step that failed: its command, and the end of what it wrote, of both its streams.
-fn failure(printer: &mut Printer, step: &StepReport) {
+fn failure(printer: &mut Printer, name: &str, step: &StepReport) {
     let head = shown![
-        paint(printer.colour, ERROR, &format!("{} failed", step.name)),
+        paint(printer.colour, ERROR, &format!("{name} failed")),
         " with exit code ",
         &step.exit_code.to_string()
     ];

@@ -133,3 +133,13 @@ fn a_confined_tool_is_watched_again_after_a_change() {
     let ran = place.run(&["tool", "run", "notes"]);
     assert_eq!(ran.code(), 0, "it is trusted as it was: {}", ran.block());
 }
+
+/// For one file in a home, nothing else there is opened.
+#[test]
+fn a_home_is_not_opened_for_a_file_in_it() {
+    let text = "description: d\ntags: [run]\nbash: |\n  for n in 1 2 3 4 5; do echo more >> \"$HOME/log$n.txt\"; done\ntests:\n  - {name: t, description: d, expected: {exit-code: 0}}\n";
+    let place = Place::with_tool("notes", text);
+    let proposal = proposed(&place, &[]);
+    let expected: Vec<String> = (1..=5).map(|number| format!("filesystem:write:~/log{number}.txt")).collect();
+    assert_eq!(proposal["required_permissions"], json!(expected), "{proposal:#}");
+}

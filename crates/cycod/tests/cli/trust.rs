@@ -739,3 +739,15 @@ fn what_is_mine_is_mine_in_every_working_tree() {
     must(&place, "cd ../tree && cycod tool untrust --mine");
     assert!(run("../project").contains("let it run?"));
 }
+
+/// The tests of several tools come with one question.
+#[cfg(target_os = "linux")]
+#[test]
+fn tests_of_many_tools_are_asked_about_at_once() {
+    let place = several();
+    place.tool("one", "description: One\nbash: echo one\ntags: [read]\ntests: [{name: a}]\n");
+    place.tool("three", "description: Three\nbash: echo three\ntags: [read]\ntests: [{name: a}]\n");
+    let shown = at_terminal(&place, &[("or [n]one? ", "a\n")], "cycod test --all");
+    assert!(shown.contains("2 tools: 2 read") && shown.contains("exit 0 left 0"), "{shown}");
+    assert!(place.run(&["tool", "trust", "--check"]).stdout().starts_with("two"), "only what has tests was asked about");
+}
