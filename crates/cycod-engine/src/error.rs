@@ -35,9 +35,7 @@ impl EngineError {
             Self::Load(error) => {
                 let (LoadError::Broken { name, .. } | LoadError::Changed { was: name, .. }) = &error;
                 let name = name.clone();
-                Refusal::new(Code::BrokenTool, error.to_string())
-                    .attempt(format!("cycod validate {name}"))
-                    .place(name)
+                Refusal::new(Code::BrokenTool, error.to_string()).attempt(format!("cycod validate {name}")).place(name)
             }
         }
     }

@@ -108,9 +108,7 @@ impl Slot {
         let server = &self.server;
         let Some(known) = offered.iter().find(|offered| offered.remote == tool) else {
             let why = format!("the server `{}` does not offer `{tool}` any more", server.name);
-            return Err(Refusal::new(Code::UnknownTool, why)
-                .place(&server.name)
-                .attempt("cycod list --scope mcp"));
+            return Err(Refusal::new(Code::UnknownTool, why).place(&server.name).attempt("cycod list --scope mcp"));
         };
         let adopted = known.tool.as_ref().map_err(|why| {
             failure::failed(&server.name, format!("`{tool}` of the server `{}` cannot be used: {why}", server.name))

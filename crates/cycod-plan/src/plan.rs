@@ -607,9 +607,9 @@ impl PlanError {
     pub fn in_step(self, step: &str, tool: &str) -> Refusal {
         match self {
             Self::Refused(refusal) => refusal,
-            error @ Self::Arguments(_) => error.into_refusal(tool).attempt(format!(
-                "correct what step `{step}` gives to `{tool}` in `with`: cycod info {tool} --detail"
-            )),
+            error @ Self::Arguments(_) => error
+                .into_refusal(tool)
+                .attempt(format!("correct what step `{step}` gives to `{tool}` in `with`: cycod info {tool} --detail")),
         }
     }
 }

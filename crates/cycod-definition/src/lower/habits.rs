@@ -39,8 +39,7 @@ const fn guard(key: &'static str, write: Write) -> Habit {
     Habit { key, write, restricts: true }
 }
 
-const IMPORT: &str =
-    "`cycod import FILE` makes a tool of each task of a package.json, Taskfile, makefile or justfile";
+const IMPORT: &str = "`cycod import FILE` makes a tool of each task of a package.json, Taskfile, makefile or justfile";
 
 const OF_TOOL: &[Habit] = &[
     habit("desc", Key("description")),

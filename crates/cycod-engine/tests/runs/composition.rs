@@ -108,12 +108,18 @@ fn what_is_given_to_a_tool_is_checked_before_anything_runs() {
         .assert_eq(&told("{}"));
     expect!["missing-argument: `t`, step `b`: `typed` needs `N`, which is not given (try: cycod validate t)"]
         .assert_eq(&told("{N: null}"));
-    expect!["wrong-argument-type: `t`, step `b`: `N` of `typed`: expected a number, found `many` (try: cycod validate t)"].assert_eq(&told("{N: many}"));
+    expect![
+        "wrong-argument-type: `t`, step `b`: `N` of `typed`: expected a number, found `many` (try: cycod validate t)"
+    ]
+    .assert_eq(&told("{N: many}"));
     expect!["invalid-argument: `t`, step `b`: `E` of `typed`: `c` is not one of `a`, `b` (try: cycod validate t)"]
         .assert_eq(&told("{N: 1, E: c}"));
     expect!["repeated-argument: `t`, step `b`: `typed` is given `N` more than once (try: cycod validate t)"]
         .assert_eq(&told("{N: 1, n: 2}"));
-    expect!["invalid-argument: `t`, step `b`: `T` of `typed`: has 5 characters, needs at least 9 (try: cycod validate t)"].assert_eq(&told("{N: 1, T: short}"));
+    expect![
+        "invalid-argument: `t`, step `b`: `T` of `typed`: has 5 characters, needs at least 9 (try: cycod validate t)"
+    ]
+    .assert_eq(&told("{N: 1, T: short}"));
     expect!["asked-parameter: `t`, step `b`: `sure` of `typed` is the answer to a question, not given by the caller (try: cycod validate t)"].assert_eq(&told("{N: 1, sure: true}"));
     for fine in ["{N: '1', E: a}", "{n: 1}", "{N: '{first.output}', E: '{first.error}'}"] {
         assert_eq!(told(fine), "nothing", "{fine}");
@@ -126,10 +132,8 @@ fn what_is_wrong_deep_below_refuses_the_call() {
         .tool("middle", "description: d\ntype: alias\nbase-tool: inner\n")
         .tool("inner", "description: d\nsteps: [{name: s, use-tool: typed}]\n")
         .tool("typed", TYPED);
-    expect![
-        "missing-argument: `inner`, step `s`: `typed` needs `N`, which is not given (try: cycod validate inner)"
-    ]
-    .assert_eq(&refused(&place));
+    expect!["missing-argument: `inner`, step `s`: `typed` needs `N`, which is not given (try: cycod validate inner)"]
+        .assert_eq(&refused(&place));
 }
 
 #[test]

@@ -749,5 +749,8 @@ fn tests_of_many_tools_are_asked_about_at_once() {
     place.tool("three", "description: Three\nbash: echo three\ntags: [read]\ntests: [{name: a}]\n");
     let shown = at_terminal(&place, &[("or [n]one? ", "a\n")], "cycod test --all");
     assert!(shown.contains("2 tools: 2 read") && shown.contains("exit 0 left 0"), "{shown}");
-    assert!(place.run(&["tool", "trust", "--check"]).stdout().starts_with("two"), "only what has tests was asked about");
+    assert!(
+        place.run(&["tool", "trust", "--check"]).stdout().starts_with("two"),
+        "only what has tests was asked about"
+    );
 }
