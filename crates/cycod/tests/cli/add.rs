@@ -173,7 +173,6 @@ fn a_tool_that_is_wrong_is_not_added() {
               |
               = note: it is `string`, `number`, `integer`, `boolean`, `array`, `object`, `any`, `numeric`, `double`, `character`, `logical`, `list`, `bool` or `int`
               = help: did you mean `number`?
-              = help: write `number`
 
             error[wrong-type]: `timeout` takes milliseconds, at least 1
               --> bad.yaml (as written from the options):10:10

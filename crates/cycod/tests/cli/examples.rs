@@ -227,7 +227,7 @@ fn example_call(name: &str, tool: &Value) -> Vec<String> {
         None if required().is_empty() => first(),
         None => required(),
     };
-    let mut words = ["cycod", "tool", "run", name].map(str::to_owned).to_vec();
+    let mut words = ["cycod", "run", name].map(str::to_owned).to_vec();
     for (parameter, spec) in shown {
         let value = [&spec["examples"][0], &spec["validation"]["enum"][0]].into_iter().find(|value| !value.is_null());
         let items = match value.unwrap_or_else(|| panic!("{name} has no example for {parameter}")) {

@@ -18,8 +18,8 @@ fn a_code_as_it_stands_in_a_message() {
             bash: echo hello
             timout: 5000
 
-        The key has no effect; usually it is a typo. If ignoring the key takes nothing away, this is a warning, which
-        `cycod list`, `trust` and `run` also show. It is an error
+        The key has no effect; usually it is a typo. If ignoring the key takes nothing away, this is a warning, which `cycod
+        list`, `trust` and `run` also show. It is an error
 
         - if the key looks like a misspelt command;
         - if it looks like a key that restricts something, or is such a key in the wrong place: `security`, `environment`,
@@ -30,11 +30,11 @@ fn a_code_as_it_stands_in_a_message() {
         For a key of another program, such as `if`, `needs` and `env` of a workflow or `choices` of a parameter, the message
         shows what to write instead. `cycod validate --fix` replaces it if the value means the same.
 
-        If the author wanted a tool confined, masked or checked, it doesn't run without that. Keys that start with `x-` are
-        free for your own use, except below those four.
+        If the author wanted a tool confined, masked or checked, it doesn't run without that. Keys that start with `x-` are free
+        for your own use, except below those four.
 
-        Correct or remove the key. `docs/reference/tool-file.md` lists every key. To use a rule of JSON Schema that a
-        parameter doesn't have, such as `const`, put it in the parameter's `schema`.
+        Correct or remove the key. `docs/reference/tool-file.md` lists every key. To use a rule of JSON Schema that a parameter
+        doesn't have, such as `const`, put it in the parameter's `schema`.
 
             name: greet
             description: Say hello

@@ -74,7 +74,6 @@ fn what_is_wrong_is_shown_and_nothing_written() {
           | ^^^^
           |
           = help: did you mean `bash`?
-          = help: write `bash`
 
         error: `bad.yaml` was not imported: 1 error
         error: cannot read `gone.yaml`: No such file or directory (os error 2)

@@ -248,7 +248,6 @@ fn validate_points_into_the_file() {
           | ^^^^^^^^^ ignored
           |
           = help: did you mean `parameters`?
-          = help: write `parameters`
 
         error[script-syntax]: expected `,` or `)` but found `{`
          --> .cycod/tools/broken.md:8:30
@@ -287,7 +286,6 @@ fn validate_points_into_the_file() {
           |
           = note: it is `r`, `python`, `javascript`, `typescript`, `bash`, `sh`, `zsh`, `pwsh`, `cmd`, `ruby` or `perl`
           = help: did you mean `python`?
-          = help: write `python`
 
         loose: 1 error
         it can be fixed with --fix

@@ -271,7 +271,6 @@ fn a_broken_file_stops_those_that_need_it_and_no_others() {
           |
           = note: it is `text`, `plain`, `command` or `code`
           = help: did you mean `text`?
-          = help: write `text`
 
         error[broken-programs-file]: what `fossa` does with `PROJECT` may stand in a file that cannot be understood: [PLACE]/project/.cycod/programs.yaml:2:7: `curl` cannot be `texts`
          --> .cycod/tools/audit.yaml:2:21
@@ -335,22 +334,21 @@ fn what_is_wrong_with_it_is_said_where_it_stands() {
     check(
         "fossa: txt\n",
         expect![[r#"
-        exit: 1
-        --- stdout
-        error[unknown-choice]: `fossa` cannot be `txt`
-         --> .cycod/programs.yaml:1:8
-          |
-        1 | fossa: txt
-          |        ^^^
-          |
-          = note: it is `text`, `plain`, `command` or `code`
-          = help: did you mean `text`?
-          = help: write `text`
+            exit: 1
+            --- stdout
+            error[unknown-choice]: `fossa` cannot be `txt`
+             --> .cycod/programs.yaml:1:8
+              |
+            1 | fossa: txt
+              |        ^^^
+              |
+              = note: it is `text`, `plain`, `command` or `code`
+              = help: did you mean `text`?
 
-        .cycod/programs.yaml: 1 error
-        it can be fixed with --fix
-        --- stderr
-    "#]],
+            .cycod/programs.yaml: 1 error
+            it can be fixed with --fix
+            --- stderr
+        "#]],
     );
     check(
         "fossa: [text]\nother:\n",

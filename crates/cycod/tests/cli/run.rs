@@ -53,7 +53,7 @@ fn what_is_missing_is_told_as_a_command_that_works() {
           help: The city
           also: `DAYS` is required
           help: How many
-          try: cycod run weather CITY="Rio d'Ouro" DAYS=2
+          try: cycod run weather CITY='Rio d'\''Ouro' DAYS=2
           more: cycod explain missing-argument
     "#]]
     .assert_eq(&place.run(&["tool", "run", "weather"]).block());
@@ -77,7 +77,7 @@ fn what_is_missing_is_told_as_a_command_that_works() {
         "UNIT=metrik",
     ]));
     expect_test::expect!["cycod run weather CITY=Bonn DAYS=3"].assert_eq(&tried(&["CITY=Bonn", "DAYS=3", "NOPE=1"]));
-    expect_test::expect![[r#"cycod run weather CITY="Rio d'Ouro" DAYS=3"#]].assert_eq(&tried(&[
+    expect_test::expect![[r#"cycod run weather CITY='Rio d'\''Ouro' DAYS=3"#]].assert_eq(&tried(&[
         "CITY=Bonn",
         "CITY=Ulm",
         "DAYS=3",
@@ -110,7 +110,7 @@ fn a_value_without_a_name_is_told_with_the_name_it_wants() {
         ran.stderr().lines().find_map(|line| Some(line.trim().strip_prefix("try: ")?.to_owned())).unwrap_or_default()
     };
     let one = tried(&["Rio d'Ouro"]);
-    expect_test::expect![[r#"cycod run weather CITY="Rio d'Ouro""#]].assert_eq(&one);
+    expect_test::expect![[r#"cycod run weather CITY='Rio d'\''Ouro'"#]].assert_eq(&one);
     assert_eq!(place.shell(&one).stdout(), "metric Rio d'Ouro 1\n");
     expect_test::expect!["cycod run weather unit=x CITY=Rio DAYS=3"].assert_eq(&tried(&["unit=x", "Rio", "3"]));
     assert_eq!(tried(&["a", "b", "c", "d", "one too many"]), "");

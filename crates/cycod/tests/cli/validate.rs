@@ -33,69 +33,67 @@ fn every_tool_of_the_place() {
         &place,
         &[],
         expect![[r#"
-        exit: 1
-        --- stdout
-        error[several-commands]: a tool says in two ways what it executes
-         --> .cycod/tools/bad.yaml:2:1
-          |
-        2 | bash: echo
-          | ^^^^ the first
-        3 | cmd: echo
-          | --- another
-          |
-          = help: keep one of them, or make them steps
+            exit: 1
+            --- stdout
+            error[several-commands]: a tool says in two ways what it executes
+             --> .cycod/tools/bad.yaml:2:1
+              |
+            2 | bash: echo
+              | ^^^^ the first
+            3 | cmd: echo
+              | --- another
+              |
+              = help: keep one of them, or make them steps
 
-        warning[unknown-key]: a tool has no key `timout`
-         --> .cycod/tools/bad.yaml:4:1
-          |
-        4 | timout: 5
-          | ^^^^^^ ignored
-          |
-          = help: did you mean `timeout`?
-          = help: write `timeout`
+            warning[unknown-key]: a tool has no key `timout`
+             --> .cycod/tools/bad.yaml:4:1
+              |
+            4 | timout: 5
+              | ^^^^^^ ignored
+              |
+              = help: did you mean `timeout`?
 
-        error[no-description]: a tool needs a `description`
-         --> ~/.cycod/tools/other.yaml:1:1
-          |
-        1 | bash: ls
-          | ^^^^
-          |
-          = help: describe its purpose; people and models choose tools by that
+            error[no-description]: a tool needs a `description`
+             --> ~/.cycod/tools/other.yaml:1:1
+              |
+            1 | bash: ls
+              | ^^^^
+              |
+              = help: describe its purpose; people and models choose tools by that
 
-        3 tools: 2 errors, 1 warning; 2 tools cannot be used
-        1 of them can be fixed with --fix
-        --- stderr
-    "#]],
+            3 tools: 2 errors, 1 warning; 2 tools cannot be used
+            1 of them can be fixed with --fix
+            --- stderr
+        "#]],
     );
     check(
         &place,
         &["--local", "--scope", "project"],
         expect![[r#"
-        exit: 1
-        --- stdout
-        error[several-commands]: a tool says in two ways what it executes
-         --> .cycod/tools/bad.yaml:2:1
-          |
-        2 | bash: echo
-          | ^^^^ the first
-        3 | cmd: echo
-          | --- another
-          |
-          = help: keep one of them, or make them steps
+            exit: 1
+            --- stdout
+            error[several-commands]: a tool says in two ways what it executes
+             --> .cycod/tools/bad.yaml:2:1
+              |
+            2 | bash: echo
+              | ^^^^ the first
+            3 | cmd: echo
+              | --- another
+              |
+              = help: keep one of them, or make them steps
 
-        warning[unknown-key]: a tool has no key `timout`
-         --> .cycod/tools/bad.yaml:4:1
-          |
-        4 | timout: 5
-          | ^^^^^^ ignored
-          |
-          = help: did you mean `timeout`?
-          = help: write `timeout`
+            warning[unknown-key]: a tool has no key `timout`
+             --> .cycod/tools/bad.yaml:4:1
+              |
+            4 | timout: 5
+              | ^^^^^^ ignored
+              |
+              = help: did you mean `timeout`?
 
-        2 tools: 1 error, 1 warning; 1 tool cannot be used
-        1 of them can be fixed with --fix
-        --- stderr
-    "#]],
+            2 tools: 1 error, 1 warning; 1 tool cannot be used
+            1 of them can be fixed with --fix
+            --- stderr
+        "#]],
     );
 }
 
@@ -162,7 +160,6 @@ fn fixing_keeps_comments() {
               |                     ^^^^^^^^^^ ignored
               |
               = help: did you mean `description`?
-              = help: write `description`
 
             x: 1 warning, 1 hint
             --- stderr
@@ -189,21 +186,20 @@ fn a_file_anywhere_is_validated_and_fixed() {
         &place,
         &["elsewhere/tool.yaml"],
         expect![[r#"
-        exit: 0
-        --- stdout
-        warning[unknown-key]: a tool has no key `timout`
-         --> elsewhere/tool.yaml:3:1
-          |
-        3 | timout: 5000
-          | ^^^^^^ ignored
-          |
-          = help: did you mean `timeout`?
-          = help: write `timeout`
+            exit: 0
+            --- stdout
+            warning[unknown-key]: a tool has no key `timout`
+             --> elsewhere/tool.yaml:3:1
+              |
+            3 | timout: 5000
+              | ^^^^^^ ignored
+              |
+              = help: did you mean `timeout`?
 
-        tool: 1 warning
-        it can be fixed with --fix
-        --- stderr
-    "#]],
+            tool: 1 warning
+            it can be fixed with --fix
+            --- stderr
+        "#]],
     );
     check(
         &place,
