@@ -186,7 +186,8 @@ fn wrong(refusal: Refusal) -> CommandError {
 fn unconfined(context: &mut Context, entry: &Entry, text: &str, is_agreed: bool) -> Result<Arc<Tool>, CommandError> {
     let name = &entry.name;
     let question = format!("`{name}` runs without its permissions while it is watched. Run it? [y/n] ");
-    if !is_agreed && !(context.is_attended() && ask(context, &question, &["y", "n"])? == Some("y")) {
+    let agrees = is_agreed || (context.is_attended() && ask(context, &question, &["y", "n"])? == Some("y"));
+    if !agrees {
         let why = format!("`{name}` has permissions, and would have to run without them to be watched");
         return Err(CommandError::failure(why).hint("if you trust it with all your rights: give --unconfined"));
     }

@@ -108,7 +108,7 @@ impl Asked<'_> {
             }
             let mut found = Vec::new();
             if rest.is_empty() && !self.word.starts_with('-') {
-                found.extend(group.commands.iter().map(|entry| about(entry, (entry.command)())));
+                found.extend(group.commands.iter().map(|entry| about(entry, &(entry.command)())));
             }
             // The word of a group alone is its default command.
             if let Some(entry) = group.default.and_then(|name| named(group.commands, name)) {
@@ -142,7 +142,7 @@ impl Asked<'_> {
             }
             match word.strip_prefix('-') {
                 Some("-") => is_over = true,
-                Some(option) if !option.is_empty() && !(is_over && !is_run) => {
+                Some(option) if !option.is_empty() && (is_run || !is_over) => {
                     let known = option.strip_prefix('-').map_or_else(|| short(option), long);
                     let name = option.trim_start_matches('-');
                     let takes_value = match known {
@@ -177,7 +177,7 @@ impl Asked<'_> {
             };
             return values.into_iter().map(|one| Candidate { word: format!("{option}={}", one.word), ..one }).collect();
         }
-        if self.word.starts_with('-') && !(is_over && !is_run) {
+        if self.word.starts_with('-') && (is_run || !is_over) {
             let mut found = Vec::new();
             for parameter in tool.iter().flat_map(|tool| tool.given_parameters()) {
                 let name = parameter.name.to_lowercase().replace('_', "-");
@@ -314,10 +314,10 @@ fn first_words() -> Vec<Candidate> {
     let is_short = |entry: &&Entry| SHORT_FORMS.contains(&entry.name);
     let short = TOOL_COMMANDS.iter().filter(is_short).chain(OTHER_COMMANDS);
     let groups = GROUPS.iter().map(|group| Candidate::new(group.name, group.about));
-    short.map(|entry| about(entry, (entry.command)())).chain(groups).collect()
+    short.map(|entry| about(entry, &(entry.command)())).chain(groups).collect()
 }
 
-fn about(entry: &Entry, command: Command) -> Candidate {
+fn about(entry: &Entry, command: &Command) -> Candidate {
     Candidate::new(entry.name, command.get_about().map(ToString::to_string).unwrap_or_default())
 }
 

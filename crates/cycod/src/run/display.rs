@@ -111,7 +111,8 @@ impl Display {
             // Of what was answered in other words nothing was shown yet.
             let is_told =
                 matches!(self.look, Look::Live(_)) && last.is_some_and(StepReport::is_failure) && !report.success;
-            if (!was_shown && !(is_told && out_is_terminal())) || report.answer.is_some() {
+            let is_seen = was_shown || (is_told && out_is_terminal());
+            if !is_seen || report.answer.is_some() {
                 printer.data(&report.output);
             }
             let count = report.steps.iter().filter(|step| step.status != Status::NotRun).count();
