@@ -62,7 +62,6 @@ fn a_broken_edit_can_be_gone_back_to() {
           | ^^^^
           |
           = help: did you mean `bash`?
-          = help: write `bash`
 
         This is not a tool yet: 1 error.
         [e]dit again, [s]ave anyway, or [q]uit and keep a copy? [e]dit again, [s]ave anyway, or [q]uit and keep a copy? Saved local tool `t`: .cycod/tools/t.yaml
@@ -86,7 +85,6 @@ fn a_broken_edit_is_kept_aside() {
               | ^^^^
               |
               = help: did you mean `bash`?
-              = help: write `bash`
 
             This is not a tool yet: 1 error.
             [e]dit again, [s]ave anyway, or [q]uit and keep a copy? error: nothing was saved: 1 error

@@ -342,7 +342,7 @@ fn mistakes() {
         --- stderr
         error: `tabel` is not a value of `--format`
           did you mean `table`?
-          see: cycod help list
+          see: cycod help tool list
     "#]],
     );
     check(
@@ -376,7 +376,7 @@ fn mistakes() {
         --- stderr
         error: `--serach` is not an option of `cycod list`
           did you mean `--search`?
-          see: cycod help list
+          see: cycod help tool list
     "#]],
     );
 }
