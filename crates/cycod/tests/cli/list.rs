@@ -374,7 +374,7 @@ fn mistakes() {
         exit: 2
         --- stdout
         --- stderr
-        error: `--serach` is not an option of `cycod list`
+        error: `--serach` is not an option of `cycod tool list`
           did you mean `--search`?
           see: cycod help tool list
     "#]],
