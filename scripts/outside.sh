@@ -4,7 +4,7 @@
 #
 #     scripts/outside.sh             everything
 #     scripts/outside.sh install     only what is needed
-#     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile analysers providers
+#     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile analysers providers page
 #
 # CYCOD names the program to try; without it, a debug build is made.
 set -eu
@@ -18,6 +18,7 @@ install() {
     missing=""
     command -v jq >/dev/null 2>&1 || missing="$missing jq"
     command -v curl >/dev/null 2>&1 || missing="$missing curl"
+    command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
     python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing="$missing python3-venv"
     if [ -n "$missing" ]; then
         root=""
@@ -44,12 +45,14 @@ install() {
 # Each of these brings versions of what the clients bring, so it has an environment of its own, of what is in tests/NAME.
 install_apart() {
     apart=$outside/$1
-    stamp=$(cat "tests/$1/requirements.txt" "tests/$1/package-lock.json" | sha256sum)
+    stamp=$(cat "tests/$1/requirements.txt" "tests/$1/package-lock.json" 2>/dev/null | sha256sum)
     [ "$(cat "$apart/stamp" 2>/dev/null)" = "$stamp" ] && return
     rm -rf "$apart"
     mkdir -p "$apart"
-    python3 -m venv "$apart/python"
-    "$apart/python/bin/pip" install --quiet --disable-pip-version-check --requirement "tests/$1/requirements.txt"
+    if [ -e "tests/$1/requirements.txt" ]; then
+        python3 -m venv "$apart/python"
+        "$apart/python/bin/pip" install --quiet --disable-pip-version-check --requirement "tests/$1/requirements.txt"
+    fi
     cp "tests/$1/package.json" "tests/$1/package-lock.json" "$apart/"
     (cd "$apart" && PATH="$node_home/bin:$PATH" "$node" "$node_home/lib/node_modules/npm/bin/npm-cli.js" ci \
         --ignore-scripts --no-audit --no-fund --loglevel=error)
@@ -78,7 +81,7 @@ run() { # run NAME COMMAND…: goes on after a failure, so that one run tells ev
     printf '\n== outside: %s\n' "$name"
     "$@" || failed="$failed${failed:+,} $name"
 }
-[ $# -gt 0 ] || set -- conformance clients lifecycle hostile analysers providers
+[ $# -gt 0 ] || set -- conformance clients lifecycle hostile analysers providers page
 for part; do
     case $part in
     conformance)
@@ -96,6 +99,10 @@ for part; do
     providers)
         install_apart providers
         run "$part" env PROVIDERS="$apart" "$python" tests/providers/run.py
+        ;;
+    page)
+        install_apart page
+        run "$part" env NODE_MODULES="$apart/node_modules" CHROMIUM="$(command -v chromium)" "$node" tests/page/run.mjs
         ;;
     *)
         echo "there is no part \`$part\`" >&2

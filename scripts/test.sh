@@ -48,6 +48,7 @@ need parallel parallel
 need xargs findutils
 need tar tar
 need unshare util-linux
+need chromium chromium
 python3 -c 'import yaml' >/dev/null 2>&1 || missing="$missing python3-yaml"
 python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing="$missing python3-venv"
 if [ -n "$missing" ]; then

@@ -11,7 +11,7 @@ use cycod_code::Code;
 use serde_json::Value;
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 37] = [
+const ARROWS: [(&str, &[&str]); 38] = [
     ("cycod-thread", &[]),
     ("cycod-file", &[]),
     ("cycod-http", &["cycod-thread"]),
@@ -153,10 +153,12 @@ const ARROWS: [(&str, &[&str]); 37] = [
         ],
     ),
     ("cycod-mcp-server", &["cycod-thread", "cycod-http", "cycod-engine", "cycod-process", "cycod-store"]),
+    ("cycod-web", &["cycod-app", "cycod-engine", "cycod-http", "cycod-store", "cycod-thread"]),
     (
         "cycod",
         &[
             "cycod-thread",
+            "cycod-web",
             "cycod-app",
             "cycod-agent",
             "cycod-cli-tools",

@@ -126,8 +126,16 @@ impl Graph {
 
     /// Draws the graph as an SVG picture.
     pub fn svg(&self) -> String {
-        svg::draw(self)
+        svg::draw(self, true)
     }
+
+    /// Draws the same for a page that has [`Graph::STYLE`] in its own style sheet, and allows no other.
+    pub fn svg_in_page(&self) -> String {
+        svg::draw(self, false)
+    }
+
+    /// The style of the picture. Every class in it begins with `cg-`.
+    pub const STYLE: &str = svg::STYLE;
 
     /// The row of every step: 0 for those that start at once, else one below the lowest that it waits for.
     fn rows(&self) -> Vec<usize> {

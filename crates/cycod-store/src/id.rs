@@ -92,7 +92,11 @@ impl FromStr for OutputId {
     }
 }
 
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], StoreError> {
+/// Returns random bytes that nobody can guess.
+///
+/// # Errors
+/// When the system has none to give.
+pub fn random<const N: usize>() -> Result<[u8; N], StoreError> {
     let mut bytes = [0; N];
     // `getrandom` finds the call of the kernel by its name at run time, which a static program cannot, and opens files instead.
     #[cfg(target_os = "linux")]

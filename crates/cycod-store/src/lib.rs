@@ -41,7 +41,7 @@ pub use excerpt::{Excerpt, LeftOut, tokens};
 pub use history::{
     Durability, Event, Filter, Finding, Head, History, Keep, Kind, Pruned, Row, Run, State, Verification, Wrong,
 };
-pub use id::{OutputId, RunId};
+pub use id::{OutputId, RunId, random};
 pub use journal::Journal;
 pub use kept::Kept;
 pub use keys::{bearer_token, key_file, secret_key};

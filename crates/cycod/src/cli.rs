@@ -299,6 +299,7 @@ pub(crate) const OTHER_COMMANDS: &[Entry] = &[
     entry!("init", init, true, Grants::Always),
     entry!("chat", chat, true),
     entry!("resume", runs::resume, true),
+    entry!("ui", ui, false, Grants::Always),
     entry!("doctor", doctor, true),
     entry!("explain", explain, false),
     entry!("help", help, false),

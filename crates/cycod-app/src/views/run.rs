@@ -1,6 +1,9 @@
 //! What was run and decided.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use cycod_engine::{
     Engine, Given, Status,
@@ -98,6 +101,18 @@ pub fn step_times(history: &History, run: &Run) -> Result<(Vec<StepTimes>, Durat
 pub fn moment(at: u64) -> String {
     let moment = i64::try_from(at).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
     moment.map_or_else(|| at.to_string(), |moment| format!("{moment:.3}"))
+}
+
+/// How long ago something was, in a few words; `at` is in milliseconds from 1970.
+pub fn ago(at: u64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seconds = now.saturating_sub(Duration::from_millis(at)).as_secs();
+    match seconds {
+        0..100 => format!("{seconds} s ago"),
+        100..6_000 => format!("{} min ago", seconds / 60),
+        6_000..172_800 => format!("{} h ago", seconds / 3_600),
+        _ => format!("{} d ago", seconds / 86_400),
+    }
 }
 
 /// Who asked, in a few words.

@@ -19,7 +19,7 @@ const LINE: f64 = 17.0;
 const MOST: usize = 40;
 
 /// Every class and every rule has a prefix: the picture may stand in a page, whose looks it must not change nor take on.
-const STYLE: &str = "\
+pub(super) const STYLE: &str = "\
 .cg-graph text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace}\
 .cg-title{font-size:15px;font-weight:600;fill:#64748b}\
 .cg-box{fill:#f8fafc;stroke:#94a3b8;stroke-width:1.2}\
@@ -45,7 +45,7 @@ const STYLE: &str = "\
 /// A line in a box: its class and its text.
 type Line = (&'static str, String);
 
-pub(super) fn draw(graph: &Graph) -> String {
+pub(super) fn draw(graph: &Graph, has_style: bool) -> String {
     let lines: Vec<Vec<Line>> = graph.nodes.iter().map(lines).collect();
     let widths: Vec<f64> = lines.iter().map(|lines| box_width(lines)).collect();
     let heights: Vec<f64> = lines.iter().map(|lines| 2.0 * PAD + LINE * lines.len() as f64 - 6.0).collect();
@@ -73,7 +73,9 @@ pub(super) fn draw(graph: &Graph) -> String {
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"cg-graph\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"The steps of {name}\">"
     );
-    _ = writeln!(out, "<style>{STYLE}</style>");
+    if has_style {
+        _ = writeln!(out, "<style>{STYLE}</style>");
+    }
     _ = writeln!(out, "<text class=\"cg-title\" x=\"{MARGIN}\" y=\"{}\">{name}</text>", MARGIN + 12.0);
     let mut nodes = vec![(0, 0.0); graph.nodes.len()];
     let mut lanes = vec![Vec::new(); graph.edges.len()];

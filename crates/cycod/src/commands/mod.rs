@@ -35,6 +35,7 @@ pub(crate) mod secret;
 pub(crate) mod test;
 pub(crate) mod tools;
 pub(crate) mod trust;
+pub(crate) mod ui;
 pub(crate) mod untrust;
 pub(crate) mod usage_of;
 pub(crate) mod validate;

@@ -41,6 +41,7 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("agent run", include_str!("pages/agent-run.txt")),
     ("agent list", include_str!("pages/agent-list.txt")),
     ("agent replay", include_str!("pages/agent-replay.txt")),
+    ("ui", include_str!("pages/ui.txt")),
     ("policy", include_str!("pages/policy.txt")),
     ("policy list", include_str!("pages/policy-list.txt")),
     ("policy check", include_str!("pages/policy-check.txt")),

@@ -70,5 +70,6 @@ mod terminal;
 mod test;
 mod tools;
 mod trust;
+mod ui;
 mod validate;
 mod values;

@@ -19,6 +19,7 @@ use std::{
 };
 
 use clap::{Arg, ArgMatches};
+pub(crate) use cycod_app::views::ago;
 use cycod_store::{Filter, History, Run, State, StoreError};
 use jiff::{Timestamp, civil, tz::TimeZone};
 
@@ -93,17 +94,6 @@ fn span(text: &str) -> Option<Duration> {
 
 fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
-}
-
-/// How long ago something was, as a person would say it.
-pub(crate) fn ago(at: u64) -> String {
-    let seconds = now().saturating_sub(Duration::from_millis(at)).as_secs();
-    match seconds {
-        0..100 => format!("{seconds} s ago"),
-        100..6_000 => format!("{} min ago", seconds / 60),
-        6_000..172_800 => format!("{} h ago", seconds / 3_600),
-        _ => format!("{} d ago", seconds / 86_400),
-    }
 }
 
 /// Whether a call was made in the project at `workspace`; one whose place is not known may have been.

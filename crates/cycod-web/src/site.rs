@@ -1,0 +1,43 @@
+//! What every page works with.
+
+use std::{path::PathBuf, sync::Arc, time::SystemTime};
+
+use cycod_app::Lasting;
+use cycod_engine::{Engine, definition::Host};
+use cycod_store::History;
+
+use crate::{guard::Guard, server::Options};
+
+/// The place that the page shows, and who may see it.
+pub(crate) struct Site {
+    pub(crate) guard: Arc<Guard>,
+    pub(crate) is_read_only: bool,
+    host: Host,
+    lasting: Lasting,
+    user_directory: PathBuf,
+}
+
+impl Site {
+    pub(crate) fn new(options: Options, guard: Arc<Guard>) -> Self {
+        let Options { host, app, user_directory, is_read_only, port: _ } = options;
+        let lasting = app.lasting(&user_directory);
+        Self { guard, is_read_only, host, lasting, user_directory }
+    }
+
+    /// The tools of the place as they are now. Nothing that a page shows is remembered from an earlier one.
+    pub(crate) fn engine(&self) -> Engine {
+        let mut engine = Engine::open(Host { now: SystemTime::now(), ..self.host.clone() });
+        self.lasting.equip(&mut engine);
+        engine
+    }
+
+    /// The history of the user.
+    pub(crate) fn history(&self) -> History {
+        History::at(&self.user_directory)
+    }
+
+    /// Where the page stands.
+    pub(crate) fn host(&self) -> &Host {
+        &self.host
+    }
+}

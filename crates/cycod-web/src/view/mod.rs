@@ -1,0 +1,392 @@
+//! Values as HTML. Everything that is not ours is escaped by the templates, and hidden characters are shown by [`text`].
+
+#![expect(clippy::needless_pass_by_value, reason = "a piece of markup is written where it is used, and used once")]
+
+mod approvals;
+mod parts;
+mod run;
+mod runs;
+mod tool;
+mod tools;
+
+use cycod_engine::EngineError;
+use cycod_http::Refused;
+use cycod_store::{Run, StoreError};
+use hyper::StatusCode;
+use maud::{DOCTYPE, Markup, html};
+
+pub(crate) use self::{
+    parts::text,
+    run::{log_lines, main_of as run_main, parts_of as run_parts},
+    runs::list as runs_list,
+    tool::preview as tool_preview,
+};
+use crate::{
+    assets::Assets,
+    form::{Form, from_path, in_path},
+    guard::{Session, about_call},
+    model::{self, Approvals, RunPage, Runs, ToolPage, Tools},
+    site::Site,
+};
+
+/// A page.
+pub(crate) struct Page {
+    pub(crate) status: StatusCode,
+    title: String,
+    section: Section,
+    /// The stream that keeps it up to date.
+    live: Option<String>,
+    waiting: usize,
+    place: String,
+    content: Markup,
+}
+
+/// The parts of the page that the navigation leads to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    Tools,
+    Runs,
+    Approvals,
+}
+
+const SECTIONS: [(Section, &str, &str); 3] =
+    [(Section::Tools, "Tools", "/"), (Section::Runs, "Runs", "/runs"), (Section::Approvals, "Approvals", "/approvals")];
+
+impl Page {
+    fn new(site: &Site, section: Section, title: impl Into<String>, content: Markup) -> Self {
+        let engine = site.engine();
+        Self {
+            status: StatusCode::OK,
+            title: title.into(),
+            section,
+            live: None,
+            waiting: model::waiting(&engine),
+            place: cycod_app::shown_path(&engine.host().workspace, site.host()),
+            content,
+        }
+    }
+
+    fn live(self, address: String) -> Self {
+        Self { live: Some(address), ..self }
+    }
+
+    /// The whole document.
+    pub(crate) fn markup(&self) -> Markup {
+        let nav = html! {
+            nav.rail aria-label="Main" {
+                a.brand href="/" { img src=(Assets::get().icon.path) alt="" width="20" height="20"; "cycod" }
+                ul {
+                    @for (section, name, address) in SECTIONS {
+                        li {
+                            a href=(address) aria-current=[(section == self.section).then_some("page")] {
+                                (name)
+                                @if section == Section::Approvals { (waiting_badge(self.waiting)) }
+                            }
+                        }
+                    }
+                }
+                p.place title="The project that this page shows" { (text(&self.place)) }
+            }
+        };
+        document(
+            &self.title,
+            self.live.as_deref(),
+            html! {
+                (nav)
+                main #main tabindex="-1" { (self.content) }
+                p #announcement .hidden role="status" {}
+                (keys())
+            },
+        )
+    }
+}
+
+/// How many requests wait, next to the word in the navigation.
+pub(crate) fn waiting_badge(count: usize) -> Markup {
+    html! {
+        span #waiting .badge hidden[count == 0] data-count=(count) {
+            (count) span.hidden { @if count == 1 { " request waits" } @else { " requests wait" } }
+        }
+    }
+}
+
+fn document(title: &str, live: Option<&str>, body: Markup) -> Markup {
+    let assets = Assets::get();
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (text(title)) " · cycod" }
+                link rel="icon" href=(assets.icon.path);
+                link rel="stylesheet" href=(assets.style.path);
+                script src=(assets.script.path) defer {}
+            }
+            body data-live=[live] {
+                a.skip href="#main" { "Skip to content" }
+                (body)
+            }
+        }
+    }
+}
+
+/// What the keys do.
+fn keys() -> Markup {
+    let all = [
+        ("/", "find"),
+        ("g", "tools"),
+        ("r", "runs"),
+        ("a", "approvals"),
+        ("j k", "next and previous row"),
+        ("Enter", "open the row"),
+        ("Ctrl Enter", "send the form"),
+        ("y n", "on a focused request: approve once, deny"),
+        ("?", "this list"),
+    ];
+    html! {
+        dialog #keys aria-labelledby="keys-title" {
+            h2 #keys-title { "Keys" }
+            dl.facts { @for (key, what) in all { dt { @for key in key.split(' ') { kbd { (key) } " " } } dd { (what) } } }
+            form method="dialog" { button { "Close" } }
+        }
+    }
+}
+
+/// The page of a browser that has no session.
+pub(crate) fn way_in(why: Option<&str>) -> Markup {
+    document(
+        "Open",
+        None,
+        html! {
+            main #main .way-in tabindex="-1" {
+                h1 { "cycod" }
+                @if let Some(why) = why { p.problem role="alert" { (text(why)) } }
+                form #way-in method="post" action="/in" {
+                    label for="code" { "Code" }
+                    p.hint #code-hint { "Run " code { "cycod ui" } " in a terminal. It opens this page with a code, and prints the address." }
+                    input #code name="code" autocomplete="off" spellcheck="false" required aria-describedby="code-hint";
+                    button.primary { "Open" }
+                }
+            }
+        },
+    )
+}
+
+/// The page at an address.
+///
+/// # Errors
+/// When there is none (404), or what it shows cannot be read (500).
+pub(crate) fn page_at(site: &Site, session: &Session, path: &str, query: &Form) -> Result<Page, Refused> {
+    let mut parts = path.trim_matches('/').split('/');
+    match (parts.next().unwrap_or_default(), parts.next(), parts.next()) {
+        ("", None, _) => Ok(tools(site, query)),
+        ("tool", Some(name), None) => tool(site, &from_path(name), query),
+        ("runs", None, _) => runs(site, query),
+        ("run", Some(id), None) => run(site, session, id, query),
+        ("approvals", None, _) => approvals(site, session),
+        _ => Err(Refused::new(StatusCode::NOT_FOUND, "there is no such page")),
+    }
+}
+
+fn tools(site: &Site, query: &Form) -> Page {
+    let tools = Tools::of(&site.engine(), &site.history(), query);
+    Page::new(site, Section::Tools, "Tools", tools::page(&tools, query)).live("/live?page=tools".to_owned())
+}
+
+fn tool(site: &Site, name: &str, query: &Form) -> Result<Page, Refused> {
+    let engine = site.engine();
+    let from = match query.filled("from") {
+        Some(id) => Some(found(site, id)?),
+        None => None,
+    };
+    let tool = ToolPage::of(&engine, name, from.as_ref()).map_err(|error| not_found(&error))?;
+    Ok(tool_page(site, &tool))
+}
+
+/// The page of a tool with what was typed.
+pub(crate) fn tool_page(site: &Site, page: &ToolPage) -> Page {
+    Page::new(site, Section::Tools, &page.name, tool::page(page, site.is_read_only)).live("/live?page=tool".to_owned())
+}
+
+fn runs(site: &Site, query: &Form) -> Result<Page, Refused> {
+    let workspace = site.engine().host().workspace.clone();
+    let runs = Runs::of(&site.history(), &workspace, query).map_err(|error| unreadable(&error))?;
+    let page = Page::new(site, Section::Runs, "Runs", runs::page(&runs, query));
+    let is_first = query.filled("before").is_none();
+    Ok(if is_first { page.live(query.address("/live", &[("page", Some("runs"))])) } else { page })
+}
+
+fn run(site: &Site, _session: &Session, id: &str, query: &Form) -> Result<Page, Refused> {
+    let (engine, history) = (site.engine(), site.history());
+    let run = found(site, id)?;
+    let step = query.filled("step");
+    let page = RunPage::of(&engine, &history, &run, step).map_err(|error| unreadable(&error))?;
+    let is_running = page.state == cycod_store::State::Running;
+    let live = query
+        .address("/live", &[("page", Some("run")), ("id", Some(&page.id)), ("seen", Some(&page.seen.to_string()))]);
+    let title = format!("{} {}", page.tool, page.outcome);
+    let shown = Page::new(site, Section::Runs, title, run::page(&page, site.is_read_only));
+    Ok(if is_running { shown.live(live) } else { shown.live("/live?page=waiting".to_owned()) })
+}
+
+/// The run of a name.
+///
+/// # Errors
+/// When there is none, or the history cannot be read.
+pub(crate) fn found(site: &Site, id: &str) -> Result<Run, Refused> {
+    let mut runs = site.history().find(id).map_err(|error| unreadable(&error))?;
+    let missing = || Refused::new(StatusCode::NOT_FOUND, format!("there is no run `{id}`, or no longer"));
+    if runs.len() == 1 { Ok(runs.remove(0)) } else { Err(missing()) }
+}
+
+fn approvals(site: &Site, session: &Session) -> Result<Page, Refused> {
+    let content = approvals_main(site, session).map_err(|error| unreadable(&error))?;
+    Ok(Page::new(site, Section::Approvals, "Approvals", content).live("/live?page=approvals".to_owned()))
+}
+
+/// What waits and what stands. Each card carries a ticket for its answer.
+///
+/// # Errors
+/// When the queue cannot be read.
+pub(crate) fn approvals_main(site: &Site, session: &Session) -> Result<Markup, StoreError> {
+    let approvals = Approvals::of(&site.engine())?;
+    let mut tickets = Vec::new();
+    for card in &approvals.cards {
+        tickets.push(site.guard.card(session, &about_call(&card.id, &card.request.call))?);
+    }
+    Ok(approvals::page(&approvals, &tickets, site.is_read_only))
+}
+
+/// A refusal of something that cannot be read.
+pub(crate) fn unreadable(error: &StoreError) -> Refused {
+    Refused::new(StatusCode::INTERNAL_SERVER_ERROR, model::cause(error))
+}
+
+pub(crate) fn not_found(error: &EngineError) -> Refused {
+    Refused::new(StatusCode::NOT_FOUND, error.to_string())
+}
+
+/// The address of a tool.
+pub(crate) fn tool_address(name: &str) -> String {
+    format!("/tool/{}", in_path(name))
+}
+
+/// The address of a run.
+pub(crate) fn run_address(id: &str) -> String {
+    format!("/run/{}", in_path(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const STYLE: &str = include_str!("../../assets/page.css");
+    const SOURCES: [&str; 7] = [
+        include_str!("mod.rs"),
+        include_str!("approvals.rs"),
+        include_str!("parts.rs"),
+        include_str!("run.rs"),
+        include_str!("runs.rs"),
+        include_str!("tool.rs"),
+        include_str!("tools.rs"),
+    ];
+
+    proptest! {
+        #[test]
+        fn text_is_no_markup(any in any::<String>()) {
+            for markup in [html! { p { (text(&any)) } }, html! { p title=(text(&any)) {} }, log_lines(&any)] {
+                let markup = markup.into_string();
+                let elements = markup.matches('<').count();
+                let divs = markup.matches("<div>").count();
+                prop_assert!(elements == 2 || elements == 2 * divs, "{markup}");
+                prop_assert!(markup.chars().all(|c| c == '\n' || c == '\t' || !cycod_engine::diagnostic::is_hidden(c)), "{markup:?}");
+            }
+        }
+    }
+
+    /// The colors of a theme, by name.
+    fn colors(block: &str) -> Vec<(String, [f64; 3])> {
+        let pairs = block.split(';').filter_map(|line| line.trim().strip_prefix("--")?.split_once(": #"));
+        let channel = |hex: &str, at: usize| f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;
+        pairs.map(|(name, hex)| (name.to_owned(), [0, 2, 4].map(|at| channel(hex, at)))).collect()
+    }
+
+    fn luminance(color: [f64; 3]) -> f64 {
+        let linear = |c: f64| if c <= 0.040_45 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) };
+        0.2126 * linear(color[0]) + 0.7152 * linear(color[1]) + 0.0722 * linear(color[2])
+    }
+
+    #[test]
+    fn text_can_be_read_in_both_themes() {
+        let (light, rest) = STYLE.split_once("@media (prefers-color-scheme: dark)").unwrap();
+        let dark = rest.split_once("\n}").unwrap().0;
+        for theme in [light, dark] {
+            let all = colors(&theme.replace(['{', '}'], ";"));
+            let of = |name: &str| all.iter().find(|(known, _)| known == name).unwrap_or_else(|| panic!("{name}")).1;
+            let contrast = |one: &str, other: &str| {
+                let (one, other) = (luminance(of(one)), luminance(of(other)));
+                (one.max(other) + 0.05) / (one.min(other) + 0.05)
+            };
+            for (text, grounds) in [
+                ("text", vec!["bg", "surface", "sunken", "bad-soft"]),
+                ("muted", vec!["bg", "surface", "sunken"]),
+                ("accent", vec!["bg", "surface", "accent-soft"]),
+                ("on-accent", vec!["accent"]),
+                ("ok", vec!["ok-soft", "surface"]),
+                ("bad", vec!["bad-soft", "surface"]),
+                ("warn", vec!["warn-soft", "surface"]),
+                ("wait", vec!["wait-soft", "surface"]),
+            ] {
+                for ground in grounds {
+                    assert!(contrast(text, ground) >= 4.5, "{text} on {ground}: {}", contrast(text, ground));
+                }
+            }
+            assert!(contrast("line-strong", "surface") >= 3.0, "borders of controls");
+        }
+    }
+
+    /// Names of classes in `.name {` of the style, and in `element.name` and `class="name"` of the templates.
+    #[test]
+    fn every_class_has_a_style_and_every_style_a_class() {
+        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let after = |text: &str, mark: char| -> BTreeSet<String> {
+            let mut names = BTreeSet::new();
+            for (at, _) in text.match_indices(mark) {
+                let name: String = text[at + 1..].chars().take_while(|c| is_name(*c)).collect();
+                if name.starts_with(|c: char| c.is_ascii_lowercase()) {
+                    names.insert(name);
+                }
+            }
+            names
+        };
+        let rules: String = STYLE.split('}').filter_map(|rule| rule.rsplit_once('{')).map(|(head, _)| head).collect();
+        let styled: BTreeSet<String> = after(&rules, '.').into_iter().filter(|name| name != "svg").collect();
+        let templates = SOURCES.map(|source| source.split("#[cfg(test)]").next().unwrap()).join("\n");
+        for name in &styled {
+            // A number or a word can be added to the beginning of a name: `depth-1`.
+            let is_made = |(stem, _)| templates.contains(&format!("{stem}-\""));
+            let is_used = templates.contains(name.as_str()) || name.rsplit_once('-').is_some_and(is_made);
+            assert!(is_used, "nothing has the class `{name}`");
+        }
+        // Classes in templates follow a blank or an element: `div.card.ask {`.
+        let words = templates.split_whitespace().filter(|word| {
+            let rest = word.trim_start_matches(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+            rest.starts_with('.')
+                && !rest.contains('(')
+                && !rest.contains("::")
+                && !rest.ends_with(',')
+                && !rest.contains('"')
+        });
+        let used: BTreeSet<String> = words.flat_map(|word| after(word, '.')).collect();
+        let own = ["depth", "reason", "json"];
+        for name in used.iter().filter(|name| !own.contains(&name.as_str())) {
+            assert!(styled.contains(name), "the class `{name}` has no style");
+        }
+    }
+}

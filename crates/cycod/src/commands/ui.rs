@@ -1,0 +1,106 @@
+use std::{
+    ffi::OsStr,
+    io::{IsTerminal as _, stdin},
+    path::PathBuf,
+};
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use cycod_app::App;
+use cycod_engine::{
+    Stop,
+    catalog::{Overrides, Scopes},
+    definition::Host,
+    diagnostic::{Code, Refusal},
+    host,
+};
+use cycod_process::{Program, find_program, host_interrupts, start_detached};
+use cycod_thread::Thread;
+use cycod_web::{Listening, Options, serve};
+
+use crate::{cli::Context, command_error::CommandError, printer::talk};
+
+/// Programs that open an address in the browser that the user prefers.
+const OPENERS: [&str; 3] = ["xdg-open", "open", "wslview"];
+
+/// `cycod ui`.
+pub(crate) fn command() -> Command {
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    Command::new("ui")
+        .about("Show tools, runs and approvals in a browser")
+        .arg(
+            Arg::new("port")
+                .long("port")
+                .value_name("PORT")
+                .value_parser(value_parser!(u16).range(1..))
+                .help("Use this port instead of 7717 or the next free one"),
+        )
+        .arg(flag("no-open", "Print the address, but don't open a browser"))
+        .arg(flag("read-only", "Only show: run nothing, and answer no request"))
+        .arg(flag("without-terminal", "Serve the page without a terminal, and print one code"))
+}
+
+/// Serves the page until the user interrupts.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    if !matches.get_flag("without-terminal") && !stdin().is_terminal() {
+        let why = "the page lets its user approve calls, and there is no terminal that shows the code for it";
+        let attempt = "run `cycod ui` in a terminal; in a script: --without-terminal";
+        return Err(Refusal::new(Code::ApprovalNeedsTerminal, why).attempt(attempt).into());
+    }
+    let failed = |error: std::io::Error| CommandError::failure(format!("cannot serve: {error}"));
+    let host = host::current().map_err(failed)?;
+    let scopes = Scopes::discover(&host, &Overrides::from_environment(&host.environment));
+    let user_directory = scopes.user_directory().to_owned();
+    let stop = Stop::new().map_err(failed)?;
+    let _interrupts = host_interrupts(&stop).map_err(failed)?;
+    let opens = !matches.get_flag("no-open") && !matches.get_flag("without-terminal");
+    let options = Options {
+        host: host.clone(),
+        app: App::new(),
+        user_directory,
+        port: matches.get_one::<u16>("port").copied(),
+        is_read_only: matches.get_flag("read-only"),
+    };
+    let printer = &mut context.printer;
+    let mut thread = None;
+    let served = serve(options, &stop, &mut |listening| {
+        printer.say(&way_in(listening));
+        if stdin().is_terminal() {
+            printer.say("Press Enter for another address, Ctrl-C to stop. Runs that you start on the page continue.");
+            let listening = listening.clone();
+            thread = Thread::named("ui-enter").start(move || more_ways_in(&listening)).ok();
+        }
+        if opens && let (Some(path), Ok(address)) = (opener(&host), listening.way_in()) {
+            let env = host.environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+            let args = vec![address.into()];
+            // The address is on the screen, whether or not a browser opens.
+            drop(start_detached(&Program { path, arg0: None, args, env, cwd: host.working_directory.clone() }, b""));
+        }
+    });
+    served.map_err(|error| {
+        let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+        CommandError::failure(format!("{error}{cause}"))
+    })?;
+    Ok(0)
+}
+
+fn way_in(listening: &Listening) -> String {
+    match listening.way_in() {
+        Ok(address) => format!("Open this address in a browser. It works once, within a minute:\n\n  {address}\n"),
+        Err(error) => format!("cannot write an address: {error}"),
+    }
+}
+
+/// Prints another address each time the user presses Enter.
+fn more_ways_in(listening: &Listening) {
+    let mut line = String::new();
+    while stdin().read_line(&mut line).is_ok_and(|length| length > 0) {
+        talk(&format!("{}\n", way_in(listening)));
+        line.clear();
+    }
+}
+
+/// The program of this machine that opens an address in the user's browser.
+fn opener(host: &Host) -> Option<PathBuf> {
+    let path = host.environment.get(OsStr::new("PATH"))?;
+    OPENERS.iter().find_map(|name| find_program(name.as_ref(), path, &host.working_directory).ok())
+}

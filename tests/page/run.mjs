@@ -1,0 +1,322 @@
+// The page of `cycod ui` in a real browser: what its users see and type, with and without a mouse, and what hostile texts try.
+//
+//     CYCOD=target/…/cycod NODE_MODULES=…/node_modules CHROMIUM=/usr/bin/chromium node tests/page/run.mjs [PICTURES]
+//
+// With a directory as its argument, it leaves a picture of each page there, in both themes.
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { createRequire } from "node:module";
+
+const require = createRequire(path.join(process.env.NODE_MODULES, "x.js"));
+const { chromium } = require("playwright-core");
+const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const cycod = path.resolve(process.env.CYCOD);
+const pictures = process.argv[2];
+
+const root = fs.mkdtempSync(path.join(os.tmpdir(), "cycod-page-"));
+const project = path.join(root, "project");
+const tools = path.join(project, ".cycod/tools");
+fs.mkdirSync(tools, { recursive: true });
+const environment = { PATH: process.env.PATH, HOME: root, LANG: "C.UTF-8", CYCOD_TRUSTED_DIRECTORIES: project };
+const children = [];
+const start = (...args) => {
+  const child = spawn(cycod, args, { cwd: project, env: environment, stdio: ["pipe", "pipe", "pipe"] });
+  children.push(child);
+  return child;
+};
+const tool = (name, text) => fs.writeFileSync(path.join(tools, `${name}.yaml`), text);
+
+tool("greet", `description: Greet somebody
+bash: echo "Hello, {WHO}" {TIMES}
+parameters:
+  WHO: {type: string, description: Whom, required: true}
+  TIMES: {type: integer, description: How often, validation: {minimum: 1, maximum: 9}}
+tags: [read]
+`);
+tool("nested", `description: Show what it is given
+bash: printf '%s\\n' {SETTINGS} {NAMES} {MODE}
+parameters:
+  SETTINGS: {type: object, description: Settings, validation: {properties: {port: {type: integer}}}}
+  NAMES: {type: array, description: Names, validation: {items: {type: string}}}
+  MODE: {type: string, description: Mode, validation: {enum: [fast, safe]}, default: safe}
+tags: [read]
+`);
+tool("flow", `description: Several steps
+steps:
+- {name: first, bash: echo one; sleep 0.5}
+- {name: second, bash: 'for n in 1 2 3 4 5 6; do echo "line $n"; sleep 0.3; done'}
+- {name: third, bash: echo three}
+tags: [read]
+`);
+tool("flood", `description: Writes much
+bash: seq 1 60000
+tags: [read]
+`);
+tool("mark", `description: Write a mark
+bash: echo {WORD} >> marks
+parameters: {WORD: {type: string, description: What, required: true}}
+tags: [run]
+`);
+tool("evil", `description: "</p><script>window.pwned = 1</script><img src=x onerror='window.pwned=1'>"
+title: "<b onmouseover='window.pwned=1'>evil</b>"
+bash: printf '<script>window.pwned = 1</script>\\033]0;x\\007\\n'
+tags: [read]
+`);
+
+const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+const until = async (what, is, patience = 30000) => {
+  for (const end = Date.now() + patience; Date.now() < end; await wait(50)) if (await is()) return;
+  throw new Error(`not so after ${patience} ms: ${what}`);
+};
+const equal = (left, right) => {
+  if (JSON.stringify(left) !== JSON.stringify(right)) throw new Error(`${JSON.stringify(left)} is not ${JSON.stringify(right)}`);
+};
+const holds = (is, what) => {
+  if (!is) throw new Error(what);
+};
+
+/** A call of a model over MCP that waits for approval; resolves with its result. */
+const called = (name, args) => {
+  const server = start("mcp", "serve", "--wait-for-approval", "60");
+  const send = (message) => server.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  const hello = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "page-test", version: "1" } };
+  send({ id: 1, method: "initialize", params: hello });
+  send({ method: "notifications/initialized" });
+  send({ id: 2, method: "tools/call", params: { name, arguments: args } });
+  let text = "";
+  return new Promise((done) => {
+    server.stdout.on("data", (data) => {
+      text += data;
+      for (const line of text.split("\n")) {
+        if (line.includes('"id":2')) {
+          server.stdin.end();
+          return done(JSON.parse(line).result);
+        }
+      }
+    });
+  });
+};
+
+const ui = start("ui", "--without-terminal");
+let said = "";
+ui.stderr.on("data", (data) => (said += data));
+await until("the page is there", () => /http:\S+/.test(said));
+const wayIn = said.match(/http:\S+/)[0];
+const site = new URL(wayIn).origin;
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+const context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
+const problems = [];
+const watched = async (of) => {
+  const page = await of.newPage();
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("console", (message) => /Content Security Policy|Refused/.test(message.text()) && problems.push(message.text()));
+  return page;
+};
+const page = await watched(context);
+
+let passed = 0;
+let failed = 0;
+const test = async (name, run) => {
+  problems.length = 0;
+  try {
+    await run();
+    equal(problems, []);
+    passed += 1;
+    console.log(`  ok    ${name}`);
+  } catch (error) {
+    failed += 1;
+    console.log(`  FAIL  ${name}: ${error.message.split("\n").slice(0, 6).join("\n        ")}`);
+    if (pictures) await page.screenshot({ path: path.join(pictures, `failed-${failed}.png`) });
+  }
+};
+
+await test("the code opens the page, once, and leaves no trace in the address", async () => {
+  await page.goto(wayIn);
+  await page.waitForURL(`${site}/`);
+  const other = await browser.newContext();
+  const second = await other.newPage();
+  await second.goto(wayIn);
+  await second.waitForSelector(".problem");
+  holds(/cannot be used/.test(await second.textContent(".problem")), "the code works twice");
+  equal(new URL(second.url()).hash, "");
+  await other.close();
+});
+
+await test("a form shows what would run while it is filled in, and runs it", async () => {
+  await page.goto(`${site}/tool/greet`);
+  await page.fill("[name='arg.WHO']", "it's $(reboot)");
+  await page.waitForSelector("#preview .command");
+  holds((await page.textContent("#preview")).includes(`cycod_WHO='it'\\''s $(reboot)'`), await page.textContent("#preview"));
+  await page.fill("[name='arg.TIMES']", "500");
+  await until("the problem is shown", async () => (await page.textContent("#preview")).includes("more than the maximum 9"));
+  await page.click("button.primary");
+  await page.waitForSelector("[aria-invalid=true]");
+  equal(await page.inputValue("[name='arg.TIMES']"), "500");
+  await page.fill("[name='arg.TIMES']", "3");
+  await page.press("[name='arg.TIMES']", "Control+Enter");
+  await page.waitForURL(/\/run\//);
+  await until("it ends", async () => (await page.textContent("#head .chip")).includes("ok"));
+  equal((await page.textContent("#log div")).trim(), "Hello, it's $(reboot) 3");
+});
+
+await test("lists, choices and objects arrive as they are typed", async () => {
+  await page.goto(`${site}/tool/nested`);
+  await page.fill("[name='arg.SETTINGS']", '{"port": 80}');
+  await page.locator("[name='arg.NAMES']").nth(0).fill("a b");
+  await page.locator("[name='arg.NAMES']").nth(1).fill("c");
+  await page.click(".add");
+  await page.keyboard.type("-d");
+  await page.check("input[value=fast]");
+  await page.click("button.primary");
+  await page.waitForURL(/\/run\//);
+  await until("it ends", async () => (await page.textContent("#head .chip")).includes("ok"));
+  equal(await page.locator("#log div").allTextContents(), ['{"port":80}', "a b", "c", "-d", "fast"]);
+  await page.click("text=Run again");
+  equal(await page.inputValue("[name='arg.SETTINGS']"), '{"port":80}');
+  equal(await page.locator("[name='arg.NAMES']").nth(2).inputValue(), "-d");
+});
+
+await test("a run is followed live, each line once, and its steps can be looked at alone", async () => {
+  await page.goto(`${site}/tool/flow`);
+  await page.click("button.primary");
+  await page.waitForURL(/\/run\//);
+  await until("a line comes while it runs", async () => (await page.textContent("#log")).includes("line 2"));
+  holds((await page.textContent("#head .chip")).includes("running"), "it still runs");
+  await until("it ends", async () => (await page.textContent("#head .chip")).includes("ok"));
+  equal(await page.locator("#log div").allTextContents(), ["one", "line 1", "line 2", "line 3", "line 4", "line 5", "line 6", "three"]);
+  equal(await page.locator(".step .name").allTextContents(), ["first", "second", "third"]);
+  await page.click(".step >> nth=1");
+  await page.waitForURL(/step=second/);
+  equal(await page.locator("#log div").count(), 6);
+});
+
+await test("a run of a terminal appears in the list at once", async () => {
+  await page.goto(`${site}/runs`);
+  const before = await page.locator("#list tbody tr").count();
+  start("run", "greet", "WHO=terminal");
+  await until("it is there", async () => (await page.locator("#list tbody tr").count()) === before + 1);
+});
+
+await test("a flood leaves the page quick and small", async () => {
+  await page.goto(`${site}/tool/flood`);
+  await page.click("button.primary");
+  await page.waitForURL(/\/run\//);
+  await until("it ends", async () => (await page.textContent("#head .chip")).includes("ok"));
+  holds((await page.locator("#log div").count()) <= 20000, "too many lines");
+  holds((await page.textContent("#log div:last-child")) === "60000", "the last line is there");
+  holds(await page.isVisible("#skipped"), "it says that something is not shown");
+});
+
+await test("what a model waits for is approved in one of two tabs", async () => {
+  await page.goto(`${site}/approvals`);
+  const second = await watched(context);
+  await second.goto(`${site}/runs`);
+  const result = called("mark", { WORD: "approved" });
+  await page.bringToFront();
+  await page.waitForSelector(".ask");
+  holds((await page.textContent(".ask .command")).includes("approved"), await page.textContent(".ask"));
+  equal((await page.textContent("#waiting")).replace(/\D/g, ""), "1");
+  await second.bringToFront();
+  await second.goto(`${site}/approvals`);
+  await second.click("[data-key=y]");
+  equal((await result).isError ?? false, false);
+  equal(fs.readFileSync(path.join(project, "marks"), "utf8"), "approved\n");
+  await page.bringToFront();
+  await until("the other tab knows", async () => (await page.locator(".ask").count()) === 0);
+  await second.close();
+});
+
+await test("a request is denied by keyboard alone, with the card in focus", async () => {
+  await page.goto(`${site}/approvals`);
+  const result = called("mark", { WORD: "denied" });
+  await page.waitForSelector(".ask");
+  await page.keyboard.press("n");
+  await wait(300);
+  equal(await page.locator(".ask").count(), 1);
+  await page.keyboard.press("j");
+  await page.keyboard.press("n");
+  equal((await result).isError, true);
+  equal(fs.readFileSync(path.join(project, "marks"), "utf8"), "approved\n");
+});
+
+await test("everything can be reached by keyboard", async () => {
+  await page.goto(`${site}/runs`);
+  await page.keyboard.press("g");
+  await page.waitForURL(`${site}/`);
+  await page.keyboard.press("/");
+  equal(await page.evaluate(() => document.activeElement.id), "find");
+  await page.keyboard.type("greet");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/q=greet/);
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/tool\/greet/);
+  await page.keyboard.press("?");
+  holds(await page.isVisible("#keys"), "the keys are listed");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("r");
+  await page.waitForURL(/\/runs/);
+});
+
+await test("hostile texts stay texts", async () => {
+  await page.goto(`${site}/?q=evil`);
+  await page.goto(`${site}/tool/evil`);
+  await page.hover("h1");
+  await page.click("button.primary");
+  await page.waitForURL(/\/run\//);
+  await until("it ends", async () => (await page.textContent("#head .chip")).includes("ok"));
+  holds((await page.textContent("#log")).includes("<script>window.pwned = 1</script>"), await page.textContent("#log"));
+  equal(await page.evaluate(() => window.pwned ?? 0), 0);
+});
+
+await test("without script, links and forms work", async () => {
+  const plain = await browser.newContext({ javaScriptEnabled: false, storageState: await context.storageState() });
+  const bare = await plain.newPage();
+  await bare.goto(`${site}/tool/greet`);
+  await bare.fill("[name='arg.WHO']", "plain");
+  await bare.click("text=Plan only");
+  holds((await bare.textContent("#preview")).includes("plain"), "the plan is shown");
+  await bare.click("button.primary");
+  await bare.waitForURL(/\/run\//);
+  await plain.close();
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  const themed = await browser.newContext({ colorScheme, bypassCSP: true, viewport: { width: 1280, height: 860 }, storageState: await context.storageState() });
+  const shown = await themed.newPage();
+  await shown.goto(`${site}/runs?tool=flow`);
+  const run = await shown.getAttribute("#list a.row", "href");
+  const pages = { tools: "/", tool: "/tool/nested", runs: "/runs", run, "no runs": "/runs?tool=nothing", approvals: "/approvals", step: `${run}?step=second`, "way in": "/in" };
+  for (const [name, address] of Object.entries(pages)) {
+    await test(`${name}, ${colorScheme}: no barriers, and nothing cut off at 320 px`, async () => {
+      await shown.setViewportSize({ width: 1280, height: 860 });
+      await shown.goto(site + address);
+      await shown.evaluate(axe);
+      const { violations } = await shown.evaluate(() => window.axe.run());
+      equal(violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target).join(" ")}`), []);
+      if (pictures) await shown.screenshot({ path: path.join(pictures, `${name.replace(" ", "-")}-${colorScheme}.png`) });
+      await shown.setViewportSize({ width: 320, height: 640 });
+      equal(await shown.evaluate(() => document.documentElement.scrollWidth), 320);
+    });
+  }
+  await themed.close();
+}
+
+await test("a page whose server is gone says so", async () => {
+  await page.goto(`${site}/runs`);
+  await page.waitForTimeout(300);
+  ui.kill("SIGKILL");
+  await page.waitForSelector("body[data-lost]");
+});
+
+await browser.close();
+for (const child of children) child.kill("SIGKILL");
+fs.rmSync(root, { recursive: true, force: true });
+console.log(`page: ${passed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
