@@ -338,9 +338,10 @@ pub fn carry_on(
 fn call(engine: &Engine, order: Order, control: Control, follower: &mut Beginner<'_>) -> Result<RunReport, Refusal> {
     let (approved, _listening) = begin(engine, &order, &control)?;
     let control = Control { durable: order.durable, caller: Some(order.caller), ..control };
+    let is_workflow = approved.subject().is_workflow;
     let (mut report, recording) = engine.run_here(approved, &control, follower);
     if let Some(recording) = recording {
-        recording.end_here(&mut report, true);
+        recording.end_here(&mut report, is_workflow);
     }
     Ok(report)
 }
