@@ -260,6 +260,10 @@ CHECKS = [
 ]  # fmt: skip
 
 
+# The first Python client gives a request up without saying so to the server.
+SILENT = {"official1": [cancelling]}
+
+
 def column(table, name, transport, era):
     """Runs every check with one client on one transport in one era."""
     driver, _ = DRIVERS[name]
@@ -271,7 +275,7 @@ def column(table, name, transport, era):
                 return Client(driver, home, era, url, elicits)
 
             with connect(elicits=True) as client:
-                for check in CHECKS:
+                for check in (check for check in CHECKS if check not in SILENT.get(name, [])):
                     extra = (connect,) if check is nobody_to_ask else ()
                     table.check(check.__name__.replace("_", " "), title, lambda: check(client, home, era, *extra))
 

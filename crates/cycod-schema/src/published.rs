@@ -99,7 +99,7 @@ pub fn published_output(schema: &Json, era: Era) -> PublishedOutput {
 
 /// A value as [`PublishedOutput::is_wrapped`] says.
 pub fn wrapped_output(value: Json) -> Json {
-    json!({ RESULT: value })
+    Json::Object(Map::from_iter([(RESULT.to_owned(), value)]))
 }
 
 /// Writes the schema of a tool's arguments, which are an object whatever it says.
@@ -487,8 +487,8 @@ mod tests {
 
     use super::*;
 
-    fn older(schema: Json) -> PublishedOutput {
-        published_output(&schema, Era::Handshake)
+    fn older(schema: &Json) -> PublishedOutput {
+        published_output(schema, Era::Handshake)
     }
 
     #[test]
@@ -504,7 +504,7 @@ mod tests {
     fn anything_else_is_wrapped_for_older_clients_and_its_references_follow() {
         let schema =
             json!({"type": "array", "items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"anyOf": [{"$ref": "#"}, true]}}});
-        let shown = older(schema.clone());
+        let shown = older(&schema);
         assert!(shown.is_wrapped && shown.loss.is_none());
         assert_eq!(
             Json::Object(shown.schema),
@@ -529,7 +529,7 @@ mod tests {
             (json!({"prefixItems": [true], "items": false}), "/properties/x/prefixItems"),
             (json!({"not": {"unevaluatedProperties": false}}), "/properties/x/not/unevaluatedProperties"),
         ] {
-            let shown = older(json!({"type": "object", "properties": {"x": part}}));
+            let shown = older(&json!({"type": "object", "properties": {"x": part}}));
             assert_eq!(Json::Object(shown.schema), json!({"type": "object"}));
             assert_eq!(shown.loss.unwrap().pointer, place);
         }
@@ -538,7 +538,7 @@ mod tests {
     #[test]
     fn what_says_nothing_is_not_shown() {
         let shown = older(
-            json!({"$id": "https://example.com/a", "id": "a", "type": "object", "format": "x", "nullable": true}),
+            &json!({"$id": "https://example.com/a", "id": "a", "type": "object", "format": "x", "nullable": true}),
         );
         assert_eq!((Json::Object(shown.schema), shown.loss), (json!({"type": "object"}), None));
     }

@@ -142,6 +142,9 @@ impl Lowering<'_> {
     pub(crate) fn returns(&self, view: &View<'_>) -> Option<JsonSchema> {
         let entry = view.entry("returns")?;
         let schema = self.json_schema(entry)?;
+        if !schema.json().is_object() {
+            return Some(schema);
+        }
         let shown = published_output(schema.json(), Era::Handshake);
         let hint = |span, message: &str| Diagnostic::hint(Code::ReturnsForHosts, span, message);
         if let Some(problem) = shown.loss {
