@@ -29,11 +29,14 @@ install() {
     fi
 
     # The stamp is written last, so that an installation that was cut off is made anew.
-    stamp=$(cat tests/clients/requirements.txt tests/clients/package-lock.json | sha256sum)
+    stamp=$(cat tests/clients/requirements.txt tests/clients/requirements1.txt tests/clients/package-lock.json | sha256sum)
     [ "$(cat "$outside/stamp" 2>/dev/null)" = "$stamp" ] && return
-    rm -rf "$outside/stamp" "$outside/python" "$outside/node_modules"
+    rm -rf "$outside/stamp" "$outside/python" "$outside/python1" "$outside/node_modules"
     python3 -m venv "$outside/python"
     "$outside/python/bin/pip" install --quiet --disable-pip-version-check --requirement tests/clients/requirements.txt
+    # The first generation of the Python client, which cannot be next to the second.
+    python3 -m venv "$outside/python1"
+    "$outside/python1/bin/pip" install --quiet --disable-pip-version-check --requirement tests/clients/requirements1.txt
     find_node
     cp tests/clients/package.json tests/clients/package-lock.json "$outside/"
     # Nothing of a package runs while it is installed.

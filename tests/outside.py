@@ -38,6 +38,13 @@ class Home:
         notes = self.path / "notes"
         return notes.read_text() if notes.exists() else ""
 
+    def run(self, *arguments):
+        """What cycod writes for these arguments, whether it succeeds or not."""
+        done = subprocess.run(
+            [CYCOD, *arguments], cwd=self.path, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True
+        )
+        return done.stdout.decode()
+
     def stdio(self, *options):
         """The server on standard input and output, as a client is told to start it."""
         return [CYCOD, "mcp", "serve", *options]

@@ -8,7 +8,10 @@ import json
 import sys
 import traceback
 
-import mcp_types as types
+try:
+    import mcp_types as types
+except ImportError:  # the first generation has them elsewhere
+    from mcp import types
 
 from form import filled
 

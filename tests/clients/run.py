@@ -1,6 +1,6 @@
 """Other people's clients against our server: every check with every client, transport and protocol era.
 
-    CYCOD=… NODE=… NODE_MODULES=… run.py [CLIENT…]     official, fast, sdk1, sdk2, inspector
+    CYCOD=… NODE=… NODE_MODULES=… run.py [CLIENT…]     official, official1, fast, sdk1, sdk2, inspector, awkward
 """
 
 import json
@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from outside import NODE, Home, Server, Table, alive, eventually, expect  # noqa: E402
 
+import awkward  # noqa: E402
 import inspector  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
@@ -25,6 +26,7 @@ PATIENCE = 30
 ERAS = {"legacy": "2025-11-25", "modern": "2026-07-28"}
 DRIVERS = {
     "official": ([sys.executable, str(HERE / "official.py")], ERAS),
+    "official1": ([str(SCRIPTS.parent / "python1" / "bin" / "python"), str(HERE / "official1.py")], ["legacy"]),
     "fast": ([sys.executable, str(HERE / "fast.py")], ERAS),
     "sdk1": ([NODE, str(SCRIPTS / "sdk1.mjs")], ["legacy"]),
     "sdk2": ([NODE, str(SCRIPTS / "sdk2.mjs")], ERAS),
@@ -42,8 +44,8 @@ class Failed(Exception):
 class Client:
     """One client, connected. Its operations are methods: `client.call(tool="hello", arguments={…})`."""
 
-    def __init__(self, driver, home, era, url, elicits=True):
-        command = home.stdio()
+    def __init__(self, driver, home, era, url, elicits=True, options=()):
+        command = home.stdio(*options)
         server = {"command": command[0], "args": command[1:], "env": home.environment, "cwd": str(home.path)}
         settings = {"era": era, "elicits": elicits, "server": server, "url": url}
         self.log = open(home.path / "client.log", "a+b")
@@ -258,6 +260,10 @@ CHECKS = [
 ]  # fmt: skip
 
 
+# The first Python client gives a request up without saying so to the server.
+SILENT = {"official1": [cancelling]}
+
+
 def column(table, name, transport, era):
     """Runs every check with one client on one transport in one era."""
     driver, _ = DRIVERS[name]
@@ -269,7 +275,7 @@ def column(table, name, transport, era):
                 return Client(driver, home, era, url, elicits)
 
             with connect(elicits=True) as client:
-                for check in CHECKS:
+                for check in (check for check in CHECKS if check not in SILENT.get(name, [])):
                     extra = (connect,) if check is nobody_to_ask else ()
                     table.check(check.__name__.replace("_", " "), title, lambda: check(client, home, era, *extra))
 
@@ -286,15 +292,53 @@ def column(table, name, transport, era):
             table.put("connecting", title, "FAIL", f"{type(error).__name__}: {error}")
 
 
+def usable(client, expected, era):
+    """How many of the tools a client can use: it lists them, calls them, and gets their values."""
+    listed = {tool["name"] for tool in client.tools()["tools"]}
+    unusable = [f"{name}: not listed" for name in expected if name not in listed]
+    for name, (arguments, value) in expected.items():
+        if name not in listed:
+            continue
+        try:
+            result = client.call(tool=name, arguments=arguments)["result"]
+        except Failed as error:
+            unusable.append(f"{name}: {str(error)[:200]}")
+            continue
+        structured = result.get("structuredContent")
+        is_right = structured == value or era == "legacy" and structured == {"result": value}
+        if result.get("isError") or not is_right:
+            unusable.append(f"{name}: {json.dumps(result)[:200]}")
+    count = f"{len(expected) - len(unusable)} of {len(expected)}"
+    expect(not unusable, f"can use {count}\n" + "\n".join(unusable[:40]))
+    return count
+
+
+def awkward_tools(table):
+    with Home() as home:
+        expected, left_out = awkward.place(home)
+        table.check("tools", "cycod", lambda: expect(len(expected) >= 290, f"{len(expected)} tools, without {left_out}"))
+        for name, (driver, eras) in DRIVERS.items():
+            for era in eras:
+
+                def use():
+                    with Client(driver, home, era, None, options=("--auto-approve", "run")) as client:
+                        return usable(client, expected, era)
+
+                table.check(name, era, use)
+
+
 def main(wanted):
     shutil.rmtree(SCRIPTS, ignore_errors=True)
     shutil.copytree(HERE, SCRIPTS, ignore=lambda _, names: [name for name in names if not name.endswith(".mjs")])
     places = [f"{transport} {era}" for transport in ("stdio", "http") for era in ERAS]
     tables = {
-        name: Table(*(place for place in places if name != "sdk1" or place.endswith("legacy")))
-        for name in [*DRIVERS, "inspector"]
+        name: Table(*(place for place in places if name not in ("sdk1", "official1") or place.endswith("legacy")))
+        for name in [*DRIVERS, "inspector", "awkward"]
         if not wanted or name in wanted
     }
+    if "awkward" in tables:
+        tables["awkward"] = Table("cycod", *ERAS)
+        awkward_tools(tables["awkward"])
     with ThreadPoolExecutor(2) as pool:
         columns = [
             pool.submit(column, tables[name], name, transport, era)

@@ -47,9 +47,23 @@ def deep_json(client):
 
 
 def long_lines(client):
-    for size in (5_000_000, 50_000_000):
-        client.send(message(client.era, 904, "tools/call", {"name": "hello", "arguments": {"name": "x" * size}}))
+    for number, size in ((9041, 5_000_000), (9042, 17 << 20), (9043, 50_000_000)):
+        client.send(message(client.era, number, "tools/call", {"name": "hello", "arguments": {"name": "x" * size}}))
+        answer = client.answer(number)
+        expect(size < 16 << 20 or answer.get("error", {}).get("code") == -32600, f"{size} bytes: {str(answer)[:200]}")
     client.write(b"x" * 50_000_000 + b"\n")
+
+
+def no_machine_number(client):
+    client.write(b'{"jsonrpc":"2.0","id":907,"method":"tools/call","params":{"name":"hello","arguments":{"name":1e400}}}\n')
+    answer = client.answer(907)
+    expect(answer.get("error", {}).get("code") == -32602, f"answered {answer}")
+
+
+def no_json(client):
+    client.write(b"nonsense\n")
+    answer = client.answer(None)
+    expect(answer.get("error", {}).get("code") == -32700, f"answered {answer}")
 
 
 def same_number(client):
@@ -133,7 +147,7 @@ def many_at_once(client):
 
 
 CHECKS = [
-    garbage, batches, deep_json, long_lines, same_number, every_kind_of_number, unknown_cancels, notification_flood,
+    garbage, batches, deep_json, long_lines, no_machine_number, no_json, same_number, every_kind_of_number, unknown_cancels, notification_flood,
     wrong_types, strange_values,
 ]  # fmt: skip
 

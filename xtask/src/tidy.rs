@@ -152,7 +152,10 @@ const ARROWS: [(&str, &[&str]); 38] = [
             "cycod-syntax",
         ],
     ),
-    ("cycod-mcp-server", &["cycod-thread", "cycod-http", "cycod-engine", "cycod-process", "cycod-store"]),
+    (
+        "cycod-mcp-server",
+        &["cycod-thread", "cycod-http", "cycod-engine", "cycod-process", "cycod-schema", "cycod-store"],
+    ),
     ("cycod-web", &["cycod-app", "cycod-engine", "cycod-http", "cycod-store", "cycod-thread"]),
     (
         "cycod",

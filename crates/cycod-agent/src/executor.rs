@@ -79,7 +79,7 @@ impl Executor<'_> {
             session: self.asker.session.name().map(str::to_owned),
         };
         match self.outputs {
-            Some((shelf, cap)) => self.engine.run_kept(approved, control, shelf, sink).into_answer(cap),
+            Some((shelf, cap)) => self.engine.run_kept(approved, control, shelf, sink).into_answer(cap, shelf),
             None => ToolAnswer::of(&definition, &self.engine.run(approved, &control, sink)),
         }
     }

@@ -38,8 +38,8 @@ macro_rules! codes {
     };
 }
 
-// Of what ends a call: the exit code, what it is answered with over MCP and over HTTP, and whether somebody decided so. What is
-// only said of files has `(file)`.
+// Of what ends a call: the exit code, what it is answered with over MCP and over HTTP, and whether somebody decided so or it
+// must not be tried again by itself. What is only said of files has `(file)`.
 codes! {
     AliasCommand            "alias-command"             (file)
     AliasOfItself           "alias-of-itself"           (file)
@@ -145,6 +145,7 @@ codes! {
     NumberFormat            "number-format"             (file)
     OptionLikeValue         "option-like-value"         (Failure        ToolError     Unprocessable   Decision)
     OutOfRange              "out-of-range"              (Failure        ToolError     Unprocessable   Decision)
+    OutcomeUnknown          "outcome-unknown"           (Failure        ToolError     BadGateway      Decision)
     OutputTooLarge          "output-too-large"          (Failure        ToolError     InternalError   Mishap)
     OutputUnavailable       "output-unavailable"        (Failure        ToolError     Unavailable     Mishap)
     OutsideWorkspace        "outside-workspace"         (Failure        ToolError     Forbidden       Decision)
@@ -171,6 +172,7 @@ codes! {
     RequirementMissing      "requirement-missing"       (Failure        ToolError     Unavailable     Mishap)
     ReservedName            "reserved-name"             (file)
     ResourceNeedsValue      "resource-needs-value"      (file)
+    ReturnsForHosts         "returns-for-hosts"         (file)
     ReturnsNoJson           "returns-no-json"           (file)
     RunWithoutControl       "run-without-control"       (Failure        ToolError     Conflict        Decision)
     ScriptSyntax            "script-syntax"             (file)

@@ -194,6 +194,7 @@ fn over_http_a_code_has_the_status_of_its_meaning() {
         500 wrong-output
         502 login-needed
         502 model-no-answer
+        502 outcome-unknown
         502 remote-failed
         502 remote-unreachable
         503 background-unavailable

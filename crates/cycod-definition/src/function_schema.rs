@@ -10,13 +10,45 @@ use crate::{Ask, FunctionCalling, Literal, Parameter, ParameterType, Shape, Tool
 pub fn function_schema(tool: &Tool) -> Json {
     let parameters = match &tool.input_schema {
         Some(schema) => schema.json().clone(),
-        None => object(tool.given_parameters(), &tool.function_calling),
+        None => {
+            object(tool.given_parameters(), Wording { settings: &tool.function_calling, elements: Elements::Texts })
+        }
     };
     json!({
         "name": tool.name.as_str(),
         "description": tool.description.as_deref().unwrap_or_default(),
         "parameters": parameters,
     })
+}
+
+/// Returns the schema of a tool's arguments that says what a call checks, to the letter: nothing of elements of which the
+/// author says nothing, and that there are no other parameters. A call also reads values of another type where there is one
+/// sensible reading.
+pub fn arguments_schema(tool: &Tool) -> Json {
+    let mut schema = match &tool.input_schema {
+        Some(schema) => schema.json().clone(),
+        None => object(tool.given_parameters(), Wording { settings: &tool.function_calling, elements: Elements::Any }),
+    };
+    if let (false, Some(schema)) = (tool.takes_more(), schema.as_object_mut()) {
+        schema.insert("additionalProperties".to_owned(), Json::Bool(false));
+    }
+    schema
+}
+
+/// How parameters are written.
+#[derive(Clone, Copy)]
+struct Wording<'a> {
+    settings: &'a FunctionCalling,
+    elements: Elements,
+}
+
+/// What is written of the elements of an array whose author says nothing of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Elements {
+    /// That they are texts: every provider refuses an array without `items`.
+    Texts,
+    /// That they are anything.
+    Any,
 }
 
 /// Returns the form of a question as a flat JSON Schema of type `object`; without properties where consent is all that
@@ -41,7 +73,8 @@ pub fn form_schema(tool: &Tool, ask: &Ask) -> Json {
     ];
     let fields = ask.fields.iter().filter(|_| matches!(ask.whom, Whom::Person { .. }));
     let settings = FunctionCalling { include_defaults: false, ..FunctionCalling::default() };
-    let mut form = object(fields.filter_map(|field| tool.parameter(field)), &settings);
+    let wording = Wording { settings: &settings, elements: Elements::Texts };
+    let mut form = object(fields.filter_map(|field| tool.parameter(field)), wording);
     for (name, field) in form["properties"].as_object_mut().into_iter().flatten() {
         let is_written_out = tool.parameter(name).is_some_and(|parameter| parameter.schema.is_some());
         if let (false, Some(field)) = (is_written_out, field.as_object_mut()) {
@@ -51,10 +84,10 @@ pub fn form_schema(tool: &Tool, ask: &Ask) -> Json {
     form
 }
 
-fn object<'a>(parameters: impl Iterator<Item = &'a Parameter>, settings: &FunctionCalling) -> Json {
+fn object<'a>(parameters: impl Iterator<Item = &'a Parameter>, wording: Wording<'_>) -> Json {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for parameter in parameters {
-        properties.insert(parameter.name.clone(), Json::Object(property(parameter, settings)));
+        properties.insert(parameter.name.clone(), Json::Object(property(parameter, wording)));
         if parameter.is_needed() {
             required.push(parameter.name.as_str());
         }
@@ -66,7 +99,8 @@ fn object<'a>(parameters: impl Iterator<Item = &'a Parameter>, settings: &Functi
     object
 }
 
-fn property(parameter: &Parameter, settings: &FunctionCalling) -> Map<String, Json> {
+fn property(parameter: &Parameter, wording: Wording<'_>) -> Map<String, Json> {
+    let settings = wording.settings;
     let verbatim = parameter.schema.as_ref().and_then(|schema| schema.json().as_object());
     let mut schema = verbatim.cloned().unwrap_or_default();
     if verbatim.is_none() {
@@ -98,7 +132,7 @@ fn property(parameter: &Parameter, settings: &FunctionCalling) -> Map<String, Js
         schema.insert("default".to_owned(), default.to_json());
     }
     if verbatim.is_none() {
-        insert_rules(&mut schema, parameter.kind, &parameter.validation, settings);
+        insert_rules(&mut schema, parameter.kind, &parameter.validation, wording);
     }
     if settings.example_generation && !parameter.examples.is_empty() {
         schema.insert("examples".to_owned(), parameter.examples.iter().map(Value::to_json).collect());
@@ -114,7 +148,7 @@ fn insert_type(schema: &mut Map<String, Json>, kind: ParameterType, settings: &F
     schema.insert("type".to_owned(), json!(mapped.map_or(kind.name(), |(_, theirs)| theirs)));
 }
 
-fn insert_rules(schema: &mut Map<String, Json>, kind: ParameterType, rules: &Validation, settings: &FunctionCalling) {
+fn insert_rules(schema: &mut Map<String, Json>, kind: ParameterType, rules: &Validation, wording: Wording<'_>) {
     let mut insert = |key: &str, value: Option<Json>| {
         if let Some(value) = value {
             schema.insert(key.to_owned(), value);
@@ -134,13 +168,13 @@ fn insert_rules(schema: &mut Map<String, Json>, kind: ParameterType, rules: &Val
     insert("maxItems", rules.max_items.map(Json::from));
     insert("uniqueItems", rules.unique_items.then_some(Json::Bool(true)));
     if kind == ParameterType::Array || rules.items.is_some() {
-        // Every provider refuses an array without `items`.
-        let items = rules.items.as_ref().map_or_else(|| json!({"type": "string"}), |shape| shape_json(shape, settings));
+        let unknown = || if wording.elements == Elements::Texts { json!({"type": "string"}) } else { json!({}) };
+        let items = rules.items.as_ref().map_or_else(unknown, |shape| shape_json(shape, wording));
         insert("items", Some(items));
     }
     if !rules.properties.is_empty() {
         let properties: Map<String, Json> =
-            rules.properties.iter().map(|(name, shape)| (name.clone(), shape_json(shape, settings))).collect();
+            rules.properties.iter().map(|(name, shape)| (name.clone(), shape_json(shape, wording))).collect();
         insert("properties", Some(Json::Object(properties)));
     }
     if !rules.required_properties.is_empty() {
@@ -148,13 +182,14 @@ fn insert_rules(schema: &mut Map<String, Json>, kind: ParameterType, rules: &Val
     }
 }
 
-fn shape_json(shape: &Shape, settings: &FunctionCalling) -> Json {
+fn shape_json(shape: &Shape, wording: Wording<'_>) -> Json {
+    let settings = wording.settings;
     let mut schema = Map::new();
     insert_type(&mut schema, shape.kind, settings);
     if let Some(description) = shape.description.as_ref().filter(|_| settings.include_descriptions) {
         schema.insert("description".to_owned(), json!(description));
     }
-    insert_rules(&mut schema, shape.kind, &shape.validation, settings);
+    insert_rules(&mut schema, shape.kind, &shape.validation, wording);
     Json::Object(schema)
 }
 

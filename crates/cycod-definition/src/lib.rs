@@ -60,7 +60,7 @@ pub use digest::digest;
 pub use document::{document, document_json, exact_json};
 pub use file_paths::FilePaths;
 pub use format::FileFormat;
-pub use function_schema::{form_schema, function_schema};
+pub use function_schema::{arguments_schema, form_schema, function_schema};
 pub use handler::{CommandPattern, Handler, Runtime};
 pub use host::{Host, Offered, Unmet};
 pub use interface::{Ask, Hints, Offer, Produces, TaskSupport, Whom};

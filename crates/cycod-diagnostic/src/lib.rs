@@ -30,5 +30,5 @@ pub use render::{Lines, Report, Style, render_text};
 pub use shown::{Passing, Shown};
 pub use source::{Position, SourceFile, Span};
 pub use suggest::{closest, is_slip};
-pub use visible::{is_hidden, visible, visible_json};
+pub use visible::{is_hidden, misleads, readable, readable_json, visible, visible_json};
 pub use wrapped::wrapped;

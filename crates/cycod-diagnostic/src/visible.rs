@@ -18,6 +18,44 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
     })
 }
 
+/// Returns the answer of a tool as a model gets it: what a terminal would act on, or what makes a reader read something
+/// else than is there, in escapes. Characters that belong to writing, such as the joiners of scripts and emoji, stay.
+pub fn readable(text: &str) -> Cow<'_, str> {
+    with_escapes(text, |into, character| into.extend(character.escape_unicode()))
+}
+
+/// The same for JSON, in the escapes of JSON: it says the same.
+pub fn readable_json(json: &str) -> Cow<'_, str> {
+    with_escapes(json, |into, character| {
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            into.push_str(&format!("\\u{unit:04x}"));
+        }
+    })
+}
+
+/// Whether a character makes a reader see something else than is there, and belongs to no script.
+pub fn misleads(character: char) -> bool {
+    matches!(character,
+        '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}' // controls but tab and line ends
+        | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' // direction
+        | '\u{e0000}'..='\u{e007f}') // tags: text nobody sees
+}
+
+fn with_escapes(text: &str, escape: fn(&mut String, char)) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')) || !text.chars().any(misleads) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if misleads(character) {
+            escape(&mut shown, character);
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
 /// The text with an escape in place of each character that is hidden where it stands, behind the character `before`.
 pub(crate) fn escaped(text: &str, before: Option<char>, escape: fn(&mut String, char)) -> Cow<'_, str> {
     // Nearly every text is of this kind, and a list may hold thousands of them.

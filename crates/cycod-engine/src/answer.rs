@@ -1,8 +1,10 @@
 //! What a run gives back to whoever called the tool, in the kinds of content that hosts know.
 
+use std::borrow::Cow;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_definition::{Body, Produces, Tool};
-use cycod_diagnostic::{Code, Refusal, closest};
+use cycod_diagnostic::{Code, Refusal, closest, readable, readable_json};
 use cycod_run::{Outcome, RunReport, broken_promise};
 use serde_json::{Map, Value as Json, json};
 
@@ -98,6 +100,15 @@ impl ToolAnswer {
         }
     }
 
+    /// The same with nothing in its texts that makes a reader see something else than is there.
+    #[must_use]
+    pub fn readable(mut self) -> Self {
+        // A text that is JSON stays what it says.
+        let is_json = self.structured.is_some();
+        self.blocks.iter_mut().for_each(|block| block.make_readable(is_json));
+        self
+    }
+
     /// The answer to a call that was refused.
     pub fn refused(refusal: Refusal) -> Self {
         Self::default().with_problem(refusal)
@@ -164,6 +175,23 @@ impl Payload {
 }
 
 impl Block {
+    fn make_readable(&mut self, is_json: bool) {
+        let clean = |text: &mut String| {
+            let shown = if is_json { readable_json(text) } else { readable(text) };
+            if let Cow::Owned(shown) = shown {
+                *text = shown;
+            }
+        };
+        match &mut self.content {
+            Content::Text(text) | Content::Resource { payload: Payload::Text(text), .. } => clean(text),
+            Content::Link { name, title, description, .. } => {
+                clean(name);
+                [title, description].into_iter().flatten().for_each(clean);
+            }
+            _ => {}
+        }
+    }
+
     /// A text without annotations.
     pub fn text(text: impl Into<String>) -> Self {
         Self::from(Content::Text(text.into()))

@@ -36,6 +36,7 @@ mod control;
 mod durable;
 mod engine;
 mod error;
+mod fitting;
 mod history;
 pub mod host;
 pub mod journal;

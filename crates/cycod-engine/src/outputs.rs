@@ -10,8 +10,8 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use cycod_definition::{Body, Produces};
-use cycod_diagnostic::{Code, Refusal};
+use cycod_definition::{Body, JsonSchema, Produces};
+use cycod_diagnostic::{Code, Refusal, readable};
 use cycod_plan::Plan;
 use cycod_policy::Approved;
 use cycod_process::{Program, Session, Spec, Stop, Stream};
@@ -22,7 +22,10 @@ use cycod_store::{Kept, Maker, OutputId, Outputs, Position, Retention, RunId, Se
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
-use crate::{Block, Control, Engine, ToolAnswer, Wrote};
+use crate::{
+    Block, Control, Engine, ToolAnswer, Wrote,
+    fitting::{Keeper, fitted},
+};
 
 /// How long an output is kept.
 const AGE: Duration = Duration::from_secs(24 * 3600);
@@ -161,6 +164,10 @@ impl Shelf {
     /// # Errors
     /// When there is no such output, or the question cannot be answered.
     pub fn look(&self, address: &str, owner: &str, view: &View, cap: usize) -> Result<String, Refusal> {
+        self.found(address, owner, view, cap).map(|text| readable(&text).into_owned())
+    }
+
+    fn found(&self, address: &str, owner: &str, view: &View, cap: usize) -> Result<String, Refusal> {
         let mut kept = self.get(address, owner)?;
         let failed = |error: StoreError| refused(&error);
         if let Some(filter) = &view.jq {
@@ -249,6 +256,10 @@ pub struct Ended {
     pub output: Option<Output>,
     /// Standard error of a single command.
     pub error: Option<Output>,
+    /// The name of the run and who made it, for what is kept later.
+    run: (String, Maker),
+    /// What the tool declares that it gives back.
+    returns: Option<JsonSchema>,
 }
 
 /// What a stream brought.
@@ -354,7 +365,7 @@ impl Engine {
         }
         let has_blocks = report.answer.as_ref().is_some_and(|outcome| outcome.blocks.is_some());
         let answer = (!is_text || has_blocks).then(|| ToolAnswer::of(&effective, &report));
-        Ended { report, answer, output, error }
+        Ended { report, answer, output, error, run: (run, maker), returns: effective.returns.clone() }
     }
 }
 
@@ -378,9 +389,17 @@ impl Sink for Taking<'_> {
 }
 
 impl Ended {
+    /// The answer of a tool that gives more than text, cut to `cap` tokens; what is too large is kept on the shelf. Nothing for
+    /// text.
+    pub fn take_answer(&mut self, cap: usize, shelf: &Shelf) -> Option<ToolAnswer> {
+        let answer = self.answer.take()?.readable();
+        let (run, maker) = (&self.run.0, self.run.1);
+        Some(fitted(answer, cap, self.returns.as_ref(), &mut Keeper { shelf, run, maker, kept: 0 }))
+    }
+
     /// What it says to a model, in at most `cap` tokens of output.
-    pub fn into_answer(mut self, cap: usize) -> ToolAnswer {
-        if let Some(answer) = self.answer.take() {
+    pub fn into_answer(mut self, cap: usize, shelf: &Shelf) -> ToolAnswer {
+        if let Some(answer) = self.take_answer(cap, shelf) {
             return answer;
         }
         let blocks = self.shown(cap).into_iter().map(|shown| Block::text(shown.text)).collect();
@@ -426,6 +445,11 @@ impl Output {
 
     /// All of it, or as much as is handed over with the way to the rest; nothing when the stream brought nothing.
     fn shown(&mut self, cap: usize) -> Option<Shown> {
+        let Shown { text, rest } = self.excerpt(cap)?;
+        Some(Shown { text: readable(&text).into_owned(), rest })
+    }
+
+    fn excerpt(&mut self, cap: usize) -> Option<Shown> {
         if self.is_empty() {
             return None;
         }

@@ -67,6 +67,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("question-declined", "the tests of questions: somebody declines"),
     ("cut-off-call", "the tests of turns: an answer that ends in the middle of a call"),
     ("repeated-call", "the tests of turns: a model that goes in circles"),
+    ("outcome-unknown", "the tests of the MCP client: a server that dies in a call"),
     ("remote-failed", "the tests of the MCP client: a server that breaks the protocol"),
     ("remote-unreachable", "the tests of the MCP client: a server that does not start"),
     ("reserved-name", "the catalog's tests: a program with tools of its own"),

@@ -40,7 +40,14 @@ pub(crate) async fn call(
     let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
     let mut pause = Duration::from_millis(50);
     for _ in 0..MOST_ROUNDS {
-        match request(connection, params.clone(), follow).await.map_err(|error| connection.refusal(&error))? {
+        let answer = request(connection, params.clone(), follow).await.map_err(|(error, is_sent)| {
+            if is_sent && failure::breaks_off(&error) {
+                failure::outcome_unknown(server, tool)
+            } else {
+                connection.refusal(&error)
+            }
+        });
+        match answer? {
             ServerResult::CallToolResult(result) => return Ok(result),
             ServerResult::CreateTaskResult(created) => return task(connection, created.task, follow).await,
             ServerResult::InputRequiredResult(result) => {
@@ -63,14 +70,15 @@ pub(crate) async fn call(
     Err(failure::broken(server, format!("it asked {MOST_ROUNDS} times and still wants more")))
 }
 
-/// One request and its answer.
+/// One request and its answer; an error comes with whether the server may have got the request.
 async fn request(
     connection: &Connection,
     params: CallToolRequestParams,
     follow: &Follow,
-) -> Result<ServerResult, ServiceError> {
+) -> Result<ServerResult, (ServiceError, bool)> {
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-    let handle = connection.peer().send_request_with_option(request, PeerRequestOptions::no_options()).await?;
+    let sending = connection.peer().send_request_with_option(request, PeerRequestOptions::no_options());
+    let handle = sending.await.map_err(|error| (error, false))?;
     let watch: &Watch = &connection.handler.watch;
     let _following = watch.follow(handle.progress_token.clone(), follow.clone());
     let mut pending = Pending(Some(handle));
@@ -79,7 +87,7 @@ async fn request(
         None => unreachable!("it is taken when the call is over"),
     };
     pending.0 = None;
-    answer.map_err(|_| ServiceError::TransportClosed)?
+    answer.unwrap_or(Err(ServiceError::TransportClosed)).map_err(|error| (error, true))
 }
 
 /// A request that is taken back when nobody waits for it any more.

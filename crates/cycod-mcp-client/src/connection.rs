@@ -10,7 +10,7 @@ use std::{
 use cycod_definition::Host;
 use cycod_diagnostic::Refusal;
 use cycod_process::{Conversation, Limits, Program, Streams, find_program};
-use cycod_settings::{Server, Transport};
+use cycod_settings::{Protocol, Server, Transport};
 use cycod_thread::detach_task;
 use rmcp::{
     ClientLifecycleMode, ClientServiceExt, Peer, RoleClient, ServiceError,
@@ -60,21 +60,33 @@ pub(crate) struct Surroundings {
     pub(crate) logins: Logins,
 }
 
+/// Why a server was not reached.
+struct Failed {
+    refusal: Refusal,
+    /// Whether it ended or closed the connection at the first message.
+    is_closed: bool,
+}
+
 impl Connection {
     /// Reaches a server and lists its tools. `era` is the version it spoke when it was last met.
     pub(crate) async fn open(server: &Server, around: &Surroundings, era: Option<&str>) -> Result<Self, Refusal> {
+        if let Some(protocol) = server.entry.protocol {
+            return Self::attempt(server, around, protocol == Protocol::Handshake)
+                .await
+                .map_err(|failed| failed.refusal);
+        }
         // Asking a server of the old era for the new one costs a round trip, or ten seconds when it does not answer at all.
         let was_legacy = era.is_some_and(|era| era < ProtocolVersion::NO_INITIALIZE.as_str());
         match Self::attempt(server, around, was_legacy).await {
-            // It may speak another era by now. And some of the old one answer what they do not know with nothing.
-            Err(refusal) if failure::is_failed(&refusal) => {
+            // It may speak another era by now. And some of the old one answer what they do not know with nothing, or end.
+            Err(Failed { refusal, is_closed }) if is_closed || failure::is_failed(&refusal) => {
                 Self::attempt(server, around, !was_legacy).await.map_err(|_| refusal)
             }
-            outcome => outcome,
+            outcome => outcome.map_err(|failed| failed.refusal),
         }
     }
 
-    async fn attempt(server: &Server, around: &Surroundings, legacy: bool) -> Result<Self, Refusal> {
+    async fn attempt(server: &Server, around: &Surroundings, legacy: bool) -> Result<Self, Failed> {
         let watch = Arc::new(Watch::default());
         let handler = Handler {
             server: server.name.as_str().into(),
@@ -90,6 +102,7 @@ impl Connection {
                 legacy_version: Some(ProtocolVersion::V_2025_11_25),
             }
         };
+        let mut is_closed = false;
         let starting = async {
             let service = match server.resolve(&around.host)? {
                 Transport::Stdio { command, args, env, cwd } => {
@@ -110,6 +123,7 @@ impl Connection {
             };
             let service = service.map_err(|error| {
                 around.logins.refused(&server.name, error.auth_challenge());
+                is_closed = failure::is_closed(&error);
                 failure::of_start(&server.name, &error)
             })?;
             // What is pinned must be what the server says now.
@@ -131,7 +145,7 @@ impl Connection {
                 Err(failure::unreachable(&server.name, why))
             }
         };
-        outcome.map_err(|refusal| with_last_words(refusal, &watch))
+        outcome.map_err(|refusal| Failed { refusal: with_last_words(refusal, &watch), is_closed })
     }
 
     /// The way to send requests.

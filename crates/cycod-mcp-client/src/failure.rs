@@ -8,7 +8,7 @@ use rmcp::{
     ServiceError,
     model::ErrorData,
     service::ClientInitializeError,
-    transport::auth::AuthError,
+    transport::auth::{AuthError, WWWAuthenticateParams},
     transport::streamable_http_client::{AuthRequiredError, InsufficientScopeError, StreamableHttpError},
 };
 
@@ -31,6 +31,15 @@ pub(crate) fn unreachable(server: &str, why: impl std::fmt::Display) -> Refusal 
         .attempt(format!("cycod mcp test {server}"))
 }
 
+/// The server got a call and was gone before it answered: what it did of it cannot be told.
+pub(crate) fn outcome_unknown(server: &str, tool: &str) -> Refusal {
+    let why = format!(
+        "the server `{server}` ended or closed the connection during the call of `{tool}`: whether it was carried out is \
+         unknown"
+    );
+    Refusal::new(Code::OutcomeUnknown, why).place(server).attempt("check what it did before you call it again")
+}
+
 /// The server answered, and not as the protocol says.
 pub(crate) fn broken(server: &str, why: impl std::fmt::Display) -> Refusal {
     failed(server, format!("the server `{server}` broke the protocol: {why}"))
@@ -44,6 +53,20 @@ pub(crate) fn login(server: &str) -> Refusal {
         .attempt(format!("cycod mcp login {server}"))
 }
 
+/// The server wants more than what the login grants.
+fn login_for(server: &str, scope: &str) -> Refusal {
+    let why = format!("the server `{server}` wants the scope `{}`, which your login doesn't have", line(scope));
+    Refusal::new(Code::LoginNeeded, why).place(server).attempt(format!("cycod mcp login {server}"))
+}
+
+/// The scope that a challenge says is missing.
+pub(crate) fn missing_scope(challenge: &str) -> Option<String> {
+    // Nothing but the address of metadata depends on it.
+    let base = reqwest::Url::parse("http://localhost/").ok()?;
+    let challenge = WWWAuthenticateParams::parse(challenge, &base);
+    challenge.is_insufficient_scope().then_some(challenge.scope).flatten().filter(|scope| !scope.trim().is_empty())
+}
+
 /// A login does not help where the entry itself says who we are, and is not believed.
 pub(crate) fn of_header(server: &Server, refusal: Refusal) -> Refusal {
     let says = |(name, _): &(String, String)| name.eq_ignore_ascii_case("authorization");
@@ -53,6 +76,23 @@ pub(crate) fn of_header(server: &Server, refusal: Refusal) -> Refusal {
             Refusal::new(refusal.code, why).place(&server.name).attempt(format!("cycod mcp get {}", server.name))
         }
         _ => refusal,
+    }
+}
+
+/// Whether a server ended or closed the connection when it was first spoken to.
+pub(crate) fn is_closed(error: &ClientInitializeError) -> bool {
+    match error {
+        ClientInitializeError::ConnectionClosed(_) => true,
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => is_closed(fallback),
+        ClientInitializeError::TransportError { error, .. } => {
+            let broken = |cause: &(dyn Error + 'static)| {
+                cause.downcast_ref::<std::io::Error>().is_some_and(|error| {
+                    matches!(error.kind(), std::io::ErrorKind::BrokenPipe | std::io::ErrorKind::NotConnected)
+                })
+            };
+            causes(&*error.error).any(broken)
+        }
+        _ => false,
     }
 }
 
@@ -74,13 +114,31 @@ pub(crate) fn of_start(server: &str, error: &ClientInitializeError) -> Refusal {
     }
 }
 
+/// Whether an error of a request that was sent means that the connection broke off before the answer.
+pub(crate) fn breaks_off(error: &ServiceError) -> bool {
+    match error {
+        ServiceError::TransportClosed => true,
+        // What was never sent was not carried out, and an answer with a status is one.
+        ServiceError::TransportSend(error) => causes(&*error.error).any(|cause| {
+            cause.downcast_ref::<reqwest::Error>().is_some_and(|error| {
+                !error.is_connect()
+                    && !error.is_builder()
+                    && !error.is_status()
+                    && (error.is_request() || error.is_body())
+            })
+        }),
+        _ => false,
+    }
+}
+
 /// Why a request has no result.
 pub(crate) fn of_service(server: &str, error: &ServiceError) -> Refusal {
     match error {
         ServiceError::McpError(error) => answered(server, error),
         ServiceError::TransportSend(error) => {
             if needs_login(&*error.error) {
-                return login(server);
+                let missing = challenge_of(&*error.error).and_then(|challenge| missing_scope(&challenge));
+                return missing.map_or_else(|| login(server), |scope| login_for(server, &scope));
             }
             unreachable(server, chain(&*error.error))
         }
@@ -107,7 +165,11 @@ pub(crate) fn ended(server: &str, tool: &str, code: Code, why: &str) -> Refusal 
 /// What a server said when it refused us until we log in, if it did.
 pub(crate) fn challenge(error: &ServiceError) -> Option<String> {
     let ServiceError::TransportSend(error) = error else { return None };
-    causes(&*error.error).find_map(|cause| {
+    challenge_of(&*error.error)
+}
+
+fn challenge_of(error: &(dyn Error + 'static)) -> Option<String> {
+    causes(error).find_map(|cause| {
         let required = cause.downcast_ref::<AuthRequiredError>().map(|error| &error.www_authenticate_header);
         let scope = || cause.downcast_ref::<InsufficientScopeError>().map(|error| &error.www_authenticate_header);
         required.or_else(scope).cloned()

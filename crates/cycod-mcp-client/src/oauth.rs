@@ -27,6 +27,9 @@ use crate::{failure, http, text::line, watch::lock};
 /// How long a person has to log in.
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// Where the file of a login says which scope was missing.
+const CHALLENGE: &str = "challenge";
+
 /// The most bytes of the request with which a browser comes back.
 const REQUEST_LIMIT: usize = 16 * 1024;
 
@@ -49,6 +52,8 @@ pub(crate) struct Logins {
     directory: PathBuf,
     /// What servers said when they refused us.
     challenges: Arc<Mutex<HashMap<String, String>>>,
+    /// The logins of the servers that were spoken to.
+    files: Arc<Mutex<HashMap<String, LoginFile>>>,
 }
 
 /// Shows a person where to log in. What it returns is the address they came back to, when they tell it; the browser of
@@ -57,19 +62,24 @@ pub type Browse = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl Logins {
     pub(crate) fn new(directory: PathBuf) -> Self {
-        Self { directory, challenges: Arc::default() }
+        Self { directory, challenges: Arc::default(), files: Arc::default() }
     }
 
-    /// Remembers what a server said when it refused us.
+    /// Remembers what a server said when it refused us. That a scope is missing, the next command knows, too.
     pub(crate) fn refused(&self, server: &str, challenge: Option<&str>) {
-        if let Some(challenge) = challenge {
-            lock(&self.challenges).insert(server.to_owned(), challenge.to_owned());
+        let Some(challenge) = challenge else { return };
+        lock(&self.challenges).insert(server.to_owned(), challenge.to_owned());
+        let file = lock(&self.files).get(server).cloned();
+        if let Some(file) = file.filter(|_| failure::missing_scope(challenge).is_some()) {
+            // The login works as before when this cannot be written down.
+            drop(file.change(|login| login[CHALLENGE] = challenge.into()));
         }
     }
 
-    /// What a server said when it last refused us, once.
-    pub(crate) fn challenge(&self, server: &str) -> Option<String> {
-        lock(&self.challenges).remove(server)
+    /// What a server at an address said when it last refused us, in this command or an earlier one.
+    pub(crate) fn challenge(&self, server: &str, url: &str) -> Option<String> {
+        let stored = || self.file(url).read().ok()??[CHALLENGE].as_str().map(str::to_owned);
+        lock(&self.challenges).remove(server).or_else(stored)
     }
 
     fn file(&self, url: &str) -> LoginFile {
@@ -79,6 +89,7 @@ impl Logins {
     /// What sends the token of a server along and keeps it fresh; without a login it does nothing.
     pub(crate) async fn manager(&self, server: &str, url: &str) -> Result<AuthorizationManager, Refusal> {
         let file = self.file(url);
+        lock(&self.files).insert(server.to_owned(), file.clone());
         let unreachable =
             |error: &(dyn std::error::Error + 'static)| failure::unreachable(server, failure::chain(error));
         let login = file.read().map_err(|error| unreachable(&error))?;
@@ -143,10 +154,13 @@ impl Logins {
             }
         };
         session.handle_callback_url(&address).await.map_err(error)?;
-        if let Some(secret) = identity.client_secret {
-            file.change(|login| login["client_secret"] = secret.into()).map_err(|error| failed(server, &error))?;
-        }
-        Ok(())
+        let change = |login: &mut Json| {
+            login[CHALLENGE] = Json::Null;
+            if let Some(secret) = identity.client_secret {
+                login["client_secret"] = secret.into();
+            }
+        };
+        file.change(change).map_err(|error| failed(server, &error))
     }
 
     /// Forgets the login of a server; returns whether there was one.

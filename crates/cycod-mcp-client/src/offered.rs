@@ -114,8 +114,9 @@ fn adopt(server: &Server, remote: &str, wire: &Json, level: Option<Level>) -> Re
     if remote.is_empty() || remote.chars().count() > LONGEST_NAME {
         return Err(format!("its name has to have 1 to {LONGEST_NAME} characters"));
     }
+    // Arguments are an object whether a schema says so or not.
     let input = &wire["inputSchema"];
-    if input["type"] != "object" {
+    if !input.is_object() || input.get("type").is_some_and(|name| *name != "object") {
         return Err("its `inputSchema` is not of type `object`".to_owned());
     }
     let schema = |key: &str| -> Result<JsonSchema, String> {

@@ -198,11 +198,11 @@ impl Servers {
                 let why = format!("the server `{name}` is a program that cycod starts: it has no login");
                 return Err(Refusal::new(Code::LoginNeeded, why).place(name).attempt(format!("cycod mcp test {name}")));
             };
-            let mut challenge = shared.around.logins.challenge(name);
+            let mut challenge = shared.around.logins.challenge(name, &url);
             if challenge.is_none() {
                 // What it wants is in its refusal; one that refuses nothing may still have more for those who log in.
                 drop(slot.meet(&shared).await);
-                challenge = shared.around.logins.challenge(name);
+                challenge = shared.around.logins.challenge(name, &url);
             }
             shared.around.logins.login(name, &url, challenge.as_deref(), identity, browse).await?;
             slot.close().await;

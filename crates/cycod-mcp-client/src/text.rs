@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use cycod_diagnostic::visible;
+pub(crate) use cycod_diagnostic::{misleads, readable as answer};
 
 /// The most characters of a description that are passed on.
 const DESCRIPTION: usize = 8 * 1024;
@@ -19,31 +20,6 @@ pub(crate) fn paragraph(text: &str) -> String {
 pub(crate) fn line(text: &str) -> String {
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     cut(visible(&joined), LINE)
-}
-
-/// What a tool answered: what a terminal would act on, or what makes a person read something else than is there, is shown;
-/// characters that belong to writing, such as the joiners of scripts and emoji, stay.
-pub(crate) fn answer(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(misleads) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        if misleads(character) {
-            shown.extend(character.escape_unicode());
-        } else {
-            shown.push(character);
-        }
-    }
-    Cow::Owned(shown)
-}
-
-/// Whether a character makes a reader see something else than is there, and belongs to no script.
-pub(crate) fn misleads(character: char) -> bool {
-    matches!(character,
-        '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}' // controls but tab and line ends
-        | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' // direction
-        | '\u{e0000}'..='\u{e007f}') // tags: text nobody sees
 }
 
 fn cut(text: Cow<'_, str>, most: usize) -> String {

@@ -21,7 +21,7 @@ use crate::{
     handles::{Handle, State},
     reply,
     shelf::{Lists, Stock},
-    tasks,
+    tasks::{self, Kind},
 };
 
 /// How long `run_wait` waits when nobody says, and at most, in milliseconds: clients lose patience after a minute.
@@ -80,7 +80,12 @@ impl Builtin {
                     "type": "object",
                     "properties": {
                         "run": run,
-                        "timeout_ms": {"type": "integer", "minimum": 0, "maximum": LONGEST_WAIT, "default": WAIT},
+                        "timeout_ms": {
+                            "type": "integer",
+                            "minimum": 0,
+                            "default": WAIT,
+                            "description": format!("How long to wait, at most {LONGEST_WAIT}"),
+                        },
                     },
                     "required": ["run"],
                 }),
@@ -104,7 +109,8 @@ pub(crate) fn add(lists: &mut Lists) {
             continue;
         }
         let (description, schema) = builtin.description();
-        let schema = schema.as_object().cloned().unwrap_or_default();
+        let mut schema = schema.as_object().cloned().unwrap_or_default();
+        schema.insert("additionalProperties".to_owned(), Json::Bool(false));
         let mut tool = Tool::new(name, description, Arc::new(schema));
         if matches!(builtin, Builtin::Status | Builtin::Wait | Builtin::Output) {
             tool.annotations = Some(ToolAnnotations::new().read_only(true));
@@ -143,17 +149,17 @@ pub(crate) async fn call(
         Builtin::Start => match read::<Start>(Json::Object(arguments)) {
             Ok(start) => {
                 let Some(tool) = stock.tool(&start.tool).filter(|tool| tool.offer == Offer::Tool) else {
-                    let why = format!("there is no tool `{}`", start.tool);
+                    let why = blocking(move || stock.unknown_tool(&start.tool)).await?;
                     return Ok(reply::refused(&Refusal::new(Code::UnknownTool, why)).into());
                 };
                 let mut call = Call::new(shared, stock, tool, start.arguments, principal);
                 call.resume(request.request_state.as_deref(), request.input_responses)?;
                 match drive(call, caller, Goal::Start).await {
-                    Outcome::Ready(call) => tasks::spawn(*call, false).map(|handle| about(&handle, "started")),
+                    Outcome::Ready(call) => tasks::spawn(*call, Kind::Run).map(|handle| about(&handle, "started")),
                     Outcome::Refused(refusal) => Err(refusal),
                     Outcome::InputRequired(required) => return Ok(required.into()),
                     Outcome::Protocol(error) => return Err(error),
-                    Outcome::Ended(ended) => Ok(reply::result(*ended, shared.options.reply_tokens)),
+                    Outcome::Ended(ended) => Ok(reply::result(*ended, shared.options.reply_tokens, &shared.outputs)),
                 }
             }
             Err(refusal) => Err(refusal),
@@ -169,6 +175,9 @@ pub(crate) async fn call(
             Err(refusal) => Err(refusal),
         },
         Builtin::Status | Builtin::Wait | Builtin::Cancel => match read::<Named>(Json::Object(arguments)) {
+            Ok(named) if named.timeout_ms.is_some() && builtin != Builtin::Wait => {
+                Err(Refusal::new(Code::InvalidArgument, "only `run_wait` takes `timeout_ms`"))
+            }
             Ok(named) => match shared.handles.get(&named.run, principal) {
                 Some(handle) => {
                     match builtin {

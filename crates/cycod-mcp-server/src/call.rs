@@ -295,7 +295,7 @@ async fn at_work<T: Send + 'static>(
     caller: &Caller<'_>,
     work: impl FnOnce(Option<&Board>) -> T + Send + 'static,
 ) -> Result<T, Refusal> {
-    let board = Board::for_caller(caller);
+    let board = Board::for_caller(caller, call.tool.reports);
     let follower = board.clone();
     // The task that passes on progress waits for the end, also of work that never begins.
     let ends = Ends(follower);

@@ -1,5 +1,5 @@
 //! What a run says while it works, on its way to whoever called it: a burst at once, then at most ten messages a second,
-//! however much is written.
+//! however much is written. What is still to be told when it ends is in its answer.
 
 use std::{
     collections::VecDeque,
@@ -7,10 +7,10 @@ use std::{
     time::Duration,
 };
 
-use cycod_engine::{Event, Sink};
+use cycod_engine::{Event, Sink, diagnostic::readable};
 use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam};
 use serde_json::Value as Json;
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::Instant};
 
 use crate::{call::Caller, handles::State};
 
@@ -48,13 +48,13 @@ struct Waiting {
 pub(crate) struct Board(Arc<(Mutex<Waiting>, Notify)>);
 
 impl Board {
-    /// A board for a caller who wants to be told.
-    pub(crate) fn for_caller(caller: &Caller<'_>) -> Option<Self> {
+    /// A board for a caller who wants to be told; `reports` when the tool reports its own progress.
+    pub(crate) fn for_caller(caller: &Caller<'_>, reports: bool) -> Option<Self> {
         let is_wanted = match caller {
             Caller::Request { context, log } => context.meta.get_progress_token().is_some() || log.is_some(),
             Caller::Task(_) | Caller::Run(_) => true,
         };
-        is_wanted.then(Self::default)
+        is_wanted.then(|| Self(Arc::new((Mutex::new(Waiting { reports, ..Waiting::default() }), Notify::new()))))
     }
 
     fn change(&self, change: impl FnOnce(&mut Waiting)) {
@@ -76,12 +76,25 @@ impl Board {
     pub(crate) async fn tell(&self, caller: &Caller<'_>) {
         // A tool's own numbers may begin at nothing; they only have to grow.
         let mut last = None;
+        let begun = Instant::now();
+        let mut told_at: Option<Instant> = None;
         loop {
             self.0.1.notified().await;
+            while let Some(due) = self.due(begun, told_at) {
+                tokio::select! {
+                    () = tokio::time::sleep_until(due) => {}
+                    () = self.0.1.notified() => {}
+                }
+            }
             let (notes, text, ended) = {
                 let mut waiting = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-                (std::mem::take(&mut waiting.notes), waiting.take_text(), waiting.ended)
+                // The answer says what was not told before the end.
+                let text = if waiting.ended { None } else { waiting.take_text() };
+                (std::mem::take(&mut waiting.notes), text, waiting.ended)
             };
+            if text.is_some() || !notes.is_empty() {
+                told_at = Some(Instant::now());
+            }
             let own = text.map(|text| Note::Progress(last.unwrap_or(0.0) + 1.0, None, Some(text)));
             for note in notes.into_iter().chain(own) {
                 if let Note::Progress(done, ..) = note {
@@ -97,8 +110,22 @@ impl Board {
             if ended {
                 return;
             }
-            tokio::time::sleep(PAUSE).await;
         }
+    }
+
+    /// Until when to wait before something is told; nothing when it is to be told now.
+    ///
+    /// The end waits for nothing, and a tool's own report only for the one before. The first text waits a moment, because a
+    /// short call ends with it.
+    fn due(&self, begun: Instant, told_at: Option<Instant>) -> Option<Instant> {
+        let waiting = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = match told_at {
+            _ if waiting.ended => return None,
+            Some(told_at) => told_at + PAUSE,
+            None if waiting.notes.is_empty() => begun + PAUSE,
+            None => return None,
+        };
+        (due > Instant::now()).then_some(due)
     }
 }
 
@@ -175,15 +202,15 @@ impl Waiting {
         self.notes.push_back(note);
     }
 
-    /// The text that is ready: whole lines, or everything at the end.
+    /// The text that is ready: whole lines.
     fn take_text(&mut self) -> Option<String> {
         if self.reports {
             self.text.clear();
             return None;
         }
-        let end = if self.ended { self.text.len() } else { self.text.iter().rposition(|&byte| byte == b'\n')? + 1 };
+        let end = self.text.iter().rposition(|&byte| byte == b'\n')? + 1;
         let ready: Vec<u8> = self.text.drain(..end).collect();
-        let text = String::from_utf8_lossy(ready.trim_ascii_end()).into_owned();
+        let text = readable(&String::from_utf8_lossy(ready.trim_ascii_end())).into_owned();
         let dropped = std::mem::take(&mut self.dropped);
         if text.is_empty() {
             return None;
@@ -203,7 +230,8 @@ impl Sink for Follower<'_> {
             match event {
                 Event::Output { bytes, .. } => board.change(|waiting| waiting.add_text(bytes)),
                 Event::Progress { done, total, message, .. } => {
-                    board.change(|waiting| waiting.add_note(Note::Progress(*done, *total, message.clone())));
+                    let message = message.as_deref().map(|message| readable(message).into_owned());
+                    board.change(|waiting| waiting.add_note(Note::Progress(*done, *total, message)));
                 }
                 Event::Log { level, message, .. } => {
                     let level = LEVELS.iter().find(|(name, _)| name == level).map_or(LoggingLevel::Info, |(_, is)| *is);

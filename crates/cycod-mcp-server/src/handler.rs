@@ -38,7 +38,8 @@ use crate::{
     outputs, reply,
     running::Running,
     shelf::{Difference, Lists, Shelf, Stock},
-    tasks,
+    tasks::{self, Kind},
+    wire,
 };
 
 /// How long a host may take a list for true, in milliseconds.
@@ -133,7 +134,7 @@ impl Handler {
     /// What a model is told that it could not see from the lists.
     async fn instructions(&self) -> Result<Option<String>, ErrorData> {
         let stock = self.stock().await?;
-        blocking(move || stock.told_of_missing()).await
+        blocking(move || Some(stock.instructions())).await
     }
 
     /// Everything that is offered now.
@@ -249,9 +250,9 @@ impl ServerHandler for Handler {
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.lists().await?.tools.clone();
+        let tools = self.lists().await?.tools_for(is_modern(&context));
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
 
@@ -270,8 +271,17 @@ impl ServerHandler for Handler {
         let (caller, principal) = (self.caller(&context), principal(&context));
         let Some(tool) = stock.tool(&request.name).filter(|tool| tool.offer == Offer::Tool) else {
             return match Builtin::named(&request.name) {
-                Some(builtin) => builtin::call(builtin, &self.shared, stock, request, &caller, &principal).await,
-                None => Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None)),
+                Some(builtin) => {
+                    let answer = builtin::call(builtin, &self.shared, stock, request, &caller, &principal).await?;
+                    Ok(match answer {
+                        CallToolResponse::Complete(result) => wire::for_era(result, None, is_modern(&context)).into(),
+                        answer => answer,
+                    })
+                }
+                None => {
+                    let why = blocking(move || stock.unknown_tool(&request.name)).await?;
+                    Err(ErrorData::invalid_params(why, None))
+                }
             };
         };
         let knows_tasks = context.client_capabilities().is_some_and(|client| client.supports_tasks());
@@ -288,14 +298,18 @@ impl ServerHandler for Handler {
         let mut call = Call::new(&self.shared, stock, Arc::clone(&tool), arguments, &principal);
         call.resume(request.request_state.as_deref(), request.input_responses)?;
         let goal = if as_task { Goal::Task } else { Goal::End };
+        let stock = Arc::clone(&call.stock);
+        let for_era = |result| wire::for_era(result, stock.returned_by(&tool).as_ref(), is_modern(&context)).into();
         Ok(match drive(call, &caller, goal).await {
-            Outcome::Ended(ended) => reply::result(*ended, self.shared.options.reply_tokens).into(),
-            Outcome::Refused(refusal) => reply::refused_by(&tool, refusal).into(),
+            Outcome::Ended(ended) => {
+                for_era(reply::result(*ended, self.shared.options.reply_tokens, &self.shared.outputs))
+            }
+            Outcome::Refused(refusal) => for_era(reply::refused_by(&tool, refusal)),
             Outcome::InputRequired(required) => required.into(),
             Outcome::Protocol(error) => return Err(error),
-            Outcome::Ready(call) => match tasks::spawn(*call, true) {
+            Outcome::Ready(call) => match tasks::spawn(*call, Kind::Task { is_modern: is_modern(&context) }) {
                 Ok(handle) => CallToolResponse::Task(CreateTaskResult::new(handle.task())),
-                Err(refusal) => reply::refused_by(&tool, refusal).into(),
+                Err(refusal) => for_era(reply::refused_by(&tool, refusal)),
             },
         })
     }
@@ -323,7 +337,7 @@ impl ServerHandler for Handler {
                 let retry = (request.request_state, request.input_responses);
                 match self.run(stock, Arc::clone(&tool), arguments, retry, &context).await? {
                     Outcome::Ended(ended) => {
-                        let messages = reply::messages(*ended, self.shared.options.reply_tokens);
+                        let messages = reply::messages(*ended, self.shared.options.reply_tokens, &self.shared.outputs);
                         GetPromptResult::new(messages?)
                     }
                     Outcome::Refused(refusal) => return Err(reply::refused_as_error(&refusal)),
@@ -412,7 +426,7 @@ impl ServerHandler for Handler {
         let retry = (request.request_state, request.input_responses);
         match self.run(stock, Arc::clone(&tool), arguments, retry, &context).await? {
             Outcome::Ended(ended) => {
-                let contents = reply::resource(*ended, &tool, &uri)?;
+                let contents = reply::resource(*ended, &tool, &uri, &self.shared.outputs)?;
                 Ok(fresh(ReadResourceResult::new(vec![contents])).into())
             }
             Outcome::Refused(refusal) => Err(reply::refused_as_error(&refusal)),

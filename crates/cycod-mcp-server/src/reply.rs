@@ -20,9 +20,9 @@ use serde_json::json;
 
 use crate::wire;
 
-/// The reply to a call that has run, with at most `cap` tokens of its text.
-pub(crate) fn result(mut ended: Ended, cap: usize) -> CallToolResult {
-    if let Some(answer) = ended.answer.take() {
+/// The reply to a call that has run, with at most `cap` tokens of its output; the rest is on the shelf.
+pub(crate) fn result(mut ended: Ended, cap: usize, shelf: &outputs::Shelf) -> CallToolResult {
+    if let Some(answer) = ended.take_answer(cap, shelf) {
         return of_answer(answer, &ended);
     }
     let mut blocks = Vec::new();
@@ -148,9 +148,9 @@ pub(crate) fn contents(uri: String, media_type: Option<String>, payload: Payload
 }
 
 /// What a tool printed, as messages of a prompt: one for each block.
-pub(crate) fn messages(mut ended: Ended, cap: usize) -> Result<Vec<PromptMessage>, ErrorData> {
+pub(crate) fn messages(mut ended: Ended, cap: usize, shelf: &outputs::Shelf) -> Result<Vec<PromptMessage>, ErrorData> {
     let refusal = ended.report.refusal.take();
-    let result = result(ended, cap);
+    let result = result(ended, cap, shelf);
     if result.is_error == Some(true) {
         return Err(failure(refusal.as_ref(), &result));
     }
@@ -158,10 +158,15 @@ pub(crate) fn messages(mut ended: Ended, cap: usize) -> Result<Vec<PromptMessage
 }
 
 /// What a tool printed, as the content of a resource.
-pub(crate) fn resource(mut ended: Ended, tool: &Tool, uri: &str) -> Result<ResourceContents, ErrorData> {
+pub(crate) fn resource(
+    mut ended: Ended,
+    tool: &Tool,
+    uri: &str,
+    shelf: &outputs::Shelf,
+) -> Result<ResourceContents, ErrorData> {
     if !ended.report.success || ended.answer.as_ref().is_some_and(|answer| answer.is_error) {
         let refusal = ended.report.refusal.take();
-        return Err(failure(refusal.as_ref(), &result(ended, 1_000)));
+        return Err(failure(refusal.as_ref(), &result(ended, 1_000, shelf)));
     }
     let media_type = wire::media_type(tool).to_owned();
     let bytes = match ended.output.take() {

@@ -1,7 +1,7 @@
 //! What is offered: tools, prompts and resources, as of the last look at the files.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, RwLock},
     thread,
@@ -10,20 +10,28 @@ use std::{
 
 use cycod_engine::{
     Engine, NotOffered, Standing, WhyNot,
-    catalog::{Availability, Entry, ScopeFilter},
-    definition::{Body, Offer, Tool},
-    diagnostic::visible,
+    catalog::{Availability, Entry, Scope, ScopeFilter},
+    definition::{Body, JsonSchema, Offer, Tool},
+    diagnostic::{closest, visible},
+    outputs::LOOK,
 };
 use cycod_process::{Pool, PoolSize};
-use rmcp::model;
+use rmcp::model::{self, JsonObject};
 
-use crate::{Equip, Options, Waiting, builtin, uri::UriTemplate, wire};
+use crate::{
+    Equip, Options, Waiting, builtin,
+    uri::UriTemplate,
+    wire::{self, Listed},
+};
 
 /// How many files make it worth while to read them in a thread of their own.
 const WORTH_A_THREAD: usize = 100;
 
 /// How many loaded tools are kept; beyond that they are read again.
 const KEPT: usize = 256;
+
+/// The most characters of an unknown name that are shown.
+const LONGEST_SHOWN: usize = 100;
 
 /// How much a model is told of what it does not get, in lines.
 const MOST_TOLD: usize = 20;
@@ -75,6 +83,8 @@ fn stamp(path: &Path) -> Option<Stamp> {
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Lists {
     pub(crate) tools: Vec<model::Tool>,
+    /// What tools return, where clients of the era with handshakes are shown something else.
+    older_outputs: BTreeMap<String, Arc<JsonObject>>,
     pub(crate) prompts: Vec<model::Prompt>,
     pub(crate) resources: Vec<model::Resource>,
     pub(crate) templates: Vec<model::ResourceTemplate>,
@@ -143,12 +153,31 @@ impl Lists {
     /// Both lists, one after the other.
     fn join(mut self, mut other: Self) -> Self {
         self.tools.append(&mut other.tools);
+        self.older_outputs.append(&mut other.older_outputs);
         self.prompts.append(&mut other.prompts);
         self.resources.append(&mut other.resources);
         self.templates.append(&mut other.templates);
         self.sources.append(&mut other.sources);
         self.has_long_ones |= other.has_long_ones;
         self
+    }
+
+    fn add_tool(&mut self, listed: Listed) {
+        self.older_outputs.extend(listed.older_output.map(|output| (listed.tool.name.to_string(), output)));
+        self.tools.push(listed.tool);
+    }
+
+    /// The tools as clients of an era are shown them.
+    pub(crate) fn tools_for(&self, is_modern: bool) -> Vec<model::Tool> {
+        let mut tools = self.tools.clone();
+        if !is_modern {
+            for tool in tools.iter_mut().filter(|tool| tool.output_schema.is_some()) {
+                if let Some(older) = self.older_outputs.get(&*tool.name) {
+                    tool.output_schema = Some(Arc::clone(older));
+                }
+            }
+        }
+        tools
     }
 
     fn difference(&self, new: &Self) -> Difference {
@@ -229,11 +258,11 @@ impl Stock {
             // An alias is listed with the parameters of its base.
             let tool = self.engine.told_to_models(opened.tool);
             match &tool.offer {
-                Offer::Tool if *is_changed => lists.tools.push(wire::tool(&tool, entry.level)),
+                Offer::Tool if *is_changed => lists.add_tool(wire::tool(&tool, entry.level)),
                 // What they give is read by a model before anybody is asked.
                 _ if *is_changed => {}
                 Offer::Tool => {
-                    lists.tools.push(wire::tool(&tool, entry.level));
+                    lists.add_tool(wire::tool(&tool, entry.level));
                     if matches!(tool.body, Body::Steps(_)) {
                         lists.prompts.push(wire::prompt(&tool));
                     }
@@ -277,14 +306,56 @@ impl Stock {
         Some(tool)
     }
 
+    /// What a tool returns, as it is listed: an alias as its base.
+    pub(crate) fn returned_by(&self, tool: &Arc<Tool>) -> Option<JsonSchema> {
+        match tool.body {
+            Body::Alias { .. } => self.engine.told_to_models(Tool::clone(tool)).returns,
+            _ => tool.returns.clone(),
+        }
+    }
+
+    /// Why a name that is called leads to no tool.
+    pub(crate) fn unknown_tool(&self, name: &str) -> String {
+        let shown: String = visible(name).chars().take(LONGEST_SHOWN).collect();
+        let lists = self.lists();
+        match closest(name, lists.tools.iter().map(|tool| &*tool.name)) {
+            Some(near) => format!("there is no tool `{shown}`; did you mean `{near}`?"),
+            None => format!("there is no tool `{shown}`"),
+        }
+    }
+
+    /// What a model is told of this server as a whole.
+    pub(crate) fn instructions(&self) -> String {
+        let entries = self.engine.catalog().every_entry();
+        let (remote, own): (Vec<&Entry>, Vec<&Entry>) =
+            entries.iter().filter(|entry| self.offers(entry)).partition(|entry| entry.scope == Scope::Mcp);
+        let offered = match (own.len(), remote.len()) {
+            (own, 0) => format!("{} of the user and the project", tools(own)),
+            (0, remote) => format!("{} of other MCP servers", tools(remote)),
+            (own, remote) => {
+                format!("{} of the user and the project, and {} of other MCP servers", tools(own), tools(remote))
+            }
+        };
+        let mut told = vec![format!("This server offers {offered}.")];
+        told.push(
+            "The user may have to approve a call that changes something. If a call is refused, its `refusal` says why, \
+             and `try` says what to do next."
+                .to_owned(),
+        );
+        told.push(format!(
+            "If an output is too large, you get the beginning and the end. Read the rest with `{LOOK}`."
+        ));
+        told.extend(self.told_of_missing());
+        told.join("\n")
+    }
+
     /// What a model is told of the tools that it does not get; nothing when it gets all.
     ///
     /// What nobody has trusted is counted, and not named: its author chose the name.
-    pub(crate) fn told_of_missing(&self) -> Option<String> {
+    fn told_of_missing(&self) -> Option<String> {
         let missing = self.engine.not_offered(&self.options.selection);
         let count = |is_meant: &dyn Fn(&WhyNot) -> bool| missing.iter().filter(|one| is_meant(&one.why)).count();
         let mut told = Vec::new();
-        let tools = |count: usize| if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") };
         let untrusted = count(&|why| *why == WhyNot::Untrusted);
         if untrusted > 0 {
             told.push(format!(
@@ -320,6 +391,10 @@ impl Stock {
             && entry.availability.if_on() == Availability::Available
             && self.options.selection.admits(entry)
     }
+}
+
+fn tools(count: usize) -> String {
+    if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") }
 }
 
 /// Whether a call is likely to outlast the patience of a client.

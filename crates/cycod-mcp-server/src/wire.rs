@@ -2,20 +2,54 @@
 
 use std::sync::Arc;
 
-use cycod_engine::definition::{self, Hints, Level, Produces, function_schema};
-use rmcp::model::{self, ToolAnnotations};
-use serde_json::{Map, Value as Json};
+use cycod_engine::definition::{self, Hints, JsonSchema, Level, Produces, arguments_schema};
+use cycod_schema::{Era, published_input, published_output, wrapped_output};
+use rmcp::model::{self, CallToolResult, JsonObject, ToolAnnotations};
+use serde_json::Value as Json;
+
+/// A tool for a list.
+pub(crate) struct Listed {
+    pub(crate) tool: model::Tool,
+    /// What it returns, for clients of the era with handshakes where they are shown something else.
+    pub(crate) older_output: Option<Arc<JsonObject>>,
+}
 
 /// Writes a tool for a list. Its level is that of everything it reaches.
-pub(crate) fn tool(tool: &definition::Tool, level: Level) -> model::Tool {
-    let mut schema = function_schema(tool);
-    let input = schema.get_mut("parameters").map(Json::take).unwrap_or_default();
+pub(crate) fn tool(tool: &definition::Tool, level: Level) -> Listed {
     let description = tool.description.clone().unwrap_or_default();
-    let mut wire = model::Tool::new(tool.name.to_string(), description, Arc::new(object(input)));
+    let input = Arc::new(published_input(&arguments_schema(tool)));
+    let mut wire = model::Tool::new(tool.name.to_string(), description, input);
     wire.title.clone_from(&tool.title);
-    wire.output_schema = tool.returns.as_ref().map(|schema| Arc::new(object(schema.json().clone())));
     wire.annotations = annotations(tool.hints, level);
-    wire
+    let mut older_output = None;
+    if let Some(returns) = tool.returns.as_ref().filter(|returns| is_applicable(returns)) {
+        let [newer, older] = [Era::Stateless, Era::Handshake].map(|era| published_output(returns.json(), era).schema);
+        older_output = (older != newer).then(|| Arc::new(older));
+        wire.output_schema = Some(Arc::new(newer));
+    }
+    Listed { tool: wire, older_output }
+}
+
+/// Whether values can be held against a schema. That of another program's tool may be none.
+fn is_applicable(schema: &JsonSchema) -> bool {
+    schema.violations(&Json::Null).is_ok()
+}
+
+/// Writes the result of a tool that returns what `returns` says for the era of a client: in the one with handshakes,
+/// structured content is an object or the whole result is lost.
+pub(crate) fn for_era(mut result: CallToolResult, returns: Option<&JsonSchema>, is_modern: bool) -> CallToolResult {
+    if is_modern {
+        return result;
+    }
+    let returns = returns.filter(|returns| is_applicable(returns));
+    if let Some(value) = result.structured_content.take() {
+        // Clients hold an error to the schema, too. What it says is in its text.
+        let is_kept = result.is_error != Some(true)
+            || returns.is_none_or(|returns| returns.violations(&value).is_ok_and(|violations| violations.is_empty()));
+        let is_wrapped = returns.map_or(!value.is_object(), |returns| Era::Handshake.wraps(returns.json()));
+        result.structured_content = is_kept.then(|| if is_wrapped { wrapped_output(value) } else { value });
+    }
+    result
 }
 
 /// What a host is told about a tool's effects: only what differs from what it must assume.
@@ -31,13 +65,6 @@ fn annotations(hints: Hints, level: Level) -> Option<ToolAnnotations> {
         hints.open_world.filter(|open| !open),
     );
     (annotations != ToolAnnotations::new()).then_some(annotations)
-}
-
-fn object(value: Json) -> Map<String, Json> {
-    match value {
-        Json::Object(object) => object,
-        _ => Map::new(),
-    }
 }
 
 /// Writes a tool as a prompt.

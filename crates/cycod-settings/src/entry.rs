@@ -26,6 +26,33 @@ pub struct Entry {
     pub env_inherit: Vec<String>,
     /// Levels that the user gives to tools; the others are of level run.
     pub levels: Vec<(String, Level)>,
+    /// The version of the protocol to begin with; found out when nothing is said.
+    pub protocol: Option<Protocol>,
+}
+
+/// How a conversation with a server begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// With a handshake: the versions up to 2025-11-25.
+    Handshake,
+    /// Without: the version 2026-07-28.
+    Stateless,
+}
+
+impl Protocol {
+    /// Every version that can be named, with how it begins.
+    const VERSIONS: [(&'static str, Self); 5] = [
+        ("2025-11-25", Self::Handshake),
+        ("2026-07-28", Self::Stateless),
+        ("2025-06-18", Self::Handshake),
+        ("2025-03-26", Self::Handshake),
+        ("2024-11-05", Self::Handshake),
+    ];
+
+    /// The version by which it is named.
+    pub fn name(self) -> &'static str {
+        Self::VERSIONS.into_iter().find(|(_, protocol)| *protocol == self).map_or("", |(name, _)| name)
+    }
 }
 
 /// How to get to a server. Texts may hold references such as `${TOKEN}`.
@@ -98,7 +125,15 @@ pub(crate) const OURS: Dialect = Dialect { timeout_unit: 1, is_ours: true, is_li
 impl Entry {
     /// An entry that says nothing but how to get to the server.
     pub fn new(transport: Transport) -> Self {
-        Self { transport, timeout: None, enabled: true, tools: None, env_inherit: Vec::new(), levels: Vec::new() }
+        Self {
+            transport,
+            timeout: None,
+            enabled: true,
+            tools: None,
+            env_inherit: Vec::new(),
+            levels: Vec::new(),
+            protocol: None,
+        }
     }
 
     /// Reads an entry; what is not understood, or says nothing here, is added to `notes`.
@@ -133,6 +168,7 @@ impl Entry {
             tools: parts.tools,
             env_inherit: parts.env_inherit,
             levels: parts.levels,
+            protocol: parts.protocol,
         };
         if dialect.is_literal {
             entry.texts_mut().for_each(|text| *text = text.replace("${", "$${"));
@@ -226,6 +262,9 @@ impl Entry {
             let levels = self.levels.iter().map(|(tool, level)| (tool.clone(), json!(level.name())));
             set("levels", Value::Object(levels.collect()));
         }
+        if let Some(protocol) = self.protocol {
+            set("protocol", json!(protocol.name()));
+        }
         Value::Object(entry)
     }
 
@@ -261,6 +300,7 @@ struct Parts {
     tools: Option<Vec<String>>,
     env_inherit: Vec<String>,
     levels: Vec<(String, Level)>,
+    protocol: Option<Protocol>,
     notes: Vec<Wrong>,
 }
 
@@ -357,6 +397,18 @@ impl Parts {
                     found.map(|(_, level)| (tool, level)).ok_or_else(wrong)
                 };
                 self.levels = pairs(node)?.into_iter().map(level).collect::<Result<_, _>>()?;
+            }
+            "protocol" if dialect.is_ours => {
+                let named = scalar(node)?;
+                let known = Protocol::VERSIONS.into_iter().find(|(name, _)| *name == named);
+                let wrong = || {
+                    let names = Protocol::VERSIONS.map(|(name, _)| name).join(", ");
+                    Problem::Wrong(Wrong::new(
+                        node.span.start,
+                        format!("`{named}` is no version of the protocol: {names}"),
+                    ))
+                };
+                self.protocol = Some(known.ok_or_else(wrong)?.1);
             }
             // What zed says of an entry that it starts itself.
             "source" if node.scalar().as_deref() == Some("custom") => {}

@@ -28,6 +28,10 @@ pub struct McpHost {
     pub(crate) url_is_sse: bool,
     /// A variable of the environment that moves the user's file, with the path below it.
     moved: Option<(&'static str, &'static str)>,
+    /// Whether an entry names the tools that are used, and `*` means all.
+    pub(crate) names_tools: bool,
+    /// Whether it starts the servers of the user's file in the project that is open.
+    pub starts_in_project: bool,
     /// The user's file on Linux, macOS and Windows.
     user: [Place; 3],
     /// The file of a project, below its directory.
@@ -92,6 +96,8 @@ const USUAL: McpHost = McpHost {
     timeout_unit: 1,
     url_is_sse: false,
     moved: None,
+    names_tools: false,
+    starts_in_project: false,
     user: everywhere(""),
     project: None,
 };
@@ -105,6 +111,7 @@ pub const HOSTS: &[McpHost] = &[
         title: "Claude Code",
         says_type: true,
         variables: Variables::Braces,
+        starts_in_project: true,
         moved: Some(("CLAUDE_CONFIG_DIR", ".claude.json")),
         user: everywhere(".claude.json"),
         project: Some(".mcp.json"),
@@ -147,6 +154,7 @@ pub const HOSTS: &[McpHost] = &[
         title: "Codex",
         format: Format::Toml,
         table: "mcp_servers",
+        starts_in_project: true,
         moved: Some(("CODEX_HOME", "config.toml")),
         user: everywhere(".codex/config.toml"),
         project: Some(".codex/config.toml"),
@@ -158,6 +166,7 @@ pub const HOSTS: &[McpHost] = &[
         title: "Gemini CLI",
         variables: Variables::Bare,
         url_is_sse: true,
+        starts_in_project: true,
         user: everywhere(".gemini/settings.json"),
         project: Some(".gemini/settings.json"),
         ..USUAL
@@ -167,6 +176,7 @@ pub const HOSTS: &[McpHost] = &[
         name: "zed",
         title: "Zed",
         table: "context_servers",
+        starts_in_project: true,
         timeout_unit: 1000,
         user: [
             Place(Base::Config, "zed/settings.json"),
@@ -182,6 +192,38 @@ pub const HOSTS: &[McpHost] = &[
         title: "Windsurf",
         variables: Variables::Prefixed,
         user: everywhere(".codeium/windsurf/mcp_config.json"),
+        ..USUAL
+    },
+    // https://kiro.dev/docs/mcp/configuration
+    McpHost {
+        name: "kiro",
+        title: "Kiro",
+        variables: Variables::Braces,
+        user: everywhere(".kiro/settings/mcp.json"),
+        project: Some(".kiro/settings/mcp.json"),
+        ..USUAL
+    },
+    // https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers
+    McpHost {
+        name: "copilot-cli",
+        title: "Copilot CLI",
+        says_type: true,
+        names_tools: true,
+        variables: Variables::Braces,
+        moved: Some(("COPILOT_HOME", "mcp-config.json")),
+        starts_in_project: true,
+        user: everywhere(".copilot/mcp-config.json"),
+        ..USUAL
+    },
+    // https://docs.cline.bot/mcp/configuring-mcp-servers
+    McpHost {
+        name: "cline",
+        title: "Cline",
+        user: desktop(
+            "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+            "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+            "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+        ),
         ..USUAL
     },
 ];

@@ -63,6 +63,9 @@ impl Offer {
         let args: Vec<&str> = SERVE.into_iter().chain(self.options.iter().map(String::as_str)).collect();
         entry.insert("command".to_owned(), json!(self.program));
         entry.insert("args".to_owned(), json!(args));
+        if host.names_tools {
+            entry.insert("tools".to_owned(), json!(["*"]));
+        }
         Value::Object(entry)
     }
 

@@ -24,7 +24,7 @@ mod tree;
 mod variables;
 
 pub use consent::Consents;
-pub use entry::{Entry, EntryProblem, Transport};
+pub use entry::{Entry, EntryProblem, Protocol, Transport};
 pub use file::FileError;
 pub use foreign::{Found, LeftOut, files_of, read_foreign};
 pub use hosts::{HOSTS, McpHost};

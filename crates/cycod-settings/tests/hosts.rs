@@ -54,6 +54,18 @@ fn every_host_has_its_files_on_every_platform() {
         windsurf /Users/ada/.codeium/windsurf/mcp_config.json
         windsurf C:/Users/ada/.codeium/windsurf/mcp_config.json
         windsurf none
+        kiro /home/ada/.kiro/settings/mcp.json
+        kiro /Users/ada/.kiro/settings/mcp.json
+        kiro C:/Users/ada/.kiro/settings/mcp.json
+        kiro /p/.kiro/settings/mcp.json
+        copilot-cli /home/ada/.copilot/mcp-config.json
+        copilot-cli /Users/ada/.copilot/mcp-config.json
+        copilot-cli C:/Users/ada/.copilot/mcp-config.json
+        copilot-cli none
+        cline /home/ada/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json
+        cline /Users/ada/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json
+        cline C:/Users/ada/AppData/Roaming/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json
+        cline none
     "#]]
     .assert_eq(&text.replace('\\', "/"));
 }

@@ -106,6 +106,35 @@ fn every_host_gets_what_it_reads_and_loses_it_again() {
             }
           }
         }
+        kiro
+        {
+          "mcpServers": {
+            "cycod": {
+              "command": "/opt/bin/cycod",
+              "args": ["mcp", "serve"]
+            }
+          }
+        }
+        copilot-cli
+        {
+          "mcpServers": {
+            "cycod": {
+              "type": "stdio",
+              "command": "/opt/bin/cycod",
+              "args": ["mcp", "serve"],
+              "tools": ["*"]
+            }
+          }
+        }
+        cline
+        {
+          "mcpServers": {
+            "cycod": {
+              "command": "/opt/bin/cycod",
+              "args": ["mcp", "serve"]
+            }
+          }
+        }
     "#]]
     .assert_eq(&texts.concat());
 }

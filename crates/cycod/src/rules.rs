@@ -14,6 +14,9 @@ const OPTIONS: [(&str, Verdict, &str); 2] = [
     ("auto-deny", Verdict::Deny, "Deny this to everyone"),
 ];
 
+/// The names of the options.
+pub(crate) const NAMES: [&str; 2] = [OPTIONS[0].0, OPTIONS[1].0];
+
 /// The options.
 pub(crate) fn options() -> [Arg; 2] {
     OPTIONS.map(|(name, _, help)| {

@@ -5,16 +5,13 @@
 //! letter but for what the reference documents, and each of those is made good here, one by one:
 //!
 //! - null is the same as no argument; names may differ in case where that leaves no doubt;
-//! - an argument that is no parameter is an error, where a schema lets it pass;
 //! - a value of another type is read as the declared one where there is one sensible reading (see [`read`]);
-//! - an array whose author says nothing of its elements is exported with texts, because providers refuse one without
-//!   `items`, and takes anything;
 //! - a text with NUL is refused, because no command can carry it.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::SystemTime};
 
 use cycod_call::{Given, RunContext, Scripts, bind};
-use cycod_definition::{Host, Platform, Value, function_schema, load};
+use cycod_definition::{Host, Platform, Value, arguments_schema, load};
 use cycod_diagnostic::SourceFile;
 use cycod_schema::Schema;
 use serde_json::{Map, Value as Json, json};
@@ -40,20 +37,15 @@ pub(crate) fn judge(bytes: &[u8]) -> Judged {
     let parameters = parameters(&mut choices);
     let file = json!({"name": "t", "description": "d", "bash": "true", "parameters": parameters}).to_string();
     let Some(tool) = load(&SourceFile::new("t.json", &*file), Some("t")).tool else { return Judged::NoTool };
-    let exported = function_schema(&tool)["parameters"].clone();
+    let exported = arguments_schema(&tool);
     let arguments = arguments(&exported, &mut choices);
 
     let ours = {
         let given = arguments.iter().map(|(name, value)| (name.clone(), Given::Value(Value::from(value.clone()))));
         bind(&Arc::new(tool), given.collect(), &host(), &run_context(), &NoScripts)
     };
-    let mut reference = exported.clone();
-    reference["additionalProperties"] = json!(false);
-    for (name, parameter) in reference["properties"].as_object_mut().into_iter().flatten() {
-        forget_elements(&parameters[name], parameter);
-    }
-    let meant = meant(&reference, &arguments);
-    let violations = Schema::compile(&reference).expect("we export schemas").validate(&meant);
+    let meant = meant(&exported, &arguments);
+    let violations = Schema::compile(&exported).expect("we export schemas").validate(&meant);
     let theirs = violations.is_empty() && !holds_nul(&meant);
     assert_eq!(
         ours.is_ok(),
@@ -235,18 +227,6 @@ fn value(schema: &Json, depth: usize, choices: &mut Choices<'_>) -> Json {
         "array" => json!([]),
         "object" => json!({}),
         _ => Json::Null,
-    }
-}
-
-/// Takes the elements out of an array's schema that its author did not put there.
-fn forget_elements(author: &Json, exported: &mut Json) {
-    let rules = author.get("validation").unwrap_or(author);
-    if rules["items"].is_null() {
-        exported.as_object_mut().map(|fields| fields.remove("items"));
-    }
-    exported.get_mut("items").into_iter().for_each(|items| forget_elements(&rules["items"], items));
-    for (name, property) in exported.get_mut("properties").and_then(Json::as_object_mut).into_iter().flatten() {
-        forget_elements(&rules["properties"][name], property);
     }
 }
 

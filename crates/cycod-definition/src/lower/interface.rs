@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use cycod_diagnostic::{Code, Diagnostic, Span, is_slip};
-use cycod_schema::{RULES, unknown_words};
+use cycod_schema::{Era, RULES, published_output, unknown_words};
 use cycod_syntax::yaml::{Entry, Node, NodeKind};
 use serde_json::Value as Json;
 
@@ -136,6 +136,33 @@ impl Lowering<'_> {
                 self.sink.error(Code::InvalidDefault, default.span, message);
             }
         }
+    }
+
+    /// Reads `returns`, and says what hosts are shown instead, if so.
+    pub(crate) fn returns(&self, view: &View<'_>) -> Option<JsonSchema> {
+        let entry = view.entry("returns")?;
+        let schema = self.json_schema(entry)?;
+        if !schema.json().is_object() {
+            return Some(schema);
+        }
+        let shown = published_output(schema.json(), Era::Handshake);
+        let hint = |span, message: &str| Diagnostic::hint(Code::ReturnsForHosts, span, message);
+        if let Some(problem) = shown.loss {
+            let span = node_at(&entry.value, &problem.pointer).span;
+            self.sink.report(
+                hint(span, "hosts aren't shown this schema")
+                    .label(problem.why)
+                    .note("cycod still checks the output against it"),
+            );
+        } else if shown.is_wrapped {
+            let span = entry.value.get("type").map_or(entry.key_span, |node| node.span);
+            self.sink.report(
+                hint(span, "hosts of the protocol up to 2025-11-25 get the output as `{\"result\": …}`")
+                    .label("structured output is always an object there")
+                    .help("to choose the name, return an object with a property for it"),
+            );
+        }
+        Some(schema)
     }
 
     pub(crate) fn produces(&self, view: &View<'_>) -> Produces {

@@ -82,7 +82,7 @@ impl Lowering<'_> {
             },
             parameters: self.parameters.clone(),
             input_schema,
-            returns: view.entry("returns").and_then(|entry| self.json_schema(entry)),
+            returns: self.returns(view),
             produces: self.produces(view),
             offer: self.offer(view),
             hints: self.hints(view),

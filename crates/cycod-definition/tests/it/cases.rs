@@ -2466,6 +2466,27 @@ task: required
     }
 
     #[test]
+    fn hosts_are_shown_what_all_of_them_can_read() {
+        check(
+            "name: a\ndescription: b\nbash: ls\nreturns: {type: array}\n",
+            expect![[r#"
+                4:17-4:22 hint[returns-for-hosts]: hosts of the protocol up to 2025-11-25 get the output as `{"result": …}`
+                  help: to choose the name, return an object with a property for it
+            "#]],
+        );
+        check(
+            "name: a\ndescription: b\nbash: ls\nreturns: {type: object, properties: {a: {pattern: (?i)a}}}\n",
+            expect![[r#"
+                4:51-4:56 hint[returns-for-hosts]: hosts aren't shown this schema
+            "#]],
+        );
+        check(
+            "name: a\ndescription: b\nbash: ls\nreturns: {type: object, properties: {a: {type: string}}}\n",
+            expect![[""]],
+        );
+    }
+
+    #[test]
     fn no_other_document_is_fetched() {
         check(
             r#"name: a

@@ -118,3 +118,19 @@ fn a_login_lasts_is_renewed_and_is_private() {
     assert_eq!(servers.logout("test"), Ok(false));
     assert_eq!(call(&remote.servers(), "headers").unwrap_err().code, Code::LoginNeeded);
 }
+
+#[test]
+fn a_scope_that_is_missing_is_named_and_asked_for_by_a_later_command() {
+    let remote = Remote::new("step-up", &json!({}));
+    remote.login(&remote.servers());
+    let refusal = call(&remote.servers(), "write").unwrap_err();
+    assert_eq!((refusal.code, refusal.attempt.as_deref()), (Code::LoginNeeded, Some("cycod mcp login test")));
+    assert!(refusal.why.contains("the scope `files:write`"), "{refusal}");
+
+    // Another command, which knows nothing but what was written down.
+    remote.login(&remote.servers());
+    let asked = text(&call(&remote.servers(), "write").unwrap());
+    let mut asked: Vec<&str> = asked.split(' ').collect();
+    asked.sort_unstable();
+    assert_eq!(asked, ["files:read", "files:write"], "what was granted before is asked for as well");
+}

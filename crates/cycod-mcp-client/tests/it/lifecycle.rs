@@ -43,9 +43,24 @@ fn a_server_that_dies_in_a_call_is_started_again_for_the_next() {
     let place = Place::with(&["plain"]);
     let servers = place.servers();
     let refusal = call(&servers, "die").unwrap_err();
-    assert_eq!(refusal.code, Code::RemoteUnreachable);
+    assert_eq!(refusal.code, Code::OutcomeUnknown, "it may have done something");
     assert!(refusal.why.contains("goodbye, cruel world"), "{refusal}");
     assert_eq!(text(&call(&servers, "hello").unwrap()), "hello Ada");
+}
+
+#[test]
+fn a_server_that_ends_without_a_handshake_is_met_with_one() {
+    let place = Place::with(&["handshake-first"]);
+    assert_eq!(text(&call(&place.servers(), "hello").unwrap()), "hello Ada");
+    // The user may say how to begin.
+    let said = |protocol: &str| {
+        let mut test = entry(&["handshake-first"]);
+        test["protocol"] = protocol.into();
+        call(&Place::configured(&json!({ "test": test })).servers(), "hello")
+    };
+    assert_eq!(text(&said("2025-11-25").unwrap()), "hello Ada");
+    let refusal = said("2026-07-28").unwrap_err();
+    assert!(refusal.why.contains("expected an initialize request"), "{refusal}");
 }
 
 #[test]

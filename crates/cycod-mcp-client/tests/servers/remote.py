@@ -1,6 +1,7 @@
 """An MCP server over HTTP for tests, and what gives tokens for it. Prints its port.
 
-The first argument says how it behaves: `plain`, `redirect`, `big`, `mute`, `broken`, or `login`, which wants a token.
+The first argument says how it behaves: `plain`, `redirect`, `big`, `mute`, `broken`, `login`, which wants a token, or
+`step-up`, which wants one with the scope `files:write` for the tool `write`.
 Standard library only.
 """
 
@@ -14,6 +15,8 @@ mode = sys.argv[1]
 tokens = {"good": 0}
 valid = set()
 requests = []
+asked_scopes = [""]
+scopes = {}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -36,10 +39,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         base = f"http://127.0.0.1:{self.server.server_port}"
         url = urllib.parse.urlparse(self.path)
-        if mode != "login":
+        if mode not in ("login", "step-up"):
             return self.answer(405)
         if url.path.startswith("/.well-known/oauth-protected-resource"):
-            return self.answer(200, {"resource": f"{base}/mcp", "authorization_servers": [base]})
+            more = {"scopes_supported": ["files:read"]} if mode == "step-up" else {}
+            return self.answer(200, {"resource": f"{base}/mcp", "authorization_servers": [base], **more})
         if url.path == "/.well-known/oauth-authorization-server":
             return self.answer(200, {
                 "issuer": base, "authorization_endpoint": f"{base}/authorize", "token_endpoint": f"{base}/token",
@@ -52,6 +56,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if url.path == "/authorize":
             asked = dict(urllib.parse.parse_qsl(url.query))
             assert asked["code_challenge_method"] == "S256", asked
+            asked_scopes[0] = asked.get("scope", "")
             back = asked["redirect_uri"] + "?" + urllib.parse.urlencode({"code": "c0de", "state": asked["state"]})
             return self.answer(302, location=back)
         self.answer(404)
@@ -66,7 +71,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             token = f"sesame-{tokens['good']}"
             valid.clear()
             valid.add(token)
-            return self.answer(200, {"access_token": token, "token_type": "Bearer", "expires_in": 3600, "refresh_token": "again"})
+            scopes[token] = asked_scopes[0]
+            granted = {"scope": scopes[token]} if mode == "step-up" else {}
+            return self.answer(200, {"access_token": token, "token_type": "Bearer", "expires_in": 3600, "refresh_token": "again", **granted})
         if self.path == "/revoke":
             valid.clear()
             return self.answer(200, {})
@@ -76,12 +83,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return time.sleep(60)
         if mode == "broken":
             return self.answer(500, {"oops": True})
-        if mode == "login" and self.headers.get("authorization", "").removeprefix("Bearer ") not in valid:
+        if mode in ("login", "step-up") and self.headers.get("authorization", "").removeprefix("Bearer ") not in valid:
             base = f"http://127.0.0.1:{self.server.server_port}"
             return self.answer(401, {}, www_authenticate=f'Bearer resource_metadata="{base}/.well-known/oauth-protected-resource/mcp"')
         request = json.loads(body)
         if "id" not in request:
             return self.answer(202)
+        token = self.headers.get("authorization", "").removeprefix("Bearer ")
+        if mode == "step-up" and request.get("params", {}).get("name") == "write" and "files:write" not in scopes[token].split():
+            return self.answer(403, {}, www_authenticate='Bearer error="insufficient_scope", scope="files:write"')
         self.answer(200, {"jsonrpc": "2.0", "id": request["id"], "result": self.result(request)})
 
     def result(self, request):
@@ -89,8 +99,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
                     "ttlMs": 0, "cacheScope": "private"}
         if request["method"] == "tools/list":
-            tool = {"name": "headers", "inputSchema": {"type": "object"}}
-            return {"resultType": "complete", "tools": [tool], "ttlMs": 0, "cacheScope": "private"}
+            names = ["headers", "write"] if mode == "step-up" else ["headers"]
+            listed = [{"name": name, "inputSchema": {"type": "object"}} for name in names]
+            return {"resultType": "complete", "tools": listed, "ttlMs": 0, "cacheScope": "private"}
+        if request["params"].get("name") == "write":
+            return {"resultType": "complete", "content": [{"type": "text", "text": asked_scopes[0]}]}
         text = "x" * 50_000_000 if mode == "big" else json.dumps(dict(self.headers))
         return {"resultType": "complete", "content": [{"type": "text", "text": text}]}
 

@@ -234,7 +234,12 @@ if mode == "loris":
         out.write(byte)
         out.flush()
         time.sleep(0.05)
+is_met = False
 for line in sys.stdin:
+    # What servers on an older rmcp do when the first message is none that they know.
+    if mode == "handshake-first" and not is_met and json.loads(line).get("method") != "initialize":
+        sys.exit("expected an initialize request")
+    is_met = True
     try:
         handle(json.loads(line))
     except BrokenPipeError:

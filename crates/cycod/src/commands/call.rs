@@ -2,10 +2,14 @@ use std::{io::Read, sync::Arc, time::Duration};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use cycod_agent::{Executor, no_object, text_of, tool_named};
+use cycod_app::jq_worker;
 use cycod_engine::{
-    Answer, Approver, Ignore, Request, Stop, Surface, ToolAnswer,
+    Answer, Approver, Block, Ignore, Request, Stop, Surface, ToolAnswer,
+    approvals::LOCAL,
+    catalog::ScopeFilter,
     definition::{Tool, function_schema},
     diagnostic::Refusal,
+    outputs::{LOOK, Shelf, read_look, retention},
 };
 use cycod_process::host_interrupts;
 use cycod_schema::{CallAnswer, Dialect, Exporter, Function, Message, ToolCall};
@@ -17,6 +21,9 @@ use crate::{
     commands::approvals::{asker, queue_for_model, wait_for_approval, waits_for_approval},
     rules,
 };
+
+/// How much of an output is returned when nobody says, in tokens.
+const REPLY_TOKENS: usize = 8_000;
 
 /// `cycod tool call`.
 pub(crate) fn command() -> Command {
@@ -33,6 +40,13 @@ pub(crate) fn command() -> Command {
         )
         .args(rules::options())
         .arg(wait_for_approval())
+        .arg(
+            Arg::new("reply-tokens")
+                .long("reply-tokens")
+                .value_name("N")
+                .value_parser(value_parser!(u32).range(100..))
+                .help("Return at most this much of an output, in tokens"),
+        )
         .arg(
             Arg::new("timeout")
                 .long("timeout")
@@ -76,7 +90,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let stop = Stop::new().map_err(failed)?;
     let interrupts = host_interrupts(&stop).map_err(failed)?;
     let asker = asker(Surface::Agent, "a model, by `cycod tool call`");
-    let executor = Executor { engine, asker: &asker, stop: &stop, timeout, deadline: None, outputs: None };
+    let shelf = Shelf::new(engine.outputs_directory(), retention(&engine.settings()), jq_worker());
+    let cap =
+        matches.get_one::<u32>("reply-tokens").map_or(REPLY_TOKENS, |&cap| usize::try_from(cap).unwrap_or(usize::MAX));
+    let outputs = Some((&shelf, cap));
+    let executor = Executor { engine, asker: &asker, stop: &stop, timeout, deadline: None, outputs };
     let caller = Caller { executor, dialect, wait: waits_for_approval(matches) };
     let mut answers = Vec::new();
     for call in message.calls() {
@@ -100,10 +118,22 @@ struct Caller<'a> {
 
 impl Caller<'_> {
     fn answer(&self, call: &ToolCall) -> ToolAnswer {
+        if call.name == LOOK && self.executor.engine.catalog().find(LOOK, ScopeFilter::Any).is_none() {
+            return self.look(call).unwrap_or_else(ToolAnswer::refused);
+        }
         match tool_named(self.executor.engine, self.dialect, &call.name) {
             Ok(tool) => self.called(&tool, call).unwrap_or_else(|refusal| ToolAnswer::refused_by(&tool, refusal)),
             Err(error) => ToolAnswer::refused(error.into_refusal()),
         }
+    }
+
+    /// Looks into an output that was too large for an answer.
+    fn look(&self, call: &ToolCall) -> Result<ToolAnswer, Refusal> {
+        let arguments = call.arguments.clone().map_err(|wrong| no_object(LOOK, &wrong))?;
+        let (output, view) = read_look(arguments)?;
+        let Some((shelf, cap)) = self.executor.outputs else { return Ok(ToolAnswer::default()) };
+        let text = shelf.look(&output, LOCAL, &view, cap)?;
+        Ok(ToolAnswer { blocks: vec![Block::text(text)], ..ToolAnswer::default() })
     }
 
     fn called(&self, tool: &Arc<Tool>, call: &ToolCall) -> Result<ToolAnswer, Refusal> {

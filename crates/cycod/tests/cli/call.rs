@@ -302,3 +302,22 @@ fn a_question_that_nobody_can_answer_is_told() {
     "#]],
     );
 }
+
+#[test]
+fn an_answer_keeps_to_its_budget_and_the_rest_can_be_asked_for() {
+    let place =
+        Place::with_tool("log", "description: L\ntags: [read]\nrun: cat log.json\nproduces: application/json\n");
+    let lines: Vec<String> = (0..50_000).map(|n| format!("line {n}")).collect();
+    place.write("log.json", &json!({"lines": lines}).to_string());
+    let answer = |message: &Value| -> String {
+        let output = called(&place, &["--from", "openai", "--reply-tokens", "500"], &message.to_string());
+        let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        answer[0]["content"].as_str().unwrap_or_else(|| panic!("no text in {answer}")).to_owned()
+    };
+    let said = answer(&chat(&[("log", "{}")]));
+    assert!(said.len() < 4_000 && said.contains("of 50000 elements"), "{said}");
+    let address =
+        said.split("cycod://").nth(1).and_then(|rest| rest.split([']', ')', ' ']).next()).expect("an address");
+    let arguments = json!({"output": format!("cycod://{address}"), "jq": ".lines[49999]"}).to_string();
+    assert!(answer(&chat(&[("run_output", &arguments)])).contains("line 49999"));
+}

@@ -185,7 +185,7 @@ cycod mcp import zed"#,
         error: a command is missing after `cycod mcp`
           see: cycod help mcp
         error: `emacs` is not a host that is known
-          one of claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, zed, windsurf
+          one of claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, zed, windsurf, kiro, copilot-cli, cline
         error: `cursr` is not a host that is known
           did you mean `cursor`?
         error: Windsurf keeps no servers in projects
@@ -193,7 +193,7 @@ cycod mcp import zed"#,
           give --scope user or --scope project
         error: Cursor has no entry `cycod`: ~/.cursor/mcp.json
         error: `nothing` is not a host that is known
-          one of claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, zed, windsurf
+          one of claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, zed, windsurf, kiro, copilot-cli, cline
         error: there is no file `nothing.json`
         error: Zed has no file of servers here
           looked at .zed/settings.json and ~/.config/zed/settings.json
@@ -348,7 +348,7 @@ cycod mcp uninstall cursor"#,
           "servers": {
             "tools": {
               "type": "stdio",
-              "command": "[CYCOD]",
+              "command": "cycod",
               "args": ["mcp", "serve"]
             }
           }
@@ -414,6 +414,48 @@ fn an_entry_of_somebody_else_is_not_touched() {
         Removed `cycod` from Codex: ~/.codex/config.toml
     "#]]
     .assert_eq(&ran.block());
+}
+
+#[test]
+fn an_entry_can_name_a_directory_and_what_is_allowed() {
+    let place = Place::with_tool("greet", "description: Greets\nrun: echo hi\ntags: [read]\n");
+    let here = place.project().canonicalize().expect("it is there");
+    // Where the host starts us, this project is not.
+    let told = place.run(&["mcp", "install", "claude-desktop"]).stderr();
+    assert!(told.contains("in a directory of its own choice") && told.contains("--directory"), "{told}");
+    let told = place.run(&["mcp", "install", "claude-code"]).stderr();
+    assert!(!told.contains("in a directory of its own choice"), "{told}");
+    let options = ["--directory", ".", "--auto-approve", "write", "--wait-for-approval", "30", "--reply-tokens", "900"];
+    let ran = place.run(&[&["mcp", "install", "claude-desktop"], &options[..]].concat());
+    assert!(!ran.stderr().contains("in a directory of its own choice"), "{}", ran.block());
+    let file = place.home().join(".config/Claude/claude_desktop_config.json");
+    let file: Value = serde_json::from_str(&fs::read_to_string(file).expect("it is there")).expect("JSON");
+    let here = here.to_str().expect("text");
+    assert_eq!(
+        file["mcpServers"]["cycod"]["args"],
+        json!([
+            "mcp",
+            "serve",
+            "--auto-approve",
+            "write",
+            "--wait-for-approval",
+            "30",
+            "--reply-tokens",
+            "900",
+            "--directory",
+            here,
+        ])
+    );
+    // The server finds the tools from anywhere.
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+    }}});
+    place.write("request", &format!("{request}\n"));
+    let listed = place.shell(&format!("(cat request; sleep 2) | (cd / && cycod mcp serve --directory '{here}')"));
+    assert!(listed.stdout().contains("\"greet\""), "{}", listed.block());
+    let wrong = place.run(&["mcp", "serve", "--directory", "nowhere"]);
+    assert!(wrong.code() == 2 && wrong.stderr().contains("--directory nowhere"), "{}", wrong.block());
 }
 
 #[test]

@@ -255,7 +255,7 @@ fn what_is_offered_can_be_chosen() {
 
 #[test]
 fn lines_come_as_progress_before_the_result() {
-    let slow = "description: Slow\nbash: echo one; sleep 0.3; echo two\ntags: [read]\n";
+    let slow = "description: Slow\nbash: echo one; sleep 0.3; echo two; sleep 0.3; echo three\ntags: [read]\n";
     let place = Place::with_tool("slow", slow);
     both(&place, |client| {
         let id = client.begin("tools/call", json!({"name": "slow", "_meta": {"progressToken": "p"}}));
@@ -263,7 +263,8 @@ fn lines_come_as_progress_before_the_result() {
         let told: Vec<Value> =
             client.kept.drain(..).filter(|message| message["params"]["progressToken"] == "p").collect();
         let texts: Vec<&str> = told.iter().filter_map(|message| message["params"]["message"].as_str()).collect();
-        assert_eq!(texts, ["one", "two"]);
+        // What is said last is in the answer, and told before only when the end takes its time.
+        assert!(texts.starts_with(&["one", "two"]), "{texts:?}");
         assert!(told[0]["params"]["progress"].as_f64() < told[1]["params"]["progress"].as_f64());
     });
 }
@@ -948,4 +949,125 @@ fn the_log_names_the_tools_that_wait_for_trust() {
     assert!(line.contains(words), "{line}");
     drop(input);
     assert!(child.wait().expect("it ends").success());
+}
+
+/// Four characters are a token, and a resource link and a few notes come on top.
+fn weight(answer: &Value) -> usize {
+    let blocks = answer["content"].as_array().expect("blocks").iter();
+    let of_blocks: usize = blocks.map(|block| block.to_string().len()).sum();
+    of_blocks.max(answer["structuredContent"].to_string().len())
+}
+
+#[test]
+fn an_answer_keeps_to_its_budget_whatever_it_is() {
+    let place = Place::with_tool(
+        "rows",
+        "description: R\ntags: [read]\nrun: cat rows.json\nreturns:\n  type: object\n  properties:\n    rows: {type: array, items: {type: object, properties: {n: {type: integer}}, required: [n]}}\n    log: {type: string}\n  required: [rows]\n",
+    );
+    place.tool("picture", "description: P\ntags: [read]\nproduces: image/png\nrun: cat picture.png\n");
+    place.tool("blocks", "description: B\ntags: [read]\nproduces: content-blocks\nrun: cat blocks.json\n");
+    let log: String = (1..60_000).map(|n| format!("line {n} ")).collect();
+    let rows: Vec<Value> = (1..=60_000).map(|n| json!({"n": n})).collect();
+    place.write("rows.json", &json!({"rows": rows, "log": log}).to_string());
+    let blocks = json!([{"type": "text", "text": log}, {"type": "text", "text": "short"}]);
+    place.write("blocks.json", &blocks.to_string());
+    let picture = [b"\x89PNG\r\n\x1a\n".as_slice(), &[0; 3_000_000]].concat();
+    std::fs::write(place.project().join("picture.png"), &picture).expect("written");
+    let options = ["--reply-tokens", "1000"];
+    for mut client in [Client::legacy(&place, &options, json!({})), Client::modern(&place, &options, json!({}))] {
+        let budget = 1_000 * 4 + 2_000;
+        let rows = client.call("rows", json!({}));
+        assert!(weight(&rows) < budget, "{}", weight(&rows));
+        let shown = rows["structuredContent"]["rows"].as_array().expect("it keeps its shape");
+        assert!(shown.len() > 10 && shown[0] == json!({"n": 1}), "{}", shown.len());
+        let told = rows["content"][1]["text"].as_str().expect("what is missing");
+        assert!(told.contains(&format!("`/rows` shows {} of 60000 elements", shown.len())), "{told}");
+        let whole = rows["content"].as_array().expect("blocks").last().expect("one")["uri"].clone();
+        let asked = client.call("run_output", json!({"output": whole, "jq": ".rows | length"}));
+        assert_eq!(text(&asked).trim(), "60000");
+
+        let picture = client.call("picture", json!({}));
+        assert!(weight(&picture) < budget, "{}", weight(&picture));
+        let link = &picture["content"][0];
+        assert_eq!((&link["type"], &link["mimeType"]), (&json!("resource_link"), &json!("image/png")));
+        let read = client.ask("resources/read", json!({"uri": link["uri"]}));
+        assert_eq!(
+            read["result"]["contents"][0]["blob"].as_str().expect("the original").len(),
+            4 * 3_000_008_usize.div_ceil(3)
+        );
+
+        let blocks = client.call("blocks", json!({}));
+        assert!(weight(&blocks) < budget, "{}", weight(&blocks));
+        let texts = blocks["content"].to_string();
+        assert!(texts.contains("left out") && texts.contains("short"), "{texts}");
+    }
+}
+
+#[test]
+fn what_a_tool_prints_cannot_mislead_a_model() {
+    let place = Place::with_tool("sly", "description: S\ntags: [read]\nrun: cat sly\n");
+    place.tool("sly-json", "description: S\ntags: [read]\nproduces: application/json\nrun: cat sly.json\n");
+    place.write("sly", "a\u{1b}[2Jb\u{e0041}c\u{202e}d \u{1f469}\n");
+    place.write("sly.json", "{\"a\": \"\u{e0041}\"}\n");
+    both(&place, |client| {
+        assert_eq!(text(&client.call("sly", json!({}))), "a\\u{1b}[2Jb\\u{e0041}c\\u{202e}d \u{1f469}\n");
+        let answer = client.call("sly-json", json!({}));
+        assert!(!text(&answer).contains('\u{e0041}'), "{answer}");
+        let read: Value = serde_json::from_str(text(&answer)).expect("it is still JSON");
+        assert_eq!(read, json!({"a": "\u{e0041}"}));
+    });
+}
+
+#[test]
+fn progress_costs_no_pause_and_does_not_repeat_the_answer() {
+    let place = Place::with_tool("quick", "description: Q\ntags: [read]\nrun: echo the answer\n");
+    place.tool("slow", "description: S\ntags: [read]\nbash: for n in 1 2 3; do echo line $n; sleep 0.4; done\n");
+    both(&place, |client| {
+        let told = |client: &mut Client, tool: &str| {
+            let id =
+                client.begin("tools/call", json!({"name": tool, "arguments": {}, "_meta": {"progressToken": tool}}));
+            let answer = client.answer(id);
+            let is_progress = |message: &Value| message["method"] == "notifications/progress";
+            let told: Vec<Value> = client.kept.iter().filter(|one| is_progress(one)).cloned().collect();
+            client.kept.retain(|one| !is_progress(one));
+            assert_eq!(answer["result"]["isError"], false, "{answer}");
+            told
+        };
+        told(client, "quick");
+        let began = Instant::now();
+        // On a busy machine, the end of a call may take its time.
+        let repeated = (0..10).filter(|_| !told(client, "quick").is_empty()).count();
+        assert!(repeated < 3, "the answer follows at once, and was told before {repeated} times");
+        let plain = Instant::now();
+        let with_token = plain - began;
+        for _ in 0..10 {
+            client.call("quick", json!({}));
+        }
+        let without = plain.elapsed();
+        assert!(with_token < without * 2 + Duration::from_millis(300), "{with_token:?} instead of {without:?}");
+        let slow = told(client, "slow");
+        let messages: Vec<&str> = slow.iter().filter_map(|one| one["params"]["message"].as_str()).collect();
+        assert_eq!(messages, ["line 1", "line 2", "line 3"]);
+        let grows = slow.iter().filter_map(|one| one["params"]["progress"].as_f64()).collect::<Vec<_>>();
+        assert!(grows.is_sorted_by(|one, next| one < next), "{grows:?}");
+    });
+}
+
+#[test]
+fn a_model_is_told_what_is_here_and_what_it_probably_meant() {
+    let place = Place::with_tool("greet", GREET);
+    let mut client = Client::modern(&place, &[], json!({}));
+    let told = client.ask("server/discover", json!({}))["result"]["instructions"].take();
+    let told = told.as_str().expect("instructions");
+    assert!(told.contains("This server offers 1 tool of the user and the project."), "{told}");
+    assert!(told.contains("approve") && told.contains("run_output"), "{told}");
+    let error = client.ask("tools/call", json!({"name": "gret", "arguments": {}}))["error"].take();
+    assert_eq!(
+        (&error["code"], &error["message"]),
+        (&json!(-32602), &json!("there is no tool `gret`; did you mean `greet`?"))
+    );
+    let listed = client.ask("tools/list", json!({}));
+    for tool in listed["result"]["tools"].as_array().expect("tools") {
+        assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
+    }
 }

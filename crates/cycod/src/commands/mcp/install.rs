@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
@@ -8,11 +8,13 @@ use cycod_engine::{
 };
 use cycod_process::find_program;
 use cycod_settings::{Done, HostFile, McpHost, Offer, is_server_name};
+use cycod_shell::quoted_if_needed;
 
 use crate::{
     cli::Context,
     command_error::CommandError,
-    commands::mcp::{file_error, named_host, selection},
+    commands::mcp::{file_error, named_host, selection, serve},
+    rules,
     scope::{scope, with_scope},
     store::shown,
 };
@@ -27,7 +29,9 @@ pub(crate) fn command() -> Command {
         .arg(flag("print", "Show the entry and its file, and write nothing"))
         .arg(flag("override", "Replace an entry of this name that starts something else"))
         .args(selection::options())
-        .arg(selection::built_in());
+        .arg(selection::built_in())
+        .args(rules::options())
+        .args(serve::passed_on());
     with_scope(command)
 }
 
@@ -35,7 +39,11 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let host = context.engine.host().clone();
     let (of, file) = host_file(matches, &host)?;
-    let offer = Offer { name: entry_name(matches)?, program: program(&host)?, options: options(matches) };
+    rules::given(matches)?;
+    // Others read the file of a project, too: their program may be elsewhere.
+    let program = if file.project.is_some() { NAME.to_owned() } else { program(&host)? };
+    let directory = serve::directory(matches)?;
+    let offer = Offer { name: entry_name(matches)?, program, options: options(matches, directory.as_deref())? };
     if matches.get_flag("print") {
         context.printer.data(offer.snippet(of).as_bytes());
         context.printer.say(&format!("belongs into {}", shown(&file.path, &host)));
@@ -64,11 +72,23 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
     };
     context.printer.say(&said);
+    if directory.is_none() && file.project.is_none() && !of.starts_in_project && has_own_tools(context) {
+        context.printer.warn(&format!(
+            "{title} starts the server in a directory of its own choice, where it doesn't find the tools of this project; to offer them everywhere: cycod mcp install {} --directory {}",
+            of.name,
+            quoted_if_needed(&host.workspace.to_string_lossy()),
+        ));
+    }
     let selection = Selection { built_in: matches.get_flag(selection::BUILT_IN), ..selection::selected(matches) };
     for words in missing_words(&context.engine.not_offered(&selection)) {
         context.printer.warn(&words);
     }
     Ok(0)
+}
+
+/// Whether this project has tools.
+fn has_own_tools(context: &Context) -> bool {
+    context.engine.catalog().every_entry().iter().any(|entry| entry.scope == Scope::Local)
 }
 
 /// What is said of tools that are not offered: a line for each reason.
@@ -134,13 +154,27 @@ pub(super) fn entry_name(matches: &ArgMatches) -> Result<String, CommandError> {
 }
 
 /// The options that are passed on to `cycod mcp serve`.
-fn options(matches: &ArgMatches) -> Vec<String> {
+fn options(matches: &ArgMatches, directory: Option<&Path>) -> Result<Vec<String>, CommandError> {
     let given = |name: &'static str| {
         let values = matches.get_many::<String>(name).into_iter().flatten();
         values.flat_map(move |value| [format!("--{name}"), value.clone()])
     };
     let built_in = matches.get_flag(selection::BUILT_IN).then(|| format!("--{}", selection::BUILT_IN));
-    selection::NAMES.into_iter().flat_map(given).chain(built_in).collect()
+    let mut options: Vec<String> = selection::NAMES.into_iter().flat_map(given).chain(built_in).collect();
+    options.extend(rules::NAMES.into_iter().flat_map(given));
+    if let Some(seconds) = matches.get_one::<u64>("wait-for-approval") {
+        options.extend(["--wait-for-approval".to_owned(), seconds.to_string()]);
+    }
+    if let Some(tokens) = matches.get_one::<u32>("reply-tokens") {
+        options.extend(["--reply-tokens".to_owned(), tokens.to_string()]);
+    }
+    if let Some(directory) = directory {
+        let path = directory.to_str().ok_or_else(|| {
+            CommandError::failure("the path of the directory is not Unicode, as the files of hosts are")
+        })?;
+        options.extend([format!("--{}", serve::DIRECTORY), path.to_owned()]);
+    }
+    Ok(options)
 }
 
 /// The absolute path of this program: as `PATH` has it, where updates keep it, else as it is.

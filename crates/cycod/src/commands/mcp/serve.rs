@@ -1,5 +1,6 @@
 use std::{
     net::SocketAddr,
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -34,14 +35,7 @@ pub(crate) fn command() -> Command {
         .args([tag, level])
         .arg(selection::built_in())
         .args(rules::options())
-        .arg(wait_for_approval())
-        .arg(
-            Arg::new("reply-tokens")
-                .long("reply-tokens")
-                .value_name("N")
-                .value_parser(value_parser!(u32).range(100..))
-                .help("Return at most this much of an output, in tokens"),
-        )
+        .args(passed_on())
         .arg(
             Arg::new("http")
                 .long("http")
@@ -52,12 +46,48 @@ pub(crate) fn command() -> Command {
         .args(serve_http::options())
 }
 
+/// The options that an entry in the configuration of a host can hold as well.
+pub(super) fn passed_on() -> [Arg; 3] {
+    [
+        wait_for_approval(),
+        Arg::new("reply-tokens")
+            .long("reply-tokens")
+            .value_name("N")
+            .value_parser(value_parser!(u32).range(100..))
+            .help("Return at most this much of an output, in tokens"),
+        Arg::new(DIRECTORY)
+            .long(DIRECTORY)
+            .value_name("PATH")
+            .value_parser(value_parser!(PathBuf))
+            .help("Offer the tools of this directory, wherever the server is started"),
+    ]
+}
+
+/// The option that says which directory's tools are offered.
+pub(super) const DIRECTORY: &str = "directory";
+
+/// The directory that was given, if it is one.
+///
+/// # Errors
+/// When it is none.
+pub(super) fn directory(matches: &ArgMatches) -> Result<Option<PathBuf>, CommandError> {
+    let Some(path) = matches.get_one::<PathBuf>(DIRECTORY) else { return Ok(None) };
+    let wrong = |why: &dyn std::fmt::Display| CommandError::usage(format!("--{DIRECTORY} {}: {why}", path.display()));
+    let whole = path.canonicalize().map_err(|error| wrong(&error))?;
+    if whole.is_dir() { Ok(Some(whole)) } else { Err(wrong(&"it is not a directory")) }
+}
+
 /// Serves until the client is gone or somebody interrupts.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let rules = rules::given(matches)?;
     // The first answer does not wait for a look at the tools, so the engine of other commands is not opened here.
-    let host = host::current()
+    let mut host = host::current()
         .map_err(|error| CommandError::failure(format!("cannot determine the working directory: {error}")))?;
+    if let Some(directory) = directory(matches)? {
+        host.offered = host::offered(&host.environment, &directory);
+        host.workspace.clone_from(&directory);
+        host.working_directory = directory;
+    }
     let scopes = Scopes::discover(&host, &Overrides::from_environment(&host.environment));
     warn_of_mistakes(&cycod_settings::Servers::load(&scopes), &host, &mut context.printer);
     let user = scopes.user_directory().to_owned();

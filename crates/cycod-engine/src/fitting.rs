@@ -1,0 +1,359 @@
+//! Answers that are too large for a model: cut so that they keep their shape, with all of it where it can be found again.
+//!
+//! Text is cut in the middle, between lines. JSON stays JSON: lists lose elements, texts lose characters, and what was
+//! lost is counted. Pictures and sounds can't be cut: those that are too large become links.
+
+use cycod_definition::JsonSchema;
+use cycod_diagnostic::visible;
+use cycod_schema::escaped_token;
+use cycod_store::{Kept, Maker, StoreError, tokens};
+use serde_json::{Map, Value as Json};
+
+use crate::{Block, Content, Payload, ToolAnswer, outputs::Shelf};
+
+/// The most bytes of pictures, sounds and other files in one answer. In base64 it is 1 MiB, which hosts take.
+const MOST_MEDIA: usize = 768 * 1024;
+
+/// The most characters of one element of a long list, if several are to be shown.
+const ELEMENT: usize = 400;
+
+/// The fewest characters that a text is cut to.
+const SHORTEST: usize = 40;
+
+/// How many cuts are listed.
+const MOST_LISTED: usize = 8;
+
+/// Where answers are kept that are too large.
+pub(crate) struct Keeper<'a> {
+    pub(crate) shelf: &'a Shelf,
+    pub(crate) run: &'a str,
+    pub(crate) maker: Maker,
+    /// How many parts were kept so far.
+    pub(crate) kept: usize,
+}
+
+impl Keeper<'_> {
+    fn keep(&mut self, kind: &str, bytes: &[u8]) -> Result<Kept, StoreError> {
+        self.kept += 1;
+        let name = if self.kept == 1 { kind.to_owned() } else { format!("{kind}-{}", self.kept) };
+        let mut kept = self.shelf.keep(self.run, &name, self.maker, bytes)?;
+        // What an answer refers to must be there.
+        kept.store()?;
+        Ok(kept)
+    }
+}
+
+/// Cuts an answer to `cap` tokens of text, and as many of structured content. That of a tool that `returns` a schema stays
+/// right; where no cut can be, it is left whole.
+pub(crate) fn fitted(
+    mut answer: ToolAnswer,
+    cap: usize,
+    returns: Option<&JsonSchema>,
+    keeper: &mut Keeper<'_>,
+) -> ToolAnswer {
+    let mut notes = Vec::new();
+    if let Some(value) = answer.structured.take() {
+        let text = value.to_string();
+        answer.structured = Some(if tokens(&text) > cap {
+            let returns = returns.filter(|_| !answer.is_error);
+            fit_structured(value, &text, cap, returns, &mut answer.blocks, keeper, &mut notes)
+        } else {
+            value
+        });
+    }
+    fit_media(&mut answer.blocks, keeper);
+    fit_texts(&mut answer.blocks, cap, keeper);
+    answer.blocks.append(&mut notes);
+    answer
+}
+
+/// Cuts structured content, and the text that says the same.
+fn fit_structured(
+    value: Json,
+    text: &str,
+    cap: usize,
+    returns: Option<&JsonSchema>,
+    blocks: &mut [Block],
+    keeper: &mut Keeper<'_>,
+    notes: &mut Vec<Block>,
+) -> Json {
+    let mut cutter = Cutter::default();
+    let short = cutter.cut(&value, cap.saturating_mul(4), "");
+    let says_the_same = |block: &&mut Block| match &block.content {
+        Content::Text(said) => serde_json::from_str::<Json>(said).is_ok_and(|said| said == value),
+        _ => false,
+    };
+    let told = blocks.iter_mut().find(says_the_same);
+    let has_text = told.is_some();
+    if let Some(block) = told {
+        block.content = Content::Text(short.to_string());
+    }
+    let cuts = cutter.told();
+    match keeper.keep("answer", text.as_bytes()) {
+        Ok(kept) => {
+            if has_text || blocks.is_empty() {
+                notes.push(Block::text(format!("[cut to fit: {cuts}; all of it: {}]", kept.id().uri())));
+            }
+            notes.push(link(&kept, "The whole answer; look into it with `run_output`, for example with `jq`"));
+        }
+        Err(error) => notes.push(Block::text(format!("[cut to fit: {cuts}; the rest is lost: {error}]"))),
+    }
+    // A host holds it to the schema.
+    let is_right = returns.is_none_or(|returns| returns.violations(&short).is_ok_and(|wrong| wrong.is_empty()));
+    if is_right { short } else { value }
+}
+
+/// Replaces pictures, sounds and files by links when all of them are too large together, the largest first.
+fn fit_media(blocks: &mut [Block], keeper: &mut Keeper<'_>) {
+    let size = |block: &Block| match &block.content {
+        Content::Image { bytes, .. } | Content::Audio { bytes, .. } => bytes.len(),
+        Content::Resource { payload: Payload::Bytes(bytes), .. } => bytes.len(),
+        _ => 0,
+    };
+    let mut total: usize = blocks.iter().map(size).sum();
+    while total > MOST_MEDIA {
+        let Some(largest) = blocks.iter_mut().max_by_key(|block| size(block)).filter(|block| size(block) > 0) else {
+            return;
+        };
+        total -= size(largest);
+        let (kind, media_type, bytes) = match std::mem::replace(&mut largest.content, Content::Text(String::new())) {
+            Content::Image { media_type, bytes } => ("picture", Some(media_type), bytes),
+            Content::Audio { media_type, bytes } => ("sound", Some(media_type), bytes),
+            Content::Resource { media_type, payload: Payload::Bytes(bytes), .. } => ("file", media_type, bytes),
+            other => {
+                largest.content = other;
+                return;
+            }
+        };
+        let count = bytes.len();
+        largest.content = match keeper.keep(kind, &bytes) {
+            Ok(kept) => {
+                let why = format!("{count} bytes are too many to hand over: read the resource");
+                let Block { content, .. } = link(&kept, &why);
+                match content {
+                    Content::Link { uri, name, title, description, .. } => {
+                        Content::Link { uri, name, title, description, media_type }
+                    }
+                    other => other,
+                }
+            }
+            Err(error) => Content::Text(format!("[a {kind} of {count} bytes is lost: it is too large, and {error}]")),
+        };
+    }
+}
+
+/// Cuts texts when all of them are too long together: short ones stay whole.
+fn fit_texts(blocks: &mut Vec<Block>, cap: usize, keeper: &mut Keeper<'_>) {
+    let mut sizes: Vec<usize> = blocks.iter().map(|block| text_in(block).map_or(0, tokens)).collect();
+    if sizes.iter().sum::<usize>() <= cap {
+        return;
+    }
+    let limit = share(&mut sizes, cap);
+    let mut fitted = Vec::with_capacity(blocks.len());
+    for mut block in blocks.drain(..) {
+        let long = text_in(&block).filter(|text| tokens(text) > limit).map(str::to_owned);
+        let Some(text) = long else {
+            fitted.push(block);
+            continue;
+        };
+        let kept = keeper.keep("text", text.as_bytes()).and_then(|mut kept| Ok((kept.excerpt(limit)?.text, kept)));
+        let (short, kept) = match kept {
+            Ok((short, kept)) => (short, Some(kept)),
+            Err(error) => {
+                let shown: String = text.chars().take(limit.saturating_mul(4)).collect();
+                (format!("{shown}\n[… the rest is lost, because it could not be stored: {error}]"), None)
+            }
+        };
+        match &mut block.content {
+            Content::Text(text) | Content::Resource { payload: Payload::Text(text), .. } => *text = short,
+            _ => {}
+        }
+        fitted.push(block);
+        fitted.extend(kept.map(|kept| link(&kept, "All of the text; look into it with `run_output`")));
+    }
+    *blocks = fitted;
+}
+
+fn text_in(block: &Block) -> Option<&str> {
+    match &block.content {
+        Content::Text(text) | Content::Resource { payload: Payload::Text(text), .. } => Some(text),
+        _ => None,
+    }
+}
+
+/// The most that each of these may have so that all have `whole` together, and small ones all of theirs.
+fn share(sizes: &mut [usize], whole: usize) -> usize {
+    sizes.sort_unstable();
+    let mut left = whole;
+    for (at, size) in sizes.iter().enumerate() {
+        let each = left / (sizes.len() - at);
+        if *size > each {
+            return each;
+        }
+        left -= size;
+    }
+    whole
+}
+
+fn link(kept: &Kept, description: &str) -> Block {
+    Block::from(Content::Link {
+        uri: kept.id().uri(),
+        name: kept.id().name().to_owned(),
+        title: None,
+        description: Some(description.to_owned()),
+        media_type: kept.media_type().ok().map(str::to_owned),
+    })
+}
+
+/// Cuts JSON, and remembers where.
+#[derive(Default)]
+struct Cutter {
+    cuts: Vec<String>,
+    more: usize,
+}
+
+impl Cutter {
+    /// The value in about as many characters.
+    fn cut(&mut self, value: &Json, room: usize, pointer: &str) -> Json {
+        match value {
+            value if size(value) <= room => value.clone(),
+            Json::String(text) => {
+                let all = text.chars().count();
+                let shown = room.max(SHORTEST).min(all);
+                let beginning: String = text.chars().take(shown).collect();
+                if shown == all {
+                    return Json::String(beginning);
+                }
+                self.note(pointer, shown, all, "characters");
+                format!("{beginning}… [{} more characters]", all - shown).into()
+            }
+            Json::Array(items) => {
+                let mut left = room.saturating_sub(2);
+                let mut shown = Vec::new();
+                // The rest of a list is noted before what is cut in it.
+                let (cuts, more) = (std::mem::take(&mut self.cuts), std::mem::take(&mut self.more));
+                for (at, item) in items.iter().enumerate() {
+                    let each = left.min((room / 4).max(ELEMENT));
+                    let item = self.cut(item, each, &format!("{pointer}/{at}"));
+                    let taken = size(&item) + 1;
+                    if taken > left && at > 0 {
+                        break;
+                    }
+                    left = left.saturating_sub(taken);
+                    shown.push(item);
+                }
+                let inner = std::mem::replace(&mut self.cuts, cuts);
+                let inner_more = std::mem::replace(&mut self.more, more);
+                if shown.len() < items.len() {
+                    self.note(pointer, shown.len(), items.len(), "elements");
+                }
+                self.more += inner_more;
+                inner.into_iter().for_each(|cut| self.list(cut));
+                Json::Array(shown)
+            }
+            Json::Object(fields) => {
+                let mut sizes: Vec<usize> = fields.values().map(size).collect();
+                let names: usize = fields.keys().map(|name| name.len() + 4).sum();
+                let limit = share(&mut sizes, room.saturating_sub(names));
+                let mut shown = Map::new();
+                let mut left = room;
+                for (name, value) in fields {
+                    let at = format!("{pointer}/{}", escaped_token(name));
+                    let value = self.cut(value, limit, &at);
+                    let taken = size(&value) + name.len() + 4;
+                    // Of a table with more names than there is room for, as many as there is.
+                    if names > room && taken > left {
+                        break;
+                    }
+                    left = left.saturating_sub(taken);
+                    shown.insert(name.clone(), value);
+                }
+                if shown.len() < fields.len() {
+                    self.note(pointer, shown.len(), fields.len(), "properties");
+                }
+                Json::Object(shown)
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn note(&mut self, pointer: &str, shown: usize, all: usize, what: &str) {
+        let place = if pointer.is_empty() { "it".to_owned() } else { format!("`{}`", visible(pointer)) };
+        self.list(format!("{place} shows {shown} of {all} {what}"));
+    }
+
+    fn list(&mut self, cut: String) {
+        if self.cuts.len() < MOST_LISTED && cut.len() < ELEMENT {
+            self.cuts.push(cut);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn told(&self) -> String {
+        let mut told = self.cuts.join(", ");
+        if self.more > 0 {
+            told.push_str(&format!(", and {} more cuts", self.more));
+        }
+        told
+    }
+}
+
+/// How many characters a value is, nearly.
+fn size(value: &Json) -> usize {
+    match value {
+        Json::Null | Json::Bool(true) => 4,
+        Json::Bool(false) => 5,
+        Json::Number(number) => number.to_string().len(),
+        Json::String(text) => text.len() + 2,
+        Json::Array(items) => 2 + items.iter().map(|item| size(item) + 1).sum::<usize>(),
+        Json::Object(fields) => 2 + fields.iter().map(|(name, value)| name.len() + 4 + size(value)).sum::<usize>(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::{Engine as _, prelude::BASE64_STANDARD};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn json_keeps_its_shape_and_counts_what_is_missing() {
+        let value = json!({
+            "name": "a long list",
+            "items": (0..5_000).map(|n| json!({"n": n, "text": "x".repeat(50)})).collect::<Vec<_>>(),
+            "log": "y".repeat(100_000),
+        });
+        let mut cutter = Cutter::default();
+        let short = cutter.cut(&value, 8_000, "");
+        assert!(size(&short) < 9_000, "{}", size(&short));
+        assert_eq!(short["name"], value["name"]);
+        let items = short["items"].as_array().unwrap();
+        assert!(items.len() > 20 && *items == value["items"].as_array().unwrap()[..items.len()]);
+        let told = cutter.told();
+        assert!(told.contains(&format!("`/items` shows {} of 5000 elements", items.len())), "{told}");
+        assert!(told.contains("`/log` shows ") && told.contains(" of 100000 characters"), "{told}");
+    }
+
+    #[test]
+    fn a_table_of_many_names_loses_names() {
+        let value = Json::Object((0..10_000).map(|n| (format!("name-{n}"), json!(n))).collect());
+        let mut cutter = Cutter::default();
+        let short = cutter.cut(&value, 4_000, "");
+        assert!(size(&short) < 4_200 && short.as_object().unwrap().len() > 100);
+        assert!(cutter.told().contains("of 10000 properties"));
+    }
+
+    #[test]
+    fn what_fits_is_shared_out() {
+        assert_eq!(share(&mut [10, 1_000, 20, 2_000], 530), 250);
+        assert_eq!(share(&mut [10, 20], 100), 100);
+        assert_eq!(share(&mut [], 100), 100);
+    }
+
+    #[test]
+    fn the_limit_of_media_is_a_mebibyte_of_base64() {
+        assert_eq!(BASE64_STANDARD.encode(vec![0; MOST_MEDIA]).len(), 1 << 20);
+    }
+}
